@@ -1,0 +1,69 @@
+# Every target makes the virtual environment .venv and installs what it needs; nothing but Python >= 3.11 and make
+# has to be there. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Processes that the tests are spread over.
+JOBS ?= 2
+# More arguments for pytest, for example: make test ARGS='-k haar'
+ARGS ?=
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two installations into one environment at a time would break it.
+.NOTPARALLEL:
+.PHONY: help demo test lint format docs bench hooks clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo ## denoise the bundled photograph: pictures under out/, a table on the screen
+	@$(BIN)/subband demo --output out
+
+test: $(VENV)/.test ## run everything: ruff, mypy, tests and doctests
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
+
+lint: $(VENV)/.lint ## run ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint ## repair what ruff can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.docs ## build the documentation: site/index.html
+	@$(BIN)/python docs/write_cli_page.py
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	@echo "site/index.html"
+
+bench: $(VENV)/.bench ## measure against PyWavelets and a plain copy, on this machine
+	@$(BIN)/subband bench cpu
+
+hooks: $(VENV)/.lint ## run ruff and mypy before each commit
+	@$(BIN)/pre-commit install
+
+clean: ## remove what the other targets made, but for .venv
+	rm -rf build dist out site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests docs -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "subband needs Python 3.11 or later, and $(PYTHON) is not; try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv" >&2; exit 1; }
+	@touch $@
+
+# The package is installed in place, so that Numba keeps its compiled code beside the sources.
+$(VENV)/.demo: $(VENV)/.made pyproject.toml
+	@$(INSTALL) .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: $(VENV)/.made pyproject.toml
+	@$(INSTALL) '.[$*]'
+	@touch $@

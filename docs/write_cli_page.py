@@ -1,0 +1,60 @@
+"""Write docs/cli.md from the command line itself; a test compares the two."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from subband.cli import app
+from subband.cli.group import COMMANDS
+
+PAGE = Path(__file__).with_name("cli.md")
+INTRODUCTION = """\
+Every command explains itself with `--help`. An error that you can mend is one line, with exit code 2;
+`subband --debug COMMAND` shows where it comes from."""
+HIDDEN = {"help", "install_completion", "show_completion"}
+
+
+def describe_parameter(parameter: Any) -> str:
+    """Write one line of a list: how a parameter is spelt and what it does."""
+    if parameter.param_type_name == "argument":
+        spelling = str(parameter.name).upper()
+        spelling = spelling if parameter.required else f"[{spelling}]"
+    else:
+        spelling = ", ".join([*parameter.opts, *parameter.secondary_opts])
+        if not getattr(parameter, "is_flag", False):
+            spelling += f" {parameter.metavar or str(parameter.name).upper()}"
+    text = f"- `{spelling}`: {parameter.help}"
+    if isinstance(parameter.default, (str, int, float)) and not isinstance(parameter.default, bool):
+        text += f" Default: `{parameter.default}`."
+    return text
+
+
+def describe_command(title: str, command: Any) -> Iterator[str]:
+    """Write the section of a command: what it does, and its parameters."""
+    yield f"## `{title}`"
+    yield inspect.cleandoc(command.help or "")
+    parameters = [parameter for parameter in command.params if parameter.name not in HIDDEN]
+    if parameters:
+        yield "\n".join(describe_parameter(parameter) for parameter in parameters)
+
+
+def render() -> str:
+    """Write the whole page."""
+    group: Any = typer.main.get_command(app)
+    parts = [
+        "# Command line",
+        INTRODUCTION,
+        *describe_command("subband", group),
+    ]
+    for name in COMMANDS:
+        parts.extend(describe_command(f"subband {name}", group.get_command(None, name)))
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

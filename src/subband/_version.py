@@ -1,0 +1,3 @@
+"""The version of subband: the build, the command line and `subband.__version__` all read it here."""
+
+__version__ = "0.1.0.dev0"

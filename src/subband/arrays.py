@@ -1,0 +1,96 @@
+"""Turning what a caller hands over into an array that engines compute on.
+
+Engines take float32, float64, complex64 and complex128 in the machine's byte order, with any strides. Everything
+else that holds numbers is converted here, and what holds none is refused here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subband.errors import DtypeError, ShapeError
+from subband.typing import Array
+
+__all__ = ["as_computable", "computed_dtype"]
+
+_COMPUTED = frozenset(map(np.dtype, (np.float32, np.float64, np.complex64, np.complex128)))
+
+#: User-defined dtypes, such as the bfloat16 of ml_dtypes, have numbers from here on (NumPy's NPY_USERDEF).
+_FIRST_USER_DTYPE = 256
+
+
+class _TextError(DtypeError, ValueError):
+    """Text where numbers belong: NumPy, and so PyWavelets, answers that with a ValueError."""
+
+
+def as_computable(x: Any, name: str = "data") -> Array:
+    """Return `x` as an array that every engine takes, without a copy where it is one already.
+
+    float16 and bfloat16-like numbers become float32; integers, booleans and long doubles float64; long complex
+    numbers complex128. Byte-swapped arrays are turned round.
+
+    Parameters
+    ----------
+    x : array_like
+        Anything that holds numbers.
+    name : str
+        What to call `x` in an error.
+
+    Returns
+    -------
+    ndarray
+        Of float32, float64, complex64 or complex128, in native byte order; perhaps `x` itself.
+
+    Raises
+    ------
+    DtypeError
+        If `x` holds text, dates or Python objects.
+    ShapeError
+        If `x` is a nested sequence with rows of different lengths.
+
+    Examples
+    --------
+    >>> as_computable([1, 2, 3])
+    array([1., 2., 3.])
+    >>> as_computable(np.ones(2, ">f4")).dtype
+    dtype('float32')
+    >>> as_computable("abc")
+    Traceback (most recent call last):
+        ...
+    subband.arrays._TextError: data has dtype <U3, which holds no numbers; convert it with .astype(float)
+    """
+    if type(x) is np.ndarray and x.dtype in _COMPUTED:
+        return x
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise ShapeError(f"{name} makes no array: {error}; all its rows must have the same length") from error
+    return array.astype(computed_dtype(array.dtype, name), copy=False)
+
+
+def computed_dtype(dtype: np.dtype[Any], name: str = "data") -> np.dtype[Any]:
+    """Return the dtype that numbers of `dtype` are computed in.
+
+    Examples
+    --------
+    >>> computed_dtype(np.dtype("float16")), computed_dtype(np.dtype("uint8"))
+    (dtype('float32'), dtype('float64'))
+    """
+    kind = dtype.kind
+    if kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if kind == "c":
+        return np.dtype(np.complex64 if dtype.itemsize <= 8 else np.complex128)
+    if kind in "iub":
+        return np.dtype(np.float64)
+    if dtype.num >= _FIRST_USER_DTYPE and np.can_cast(dtype, np.float32, "same_kind"):
+        return np.dtype(np.float32)
+    error = _TextError if kind in "SU" else DtypeError
+    raise error(f"{name} has dtype {_spell_dtype(dtype)}, which holds no numbers; convert it with .astype(float)")
+
+
+def _spell_dtype(dtype: np.dtype[Any]) -> str:
+    """Write a dtype as its constructor takes it; ``object`` reads better than ``|O``."""
+    return "object" if dtype.kind == "O" else dtype.str

@@ -1,0 +1,180 @@
+"""What a signal is taken to be outside its samples: each boundary mode as one index map.
+
+Every mode is the same small formula. With ``n`` samples, the extended signal at any integer ``i`` is ::
+
+    weight[i] * x[index[i]] + first[i] * x[0] + last[i] * x[n - 1]
+
+so an engine needs one piece of code for all modes, and a new mode is a new map here and nothing elsewhere.
+
+======================  =====================================================================================
+mode                    the signal ``a b c d`` goes on as
+======================  =====================================================================================
+``zero``                ``0 0 | a b c d | 0 0``
+``constant``            ``a a | a b c d | d d``
+``symmetric``           ``b a | a b c d | d c``: mirrored at the border between samples
+``reflect``             ``c b | a b c d | c b``: mirrored at the outermost sample
+``periodic``            ``c d | a b c d | a b``
+``smooth``              a straight line through the two outermost samples
+``antisymmetric``       ``-b -a | a b c d | -d -c``
+``antireflect``         ``2a-c 2a-b | a b c d | 2d-c 2d-b``
+``periodization``       as ``periodic``, an odd signal first repeating its last sample: no extra coefficients
+``whole``               as ``reflect``, with as many coefficients as samples (JPEG 2000)
+======================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from subband.errors import ModeError, suggest_names
+
+__all__ = ["MODES", "PYWAVELETS_MODES", "Extension", "check_mode", "extend"]
+
+#: The modes of PyWavelets, in its order.
+PYWAVELETS_MODES = (
+    "zero",
+    "constant",
+    "symmetric",
+    "periodic",
+    "smooth",
+    "periodization",
+    "reflect",
+    "antisymmetric",
+    "antireflect",
+)
+
+#: All modes: those of PyWavelets and ``whole``.
+MODES = (*PYWAVELETS_MODES, "whole")
+
+#: PyWavelets' short names, which it takes wherever it takes the long ones.
+_SHORT_NAMES = {
+    "zpd": "zero",
+    "cpd": "constant",
+    "sp1": "smooth",
+    "sym": "symmetric",
+    "ppd": "periodic",
+    "per": "periodization",
+    "asym": "antisymmetric",
+    "symw": "reflect",
+    "asymw": "antireflect",
+}
+
+IndexArray = np.ndarray[Any, np.dtype[np.int64]]
+WeightArray = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class Extension(NamedTuple):
+    """The map from positions of the extended signal to samples, one entry a position."""
+
+    index: IndexArray
+    weight: WeightArray
+    first: WeightArray
+    last: WeightArray
+
+    def apply(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Extend the last axis of `x`.
+
+        Examples
+        --------
+        >>> extend("reflect", 4, -2, 6).apply(np.array([1.0, 2.0, 3.0, 4.0]))
+        array([3., 2., 1., 2., 3., 4., 3., 2.])
+        """
+        extended = x[..., self.index] * self.weight
+        extended += self.first * x[..., :1]
+        extended += self.last * x[..., -1:]
+        return np.asarray(extended)
+
+
+def check_mode(mode: str) -> str:
+    """Return the full, lower-case name of a boundary mode.
+
+    Raises
+    ------
+    ModeError
+        If there is no such mode.
+
+    Examples
+    --------
+    >>> check_mode("per")
+    'periodization'
+    """
+    if mode in MODES:
+        return mode
+    name = mode.lower() if isinstance(mode, str) else mode
+    name = _SHORT_NAMES.get(name, name)
+    if name in MODES:
+        return name
+    raise ModeError(
+        f"mode={mode!r} is not a boundary mode{suggest_names(str(mode), MODES)} known modes: {', '.join(MODES)}"
+    )
+
+
+def extend(mode: str, n: int, start: int, stop: int) -> Extension:
+    """Map positions ``start`` to ``stop - 1`` of the extended signal to its ``n`` samples.
+
+    Parameters
+    ----------
+    mode : str
+        A name from `MODES`.
+    n : int
+        Number of samples, at least 1.
+    start, stop : int
+        The range of positions; samples themselves are at ``0 … n - 1``.
+
+    Returns
+    -------
+    Extension
+        Arrays of length ``stop - start``.
+
+    Examples
+    --------
+    >>> extend("symmetric", 4, -2, 6).index
+    array([1, 0, 0, 1, 2, 3, 3, 2])
+    >>> extend("antisymmetric", 3, -1, 4).weight
+    array([-1.,  1.,  1.,  1., -1.])
+    """
+    i = np.arange(start, stop, dtype=np.int64)
+    weight = np.ones(i.size)
+    first = np.zeros(i.size)
+    last = np.zeros(i.size)
+    outside = (i < 0) | (i >= n)
+    if mode == "zero":
+        weight[outside] = 0.0
+        index = np.clip(i, 0, n - 1)
+    elif mode == "constant":
+        index = np.clip(i, 0, n - 1)
+    elif mode in ("symmetric", "antisymmetric"):
+        period = i % (2 * n)
+        mirrored = period >= n
+        index = np.where(mirrored, 2 * n - 1 - period, period)
+        if mode == "antisymmetric":
+            weight[mirrored] = -1.0
+    elif mode == "periodic":
+        index = i % n
+    elif mode == "periodization":
+        index = np.minimum(i % (n + n % 2), n - 1)
+    elif mode in ("reflect", "whole"):
+        period = i % max(2 * (n - 1), 1)
+        index = np.where(period >= n, 2 * (n - 1) - period, period)
+    elif mode == "antireflect":
+        turns, period = np.divmod(i, max(2 * (n - 1), 1))
+        mirrored = period >= n
+        index = np.where(mirrored, 2 * (n - 1) - period, period)
+        if n > 1:
+            weight[mirrored] = -1.0
+            first = -2.0 * turns
+            last = 2.0 * turns + 2.0 * mirrored
+    elif mode == "smooth":
+        index = np.clip(i, 0, n - 1)
+        if n > 1:
+            left, right = np.minimum(i, 0), np.maximum(i - (n - 1), 0)
+            index[i < 0] = 1
+            index[i >= n] = n - 2
+            weight = np.where(i < 0, left, np.where(i >= n, -right, 1.0))
+            first = np.where(i < 0, 1.0 - left, 0.0)
+            last = np.where(i >= n, 1.0 + right, 0.0)
+    else:
+        raise ModeError(f"mode={mode!r} has no index map; known modes: {', '.join(MODES)}")
+    return Extension(index, weight, first, last)

@@ -1,0 +1,8 @@
+"""Signals and pictures to try things on: those of ``pywt.data``, by the same names, and a photograph."""
+
+from __future__ import annotations
+
+from subband.data.readers import aero, ascent, camera, ecg, nino, photograph
+from subband.data.signals import demo_signal
+
+__all__ = ["aero", "ascent", "camera", "demo_signal", "ecg", "nino", "photograph"]

@@ -1,0 +1,58 @@
+"""The contract of an engine.
+
+An engine runs plans. It knows nothing of names, levels or files: it is given a plan and an array whose shape is
+the plan's, and gives back what the plan describes.
+
+- `Engine.forward` takes an array of ``plan.shape`` and returns one band for each key of ``plan.band_shapes``.
+- `Engine.inverse` takes those bands and returns an array of ``plan.shape``. A band left out counts as zeros.
+- `Engine.stationary_forward` and `Engine.stationary_inverse` do the same for undecimated levels.
+- Data are float32, float64, complex64 or complex128 (`COMPUTED`); results have the dtype of the input unless the
+  engine says otherwise (the reference engine computes and returns double precision).
+- Plans of integer transforms (`IntegerPlan`) take and give int32 or int64 and are exact.
+- Inputs are never written to, may be views of any strides, and need not be aligned. Results are new arrays.
+- An engine may be called from several threads at once.
+- Samples are taken to be finite: a NaN or an infinity spreads to the coefficients whose filters touch it, and
+  to a few more where the engine computes by lifting.
+
+`subband.testing.EngineTests` checks all of this for any engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from subband.plan import LevelPlan
+from subband.stationary import StationaryPlan
+from subband.typing import Array, Bands
+
+__all__ = ["COMPUTED", "Engine"]
+
+#: The dtypes that engines compute in.
+COMPUTED = ("float32", "float64", "complex64", "complex128")
+
+
+class Engine(ABC):
+    """Runs plans on arrays; see the module for the contract."""
+
+    #: The name by which callers choose it, also that of its module.
+    name: str
+
+    @abstractmethod
+    def forward(self, plan: LevelPlan, x: Array) -> Bands:
+        """Transform one level."""
+
+    @abstractmethod
+    def inverse(self, plan: LevelPlan, bands: Mapping[str, Array]) -> Array:
+        """Undo `forward`."""
+
+    @abstractmethod
+    def stationary_forward(self, plan: StationaryPlan, x: Array) -> Bands:
+        """Transform one undecimated level."""
+
+    @abstractmethod
+    def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
+        """Undo `stationary_forward`."""
+
+    def __repr__(self) -> str:
+        return f"<engine {self.name!r}>"

@@ -1,0 +1,248 @@
+"""One axis of a plan as two flat tables that the compiled kernels read.
+
+The integer table holds a header (named below), then one row for each tap of a filter or each operation of a
+lifting, then the sample index of every position outside the sequence. The table of numbers, in the dtype of the
+data, holds scales, weights and the extension's weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from subband.boundary import Extension
+from subband.pairs import PairFilter, PairLifting, PairStep
+from subband.plan import AxisPlan
+from subband.typing import Array
+from subband.wavelets.reversible import IntegerScheme
+
+__all__ = ["Program", "forward_program", "identity_program", "inverse_program"]
+
+# Header of the integer table. A pair `n` of outputs needs the pairs n + FIRST … n + LAST of the sequence.
+KIND, EVEN, ODD, LENGTH, FIRST, LAST, DEPTH, COUNT = range(8)
+P_MEMBER, P_SHIFT, Q_MEMBER, Q_SHIFT = range(8, 12)
+LEFT, OUTSIDE, MIXING = 12, 13, 14  # positions before the sequence; where the extension stands in both tables
+HEADER = 15
+
+# What KIND says.
+IDENTITY, CONVOLUTION, LIFTING = range(3)
+
+# A row of the integer table: one tap of a filter (member, pair), or one lifting operation.
+TARGET, LAG, START, TAPS, FUSED = range(5)
+ROW = 5
+
+# Header of the table of numbers: what even and odd members are multiplied by when loaded, and outputs when stored.
+SCALE_EVEN, SCALE_ODD, SCALE_P, SCALE_Q = range(4)
+NUMBERS = 4
+
+# A row of the table of numbers: two weights, or for integers two weights, an offset, a shift and a sign.
+WEIGHTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The tables of one axis in one direction."""
+
+    ints: Array
+    numbers: Array
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """A lifting step of one or two taps: a longer step is several of these."""
+
+    step: PairStep
+    rounding: tuple[int, int, int] = (0, 0, 0)
+
+
+@lru_cache(maxsize=64)
+def identity_program(dtype: np.dtype[np.generic]) -> Program:
+    """Return the program of an axis that is not transformed."""
+    ints = np.zeros(HEADER, np.int64)
+    ints[[ODD, DEPTH]] = 1
+    return Program(ints, np.ones(NUMBERS, dtype))
+
+
+@lru_cache(maxsize=4096)
+def forward_program(plan: AxisPlan, dtype: np.dtype[np.generic]) -> Program:
+    """Return the program that turns samples into coefficients."""
+    if plan.integer is not None:
+        return _compile_integers(plan.integer, 1, plan.length, plan.low, plan.extend_samples, dtype)
+    lifting = plan.forward_lifting if _prefers_lifting(plan) else None
+    return _compile(plan.forward, lifting, plan.length, plan.low, plan.extend_samples, dtype)
+
+
+@lru_cache(maxsize=4096)
+def inverse_program(plan: AxisPlan, dtype: np.dtype[np.generic]) -> Program:
+    """Return the program that turns coefficients into samples."""
+    if plan.integer is not None:
+        return _compile_integers(plan.integer, -1, plan.coded, plan.pairs, plan.extend_coefficients, dtype)
+    lifting = plan.inverse_lifting if _prefers_lifting(plan) else None
+    return _compile(plan.inverse, lifting, plan.coded, plan.pairs, plan.extend_coefficients, dtype)
+
+
+def _prefers_lifting(plan: AxisPlan) -> bool:
+    """Choose the form by what was measured to be faster: see `docs/performance.md`."""
+    scheme = plan.wavelet.lifting
+    return scheme is not None
+
+
+def _compile(
+    pair: PairFilter,
+    lifting: PairLifting | None,
+    length: int,
+    count: int,
+    extend: Callable[[int, int], Extension],
+    dtype: np.dtype[np.generic],
+) -> Program:
+    if lifting is None:
+        return _compile_filter(pair, length, count, extend, dtype)
+    operations = [
+        _Operation(PairStep(step.target, step.start + k, step.taps[k : k + 2]))
+        for step in lifting.steps
+        for k in range(0, len(step.taps), 2)
+    ]
+    return _compile_lifting(lifting, operations, length, count, extend, dtype)
+
+
+def _compile_filter(
+    pair: PairFilter,
+    length: int,
+    count: int,
+    extend: Callable[[int, int], Extension],
+    dtype: np.dtype[np.generic],
+) -> Program:
+    width = pair.width + pair.width % 2  # kernels take taps two, four or eight at a time
+    positions = pair.first + np.arange(width)
+    rows = np.zeros((width, ROW), np.int64)
+    rows[:, 0], rows[:, 1] = positions % 2, positions // 2
+    weights = np.zeros((2, width))
+    weights[:, : pair.width] = pair.taps
+    header = np.zeros(HEADER, np.int64)
+    header[[KIND, ODD, COUNT]] = CONVOLUTION, 1, width
+    header[[FIRST, LAST]] = positions[0] // 2, positions[-1] // 2
+    header[DEPTH] = header[LAST] - header[FIRST] + 1
+    return _assemble(header, rows, np.ones(NUMBERS), weights.ravel(), length, count, extend, dtype)
+
+
+def _compile_integers(
+    scheme: IntegerScheme,
+    sign: int,
+    length: int,
+    count: int,
+    extend: Callable[[int, int], Extension],
+    dtype: np.dtype[np.generic],
+) -> Program:
+    lifting = PairLifting.from_integers()
+    operations = [
+        _Operation(
+            PairStep(int(step.kind == "predict"), step.start, tuple(map(float, step.taps))),
+            (step.offset, step.shift, sign),
+        )
+        for step in scheme.steps[::sign]
+    ]
+    return _compile_lifting(lifting, operations, length, count, extend, dtype)
+
+
+def _compile_lifting(
+    lifting: PairLifting,
+    operations: list[_Operation],
+    length: int,
+    count: int,
+    extend: Callable[[int, int], Extension],
+    dtype: np.dtype[np.generic],
+) -> Program:
+    steps = [operation.step for operation in operations]
+    lags = _schedule(steps)
+    rows = np.zeros((len(steps), ROW), np.int64)
+    weights = np.zeros((len(steps), WEIGHTS))
+    finished = [0, 0]
+    oldest = [0]
+    for k, (operation, lag) in enumerate(zip(operations, lags, strict=True)):
+        step = operation.step
+        rows[k, [TARGET, LAG, START, TAPS]] = step.target, lag, step.start, len(step.taps)
+        weights[k, : len(step.taps)] = step.taps
+        weights[k, 2:] = operation.rounding
+        finished[step.target] = lag
+        oldest.append(lag - min(step.start, 0))
+    if not np.issubdtype(dtype, np.integer):
+        _mark_fused(rows)
+    p, q = lifting.outputs
+    first, needed = _reach(steps, lifting)
+    last = max(needed, p.shift + finished[p.member], q.shift + finished[q.member])
+    header = np.zeros(HEADER, np.int64)
+    header[[KIND, EVEN, ODD, FIRST, LAST, COUNT]] = LIFTING, lifting.even, lifting.odd, first, last, len(steps)
+    header[[P_MEMBER, P_SHIFT, Q_MEMBER, Q_SHIFT]] = p.member, p.shift, q.member, q.shift
+    header[DEPTH] = max(*oldest, last - p.shift, last - q.shift) + 1
+    scales = np.array([*lifting.scales, p.scale, q.scale])
+    return _assemble(header, rows, scales, weights.ravel(), length, count, extend, dtype)
+
+
+def _schedule(steps: list[PairStep]) -> list[int]:
+    """Return how many pairs behind the newest one each step runs, so that all run in one sweep.
+
+    A step must find its sources finished by the steps before it, and must not be overtaken by a later step that
+    changes a source it has yet to read.
+    """
+    lags: list[int] = []
+    for step in steps:
+        lag = max(0, step.start + len(step.taps) - 1)
+        for other, other_lag in zip(steps, lags, strict=False):
+            if other.target == step.target:
+                lag = max(lag, other_lag)
+            else:
+                lag = max(lag, other_lag + step.start + len(step.taps) - 1, other_lag - other.start)
+        lags.append(lag)
+    return lags
+
+
+def _mark_fused(rows: Array) -> None:
+    """Mark the steps that can run in one loop with the next: its last tap reads what they have just computed."""
+    k = 0
+    while k + 1 < len(rows):
+        step, then = rows[k], rows[k + 1]
+        fresh = then[START] + then[TAPS] - 1 - then[LAG] == -step[LAG]
+        if then[TARGET] != step[TARGET] and fresh:
+            step[FUSED] = 1
+            k += 1
+        k += 1
+
+
+def _reach(steps: list[PairStep], lifting: PairLifting) -> tuple[int, int]:
+    """Return the first and last pair that outputs number 0 depend on."""
+    low, high = [0, 0], [0, 0]
+    for member in (0, 1):
+        shifts = [output.shift for output in lifting.outputs if output.member == member]
+        low[member], high[member] = min(shifts), max(shifts)
+    for step in reversed(steps):
+        source = 1 - step.target
+        low[source] = min(low[source], low[step.target] + step.start)
+        high[source] = max(high[source], high[step.target] + step.start + len(step.taps) - 1)
+    return min(low), max(high)
+
+
+def _assemble(
+    header: Array,
+    rows: Array,
+    scales: Array,
+    weights: Array,
+    length: int,
+    count: int,
+    extend: Callable[[int, int], Extension],
+    dtype: np.dtype[np.generic],
+) -> Program:
+    """Put the tables together, with the extension for all positions that `count` outputs read outside."""
+    start = 2 * header[FIRST] + min(header[EVEN], header[ODD])
+    stop = 2 * (count - 1 + header[LAST]) + max(header[EVEN], header[ODD]) + 1
+    left, right = max(0, -start), max(0, stop - length)
+    sides = [extend(-left, 0), extend(length, length + right)]
+    index = np.concatenate([side.index for side in sides])
+    mixing = np.concatenate([np.stack(side[1:], axis=1) for side in sides])
+    header[[LENGTH, LEFT, OUTSIDE, MIXING]] = length, left, HEADER + rows.size, NUMBERS + weights.size
+    return Program(
+        np.concatenate([header, rows.ravel(), index]),
+        np.concatenate([scales, weights, mixing.ravel()]).astype(dtype),
+    )

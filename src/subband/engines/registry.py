@@ -1,0 +1,71 @@
+"""Engines by name, each imported when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+
+from subband.engines.base import Engine
+from subband.errors import UnknownEngineError, suggest_names
+
+__all__ = ["ENGINES", "get_engine", "set_engine"]
+
+#: Name of each engine, and the class that implements it.
+ENGINES = {
+    "cpu": "subband.engines.cpu:CpuEngine",
+    "reference": "subband.engines.reference:ReferenceEngine",
+}
+
+_chosen: str | None = None
+
+
+def set_engine(name: str | None) -> None:
+    """Choose the engine for all calls that do not name one; ``None`` or ``"auto"`` goes back to the default.
+
+    The environment variable ``SUBBAND_ENGINE`` does the same for a whole process.
+
+    Examples
+    --------
+    >>> set_engine("reference")
+    >>> get_engine().name
+    'reference'
+    >>> set_engine(None)
+    """
+    global _chosen
+    if name is not None and name != "auto":
+        get_engine(name)
+    _chosen = None if name == "auto" else name
+
+
+def get_engine(name: str | Engine | None = None) -> Engine:
+    """Return an engine: the one named, else the one set, else that of ``SUBBAND_ENGINE``, else the CPU's.
+
+    Raises
+    ------
+    UnknownEngineError
+        If no engine has that name.
+
+    Examples
+    --------
+    >>> get_engine("reference")
+    <engine 'reference'>
+    """
+    if isinstance(name, Engine):
+        return name
+    if name is None or name == "auto":
+        name = _chosen or os.environ.get("SUBBAND_ENGINE") or "cpu"
+        if name == "auto":
+            name = "cpu"
+    return _load_engine(name)
+
+
+@cache
+def _load_engine(name: str) -> Engine:
+    if name not in ENGINES:
+        raise UnknownEngineError(
+            f"engine={name!r} is not known{suggest_names(name, ENGINES)}; engines: auto, {', '.join(ENGINES)}"
+        )
+    module, _, attribute = ENGINES[name].partition(":")
+    engine: Engine = getattr(import_module(module), attribute)()
+    return engine

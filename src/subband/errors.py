@@ -1,0 +1,128 @@
+"""The exceptions that subband raises.
+
+Every one of them is a `SubbandError`, and also the built-in exception that PyWavelets users catch already::
+
+    SubbandError
+    ├── ArgumentError (ValueError)        an argument has a value that cannot be used
+    │   ├── UnknownWaveletError           no wavelet has that name
+    │   ├── ModeError                     no such boundary mode, or the wavelet cannot take it
+    │   ├── LevelError                    too many levels, or a negative number of them
+    │   ├── AxesError                     an axis is missing, repeated or out of range
+    │   ├── ShapeError                    an array has a shape that cannot be transformed
+    │   ├── CoefficientsError             bands that do not belong together
+    │   └── UnknownEngineError            no engine has that name
+    ├── DtypeError (TypeError)            an array holds something that is not a number
+    ├── IntegerRangeError (OverflowError) a reversible transform would leave the range of its integers
+    ├── MissingExtraError (ImportError)   an optional library is not installed
+    └── FormatError (ValueError)          a file does not hold what its name promises
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "ArgumentError",
+    "AxesError",
+    "CoefficientsError",
+    "DtypeError",
+    "FormatError",
+    "IntegerRangeError",
+    "LevelError",
+    "MissingExtraError",
+    "ModeError",
+    "ShapeError",
+    "SubbandError",
+    "UnknownEngineError",
+    "UnknownWaveletError",
+    "suggest_names",
+]
+
+
+class SubbandError(Exception):
+    """The root of everything that subband raises on purpose."""
+
+
+class ArgumentError(SubbandError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class UnknownWaveletError(ArgumentError):
+    """No wavelet has that name."""
+
+
+class ModeError(ArgumentError):
+    """No boundary mode has that name, or the wavelet cannot take it."""
+
+
+class LevelError(ArgumentError):
+    """Too many levels for the array, or a negative number of them."""
+
+
+class AxesError(ArgumentError):
+    """An axis is missing, repeated or out of range."""
+
+
+class ShapeError(ArgumentError):
+    """An array has a shape that cannot be transformed."""
+
+
+class CoefficientsError(ArgumentError):
+    """Bands that do not belong together: ragged, missing or of the wrong shape."""
+
+
+class UnknownEngineError(ArgumentError):
+    """No engine has that name."""
+
+
+class DtypeError(SubbandError, TypeError):
+    """An array holds something that is not a number."""
+
+
+class IntegerRangeError(SubbandError, OverflowError):
+    """A reversible transform would leave the range of its integers."""
+
+
+class FormatError(SubbandError, ValueError):
+    """A file does not hold what its name promises."""
+
+
+class MissingExtraError(SubbandError, ImportError):
+    """An optional library is not installed.
+
+    Parameters
+    ----------
+    feature : str
+        What needs the library, as a user would call it.
+    extra : str
+        The extra of the distribution that brings it.
+
+    Examples
+    --------
+    >>> raise MissingExtraError("reading film", "video")
+    Traceback (most recent call last):
+        ...
+    subband.errors.MissingExtraError: reading film needs an optional library; install it with: pip install 'subband[video]'
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs an optional library; install it with: pip install 'subband[{extra}]'"
+        )
+
+
+def suggest_names(name: str, known: Iterable[str]) -> str:
+    """Return `"; did you mean 'db4' or 'db5'?"`, or nothing when no known name is near.
+
+    Examples
+    --------
+    >>> suggest_names("bd4", ["db4", "sym4", "haar"])
+    "; did you mean 'db4'?"
+    >>> suggest_names("quux", ["db4"])
+    ''
+    """
+    near = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    if not near:
+        return ""
+    return f"; did you mean {' or '.join(repr(match) for match in near)}?"

@@ -1,0 +1,310 @@
+"""What a transform will do, before any data: lengths, filters and boundary maps of every level.
+
+A plan is pure, frozen, hashable data. An engine compiles it once and runs it on any number of arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from subband.boundary import Extension, check_mode, extend
+from subband.errors import ArgumentError, AxesError, LevelError, ModeError, ShapeError
+from subband.pairs import PairFilter, PairLifting, align
+from subband.wavelets import Wavelet
+from subband.wavelets.reversible import INTEGER_SCHEMES, IntegerScheme
+
+__all__ = [
+    "AxisPlan",
+    "LevelPlan",
+    "TransformPlan",
+    "axis_plan",
+    "level_plan",
+    "reversible_axis_plan",
+    "transform_plan",
+]
+
+
+@dataclass(frozen=True)
+class AxisPlan:
+    """One level along one axis.
+
+    Attributes
+    ----------
+    length, low, high : int
+        Number of samples and of low and high coefficients.
+    forward_mode, inverse_mode : str
+        How the samples, and the coefficients in turn, go on outside their range.
+    forward, inverse : PairFilter
+        The two directions.
+    integer : IntegerScheme or None
+        The rounded lifting steps that replace both filters in a reversible transform.
+    """
+
+    wavelet: Wavelet
+    mode: str
+    length: int
+    low: int
+    high: int
+    forward_mode: str
+    inverse_mode: str
+    forward: PairFilter = field(repr=False)
+    inverse: PairFilter = field(repr=False)
+    integer: IntegerScheme | None = None
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.wavelet, self.mode, self.length, self.integer))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def forward_lifting(self) -> PairLifting | None:
+        """The forward direction as lifting steps, if the wavelet has them."""
+        return PairLifting.forward(self.wavelet, align(self.wavelet, self.mode))
+
+    @cached_property
+    def inverse_lifting(self) -> PairLifting | None:
+        """The inverse direction as lifting steps, if the wavelet has them."""
+        return PairLifting.inverse(self.wavelet, align(self.wavelet, self.mode))
+
+    @property
+    def coded(self) -> int:
+        """Number of coefficients, low and high in turn."""
+        return self.low + self.high
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of samples, the last one perhaps half."""
+        return (self.length + 1) // 2
+
+    def extend_samples(self, start: int, stop: int) -> Extension:
+        """Map positions of the extended signal to samples."""
+        return extend(self.forward_mode, self.length, start, stop)
+
+    def extend_coefficients(self, start: int, stop: int) -> Extension:
+        """Map positions of the extended sequence low, high, low, … to coefficients."""
+        extension = extend(self.inverse_mode, self.coded, start, stop)
+        if self.coded == 1:  # no high coefficient to mirror: it is zero, not the low one
+            extension.weight[np.arange(start, stop) % 2 == 1] = 0.0
+        return extension
+
+
+def _output_length(wavelet: Wavelet, mode: str, length: int) -> tuple[int, int]:
+    if mode == "whole":
+        return (length + 1) // 2, length // 2
+    if mode == "periodization":
+        return (length + 1) // 2, (length + 1) // 2
+    count = (length + wavelet.dec_len - 1) // 2
+    return count, count
+
+
+@lru_cache(maxsize=4096)
+def axis_plan(wavelet: Wavelet, mode: str, length: int) -> AxisPlan:
+    """Plan one level along an axis of `length` samples.
+
+    Examples
+    --------
+    >>> from subband.pairs import PairFilter, PairLifting, align
+    from subband.wavelets import Wavelet
+    >>> plan = axis_plan(Wavelet("db2"), "symmetric", 9)
+    >>> plan.low, plan.high
+    (6, 6)
+    >>> plan = axis_plan(Wavelet("cdf97"), "whole", 9)
+    >>> plan.low, plan.high
+    (5, 4)
+    """
+    if mode == "whole" and not wavelet.is_whole_sample_symmetric:
+        raise ModeError(
+            f"mode='whole' needs symmetric filters of odd length, and {wavelet.name!r} has none; "
+            "use 'cdf97', 'cdf53' or a wavelet such as 'bior4.4', or another mode such as 'symmetric'"
+        )
+    alignment = align(wavelet, mode)
+    low, high = _output_length(wavelet, mode, length)
+    inverse_mode = {"whole": "whole", "periodization": "periodic"}.get(mode, "zero")
+    return AxisPlan(
+        wavelet,
+        mode,
+        length,
+        low,
+        high,
+        mode,
+        inverse_mode,
+        PairFilter.forward(wavelet, alignment),
+        PairFilter.inverse(wavelet, alignment),
+    )
+
+
+@lru_cache(maxsize=1024)
+def reversible_axis_plan(wavelet: Wavelet, length: int) -> AxisPlan:
+    """Plan one exact level of whole numbers along an axis of `length` samples.
+
+    Examples
+    --------
+    >>> from subband.pairs import PairFilter, PairLifting, align
+    from subband.wavelets import Wavelet
+    >>> plan = reversible_axis_plan(Wavelet("cdf53"), 9)
+    >>> plan.low, plan.high, plan.integer.forward_mode
+    (5, 4, 'whole')
+    """
+    scheme = INTEGER_SCHEMES.get(wavelet.name)
+    if scheme is None:
+        raise ArgumentError(
+            f"wavelet={wavelet.name!r} has no reversible form; use one of {', '.join(sorted(INTEGER_SCHEMES))}"
+        )
+    nothing = PairFilter(0, ((), ()))
+    low, high = (length + 1) // 2, length // 2
+    return AxisPlan(
+        wavelet, "whole", length, low, high, scheme.forward_mode, scheme.inverse_mode, nothing, nothing, scheme
+    )
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """One level of a separable transform: which axes of an array, and how each is transformed.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Shape of the whole array; axes not in `axes` are carried along.
+    axes : tuple of int
+        The transformed axes, distinct and not negative; a band's key has one letter for each, in this order.
+    plans : tuple of AxisPlan
+        One for each of `axes`.
+    """
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    plans: tuple[AxisPlan, ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.shape, self.axes, self.plans))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def band_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of every band, ``'aa'`` to ``'dd'`` in the order of counting."""
+        shapes = {}
+        for letters in product("ad", repeat=len(self.axes)):
+            shape = list(self.shape)
+            for letter, axis, plan in zip(letters, self.axes, self.plans, strict=True):
+                shape[axis] = plan.low if letter == "a" else plan.high
+            shapes["".join(letters)] = tuple(shape)
+        return shapes
+
+    @property
+    def approximation_shape(self) -> tuple[int, ...]:
+        """Shape of the band that the next level transforms."""
+        return self.band_shapes["a" * len(self.axes)]
+
+
+@lru_cache(maxsize=4096)
+def level_plan(
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    wavelets: tuple[Wavelet, ...],
+    modes: tuple[str, ...],
+    reversible: bool = False,
+) -> LevelPlan:
+    """Plan one level of an array of `shape` along distinct, non-negative `axes`, one wavelet and mode for each.
+
+    A `reversible` level has boundary rules of its own and does not look at `modes`.
+
+    Examples
+    --------
+    >>> from subband.pairs import PairFilter, PairLifting, align
+    from subband.wavelets import Wavelet
+    >>> plan = level_plan((5, 8), (0, 1), (Wavelet("haar"),) * 2, ("symmetric",) * 2)
+    >>> plan.band_shapes
+    {'aa': (3, 4), 'ad': (3, 4), 'da': (3, 4), 'dd': (3, 4)}
+    """
+    for axis in axes:
+        if shape[axis] < 1:
+            raise ShapeError(f"axis {axis} of an array of shape {shape} is empty; it needs at least 1 sample")
+    plans = tuple(
+        reversible_axis_plan(w, shape[a]) if reversible else axis_plan(w, m, shape[a])
+        for a, w, m in zip(axes, wavelets, modes, strict=True)
+    )
+    return LevelPlan(shape, axes, plans)
+
+
+@dataclass(frozen=True)
+class TransformPlan:
+    """A whole multilevel transform.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Shape of the array, batch axes included.
+    axes : tuple of int
+        The transformed axes, distinct and not negative.
+    wavelets, modes : tuple
+        One for each axis.
+    reversible : bool
+        Whether the coefficients are whole numbers and the inverse is exact to the bit.
+    levels : tuple of LevelPlan
+        Finest first.
+    """
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    wavelets: tuple[Wavelet, ...]
+    modes: tuple[str, ...]
+    reversible: bool
+    levels: tuple[LevelPlan, ...] = field(repr=False)
+
+    @property
+    def level(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    @property
+    def approximation_shape(self) -> tuple[int, ...]:
+        """Shape of the coarsest band."""
+        return self.levels[-1].approximation_shape if self.levels else self.shape
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients in all bands."""
+        details = sum(prod(s) for lv in self.levels for key, s in lv.band_shapes.items() if "d" in key)
+        return details + prod(self.approximation_shape)
+
+
+@lru_cache(maxsize=1024)
+def transform_plan(
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    wavelets: tuple[Wavelet, ...],
+    modes: tuple[str, ...],
+    level: int,
+    reversible: bool = False,
+) -> TransformPlan:
+    """Plan `level` levels of an array of `shape`; arguments as `level_plan` takes them.
+
+    Examples
+    --------
+    >>> from subband.pairs import PairFilter, PairLifting, align
+    from subband.wavelets import Wavelet
+    >>> plan = transform_plan((1080, 1920), (0, 1), (Wavelet("cdf97"),) * 2, ("whole",) * 2, 3)
+    >>> plan.approximation_shape, plan.size == 1080 * 1920
+    ((135, 240), True)
+    """
+    if level < 0:
+        raise LevelError(f"level={level} is negative; use 0 or more")
+    if len(set(axes)) != len(axes):
+        raise AxesError(f"axes={axes} names an axis twice; each may be transformed once a level")
+    modes = tuple(check_mode(mode) for mode in modes)
+    levels: list[LevelPlan] = []
+    current = shape
+    for _ in range(level):
+        levels.append(level_plan(current, axes, wavelets, modes, reversible))
+        current = levels[-1].approximation_shape
+    return TransformPlan(shape, axes, wavelets, modes, reversible, tuple(levels))

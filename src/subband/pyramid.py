@@ -1,0 +1,310 @@
+"""The coefficients of a multilevel transform, with all that is needed to invert them exactly."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from subband.errors import CoefficientsError, FormatError
+from subband.plan import TransformPlan, transform_plan
+from subband.stationary import StationaryTransformPlan, stationary_transform_plan
+from subband.typing import Array, Bands
+from subband.wavelets import Wavelet
+
+__all__ = ["Pyramid"]
+
+Plan: TypeAlias = TransformPlan | StationaryTransformPlan
+
+
+class Pyramid:
+    """The bands of a transformed array.
+
+    A pyramid iterates like the lists of PyWavelets: the approximation, then the details from the coarsest level to
+    the finest. Details are arrays for one transformed axis, tuples ``(cH, cV, cD)`` for two, and dictionaries for more.
+
+    Parameters
+    ----------
+    plan : TransformPlan or StationaryTransformPlan
+        What was done.
+    approximation : array
+        The coarsest band.
+    details : sequence of dict
+        ``{'ad': …, 'da': …, 'dd': …}`` of each level, the coarsest first.
+    dtype : dtype, optional
+        What the array held, where that is not what the bands hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import decompose
+    >>> pyramid = decompose(np.arange(48.0).reshape(6, 8), "haar", level=2)
+    >>> pyramid
+    <Pyramid of (6, 8) float64: 2 levels of 'haar', symmetric, along axes (0, 1)>
+    >>> approximation, coarse, fine = pyramid
+    >>> approximation.shape, fine[0].shape
+    ((2, 2), (3, 4))
+    """
+
+    def __init__(
+        self, plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]], dtype: Any = None
+    ) -> None:
+        _check_bands(plan, approximation, details)
+        self.plan = plan
+        self.approximation = approximation
+        self.details: tuple[Bands, ...] = tuple(dict(bands) for bands in details)
+        self.dtype = np.dtype(approximation.dtype if dtype is None else dtype)
+
+    @property
+    def level(self) -> int:
+        """Number of levels."""
+        return self.plan.level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array that was transformed."""
+        return self.plan.shape
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The transformed axes."""
+        return self.plan.axes
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether the transform was undecimated."""
+        return isinstance(self.plan, StationaryTransformPlan)
+
+    def __len__(self) -> int:
+        return 1 + len(self.details)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.to_coeffs()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.to_coeffs())
+
+    def to_coeffs(self) -> list[Any]:
+        """Return the list that `wavedec`, `wavedec2` or `wavedecn` would return.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose, waverec
+        >>> waverec(decompose(np.arange(6.0), "haar", level=1).to_coeffs(), "haar")
+        array([0., 1., 2., 3., 4., 5.])
+        """
+        coeffs: list[Any] = [self.approximation]
+        for bands in self.details:
+            if len(self.axes) == 1:
+                coeffs.append(bands["d"])
+            elif len(self.axes) == 2:
+                coeffs.append((bands["da"], bands["ad"], bands["dd"]))
+            else:
+                coeffs.append(dict(bands))
+        return coeffs
+
+    def bands(self) -> Iterator[tuple[int, str, Array]]:
+        """Yield ``(level, key, array)`` of every band: level 1 is the finest, the approximation comes first."""
+        yield self.level, "a" * len(self.axes), self.approximation
+        for level, bands in zip(range(self.level, 0, -1), self.details, strict=True):
+            for key, band in bands.items():
+                yield level, key, band
+
+    def map(self, function: Callable[[Array, int, str], Array]) -> Pyramid:
+        """Return a pyramid whose every band is ``function(band, level, key)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose, reconstruct
+        >>> pyramid = decompose(np.arange(8.0), "haar", level=1)
+        >>> smooth = pyramid.map(lambda band, level, key: band * ("d" not in key))
+        >>> reconstruct(smooth).round(6)
+        array([0.5, 0.5, 2.5, 2.5, 4.5, 4.5, 6.5, 6.5])
+        """
+        mapped = [function(band, level, key) for level, key, band in self.bands()]
+        bands = iter(mapped[1:])
+        details = [dict(zip(level, bands, strict=False)) for level in self.details]
+        return Pyramid(self.plan, mapped[0], details, self.dtype)
+
+    def mosaic(self) -> Array:
+        """Return all bands side by side in one array, the approximation in the first corner.
+
+        The array has the shape of the transformed one where the mode is not expansive. Bands of an expansive mode
+        are cut to what fits half of the level above.
+
+        Raises
+        ------
+        CoefficientsError
+            If the transform was undecimated: each of its bands is as large as the whole.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose
+        >>> decompose(np.ones((5, 7)), "cdf53", level=1).mosaic().shape
+        (5, 7)
+        """
+        if self.is_stationary:
+            raise CoefficientsError("an undecimated pyramid has no mosaic: each band is as large as the array")
+        mosaic = self.approximation
+        for bands, plan in zip(self.details, reversed(self.plan.levels), strict=True):
+            shape = tuple(sum(sizes) for sizes in _halves(plan))
+            canvas = np.zeros(shape, mosaic.dtype)
+            for key, band in {"a" * len(self.axes): mosaic, **bands}.items():
+                corner = [slice(None)] * len(shape)
+                for letter, axis in zip(key, self.axes, strict=True):
+                    low = _halves(plan)[axis][0]
+                    corner[axis] = slice(0, low) if letter == "a" else slice(low, None)
+                part = canvas[tuple(corner)]
+                fitting = tuple(slice(0, size) for size in part.shape)
+                part[...] = band[fitting]
+            mosaic = canvas
+        return mosaic
+
+    def picture(self, gain: float = 2.0) -> Array:
+        """Return the mosaic as 8-bit grey values: the approximation as an image, details around mid-grey.
+
+        Parameters
+        ----------
+        gain : float
+            How much the details are amplified.
+
+        Notes
+        -----
+        Grey values are relative to the range of the approximation, so the picture of a transformed 8-bit image looks
+        like the image itself in the corner.
+        """
+        bands = dict(enumerate(self.bands()))
+        low = float(np.min(bands[0][2], initial=np.inf))
+        high = float(np.max(bands[0][2], initial=-np.inf))
+        span = (high - low) or 1.0
+        middle = (high + low) / 2
+
+        def shift(band: Array, level: int, key: str) -> Array:
+            if "d" not in key:
+                return np.asarray(band, float)
+            # detail coefficients of deeper levels grow with the gain of the low-pass filter
+            weight = gain * 2.0 ** ((self.level - level) * len(self.axes) / 2)
+            return band * weight + middle
+
+        pixels = (self.map(shift).mosaic() - low) * (255.0 / span)
+        return np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the pyramid to a NumPy ``.npz`` file, which appears under its name only when it is complete.
+
+        Examples
+        --------
+        >>> import numpy as np, tempfile
+        >>> from subband import Pyramid, decompose, reconstruct
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     decompose(np.arange(9.0), level=2).save(f"{folder}/nine.npz")
+        ...     print(reconstruct(Pyramid.load(f"{folder}/nine.npz")).round(6))
+        [0. 1. 2. 3. 4. 5. 6. 7. 8.]
+        """
+        plan = self.plan
+        about = {
+            "format": 1,
+            "shape": plan.shape,
+            "axes": plan.axes,
+            "wavelets": [[w.name, *w.filter_bank] for w in plan.wavelets],
+            "modes": plan.modes,
+            "level": plan.level,
+            "reversible": plan.reversible,
+            "stationary": self.is_stationary,
+            "dtype": self.dtype.str,
+        }
+        arrays = {f"{level}{key}": band for level, key, band in self.bands()}
+        path = Path(path)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with unfinished.open("wb") as file:
+                np.savez(file, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Pyramid:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        FormatError
+            If the file is not a saved pyramid.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+            about = json.loads(str(arrays["about"]))
+            plan = _rebuild_plan(about)
+            count = len(plan.axes)
+            details = [
+                {key: arrays[f"{level}{key}"] for key in _detail_keys(count)} for level in range(plan.level, 0, -1)
+            ]
+            return cls(plan, arrays[f"{plan.level}{'a' * count}"], details, about["dtype"])
+        except (KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            raise FormatError(f"{os.fspath(path)!r} is not a pyramid that subband saved: {error}") from error
+
+    def __repr__(self) -> str:
+        names = ", ".join(dict.fromkeys(repr(wavelet.name) for wavelet in self.plan.wavelets))
+        modes = ", ".join(dict.fromkeys(self.plan.modes))
+        kind = "integer " if self.plan.reversible else "undecimated " if self.is_stationary else ""
+        return (
+            f"<Pyramid of {self.shape} {self.dtype}: {self.level} {kind}levels of {names}, {modes}, along axes {self.axes}>"
+        )
+
+
+def _detail_keys(count: int) -> list[str]:
+    """Return the keys of a level's details for `count` axes, in the order of counting."""
+    return [f"{number:0{count}b}".replace("0", "a").replace("1", "d") for number in range(1, 2**count)]
+
+
+def _halves(plan: Any) -> dict[int, tuple[int, ...]]:
+    """Return for each axis the lengths that the low and the high part have in a mosaic."""
+    halves: dict[int, tuple[int, ...]] = {axis: (length,) for axis, length in enumerate(plan.shape)}
+    for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
+        halves[axis] = ((axis_plan.length + 1) // 2, axis_plan.length // 2)
+    return dict(sorted(halves.items()))
+
+
+def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]]) -> None:
+    """Refuse bands that are not those of the plan."""
+    if len(details) != plan.level:
+        raise CoefficientsError(f"details has {len(details)} levels, and the plan has {plan.level}")
+    if approximation.shape != plan.approximation_shape:
+        raise CoefficientsError(
+            f"approximation has shape {approximation.shape}; the plan of an array of shape {plan.shape} asks for "
+            f"{plan.approximation_shape}"
+        )
+    for number, (bands, level) in enumerate(zip(details, reversed(plan.levels), strict=True)):
+        wanted = {key: shape for key, shape in level.band_shapes.items() if "d" in key}
+        if set(bands) != set(wanted):
+            raise CoefficientsError(f"details[{number}] has the bands {sorted(bands)}; it needs {sorted(wanted)}")
+        for key, shape in wanted.items():
+            if bands[key].shape != shape:
+                raise CoefficientsError(f"details[{number}][{key!r}] has shape {bands[key].shape}; it needs {shape}")
+
+
+def _rebuild_plan(about: dict[str, Any]) -> Plan:
+    shape, axes, modes = tuple(about["shape"]), tuple(about["axes"]), tuple(about["modes"])
+    wavelets = tuple(_rebuild_wavelet(*entry) for entry in about["wavelets"])
+    if about["stationary"]:
+        return stationary_transform_plan(shape, axes, wavelets, modes, about["level"])
+    return transform_plan(shape, axes, wavelets, modes, about["level"], about["reversible"])
+
+
+def _rebuild_wavelet(name: str, *filters: list[float]) -> Wavelet:
+    """Return the wavelet of that name if it still has these filters, else one made of the filters."""
+    try:
+        wavelet = Wavelet(name)
+    except ValueError:
+        return Wavelet(name, filter_bank=filters)
+    return wavelet if [list(f) for f in wavelet.filter_bank] == filters else Wavelet(name, filter_bank=filters)

@@ -1,0 +1,409 @@
+"""Several levels: the approximation is transformed again and again.
+
+`wavedec`, `wavedec2` and `wavedecn` are one computation; they differ in how they lay the bands out for the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import as_computable
+from subband.errors import AxesError, CoefficientsError, ShapeError
+from subband.transforms.arguments import (
+    Axes,
+    ModeLike,
+    WaveletLike,
+    check_level,
+    modes_for_axes,
+    normalise_axes,
+    wavelets_for_axes,
+)
+from subband.transforms.levels import as_bands, check_axes_fit, check_keys, merge_level, split_level
+from subband.typing import Array, Bands
+
+__all__ = ["wavedec", "wavedec2", "wavedecn", "waverec", "waverec2", "waverecn"]
+
+Wavelets = WaveletLike | Sequence[WaveletLike]
+ModesLike = ModeLike | Sequence[ModeLike]
+
+
+def wavedec(
+    data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", level: int | None = None, axis: int = -1
+) -> list[Array]:
+    """Transform several levels along one axis.
+
+    Parameters
+    ----------
+    data : array_like
+        Samples; all axes but `axis` are carried along.
+    wavelet : Wavelet or str
+        The wavelet, or its name.
+    mode : str or int
+        The boundary mode.
+    level : int, optional
+        Number of levels, `dwt_max_level` by default.
+    axis : int
+        The axis to transform.
+
+    Returns
+    -------
+    list of ndarray
+        ``[cA_n, cD_n, …, cD_1]``: the approximation, then the details from coarse to fine.
+
+    Raises
+    ------
+    LevelError
+        If `level` is negative.
+    ArgumentError
+        If another argument cannot be used.
+
+    Warns
+    -----
+    UserWarning
+        If `level` is greater than `dwt_max_level`.
+
+    See Also
+    --------
+    waverec : The inverse.
+
+    Examples
+    --------
+    >>> from subband import wavedec
+    >>> cA2, cD2, cD1 = wavedec([1, 2, 3, 4, 5, 6, 7, 8], "haar", level=2)
+    >>> cA2.round(3), cD2.round(3)
+    (array([ 5., 13.]), array([-2., -2.]))
+    >>> cD1.shape
+    (4,)
+    """
+    approximation, details = _analyse(data, wavelet, mode, level, (axis,))
+    return [approximation, *(bands["d"] for bands in details)]
+
+
+def waverec(
+    coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1
+) -> Array:
+    """Undo several levels along one axis.
+
+    Parameters
+    ----------
+    coeffs : list of ndarray or None
+        ``[cA_n, cD_n, …, cD_1]`` as `wavedec` returns them; None counts as zeros.
+    wavelet, mode, axis
+        As in the forward transform.
+
+    Returns
+    -------
+    ndarray
+        The samples. An odd number of them comes back with one more at the end, except in mode ``whole``.
+
+    Raises
+    ------
+    CoefficientsError
+        If `coeffs` is not such a list, or its arrays do not belong together.
+
+    Examples
+    --------
+    >>> from subband import wavedec, waverec
+    >>> waverec(wavedec([1, 2, 3, 4, 5, 6, 7, 8], "db2", level=2), "db2").round(12)
+    array([1., 2., 3., 4., 5., 6., 7., 8.])
+    """
+    approximation, details = _open_list(coeffs, "wavedec", (np.ndarray, type(None)), "an array")
+    levels = [{"d": detail} for detail in details]
+    return _synthesise(approximation, levels, wavelet, mode, (axis,))
+
+
+def wavedec2(
+    data: Any,
+    wavelet: Wavelets,
+    mode: ModesLike = "symmetric",
+    level: int | None = None,
+    axes: Axes = (-2, -1),
+) -> list[Any]:
+    """Transform several levels of images.
+
+    Parameters
+    ----------
+    data : array_like of at least two dimensions
+        Samples; axes not in `axes` are carried along.
+    wavelet : Wavelet, str, or two of these
+        One for both axes, or one for each.
+    mode : str, int, or two of these
+        The boundary mode, one for both axes or one for each.
+    level : int, optional
+        Number of levels, `dwtn_max_level` by default.
+    axes : two integers
+        Rows and columns.
+
+    Returns
+    -------
+    list
+        ``[cA_n, (cH_n, cV_n, cD_n), …, (cH_1, cV_1, cD_1)]``: the approximation, then the details from coarse to
+        fine, each as `dwt2` returns them.
+
+    Raises
+    ------
+    AxesError
+        If there are not two different axes, or one does not exist.
+    LevelError
+        If `level` is negative.
+
+    Warns
+    -----
+    UserWarning
+        If `level` is greater than `dwtn_max_level`.
+
+    See Also
+    --------
+    waverec2 : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import wavedec2
+    >>> cA2, (cH2, cV2, cD2), (cH1, cV1, cD1) = wavedec2(np.ones((8, 12)), "haar", level=2)
+    >>> cA2.shape, cH2.shape, cH1.shape
+    ((2, 3), (2, 3), (4, 6))
+    """
+    approximation, details = _analyse(data, wavelet, mode, level, axes, count=2)
+    return [approximation, *((bands["da"], bands["ad"], bands["dd"]) for bands in details)]
+
+
+def waverec2(
+    coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = (-2, -1)
+) -> Array:
+    """Undo several levels of images.
+
+    Parameters
+    ----------
+    coeffs : list
+        ``[cA_n, (cH_n, cV_n, cD_n), …]`` as `wavedec2` returns them; None in the place of an array counts as zeros.
+    wavelet, mode, axes
+        As in the forward transform.
+
+    Returns
+    -------
+    ndarray
+        The samples. An odd axis comes back with one more sample, except in mode ``whole``.
+
+    Raises
+    ------
+    CoefficientsError
+        If `coeffs` is not such a list, or its arrays do not belong together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import wavedec2, waverec2
+    >>> x = np.arange(96.0).reshape(8, 12)
+    >>> np.allclose(waverec2(wavedec2(x, "db2", level=1), "db2"), x)
+    True
+    """
+    form = "a tuple of three arrays"
+    approximation, details = _open_list(coeffs, "wavedec2", (tuple, list), form)
+    levels = []
+    for number, detail in enumerate(details, start=1):
+        if len(detail) != 3:
+            raise CoefficientsError(f"coeffs[{number}] has {len(detail)} entries; wavedec2 gives {form}")
+        levels.append(dict(zip(("da", "ad", "dd"), detail, strict=True)))
+    return _synthesise(approximation, levels, wavelet, mode, axes, count=2)
+
+
+def wavedecn(
+    data: Any,
+    wavelet: Wavelets,
+    mode: ModesLike = "symmetric",
+    level: int | None = None,
+    axes: Axes = None,
+) -> list[Any]:
+    """Transform several levels along any axes.
+
+    Parameters
+    ----------
+    data : array_like
+        Samples; axes not in `axes` are carried along.
+    wavelet : Wavelet, str, or sequence of these
+        One for all axes, or one for each.
+    mode : str, int, or sequence of these
+        The boundary mode, one for all axes or one for each.
+    level : int, optional
+        Number of levels, `dwtn_max_level` by default.
+    axes : sequence of int, optional
+        The axes to transform, all by default.
+
+    Returns
+    -------
+    list
+        The approximation, then one dictionary of details for each level, coarsest first, with keys as `dwtn` has
+        them: ``[cA_n, {'ad': …, 'da': …, 'dd': …}, …]`` for two axes.
+
+    Raises
+    ------
+    AxesError
+        If an axis does not exist or is repeated, or there is none.
+    LevelError
+        If `level` is negative.
+
+    Warns
+    -----
+    UserWarning
+        If `level` is greater than `dwtn_max_level`.
+
+    See Also
+    --------
+    waverecn : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import wavedecn
+    >>> coarse, details = wavedecn(np.ones((8, 8, 8)), "db1", level=1)
+    >>> coarse.shape, sorted(details)
+    ((4, 4, 4), ['aad', 'ada', 'add', 'daa', 'dad', 'dda', 'ddd'])
+    """
+    approximation, details = _analyse(data, wavelet, mode, level, axes)
+    return [approximation, *details]
+
+
+def waverecn(
+    coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = None
+) -> Array:
+    """Undo several levels along any axes.
+
+    Parameters
+    ----------
+    coeffs : list
+        ``[cA_n, {…}, …]`` as `wavedecn` returns them. The approximation may be None, and keys may be missing:
+        both count as zeros.
+    wavelet, mode, axes
+        As in the forward transform.
+
+    Returns
+    -------
+    ndarray
+        The samples. An odd axis comes back with one more sample, except in mode ``whole``.
+
+    Raises
+    ------
+    CoefficientsError
+        If `coeffs` is not such a list, a detail is None, or the arrays do not belong together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import wavedecn, waverecn
+    >>> x = np.arange(64.0).reshape(4, 4, 4)
+    >>> np.allclose(waverecn(wavedecn(x, "haar"), "haar"), x)
+    True
+    """
+    approximation, details = _open_list(coeffs, "wavedecn", (Mapping,), "a dictionary of arrays")
+    for number, detail in enumerate(details, start=1):
+        missing = [key for key, band in detail.items() if band is None]
+        if missing:
+            raise CoefficientsError(
+                f"coeffs[{number}] has None for {missing}; leave the keys out, or use np.zeros_like of the arrays"
+            )
+    return _synthesise(approximation, details, wavelet, mode, axes)
+
+
+def _analyse(
+    data: Any, wavelet: Wavelets, mode: ModesLike, level: int | None, axes: Axes, *, count: int | None = None
+) -> tuple[Array, list[Bands]]:
+    """Return the approximation, and the details of every level from coarse to fine."""
+    x = as_computable(data)
+    if x.ndim == 0:
+        raise ShapeError("data is a single number; a transform takes at least one dimension")
+    normal = normalise_axes(axes, x.ndim, count=count, distinct=True)
+    if not normal:
+        raise AxesError("axes=() names no axis to transform; leave it out to transform all")
+    for axis in normal:
+        if x.shape[axis] == 0:
+            raise ShapeError(f"axis {axis} of data of shape {x.shape} is empty; it needs at least 1 sample")
+    wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
+    levels = check_level([x.shape[axis] for axis in normal], wavelets, level, stacklevel=4)
+    if levels == 0:
+        return np.asarray(data), []
+    details: list[Bands] = []
+    for _ in range(levels):
+        bands = split_level(x, normal, wavelets, modes)
+        x = bands.pop("a" * len(normal))
+        details.append(bands)
+    return x, details[::-1]
+
+
+def _synthesise(
+    approximation: Any,
+    details: Sequence[Mapping[str, Any]],
+    wavelet: Wavelets,
+    mode: ModesLike,
+    axes: Axes,
+    *,
+    count: int | None = None,
+) -> Array:
+    """Merge level after level, from coarse to fine; what is None or missing counts as zeros."""
+    ndim = _count_dimensions(approximation, details)
+    normal = normalise_axes(axes, ndim, count=count, distinct=True)
+    wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
+    low = "a" * len(normal)
+    for number, detail in enumerate(details, start=1):
+        bands = {key: band for key, band in detail.items() if band is not None}
+        if bands:
+            check_axes_fit(check_keys(bands, f"coeffs[{number}]"), normal)
+        if approximation is not None:
+            bands[low] = approximation
+        if not bands:
+            continue
+        arrays = as_bands(bands, f"coeffs[{number}]")
+        if approximation is not None and len(arrays) > 1:
+            arrays[low] = _trim_approximation(arrays, normal, modes)
+        approximation = merge_level(arrays, normal, wavelets, modes)
+    return np.asarray(approximation)
+
+
+def _trim_approximation(bands: Bands, axes: tuple[int, ...], modes: tuple[str, ...]) -> Array:
+    """Drop the last sample of an axis where the level before gave back an odd number of samples as an even one."""
+    low = "a" * len(axes)
+    approximation = bands[low]
+    window = [slice(None)] * approximation.ndim
+    for position, (axis, mode) in enumerate(zip(axes, modes, strict=True)):
+        lows = [band.shape[axis] for key, band in bands.items() if key != low and key[position] == "a"]
+        highs = [band.shape[axis] for key, band in bands.items() if key[position] == "d"]
+        # In mode "whole" there may rightly be one low coefficient more than high ones.
+        longest = lows[0] if lows else highs[0] + (mode == "whole")
+        if approximation.shape[axis] == longest + 1:
+            window[axis] = slice(longest)
+    return approximation[tuple(window)]
+
+
+def _open_list(
+    coeffs: Sequence[Any], function: str, kinds: tuple[type, ...], form: str
+) -> tuple[Any, Sequence[Any]]:
+    """Return approximation and details of a list of coefficients, each detail being of one of `kinds`."""
+    if not isinstance(coeffs, list | tuple):
+        raise CoefficientsError(
+            f"coeffs is a {type(coeffs).__name__}; it must be the list of coefficients that {function} returns"
+        )
+    if not coeffs:
+        raise CoefficientsError("coeffs is empty; it must hold at least the approximation")
+    for number, detail in enumerate(coeffs[1:], start=1):
+        if not isinstance(detail, kinds):
+            raise CoefficientsError(
+                f"Unexpected detail coefficient type: coeffs[{number}] is a {type(detail).__name__}, and {function} gives "
+                f"{form}; with array_to_coeffs and unravel_coeffs use output_format={function!r}"
+            )
+    return coeffs[0], coeffs[1:]
+
+
+def _count_dimensions(approximation: Any, details: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of dimensions that all coefficients have."""
+    arrays = [approximation, *(band for detail in details for band in detail.values())]
+    ndims = {np.ndim(array) for array in arrays if array is not None}
+    if not ndims:
+        raise CoefficientsError("coeffs holds no coefficients; at least one band must be an array")
+    if len(ndims) > 1:
+        raise CoefficientsError(
+            f"coeffs holds arrays of {' and '.join(map(str, sorted(ndims)))} dimensions; all need the same number"
+        )
+    return ndims.pop()

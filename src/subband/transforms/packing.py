@@ -1,0 +1,327 @@
+"""Putting all coefficients into one array, and taking them out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from subband.errors import ArgumentError, AxesError, CoefficientsError
+from subband.transforms.arguments import Axes, normalise_axes
+from subband.transforms.levels import check_keys
+from subband.typing import Array, Bands
+
+__all__ = ["array_to_coeffs", "coeffs_to_array", "ravel_coeffs", "unravel_coeffs"]
+
+OutputFormat: TypeAlias = Literal["wavedec", "wavedec2", "wavedecn"]
+
+#: The order of the three details of `wavedec2`.
+_DETAILS_2D = ("da", "ad", "dd")
+
+
+def coeffs_to_array(
+    coeffs: Sequence[Any], padding: float | None = 0, axes: Axes = None
+) -> tuple[Array, list[Any]]:
+    """Lay the bands out in one array, as in the classical mosaic picture.
+
+    Parameters
+    ----------
+    coeffs : list
+        What `wavedec`, `wavedec2` or `wavedecn` returned, without None.
+    padding : number or None
+        What to fill the gaps with. With None it is an error if there are gaps: only ``periodization`` of sizes that
+        can be halved every time, and ``whole``, leave none.
+    axes : sequence of int, optional
+        The transformed axes; needed if these are not all.
+
+    Returns
+    -------
+    coeff_arr : ndarray
+        All coefficients, the approximation in the first corner.
+    coeff_slices : list
+        Where each band lies, in the form of `wavedecn`: a tuple of slices, then dictionaries of these.
+
+    Raises
+    ------
+    CoefficientsError
+        If a band is missing or does not fit its place, or there are gaps and `padding` is None.
+    AxesError
+        If `axes` does not name as many axes as were transformed.
+
+    See Also
+    --------
+    array_to_coeffs : The inverse.
+    ravel_coeffs : One dimension, never a gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import coeffs_to_array, wavedec2
+    >>> mosaic, slices = coeffs_to_array(wavedec2(np.ones((8, 8)), "haar", level=1))
+    >>> mosaic.shape, slices[0]
+    ((8, 8), (slice(None, 4, None), slice(None, 4, None)))
+    >>> slices[1]["dd"]
+    (slice(4, 8, None), slice(4, 8, None))
+    """
+    approximation, details = _open_coefficients(coeffs)
+    if not details:
+        return approximation, [(slice(None),) * approximation.ndim]
+    normal = _match_axes(details, axes, approximation.ndim)
+    filled = list(approximation.shape)
+    slices: list[Any] = [tuple(slice(n) for n in filled)]
+    for number, bands in enumerate(details, start=1):
+        _check_complete(bands, len(normal), number)
+        slices.append({key: _place_band(key, band.shape, normal, filled) for key, band in bands.items()})
+        for position, axis in enumerate(normal):
+            filled[axis] += next(band.shape[axis] for key, band in bands.items() if key[position] == "d")
+    used = approximation.size + sum(band.size for bands in details for band in bands.values())
+    if padding is None and used != prod(filled):
+        raise CoefficientsError(
+            f"the {used} coefficients leave gaps in an array of shape {tuple(filled)}; give a padding to fill them with, "
+            "or use ravel_coeffs"
+        )
+    packed = np.full(filled, 0 if padding is None else padding, _common_dtype(approximation, details))
+    _copy_band(packed, slices[0], approximation, "the approximation")
+    for number, (bands, places) in enumerate(zip(details, slices[1:], strict=True), start=1):
+        for key, band in bands.items():
+            _copy_band(packed, places[key], band, f"coeffs[{number}][{key!r}]")
+    return packed, slices
+
+
+def array_to_coeffs(
+    arr: Any, coeff_slices: Sequence[Any], output_format: OutputFormat = "wavedecn"
+) -> list[Any]:
+    """Take the bands out of an array that `coeffs_to_array` made.
+
+    Parameters
+    ----------
+    arr : array_like
+        The coefficients.
+    coeff_slices : list
+        Where each band lies, as `coeffs_to_array` returned it.
+    output_format : {"wavedecn", "wavedec", "wavedec2"}
+        Of which function the result is to have the form.
+
+    Returns
+    -------
+    list
+        The bands, as views of `arr`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such format, or the list of slices is empty.
+    CoefficientsError
+        If the bands are not those of that format.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import array_to_coeffs, coeffs_to_array, wavedec
+    >>> packed, slices = coeffs_to_array(wavedec(np.arange(8.0), "haar", level=2))
+    >>> [band.shape for band in array_to_coeffs(packed, slices, output_format="wavedec")]
+    [(2,), (2,), (4,)]
+    """
+    array = np.asarray(arr)
+    return _lay_out(coeff_slices, lambda place, _: array[place], output_format)
+
+
+def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
+    """String the bands together in one dimension.
+
+    Parameters
+    ----------
+    coeffs : list
+        What `wavedec`, `wavedec2` or `wavedecn` returned, without None.
+    axes : sequence of int, optional
+        The transformed axes; only checked.
+
+    Returns
+    -------
+    coeff_arr : ndarray of one dimension
+        All coefficients: the approximation, then the details from coarse to fine.
+    coeff_slices, coeff_shapes : list
+        Range and shape of each band, in the form of `wavedecn`.
+
+    Raises
+    ------
+    CoefficientsError
+        If a band is missing.
+
+    See Also
+    --------
+    unravel_coeffs : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import ravel_coeffs, wavedec2
+    >>> line, slices, shapes = ravel_coeffs(wavedec2(np.ones((8, 8)), "db2", level=1))
+    >>> line.shape, slices[1]["dd"], shapes[1]["dd"]
+    ((100,), slice(75, 100, None), (5, 5))
+    """
+    approximation, details = _open_coefficients(coeffs)
+    if details:
+        _match_axes(details, axes, approximation.ndim)
+    stop = approximation.size
+    slices: list[Any] = [slice(stop)]
+    shapes: list[Any] = [approximation.shape]
+    pieces = [approximation.ravel()]
+    for bands in details:
+        ranges = {}
+        for key, band in bands.items():
+            ranges[key] = slice(stop, stop + band.size)
+            stop += band.size
+            pieces.append(band.ravel())
+        slices.append(ranges)
+        shapes.append({key: band.shape for key, band in bands.items()})
+    return np.concatenate(pieces), slices, shapes
+
+
+def unravel_coeffs(
+    arr: Any, coeff_slices: Sequence[Any], coeff_shapes: Sequence[Any], output_format: OutputFormat = "wavedecn"
+) -> list[Any]:
+    """Take the bands out of a string of coefficients that `ravel_coeffs` made.
+
+    Parameters
+    ----------
+    arr : array_like of one dimension
+        The coefficients.
+    coeff_slices, coeff_shapes : list
+        Range and shape of each band, as `ravel_coeffs` returned them.
+    output_format : {"wavedecn", "wavedec", "wavedec2"}
+        Of which function the result is to have the form.
+
+    Returns
+    -------
+    list
+        The bands, as views of `arr` where possible.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such format, or the lists are empty or not equally long.
+    CoefficientsError
+        If the bands are not those of that format, or `arr` is too short.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import ravel_coeffs, unravel_coeffs, wavedec
+    >>> packed = ravel_coeffs(wavedec(np.arange(8.0), "haar", level=2))
+    >>> [band.shape for band in unravel_coeffs(*packed, output_format="wavedec")]
+    [(2,), (2,), (4,)]
+    """
+    array = np.asarray(arr)
+    if len(coeff_slices) != len(coeff_shapes):
+        raise ArgumentError(
+            f"coeff_slices has {len(coeff_slices)} entries and coeff_shapes {len(coeff_shapes)}; both come from ravel_coeffs"
+        )
+
+    def take(place: slice, where: tuple[int, str | None]) -> Array:
+        number, key = where
+        shape = coeff_shapes[number] if key is None else coeff_shapes[number][key]
+        piece = array[place]
+        if piece.size != prod(shape):
+            raise CoefficientsError(f"arr has {array.size} coefficients, too few for a band of shape {shape} at {place}")
+        return piece.reshape(shape)
+
+    return _lay_out(coeff_slices, take, output_format)
+
+
+def _lay_out(
+    coeff_slices: Sequence[Any],
+    take: Callable[[Any, tuple[int, str | None]], Array],
+    output_format: str,
+) -> list[Any]:
+    """Make a list in the form of one of the `wavedec` functions, getting each band from `take`."""
+    if output_format not in ("wavedec", "wavedec2", "wavedecn"):
+        raise ArgumentError(f"output_format={output_format!r} is none of 'wavedec', 'wavedec2', 'wavedecn'")
+    if len(coeff_slices) == 0:
+        raise ArgumentError("coeff_slices is empty; it comes from coeffs_to_array or ravel_coeffs")
+    wanted = {"wavedec": ("d",), "wavedec2": _DETAILS_2D}.get(output_format)
+    result: list[Any] = [take(coeff_slices[0], (0, None))]
+    for number, places in enumerate(coeff_slices[1:], start=1):
+        if wanted is not None and set(wanted) != set(places):
+            raise CoefficientsError(
+                f"output_format={output_format!r} takes bands {list(wanted)} and there are {sorted(places)}; "
+                "use 'wavedecn'"
+            )
+        bands = {key: take(places[key], (number, key)) for key in wanted or places}
+        if output_format == "wavedecn":
+            result.append(bands)
+        else:
+            result.append(bands["d"] if output_format == "wavedec" else tuple(bands.values()))
+    return result
+
+
+def _open_coefficients(coeffs: Sequence[Any]) -> tuple[Array, list[Bands]]:
+    """Return approximation and details, whichever of the `wavedec` functions made them."""
+    if not isinstance(coeffs, list | tuple) or len(coeffs) == 0:
+        raise CoefficientsError("coeffs must be a list as wavedec, wavedec2 or wavedecn return it, and not empty")
+    if coeffs[0] is None:
+        raise CoefficientsError("coeffs[0] is None; put np.zeros in the place of a missing band")
+    return np.asarray(coeffs[0]), [_name_details(entry, number) for number, entry in enumerate(coeffs) if number]
+
+
+def _name_details(entry: Any, number: int) -> Bands:
+    """Return the details of one level by their keys, in order of these."""
+    if isinstance(entry, np.ndarray):
+        bands: Mapping[str, Any] = {"d": entry}
+    elif isinstance(entry, Mapping):
+        bands = entry
+    elif isinstance(entry, list | tuple) and len(entry) == 3:
+        bands = dict(zip(_DETAILS_2D, entry, strict=True))
+    else:
+        raise CoefficientsError(
+            f"coeffs[{number}] is a {type(entry).__name__}; it must be an array, a tuple of three arrays or a dictionary, "
+            "as wavedec, wavedec2 and wavedecn return them"
+        )
+    for key, band in bands.items():
+        if band is None:
+            raise CoefficientsError(f"coeffs[{number}] has no band {key!r}; put np.zeros in its place")
+    return {key: np.asarray(bands[key]) for key in sorted(bands)}
+
+
+def _match_axes(details: list[Bands], axes: Axes, ndim: int) -> tuple[int, ...]:
+    """Return the transformed axes, as many as the keys have letters."""
+    letters = check_keys(key for bands in details for key in bands)
+    if axes is None and letters != ndim:
+        raise AxesError(f"only {letters} of {ndim} axes were transformed; name them with axes")
+    normal = normalise_axes(axes, ndim, distinct=True)
+    if len(normal) != letters:
+        raise AxesError(f"axes={normal} names {len(normal)} axes and {letters} were transformed")
+    return normal
+
+
+def _check_complete(bands: Bands, letters: int, number: int) -> None:
+    """Refuse a level that lacks a band, whose place could not be told."""
+    missing = {"".join(key) for key in product("ad", repeat=letters)} - {"a" * letters} - set(bands)
+    if missing:
+        raise CoefficientsError(f"coeffs[{number}] has no band {min(missing)!r}; put np.zeros in its place")
+
+
+def _place_band(
+    key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled: Sequence[int]
+) -> tuple[slice, ...]:
+    """Return where a band belongs: beyond what is filled along the axes where it is high."""
+    place = [slice(n) for n in shape]
+    for letter, axis in zip(key, axes, strict=True):
+        if letter == "d":
+            place[axis] = slice(filled[axis], filled[axis] + shape[axis])
+    return tuple(place)
+
+
+def _common_dtype(approximation: Array, details: list[Bands]) -> np.dtype[Any]:
+    """Return the dtype that holds all bands without loss."""
+    return np.result_type(approximation, *(band for bands in details for band in bands.values()))
+
+
+def _copy_band(packed: Array, place: tuple[slice, ...], band: Array, name: str) -> None:
+    """Write a band to its place, which a band of the wrong shape has not got."""
+    if packed[place].shape != band.shape:
+        raise CoefficientsError(f"{name} has shape {band.shape}, which does not belong with the other bands of its level")
+    packed[place] = band

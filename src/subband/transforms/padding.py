@@ -1,0 +1,73 @@
+"""Extending an array as a boundary mode says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subband.boundary import Extension, extend
+from subband.errors import ArgumentError, ShapeError
+from subband.transforms.modes import mode_name
+from subband.typing import Array
+
+__all__ = ["pad"]
+
+
+def pad(x: Any, pad_widths: Any, mode: str) -> Array:
+    """Extend an array by samples that the boundary mode makes up.
+
+    Parameters
+    ----------
+    x : array_like
+        An array of any dtype, which the result has too.
+    pad_widths : int, pair of int, or one pair for each axis
+        How many samples to add before and after.
+    mode : str or int
+        The boundary mode. ``periodization`` first repeats the last sample of an odd axis.
+
+    Returns
+    -------
+    ndarray
+        The extended array.
+
+    Raises
+    ------
+    ArgumentError
+        If a width is negative, the widths do not fit the axes, or there is no such mode.
+
+    Examples
+    --------
+    >>> from subband import pad
+    >>> pad([1, 2, 3], 2, "symmetric")
+    array([2, 1, 1, 2, 3, 3, 2])
+    >>> pad([1, 2, 3], (0, 3), "smooth")
+    array([1, 2, 3, 4, 5, 6])
+    """
+    array = np.asanyarray(x)
+    name = mode_name(mode)
+    for axis, (before, after) in enumerate(_read_widths(pad_widths, array.ndim)):
+        length = array.shape[axis]
+        if length == 0:
+            raise ShapeError(f"axis {axis} of an array of shape {array.shape} is empty; there is nothing to extend")
+        stop = length + after + (length % 2 if name == "periodization" else 0)
+        index, *weights = extend(name, length, -before, stop)
+        # All weights are whole numbers; in the array's own dtype they neither round nor widen it.
+        exact = Extension(index, *(weight.astype(np.int64).astype(array.dtype) for weight in weights))
+        array = np.moveaxis(exact.apply(np.moveaxis(array, axis, -1)), -1, axis)
+    return array
+
+
+def _read_widths(pad_widths: Any, ndim: int) -> list[tuple[int, int]]:
+    """Return one pair of widths for each axis."""
+    try:
+        widths = np.broadcast_to(np.asarray(pad_widths), (ndim, 2))
+    except ValueError:
+        raise ArgumentError(
+            f"pad_widths={pad_widths!r} does not fit {ndim} axes; give a number, a pair, or one pair for each axis"
+        ) from None
+    if widths.dtype.kind not in "iu":
+        raise ArgumentError(f"pad_widths={pad_widths!r} are not integers")
+    if widths.size and widths.min() < 0:
+        raise ArgumentError(f"pad_widths={pad_widths!r} has a negative width; use 0 or more")
+    return [(int(before), int(after)) for before, after in widths]

@@ -1,0 +1,387 @@
+"""The stationary transform: every band keeps all samples, so that coefficients move with the signal.
+
+Where the decimated transform drops every second coefficient and filters the rest again, this one drops
+nothing and spreads the taps of its filters instead, by two on the second level, by four on the third and so
+on ("à trous"). The signal is taken to be periodic. ``level`` levels of an array hold ``(2**axes - 1) * level
++ 1`` times as many numbers as the array itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from subband.arrays import as_computable
+from subband.engines import get_engine
+from subband.errors import CoefficientsError, ShapeError
+from subband.stationary import stationary_plan
+from subband.transforms.arguments import Axes, WaveletLike, normalise_axes, normalise_axis, wavelets_for_axes
+from subband.transforms.levels import as_bands, check_axes_fit, check_keys
+from subband.transforms.stationary_levels import (
+    check_stationary_level,
+    prepare_wavelets,
+    split_stationary,
+    swt_max_level,
+    warn_unless_orthogonal,
+)
+from subband.typing import Array, Bands
+from subband.wavelets import as_wavelet
+
+__all__ = ["iswt", "iswt2", "iswtn", "swt", "swt2", "swt_max_level", "swtn"]
+
+#: The details of two axes in the order of PyWavelets: horizontal, vertical, diagonal.
+DETAILS_2D = ("da", "ad", "dd")
+
+
+class _MismatchError(CoefficientsError, RuntimeError):
+    """Bands of different shapes, which PyWavelets answers with a RuntimeError."""
+
+
+def swt(
+    data: Any,
+    wavelet: WaveletLike,
+    level: int | None = None,
+    start_level: int = 0,
+    axis: int = -1,
+    trim_approx: bool = False,
+    norm: bool = False,
+) -> list[Any]:
+    """Transform along one axis without dropping coefficients.
+
+    Parameters
+    ----------
+    data : array_like
+        Samples; all axes but `axis` are carried along.
+    wavelet : Wavelet or str
+        The wavelet.
+    level : int, optional
+        Number of levels; as many as the length allows if not given.
+    start_level : int
+        Number of levels that count as done: `data` are the approximation that they left.
+    axis : int
+        The axis to transform; its length must be a multiple of ``2**(start_level + level)``.
+    trim_approx : bool
+        Whether to give the approximation of the last level only.
+    norm : bool
+        Whether to scale the filters so that an orthogonal wavelet keeps the energy of the signal: the squares
+        of all coefficients, with `trim_approx`, add up to those of the samples.
+
+    Returns
+    -------
+    list
+        ``[(cA_n, cD_n), ..., (cA_1, cD_1)]``, coarsest level first, or ``[cA_n, cD_n, ..., cD_1]`` with
+        `trim_approx`; arrays of the shape of `data`.
+
+    Raises
+    ------
+    ArgumentError
+        If the wavelet or axis does not exist, or the length does not allow the levels.
+    DtypeError
+        If `data` holds no numbers.
+
+    Warns
+    -----
+    UserWarning
+        If `norm` is asked of a wavelet that is not orthogonal.
+
+    See Also
+    --------
+    iswt : The inverse.
+    mra : The same split, in parts that add up to the signal.
+
+    References
+    ----------
+    D. B. Percival and A. T. Walden, Wavelet Methods for Time Series Analysis, Cambridge University Press,
+    2000.
+
+    Examples
+    --------
+    >>> from subband import swt
+    >>> [(low, high)] = swt([1, 2, 3, 6], "haar", level=1)
+    >>> low.round(3), high.round(3)
+    (array([2.121, 3.536, 6.364, 4.95 ]), array([-0.707, -0.707, -2.121,  3.536]))
+    >>> len(swt([1, 2, 3, 6], "haar", trim_approx=True))
+    3
+    """
+    x = as_computable(data)
+    axes = (normalise_axis(axis, x.ndim),)
+    wavelets = (as_wavelet(wavelet),)
+    if norm:
+        warn_unless_orthogonal(wavelets, "wavelet is")
+    if level is None:
+        level = swt_max_level(x.shape[axes[0]])
+    check_stationary_level(x.shape, axes, level, start_level, least=1)
+    levels = split_stationary(x, axes, wavelets, level, start_level, norm)
+    if trim_approx:
+        return [levels[0]["a"], *(bands["d"] for bands in levels)]
+    return [(bands["a"], bands["d"]) for bands in levels]
+
+
+def iswt(coeffs: Sequence[Any], wavelet: WaveletLike, norm: bool = False, axis: int = -1) -> Array:
+    """Undo `swt`.
+
+    Parameters
+    ----------
+    coeffs : list
+        What `swt` returned, trimmed or not, from `start_level` 0.
+    wavelet, norm, axis
+        As they were for `swt`.
+
+    Returns
+    -------
+    ndarray
+        The samples: the mean of what the decimated transforms of all shifts give back.
+
+    Raises
+    ------
+    CoefficientsError
+        If there are no coefficients, or their shapes do not belong together.
+
+    Examples
+    --------
+    >>> from subband import iswt, swt
+    >>> iswt(swt([1, 2, 3, 6], "db2", level=2), "db2").round(12)
+    array([1., 2., 3., 6.])
+    """
+    approximation, details = _read_levels(coeffs)
+    return iswtn([approximation, *({"d": band} for band in details)], wavelet, axes=(axis,), norm=norm)
+
+
+def swt2(
+    data: Any,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    level: int,
+    start_level: int = 0,
+    axes: Iterable[int] = (-2, -1),
+    trim_approx: bool = False,
+    norm: bool = False,
+) -> list[Any]:
+    """Transform along two axes without dropping coefficients.
+
+    Parameters
+    ----------
+    data : array_like
+        Samples of at least two dimensions.
+    wavelet : Wavelet, str, or pair of these
+        One for both axes, or one for each.
+    level : int
+        Number of levels.
+    axes : pair of int
+        The axes to transform, two different ones.
+    start_level, trim_approx, norm
+        As for `swt`.
+
+    Returns
+    -------
+    list
+        ``[(cA_n, (cH_n, cV_n, cD_n)), ...]``, coarsest level first, or ``[cA_n, (cH_n, cV_n, cD_n), ...]``
+        with `trim_approx`; arrays of the shape of `data`. Horizontal details are high along the first axis.
+
+    Raises
+    ------
+    ArgumentError
+        If a wavelet or axis does not exist, or a length does not allow the levels.
+    DtypeError
+        If `data` holds no numbers.
+
+    See Also
+    --------
+    iswt2 : The inverse.
+
+    Examples
+    --------
+    >>> from subband import swt2
+    >>> approximation, (horizontal, vertical, diagonal) = swt2(
+    ...     [[1, 2], [5, 9]], "haar", level=1, trim_approx=True
+    ... )
+    >>> vertical.round(6)
+    array([[-2.5,  2.5],
+           [-2.5,  2.5]])
+    """
+    x = as_computable(data)
+    given = tuple(axes)
+    if x.ndim < 2:
+        raise ShapeError(f"data has {x.ndim} dimensions; swt2 takes at least 2, swt takes 1")
+    pair = normalise_axes(given, x.ndim, count=2, distinct=True)
+    levels = swtn(x, wavelet, level, start_level, pair, trim_approx, norm)
+    if trim_approx:
+        return [levels[0], *(tuple(bands[key] for key in DETAILS_2D) for bands in levels[1:])]
+    return [(bands["aa"], tuple(bands[key] for key in DETAILS_2D)) for bands in levels]
+
+
+def iswt2(
+    coeffs: Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    norm: bool = False,
+    axes: Iterable[int] = (-2, -1),
+) -> Array:
+    """Undo `swt2`.
+
+    Parameters
+    ----------
+    coeffs : list
+        What `swt2` returned, trimmed or not, from `start_level` 0.
+    wavelet, norm, axes
+        As they were for `swt2`.
+
+    Returns
+    -------
+    ndarray
+        The samples.
+
+    Raises
+    ------
+    CoefficientsError
+        If there are no coefficients, or their shapes do not belong together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import iswt2, swt2
+    >>> x = np.arange(16.0).reshape(4, 4)
+    >>> np.allclose(iswt2(swt2(x, "db2", level=2), "db2"), x)
+    True
+    """
+    approximation, details = _read_levels(coeffs)
+    levels = [dict(zip(DETAILS_2D, bands, strict=True)) for bands in details]
+    return iswtn([approximation, *levels], wavelet, axes=axes, norm=norm)
+
+
+def swtn(
+    data: Any,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    level: int,
+    start_level: int = 0,
+    axes: Axes = None,
+    trim_approx: bool = False,
+    norm: bool = False,
+) -> list[Any]:
+    """Transform along any number of axes without dropping coefficients.
+
+    Parameters
+    ----------
+    data : array_like
+        Samples of at least one dimension.
+    wavelet : Wavelet, str, or sequence of these
+        One for all axes, or one for each.
+    level : int
+        Number of levels.
+    axes : sequence of int, optional
+        The axes to transform, each once; all if not given.
+    start_level, trim_approx, norm
+        As for `swt`.
+
+    Returns
+    -------
+    list of dict
+        For each level, coarsest first, the bands by name: one letter for each of `axes`, ``a`` where the band
+        is low and ``d`` where it is high. With `trim_approx` the approximation of the last level comes first,
+        as an array, and the dictionaries hold details only.
+
+    Raises
+    ------
+    ArgumentError
+        If a wavelet or axis does not exist, or a length does not allow the levels.
+    DtypeError
+        If `data` holds no numbers.
+
+    See Also
+    --------
+    iswtn : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import swtn
+    >>> [bands] = swtn(np.ones((4, 6, 3)), "haar", level=1, axes=(0, 1))
+    >>> {key: band.shape for key, band in bands.items()}
+    {'aa': (4, 6, 3), 'ad': (4, 6, 3), 'da': (4, 6, 3), 'dd': (4, 6, 3)}
+    """
+    x = as_computable(data)
+    if x.ndim < 1:
+        raise ShapeError("data is a single number; give at least one dimension")
+    normal = normalise_axes(axes, x.ndim, distinct=True)
+    wavelets = wavelets_for_axes(wavelet, normal)
+    if norm:
+        warn_unless_orthogonal(wavelets, "wavelets used are")
+    check_stationary_level(x.shape, normal, level, start_level)
+    levels: list[Any] = split_stationary(x, normal, wavelets, level, start_level, norm)
+    if trim_approx:
+        low = "a" * len(normal)
+        approximations = [bands.pop(low) for bands in levels]
+        levels.insert(0, approximations[0] if approximations else x.copy())
+    return levels
+
+
+def iswtn(
+    coeffs: Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    axes: Axes = None,
+    norm: bool = False,
+) -> Array:
+    """Undo `swtn`.
+
+    Parameters
+    ----------
+    coeffs : list of dict
+        What `swtn` returned, trimmed or not, from `start_level` 0. A band left out counts as zeros.
+    wavelet, axes, norm
+        As they were for `swtn`.
+
+    Returns
+    -------
+    ndarray
+        The samples.
+
+    Raises
+    ------
+    CoefficientsError
+        If there are no coefficients, or their shapes do not belong together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import iswtn, swtn
+    >>> x = np.arange(32.0).reshape(4, 4, 2)
+    >>> coeffs = swtn(x, "db2", level=2, axes=(0, 1), norm=True)
+    >>> np.allclose(iswtn(coeffs, "db2", axes=(0, 1), norm=True), x)
+    True
+    """
+    if len(coeffs) == 0:
+        raise CoefficientsError("coeffs is empty; give what the forward transform returned")
+    levels = list(coeffs)
+    if isinstance(levels[0], Mapping):
+        letters = check_keys(levels[0])
+        x = as_computable(levels[0].get("a" * letters), "the coarsest approximation")
+    else:
+        x = as_computable(levels.pop(0), "the coarsest approximation")
+        letters = check_keys(levels[0]) if levels else len(normalise_axes(axes, x.ndim))
+    normal = normalise_axes(axes, x.ndim, distinct=True)
+    check_axes_fit(letters, normal)
+    wavelets = prepare_wavelets(wavelets_for_axes(wavelet, normal), norm)
+    if not levels:
+        return x.copy()
+    engine = get_engine()
+    for number, bands in zip(range(len(levels), 0, -1), levels, strict=True):
+        together = as_bands({**bands, "a" * letters: x})
+        _check_shapes(together, number)
+        x = engine.stationary_inverse(stationary_plan(x.shape, normal, wavelets, number), together)
+    return x
+
+
+def _read_levels(coeffs: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return the coarsest approximation and the details of each level, whether trimmed or not."""
+    if len(coeffs) == 0:
+        raise CoefficientsError("coeffs is empty; give what the forward transform returned")
+    if not isinstance(coeffs[0], tuple | list):
+        return coeffs[0], list(coeffs[1:])
+    return coeffs[0][0], [details for _, details in coeffs]
+
+
+def _check_shapes(bands: Bands, number: int) -> None:
+    shapes = {band.shape for band in bands.values()}
+    if len(shapes) > 1:
+        listed = ", ".join(f"{key!r} {band.shape}" for key, band in bands.items())
+        raise _MismatchError(
+            f"the bands of level {number} have different shapes: {listed}; they must have one shape"
+        )

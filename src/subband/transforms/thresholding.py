@@ -1,0 +1,206 @@
+"""Shrinking coefficients: soft, hard, garrote and firm thresholds, and one-sided clipping by value.
+
+A threshold sets small coefficients, which are mostly noise, to zero and decides what becomes of large ones.
+With ``m`` the magnitude of a coefficient and ``t`` the threshold, the coefficient is multiplied by
+
+===========  ====================================================
+``hard``     1 where ``m >= t``
+``soft``     ``1 - t / m`` where that is positive
+``garrote``  ``1 - (t / m)**2`` where that is positive
+firm         ``(1 - low / m) / (1 - low / high)``, between 0 and 1
+===========  ====================================================
+
+and by 0 elsewhere. Magnitude and phase of complex coefficients are treated alike: only the magnitude shrinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from subband.errors import ArgumentError, DtypeError, suggest_names
+from subband.typing import Array
+
+__all__ = ["threshold", "threshold_firm"]
+
+
+def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) -> Array:
+    """Shrink or replace the elements of an array that lie beyond a threshold.
+
+    Parameters
+    ----------
+    data : array_like
+        Real or complex numbers.
+    value : float or array_like
+        The threshold; an array must broadcast against `data`.
+    mode : {"soft", "hard", "garrote", "greater", "less"}
+        ``soft`` takes `value` off every magnitude, ``hard`` keeps what is not smaller than `value` as it is,
+        and ``garrote`` lies between the two: soft near the threshold, hard far from it. ``greater`` keeps
+        elements that are not below `value` and ``less`` those that are not above it, whatever their sign, for
+        real data only.
+    substitute : float or array_like
+        What takes the place of the elements that are not kept.
+
+    Returns
+    -------
+    ndarray
+        Of the shape that `data` and `value` broadcast to. A Python number as `value` leaves the precision as
+        it is.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such mode, or the data are complex and the mode is not for them.
+    DtypeError
+        If the data are not numbers.
+
+    References
+    ----------
+    D. L. Donoho and I. M. Johnstone, Ideal spatial adaptation by wavelet shrinkage, Biometrika 81, 1994,
+    doi:10.1093/biomet/81.3.425. H.-Y. Gao, Wavelet shrinkage denoising using the non-negative garrote,
+    Journal of Computational and Graphical Statistics 7, 1998, doi:10.1080/10618600.1998.10474789.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import threshold
+    >>> x = np.array([-3.0, -1.0, 0.5, 2.0, 4.0])
+    >>> threshold(x, 2, "soft")
+    array([-1., -0.,  0.,  0.,  2.])
+    >>> threshold(x, 2, "hard")
+    array([-3.,  0.,  0.,  2.,  4.])
+    >>> threshold(x, 2, "garrote")
+    array([-1.66666667, -0.        ,  0.        ,  0.        ,  3.        ])
+    >>> threshold(x, 1, "less", substitute=9)
+    array([-3. , -1. ,  0.5,  9. ,  9. ])
+    """
+    try:
+        apply = _MODES[mode]
+    except (KeyError, TypeError):
+        hint = suggest_names(mode, _MODES) if isinstance(mode, str) else ""
+        raise ArgumentError(
+            f"mode={mode!r} is not a threshold{hint}; use one of {', '.join(_MODES)}"
+        ) from None
+    # A Python number must stay one: as an array it would turn float32 data into float64.
+    value = np.asarray(value) if isinstance(value, list | tuple) else value
+    return apply(_as_numbers(data), value, substitute)
+
+
+def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
+    """Shrink with two thresholds: zero below the lower, unchanged above the upper, continuous between.
+
+    Parameters
+    ----------
+    data : array_like
+        Real or complex numbers.
+    value_low, value_high : float
+        The thresholds. Where they are equal this is a hard threshold, and with an infinite upper one a soft
+        one.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `data`.
+
+    Raises
+    ------
+    ArgumentError
+        If `value_low` is negative or greater than `value_high`.
+    DtypeError
+        If the data are not numbers.
+
+    References
+    ----------
+    H.-Y. Gao and A. G. Bruce, WaveShrink with firm shrinkage, Statistica Sinica 7, 1997, pages 855 to 874.
+
+    Examples
+    --------
+    >>> from subband import threshold_firm
+    >>> threshold_firm([-3.0, -1.5, 0.5, 1.0, 4.0], 1, 2)
+    array([-3., -1.,  0.,  0.,  4.])
+    >>> threshold_firm([1.0, 2.0, 4.0], 1, float("inf"))
+    array([0., 1., 3.])
+    """
+    if value_low < 0:
+        raise ArgumentError(f"value_low={value_low} is negative; use 0 or more")
+    if value_high < value_low:
+        raise ArgumentError(f"value_high={value_high} is less than value_low={value_low}; use at least that")
+    numbers = _as_numbers(data)
+    magnitude = np.absolute(numbers)
+    if value_high == value_low:
+        steepness: float = 0  # nothing lies between the thresholds
+    else:
+        steepness = 1 if np.isinf(value_high) else value_high / (value_high - value_low)
+    between = numbers * (_keep_positive(1 - _divide(value_low, magnitude)) * steepness)
+    return np.where(magnitude > value_high, numbers, between)
+
+
+def _shrink_softly(data: Array, value: Any, substitute: Any) -> Array:
+    magnitude = np.absolute(data)
+    shrunk = data * _keep_positive(1 - _divide(value, magnitude))
+    return _substitute(shrunk, magnitude < value, substitute)
+
+
+def _shrink_by_garrote(data: Array, value: Any, substitute: Any) -> Array:
+    magnitude = np.absolute(data)
+    shrunk = data * _keep_positive(1 - np.square(_divide(value, magnitude)))
+    return _substitute(shrunk, magnitude < value, substitute)
+
+
+def _keep_large(data: Array, value: Any, substitute: Any) -> Array:
+    return np.where(np.absolute(data) < value, substitute, data)
+
+
+def _keep_above(data: Array, value: Any, substitute: Any) -> Array:
+    return np.where(_as_real(data, "greater") < value, substitute, data)
+
+
+def _keep_below(data: Array, value: Any, substitute: Any) -> Array:
+    return np.where(_as_real(data, "less") > value, substitute, data)
+
+
+_MODES: dict[str, Callable[[Array, Any, Any], Array]] = {
+    "soft": _shrink_softly,
+    "hard": _keep_large,
+    "garrote": _shrink_by_garrote,
+    "greater": _keep_above,
+    "less": _keep_below,
+    "garotte": _shrink_by_garrote,  # a misspelling that PyWavelets takes too
+}
+
+
+def _divide(value: Any, magnitude: Array) -> Array:
+    """Divide where a magnitude may be zero: the quotient is then infinite, or NaN for 0 / 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.divide(value, magnitude))
+
+
+def _keep_positive(factor: Array) -> Array:
+    """Replace negative factors, and the NaN of zero by zero, with zero."""
+    return np.asarray(np.fmax(factor, 0))
+
+
+def _substitute(shrunk: Array, small: Array, substitute: Any) -> Array:
+    """Put `substitute` in place of what is small; zero stands there already."""
+    return shrunk if np.isscalar(substitute) and substitute == 0 else np.where(small, substitute, shrunk)
+
+
+def _as_numbers(data: Any) -> Array:
+    """Return `data` as an array, in its own precision because no engine is to compute on it."""
+    array = np.asarray(data)
+    if array.dtype.kind in "OSUMmV" and not np.can_cast(array.dtype, np.complex128, "same_kind"):
+        raise DtypeError(
+            f"data has dtype {array.dtype}, which holds no numbers; convert it with .astype(float)"
+        )
+    return array
+
+
+def _as_real(data: Array, mode: str) -> Array:
+    if np.iscomplexobj(data):
+        raise ArgumentError(
+            f"mode={mode!r} compares values and takes no complex data, and data has dtype {data.dtype}; "
+            "use 'soft', 'hard' or 'garrote', or threshold data.real"
+        )
+    return data

@@ -1,0 +1,29 @@
+"""Names for the types that stand in subband's signatures."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+__all__ = ["Array", "Bands", "ModeName"]
+
+#: A NumPy array of any dtype.
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+#: The bands of one level: ``'aa'``, ``'ad'``, ``'da'``, ``'dd'`` for two axes; one letter an axis.
+Bands: TypeAlias = dict[str, Array]
+
+#: The boundary modes.
+ModeName: TypeAlias = Literal[
+    "zero",
+    "constant",
+    "symmetric",
+    "periodic",
+    "smooth",
+    "periodization",
+    "reflect",
+    "antisymmetric",
+    "antireflect",
+    "whole",
+]

@@ -1,0 +1,65 @@
+"""Pictures of the functions behind a filter bank, by the cascade algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FloatArray", "count_samples", "iterate_cascade"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+def count_samples(length: int, level: int, is_orthogonal: bool) -> int:
+    """Return on how many points PyWavelets samples a function whose filters have `length` taps.
+
+    The cascade itself fills ``(2**level - 1) * (length - 1) + 1`` points, between at least one zero on each
+    side.
+
+    Examples
+    --------
+    >>> count_samples(6, 3, is_orthogonal=True)
+    41
+    """
+    support = (length - 1) << level
+    filled = support - (length - 1) + 1
+    return max(support + is_orthogonal, filled + 2)
+
+
+def iterate_cascade(last: Sequence[float], lowpass: Sequence[float], level: int, samples: int) -> FloatArray:
+    """Refine one coefficient `level` times, through `last` once and through `lowpass` from then on.
+
+    Parameters
+    ----------
+    last : sequence of float
+        The synthesis filter of the coarsest scale: low-pass for a scaling function, high-pass for a wavelet.
+    lowpass : sequence of float
+        The synthesis low-pass filter.
+    level : int
+        How often to refine, at least once.
+    samples : int
+        The length of the result.
+
+    Returns
+    -------
+    ndarray of float64, shape (samples,)
+        Samples of the function at distances of ``2**-level``, after one zero.
+
+    Examples
+    --------
+    >>> r = 0.5**0.5
+    >>> iterate_cascade([r, -r], [r, r], level=2, samples=6).round(6).tolist()
+    [0.0, 1.0, 1.0, -1.0, -1.0, 0.0]
+    """
+    values = np.asarray(last, dtype=np.float64)
+    taps = np.asarray(lowpass, dtype=np.float64)
+    for _ in range(level - 1):
+        spread = np.zeros(2 * values.size - 1)
+        spread[::2] = values
+        values = np.convolve(spread, taps)
+    function = np.zeros(samples)
+    function[1 : 1 + values.size] = values * np.sqrt(2.0) ** level
+    return function

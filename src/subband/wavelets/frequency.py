@@ -1,0 +1,179 @@
+"""Scale and frequency: the frequency at the centre of a wavelet, and its integral."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from subband.wavelets.continuous import ContinuousWavelet, DiscreteContinuousWavelet
+from subband.wavelets.waveforms import Samples
+from subband.wavelets.wavelet import Wavelet
+
+__all__ = [
+    "central_frequency",
+    "centrfrq",
+    "frequency2scale",
+    "integrate_wavelet",
+    "intwave",
+    "scal2frq",
+    "scale2frequency",
+]
+
+AnyWavelet: TypeAlias = str | Wavelet | ContinuousWavelet
+
+
+def _resolve(wavelet: Any) -> Wavelet | ContinuousWavelet:
+    """Take a name or a wavelet of either kind."""
+    if isinstance(wavelet, str):
+        return DiscreteContinuousWavelet(wavelet)
+    if hasattr(wavelet, "wavefun"):
+        return wavelet  # type: ignore[no-any-return]  # any object that can be sampled will do
+    raise TypeError(f"wavelet={wavelet!r} is neither a name nor a wavelet")
+
+
+def _integrate(values: npt.ArrayLike, x: npt.ArrayLike) -> Samples:
+    """Sum up samples times their distance."""
+    places = np.asarray(x)
+    total: Samples = np.cumsum(values)
+    total *= places[1] - places[0]
+    return total
+
+
+def integrate_wavelet(
+    wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision: int = 8
+) -> tuple[Samples, ...]:
+    """Integrate a wavelet function from the left end of its support.
+
+    Parameters
+    ----------
+    wavelet : str or Wavelet or ContinuousWavelet
+        The wavelet. A tuple of samples and places is accepted too, but deprecated.
+    precision : int
+        The level of `wavefun`: the wavelet is sampled at distances of ``2**-precision``, or
+        ``2**precision`` times.
+
+    Returns
+    -------
+    tuple of ndarray
+        ``(int_psi, x)``, or ``(int_psi_d, int_psi_r, x)`` for a wavelet that is not orthogonal.
+
+    Examples
+    --------
+    >>> int_psi, x = integrate_wavelet("haar", precision=2)
+    >>> int_psi.round(6).tolist()
+    [0.0, 0.25, 0.5, 0.25, 0.0, 0.0]
+    """
+    if isinstance(wavelet, tuple):
+        warnings.warn("integrating samples is deprecated; give a wavelet", DeprecationWarning, stacklevel=2)
+        values, x = np.asarray(wavelet[0], dtype=np.float64), np.asarray(wavelet[1], dtype=np.float64)
+        return _integrate(values, x), x
+    *functions, x = _resolve(wavelet).wavefun(precision)
+    # One function is a continuous wavelet's psi; two are phi and psi; four are phi and psi, dual first.
+    wavelets = functions if len(functions) == 1 else functions[1::2]
+    return (*(_integrate(psi, x) for psi in wavelets), x)
+
+
+def central_frequency(wavelet: AnyWavelet, precision: int = 8) -> float:
+    """Return the frequency at which the spectrum of a wavelet function is largest.
+
+    Parameters
+    ----------
+    wavelet : str or Wavelet or ContinuousWavelet
+        The wavelet; of one that is not orthogonal, the function of the analysis is taken.
+    precision : int
+        The level of `wavefun`.
+
+    Returns
+    -------
+    float
+        In cycles per unit of the wavelet's argument; a whole number of cycles over its support.
+
+    Examples
+    --------
+    >>> round(central_frequency("db2"), 6)
+    0.666667
+    >>> central_frequency("cmor1.5-1.0")
+    1.0
+    """
+    functions = _resolve(wavelet).wavefun(precision)
+    psi, x = functions[0 if len(functions) == 2 else 1], functions[-1]
+    spectrum = np.abs(np.fft.fft(psi))
+    peak = int(np.argmax(spectrum[1:])) + 1
+    cycles = min(peak, len(x) - peak)
+    return float(cycles / (x[-1] - x[0]))
+
+
+def scale2frequency(wavelet: AnyWavelet, scale: npt.ArrayLike, precision: int = 8) -> Any:
+    """Turn scales of `cwt` into frequencies, in cycles per sample.
+
+    Parameters
+    ----------
+    wavelet : str or Wavelet or ContinuousWavelet
+        The wavelet.
+    scale : float or array
+        The scales.
+    precision : int
+        The level of `wavefun`.
+
+    Returns
+    -------
+    float or ndarray of float64
+        The frequencies, of the shape of `scale`.
+
+    Examples
+    --------
+    >>> scale2frequency("cmor1.5-1.0", [1, 2, 4]).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    return np.float64(central_frequency(wavelet, precision)) / np.asarray(scale)[()]
+
+
+def frequency2scale(wavelet: AnyWavelet, freq: npt.ArrayLike, precision: int = 8) -> Any:
+    """Turn frequencies, in cycles per sample, into scales of `cwt`.
+
+    Parameters
+    ----------
+    wavelet : str or Wavelet or ContinuousWavelet
+        The wavelet.
+    freq : float or array
+        The frequencies.
+    precision : int
+        The level of `wavefun`.
+
+    Returns
+    -------
+    float or ndarray of float64
+        The scales, of the shape of `freq`.
+
+    Examples
+    --------
+    >>> float(frequency2scale("cmor1.5-1.0", 0.25))
+    4.0
+    """
+    return np.float64(central_frequency(wavelet, precision)) / np.asarray(freq)[()]
+
+
+def _warn_renamed(old: str, new: str) -> None:
+    """Warn the caller of a function that PyWavelets has renamed."""
+    warnings.warn(f"{old} is deprecated; it is called {new} now", DeprecationWarning, stacklevel=3)
+
+
+def intwave(*args: Any, **kwargs: Any) -> tuple[Samples, ...]:
+    """Call `integrate_wavelet`; deprecated."""
+    _warn_renamed("intwave", "integrate_wavelet")
+    return integrate_wavelet(*args, **kwargs)
+
+
+def centrfrq(*args: Any, **kwargs: Any) -> float:
+    """Call `central_frequency`; deprecated."""
+    _warn_renamed("centrfrq", "central_frequency")
+    return central_frequency(*args, **kwargs)
+
+
+def scal2frq(*args: Any, **kwargs: Any) -> Any:
+    """Call `scale2frequency`; deprecated."""
+    _warn_renamed("scal2frq", "scale2frequency")
+    return scale2frequency(*args, **kwargs)

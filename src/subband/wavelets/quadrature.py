@@ -1,0 +1,80 @@
+"""Filter banks from a single filter: quadrature mirror filters."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from subband.errors import ArgumentError
+
+__all__ = ["orthfilt", "orthogonal_filter_bank", "qmf"]
+
+
+def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return the quadrature mirror filter: reversed, with every other sign changed.
+
+    Parameters
+    ----------
+    filt : array
+        A filter.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape and dtype, reversed along the first axis, negative from the second entry on in turn.
+
+    Examples
+    --------
+    >>> qmf([1, 2, 3, 4]).tolist()
+    [4, -3, 2, -1]
+    """
+    mirrored = np.array(filt)[::-1]
+    mirrored[1::2] = -mirrored[1::2]
+    return mirrored
+
+
+def orthogonal_filter_bank(
+    scaling_filter: npt.ArrayLike,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the four filters of an orthogonal wavelet from its scaling filter.
+
+    Parameters
+    ----------
+    scaling_filter : array of even length
+        The filter, of any sum but zero.
+
+    Returns
+    -------
+    dec_lo, dec_hi, rec_lo, rec_hi : ndarray of float64
+        Scaled so that the low-pass filters sum to sqrt(2).
+
+    Raises
+    ------
+    ArgumentError
+        If the length is odd.
+
+    Examples
+    --------
+    >>> [taps.round(3).tolist() for taps in orthogonal_filter_bank([1, 1])]
+    [[0.707, 0.707], [-0.707, 0.707], [0.707, 0.707], [0.707, -0.707]]
+    """
+    taps = np.asarray(scaling_filter, dtype=np.float64)
+    if len(taps) % 2:
+        raise ArgumentError(
+            f"scaling_filter has {len(taps)} taps; an orthogonal filter bank takes an even number"
+        )
+    rec_lo = np.sqrt(2.0) * taps / np.sum(taps)
+    dec_lo = rec_lo[::-1]
+    rec_hi = qmf(rec_lo)
+    return dec_lo, rec_hi[::-1], rec_lo, rec_hi
+
+
+def orthfilt(*args: Any, **kwargs: Any) -> tuple[npt.NDArray[Any], ...]:
+    """Call `orthogonal_filter_bank`; deprecated."""
+    warnings.warn(
+        "orthfilt is deprecated; it is called orthogonal_filter_bank now", DeprecationWarning, stacklevel=2
+    )
+    return orthogonal_filter_bank(*args, **kwargs)

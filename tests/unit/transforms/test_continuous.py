@@ -1,0 +1,123 @@
+"""The continuous transform against PyWavelets, and its errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import pywt
+
+from subband.errors import ArgumentError, AxesError, DtypeError, ShapeError
+from subband.transforms.continuous import _fast_length, cwt
+from subband.wavelets import ContinuousWavelet
+
+WAVELETS = ["gaus1", "gaus4", "cgau2", "mexh", "morl", "cmor1.5-1.0", "shan0.5-1.0", "fbsp2-1.0-0.5"]
+
+
+def sample(shape, dtype="float64"):
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape)).astype(dtype) if "complex" in dtype else x.astype(dtype)
+
+
+@pytest.mark.parametrize("wavelet", WAVELETS)
+@pytest.mark.parametrize("method", ["conv", "fft"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int32"])
+@pytest.mark.parametrize("length", [1, 2, 31, 200])
+def test_coefficients_are_those_of_pywavelets(wavelet, method, dtype, length):
+    x = sample((2, length), dtype)
+    for scales in ([1, 2, 3.5, 30.0], np.arange(1, 6), 4):
+        expected, expected_frequencies = pywt.cwt(x, scales, wavelet, 0.25, method)
+        found, frequencies = cwt(x, scales, wavelet, 0.25, method)
+        assert found.dtype == expected.dtype
+        assert found.shape == expected.shape
+        tolerance = 2e-5 if dtype in ("float32", "complex64") else 1e-12
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * max(1, abs(expected).max()))
+        np.testing.assert_allclose(frequencies, expected_frequencies, rtol=1e-14)
+        assert frequencies.dtype == expected_frequencies.dtype
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("method", ["conv", "fft"])
+def test_every_axis_can_be_transformed(axis, method):
+    x = sample((6, 20, 3))
+    expected, _ = pywt.cwt(x, [1, 4, 9], "morl", method=method, axis=axis)
+    found, _ = cwt(x, [1, 4, 9], "morl", method=method, axis=axis)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("precision", [8, 12, 14])
+def test_precision_is_that_of_pywavelets(precision):
+    x = sample(64)
+    expected, expected_frequencies = pywt.cwt(x, [2, 8], "mexh", precision=precision)
+    found, frequencies = cwt(x, [2, 8], "mexh", precision=precision)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(frequencies, expected_frequencies)
+
+
+def test_the_methods_agree_on_many_scales():
+    x = sample((40, 100))
+    scales = np.geomspace(1, 200, 90)
+    direct, _ = cwt(x, scales, "cmor1.5-1.0")
+    by_fft, _ = cwt(x, scales, "cmor1.5-1.0", method="fft")
+    np.testing.assert_allclose(by_fft, direct, atol=1e-11)
+
+
+def test_changed_parameters_of_a_wavelet_are_heeded():
+    wavelet = ContinuousWavelet("cmor1.5-1.0")
+    cwt(sample(32), [2], wavelet)
+    wavelet.center_frequency = 2.0
+    found, frequency = cwt(sample(32), [2], wavelet)
+    expected, expected_frequency = cwt(sample(32), [2], "cmor1.5-2.0")
+    np.testing.assert_array_equal(found, expected)
+    assert frequency == expected_frequency == 1.0
+
+
+def test_wavelets_of_pywavelets_are_taken():
+    x = sample(32)
+    np.testing.assert_array_equal(cwt(x, [2], pywt.ContinuousWavelet("morl"))[0], cwt(x, [2], "morl")[0])
+
+
+def test_any_axis_will_do_for_a_single_one():
+    np.testing.assert_array_equal(cwt(sample(32), [2], "morl", axis=1)[0], cwt(sample(32), [2], "morl")[0])
+
+
+def test_an_orthogonal_wavelet_finds_a_step():
+    coefs, _ = cwt(np.repeat([0.0, 1.0], 32), [8], "haar")
+    assert abs(int(np.abs(coefs[0, 8:-8]).argmax()) + 8 - 32) <= 1
+
+
+def test_no_scales_give_no_coefficients():
+    for method in ("conv", "fft"):
+        coefs, frequencies = cwt(sample(32), [], "morl", method=method)
+        assert coefs.shape == (0, 32)
+        assert frequencies.shape == (0,)
+
+
+def test_fast_lengths_are_the_next_ones():
+    smooth = sorted(2**i * 3**j * 5**k for i in range(13) for j in range(9) for k in range(7))
+    for least in range(1, 3000):
+        assert _fast_length(least) == next(number for number in smooth if number >= least)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: cwt(x, [1, 0], "morl"), ArgumentError, "positive"),
+        (lambda x: cwt(x, [np.nan], "morl"), ArgumentError, "positive"),
+        (lambda x: cwt(x, [0.01], "morl"), ArgumentError, "0.01 is too small"),
+        (lambda x: cwt(x, [[1, 2]], "morl"), ShapeError, "2 dimensions"),
+        (lambda x: cwt(x, [1], "morl", method="auto"), ArgumentError, "method='auto'"),
+        (lambda x: cwt(x.reshape(4, 8), [1], "morl", axis=2), AxesError, "axis=2"),
+        (lambda x: cwt(x, [1], "morl", axis=(0,)), AxesError, "not an integer"),
+        (lambda x: cwt(x, [1], "quux"), ArgumentError, "quux"),
+        (lambda x: cwt(x, [1], "bior2.2"), ArgumentError, "not orthogonal"),
+        (lambda x: cwt(x[:0], [1], "morl"), ShapeError, "no samples"),
+        (lambda x: cwt(3.0, [1], "morl"), AxesError, "single number"),
+        (lambda x: cwt(["a"], [1], "morl"), DtypeError, "no numbers"),
+        (lambda x: cwt(x, [1], 5), TypeError, "5"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call(sample(32))

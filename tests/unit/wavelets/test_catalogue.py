@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+import pywt
+
+from subband.errors import ArgumentError, UnknownWaveletError
+from subband.wavelets import Wavelet, as_wavelet, families, wavelist
+from subband.wavelets.catalogue import find_family, known_names, read_lowpass
+
+
+def test_lists_equal_those_of_pywavelets():
+    assert wavelist() == pywt.wavelist()
+    for kind in ("all", "discrete", "continuous"):
+        assert wavelist(kind=kind) == pywt.wavelist(kind=kind)
+    for family in pywt.families():
+        assert wavelist(family) == pywt.wavelist(family)
+        assert wavelist(family, kind="continuous") == pywt.wavelist(family, kind="continuous")
+    assert families() == pywt.families()
+    assert families(short=False) == pywt.families(short=False)
+
+
+def test_our_own_family_is_listed_only_on_request():
+    assert wavelist("cdf") == ["cdf53", "cdf97"]
+    assert not {"cdf53", "cdf97"} & set(wavelist())
+    assert "cdf" not in families()
+    assert {"cdf53", "cdf97"} <= set(known_names())
+
+
+def test_unknown_family_and_kind():
+    with pytest.raises(ArgumentError, match="kind='some'"):
+        wavelist(kind="some")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="did you mean 'coif'"):
+        wavelist("coiff")
+    with pytest.raises(ArgumentError, match="families"):
+        wavelist("quux")
+
+
+def test_unknown_name_suggests_neighbours():
+    with pytest.raises(UnknownWaveletError, match="'cdf97'"):
+        find_family("cdf9/7")
+    with pytest.raises(UnknownWaveletError, match=r"wavelist\(\)"):
+        find_family("?")
+    with pytest.raises(ValueError, match="'db4'"):
+        as_wavelet("bd4")
+
+
+def test_table_holds_no_unused_line():
+    from subband.wavelets.catalogue import _read_table
+
+    names = {key.split()[0] for key in _read_table()}
+    assert names == {n for n in wavelist(kind="discrete") if n != "haar" and not n.startswith("rbio")}
+
+
+@pytest.mark.parametrize("name", ["db7", "coif3", "dmey"])
+def test_orthogonal_filters_are_one_filter_reversed(name):
+    analysis, synthesis = read_lowpass(name)
+    assert analysis == synthesis[::-1] == tuple(Wavelet(name).dec_lo)
