@@ -22,7 +22,7 @@ HIDDEN = {"help", "install_completion", "show_completion"}
 def describe_parameter(parameter: Any) -> str:
     """Write one line of a list: how a parameter is spelt and what it does."""
     if parameter.param_type_name == "argument":
-        spelling = str(parameter.name).upper()
+        spelling = parameter.metavar or str(parameter.name).upper()
         spelling = spelling if parameter.required else f"[{spelling}]"
     else:
         spelling = ", ".join([*parameter.opts, *parameter.secondary_opts])
@@ -41,6 +41,9 @@ def describe_command(title: str, command: Any) -> Iterator[str]:
     parameters = [parameter for parameter in command.params if parameter.name not in HIDDEN]
     if parameters:
         yield "\n".join(describe_parameter(parameter) for parameter in parameters)
+    if title != "subband":
+        for name, part in getattr(command, "commands", {}).items():
+            yield from describe_command(f"{title} {name}", part)
 
 
 def render() -> str:

@@ -26,7 +26,7 @@ def pytest_configure() -> None:
     compiled = _add_module(
         "_extensions._pywt",
         Wavelet=subband.Wavelet,
-        ContinuousWavelet=getattr(subband,"ContinuousWavelet",None),
+        ContinuousWavelet=subband.ContinuousWavelet,
         Modes=subband.Modes,
     )
     stationary = _add_module("_extensions._swt", swt_axis=_swt_axis)

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tomllib
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,10 +34,10 @@ COLLECTED, RUNNABLE, REQUIRED = 1035, 1033, 1030
 def run_suite(*arguments):
     """Run pytest on files of the suite, away from our own settings, and return what it did."""
     folders = [str(HERE), str(Path(subband.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    # The folders above the tests are the package pywt itself, which pytest must not import.
+    bounds = ["-c", os.devnull, f"--rootdir={SUITE}", f"--confcutdir={SUITE}"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "stand_in", "-p", "no:cacheprovider", "-p", "no:randomly", "-q"]
-        # The folders above the tests are the package pywt itself, which pytest must not import.
-        + ["-c", os.devnull, f"--rootdir={SUITE}", f"--confcutdir={SUITE}", "--tb=short", *arguments],
+        [sys.executable, "-m", "pytest", "-p", "stand_in", "-p", "no:cacheprovider", "-q", *bounds, *arguments],
         env={
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
             "PYTHONPATH": os.pathsep.join(filter(None, folders)),
@@ -53,7 +53,7 @@ def run_suite(*arguments):
 
 def read_outcomes(report, file):
     """Return the identifiers of failed and of skipped tests, and the number of all."""
-    failed, skipped, cases = set(), set(), list(ElementTree.parse(report).iter("testcase"))
+    failed, skipped, cases = set(), set(), list(ET.parse(report).iter("testcase"))
     for case in cases:
         identifier = f"{file}::{case.get('name')}"
         if case.find("failure") is not None or case.find("error") is not None:

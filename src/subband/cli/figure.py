@@ -157,9 +157,7 @@ class Figure:
     (460, 316)
     """
 
-    def __init__(
-        self, title: str, panels: Sequence[Sequence[Panel]], panel_size: tuple[int, int] = (460, 260)
-    ) -> None:
+    def __init__(self, title: str, panels: Sequence[Sequence[Panel]], panel_size: tuple[int, int] = (460, 260)) -> None:
         self.title = title
         self.panels = panels
         self.panel_size = panel_size

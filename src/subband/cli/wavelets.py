@@ -19,9 +19,7 @@ _FILTERS = ("dec_lo", "dec_hi", "rec_lo", "rec_hi")
 
 @app.command()
 def wavelets(
-    name: Annotated[
-        str | None, typer.Argument(help="A wavelet, for example db4; all of them if left out.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="A wavelet, for example db4; all of them if left out.")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw its functions and filters into a picture (PNG, JPEG, ...)."),
@@ -144,9 +142,7 @@ def _tabulate(wavelet: Any) -> list[Table]:
     description = _describe(wavelet)
     filters, lifting = description.pop("filters", None), description.pop("lifting", None)
 
-    facts = Table(
-        title=description.pop("name"), box=None, show_header=False, title_justify="left", title_style="bold"
-    )
+    facts = Table(title=description.pop("name"), box=None, show_header=False, title_justify="left", title_style="bold")
     facts.add_column(style="dim")
     facts.add_column()
     for key, value in description.items():
@@ -170,9 +166,7 @@ def _tabulate(wavelet: Any) -> list[Table]:
     steps.add_column("formula", ratio=1)
     for step in lifting["steps"]:
         target, source = ("d", "s") if step["kind"] == "predict" else ("s", "d")
-        terms = (
-            f"{tap:+.15g} {source}[{_spell_index(step['start'] + j)}]" for j, tap in enumerate(step["taps"])
-        )
+        terms = (f"{tap:+.15g} {source}[{_spell_index(step['start'] + j)}]" for j, tap in enumerate(step["taps"]))
         steps.add_row(step["kind"], Text(f"{target}[n] += " + " ".join(terms)))
     for band, source in (("lo", "s"), ("hi", "d")):
         place = _spell_index(lifting[f"shift_{band}"])

@@ -17,13 +17,15 @@ ENGINES = {
     "reference": "subband.engines.reference:ReferenceEngine",
 }
 
-_chosen: str | None = None
+# read once: looking it up on every call would take as long as a short transform
+_chosen: str | None = os.environ.get("SUBBAND_ENGINE")
+_default = "cpu"
 
 
 def set_engine(name: str | None) -> None:
-    """Choose the engine for all calls that do not name one; ``None`` or ``"auto"`` goes back to the default.
+    """Choose the engine for all calls that do not name one; ``None`` or ``"auto"`` is the default, the CPU's.
 
-    The environment variable ``SUBBAND_ENGINE`` does the same for a whole process.
+    The environment variable ``SUBBAND_ENGINE``, read when subband is imported, does the same for a whole process.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def set_engine(name: str | None) -> None:
 
 
 def get_engine(name: str | Engine | None = None) -> Engine:
-    """Return an engine: the one named, else the one set, else that of ``SUBBAND_ENGINE``, else the CPU's.
+    """Return an engine: the one named, else the one set or that of ``SUBBAND_ENGINE``, else the CPU's.
 
     Raises
     ------
@@ -51,13 +53,11 @@ def get_engine(name: str | Engine | None = None) -> Engine:
     >>> get_engine("reference")
     <engine 'reference'>
     """
+    if name is None or name == "auto":
+        name = _chosen
     if isinstance(name, Engine):
         return name
-    if name is None or name == "auto":
-        name = _chosen or os.environ.get("SUBBAND_ENGINE") or "cpu"
-        if name == "auto":
-            name = "cpu"
-    return _load_engine(name)
+    return _load_engine(_default if name is None or name == "auto" else name)
 
 
 @cache

@@ -63,9 +63,7 @@ def normalise_axis(axis: int, ndim: int) -> int:
     if ndim == 0:
         raise AxesError(f"axis={axis} does not exist: the array is a single number; give at least one dimension")
     plural = "" if ndim == 1 else "s"
-    raise AxesError(
-        f"axis={axis} is out of range for an array of {ndim} dimension{plural}; use {-ndim} to {ndim - 1}"
-    )
+    raise AxesError(f"axis={axis} is out of range for an array of {ndim} dimension{plural}; use {-ndim} to {ndim - 1}")
 
 
 def normalise_axes(axes: Axes, ndim: int, *, count: int | None = None, distinct: bool = False) -> tuple[int, ...]:
@@ -115,9 +113,7 @@ def normalise_axes(axes: Axes, ndim: int, *, count: int | None = None, distinct:
     return normal
 
 
-def wavelets_for_axes(
-    wavelet: WaveletLike | Sequence[WaveletLike], axes: Sequence[int]
-) -> tuple[Wavelet, ...]:
+def wavelets_for_axes(wavelet: WaveletLike | Sequence[WaveletLike], axes: Sequence[int]) -> tuple[Wavelet, ...]:
     """Return one wavelet for each of `axes`.
 
     Parameters
@@ -190,9 +186,7 @@ def useful_levels(length: int, taps: int) -> int:
     return max(length // (taps - 1), 1).bit_length() - 1
 
 
-def check_level(
-    lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int | None, *, stacklevel: int = 3
-) -> int:
+def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int | None, *, stacklevel: int = 3) -> int:
     """Return the number of levels to compute, the greatest useful one if `level` is None.
 
     Parameters

@@ -101,9 +101,7 @@ def dwt_max_level(data_len: int, filter_len: int | WaveletLike) -> int:
     return useful_levels(samples, _count_taps(filter_len, least=2))
 
 
-def dwtn_max_level(
-    shape: Sequence[int], wavelet: WaveletLike | Sequence[WaveletLike], axes: Axes = None
-) -> int:
+def dwtn_max_level(shape: Sequence[int], wavelet: WaveletLike | Sequence[WaveletLike], axes: Axes = None) -> int:
     """Return the greatest useful number of levels of an array: that of the axis that allows the fewest.
 
     Parameters

@@ -45,9 +45,7 @@ def forward_plan(
     return level_plan(shape, axes, wavelets, modes)
 
 
-def split_level(
-    x: Array, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]
-) -> Bands:
+def split_level(x: Array, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]) -> Bands:
     """Transform `x` along `axes` in turn; one that is repeated is transformed again.
 
     Examples
@@ -89,9 +87,7 @@ def merge_level(
         parts: dict[str, Bands] = {}
         for key, band in bands.items():
             parts.setdefault(key[:count], {})[key[count:]] = band
-        bands = {
-            head: merge_level(part, axes[count:], wavelets[count:], modes[count:]) for head, part in parts.items()
-        }
+        bands = {head: merge_level(part, axes[count:], wavelets[count:], modes[count:]) for head, part in parts.items()}
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
     shapes = tuple((key, band.shape) for key, band in bands.items())
     return get_engine().inverse(_inverse_plan(shapes, axes, wavelets, modes), bands)
@@ -143,7 +139,9 @@ def check_keys(keys: Iterable[str], name: str = "coeffs") -> int:
             )
     lengths = {len(key) for key in names}
     if len(lengths) != 1:
-        raise CoefficientsError(f"the keys of {name}, {names}, are not equally long; they need one letter for each axis")
+        raise CoefficientsError(
+            f"the keys of {name}, {names}, are not equally long; they need one letter for each axis"
+        )
     return lengths.pop()
 
 
@@ -193,8 +191,8 @@ def _inverse_plan(
     for key, shape in shapes:
         if plan.band_shapes[key] != shape:
             raise CoefficientsError(
-                f"band {key!r} has shape {shape}, which does not belong with band {first_key!r} of shape {first_shape}; "
-                f"for {modes[0]!r} it would be {plan.band_shapes[key]}"
+                f"band {key!r} of shape {shape} does not belong with band {first_key!r} of shape {first_shape}; "
+                f"in mode {modes[0]!r} its shape would be {plan.band_shapes[key]}"
             )
     return plan
 

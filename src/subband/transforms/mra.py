@@ -13,6 +13,8 @@ from itertools import chain
 from operator import add
 from typing import Any
 
+import numpy as np
+
 from subband.arrays import as_computable
 from subband.engines import get_engine
 from subband.errors import ArgumentError, ModeError, ShapeError
@@ -31,7 +33,6 @@ from subband.transforms.arguments import (
 from subband.transforms.stationary import DETAILS_2D
 from subband.transforms.stationary_levels import (
     check_stationary_level,
-    prepare_wavelets,
     swt_max_level,
     warn_unless_orthogonal,
 )
@@ -334,9 +335,7 @@ def _is_stationary(transform: str, stationary: str, decimated: str, mode: Any) -
 def _project_stationary(
     x: Array, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], level: int
 ) -> tuple[Array, list[Bands]]:
-    # Scaled filters give the same parts, as the scaling cancels on the way back; they are taken so that single
-    # precision is rounded as PyWavelets rounds it.
-    wavelets = prepare_wavelets(wavelets, norm=True)
+    # The scaling that `swt` calls norm cancels on the way back, so that it is left out.
     plans = [stationary_plan(x.shape, axes, wavelets, number) for number in range(1, level + 1)]
     engine = get_engine()
     return _project(x, "a" * len(axes), plans, engine.stationary_forward, engine.stationary_inverse)
@@ -364,14 +363,17 @@ def _project(
     inverse: Callable[[Any, Mapping[str, Array]], Array],
 ) -> tuple[Array, list[Bands]]:
     """Return what each band alone comes back as: the approximation, and the details, coarsest level first."""
+    # Every part has come through up to twice as many filters as there are levels, and all of them are to add up to
+    # the signal: in single precision the rounding would show.
+    wide = np.result_type(x.dtype, np.float64)
 
     def bring_home(bands: Bands, number: int) -> Array:
         for plan in reversed(plans[: number + 1]):
             bands = {low: inverse(plan, bands)}
-        return bands[low]
+        return bands[low].astype(x.dtype, copy=False)
 
     details = []
-    approximation = x if plans else x.copy()
+    approximation = x.astype(wide, copy=not plans)
     for number, plan in enumerate(plans):
         bands = forward(plan, approximation)
         approximation = bands.pop(low)

@@ -82,9 +82,7 @@ def wavedec(
     return [approximation, *(bands["d"] for bands in details)]
 
 
-def waverec(
-    coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1
-) -> Array:
+def waverec(coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
     """Undo several levels along one axis.
 
     Parameters
@@ -107,7 +105,7 @@ def waverec(
     Examples
     --------
     >>> from subband import wavedec, waverec
-    >>> waverec(wavedec([1, 2, 3, 4, 5, 6, 7, 8], "db2", level=2), "db2").round(12)
+    >>> waverec(wavedec([1, 2, 3, 4, 5, 6, 7, 8], "haar", level=2), "haar").round(12)
     array([1., 2., 3., 4., 5., 6., 7., 8.])
     """
     approximation, details = _open_list(coeffs, "wavedec", (np.ndarray, type(None)), "an array")
@@ -171,9 +169,7 @@ def wavedec2(
     return [approximation, *((bands["da"], bands["ad"], bands["dd"]) for bands in details)]
 
 
-def waverec2(
-    coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = (-2, -1)
-) -> Array:
+def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = (-2, -1)) -> Array:
     """Undo several levels of images.
 
     Parameters
@@ -267,9 +263,7 @@ def wavedecn(
     return [approximation, *details]
 
 
-def waverecn(
-    coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = None
-) -> Array:
+def waverecn(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = None) -> Array:
     """Undo several levels along any axes.
 
     Parameters
@@ -377,9 +371,7 @@ def _trim_approximation(bands: Bands, axes: tuple[int, ...], modes: tuple[str, .
     return approximation[tuple(window)]
 
 
-def _open_list(
-    coeffs: Sequence[Any], function: str, kinds: tuple[type, ...], form: str
-) -> tuple[Any, Sequence[Any]]:
+def _open_list(coeffs: Sequence[Any], function: str, kinds: tuple[type, ...], form: str) -> tuple[Any, Sequence[Any]]:
     """Return approximation and details of a list of coefficients, each detail being of one of `kinds`."""
     if not isinstance(coeffs, list | tuple):
         raise CoefficientsError(
@@ -390,8 +382,8 @@ def _open_list(
     for number, detail in enumerate(coeffs[1:], start=1):
         if not isinstance(detail, kinds):
             raise CoefficientsError(
-                f"Unexpected detail coefficient type: coeffs[{number}] is a {type(detail).__name__}, and {function} gives "
-                f"{form}; with array_to_coeffs and unravel_coeffs use output_format={function!r}"
+                f"Unexpected detail coefficient type: coeffs[{number}] is a {type(detail).__name__}, and "
+                f"{function} gives {form}; with array_to_coeffs and unravel_coeffs use output_format={function!r}"
             )
     return coeffs[0], coeffs[1:]
 

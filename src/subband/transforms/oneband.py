@@ -95,7 +95,7 @@ def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: in
     >>> upcoef("d", [1.0], "haar").round(3)
     array([ 0.707, -0.707])
     >>> upcoef("a", [1.0, 1.0], "db2", take=4).round(3)
-    array([0.837, 0.707, 0.354, -0.129])
+    array([0.837, 0.707, 0.707, 0.224])
     """
     low, repeat = _check_part(part), _check_count(level)
     wanted = index(take)

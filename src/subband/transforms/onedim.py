@@ -16,9 +16,7 @@ from subband.wavelets import as_wavelet
 __all__ = ["dwt", "idwt"]
 
 
-def dwt(
-    data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1
-) -> tuple[Array, Array]:
+def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> tuple[Array, Array]:
     """Transform one level along one axis.
 
     Parameters
@@ -70,9 +68,7 @@ def dwt(
     return bands["a"], bands["d"]
 
 
-def idwt(
-    cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1
-) -> Array:
+def idwt(cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
     """Undo one level along one axis.
 
     Parameters

@@ -9,18 +9,22 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from subband.arrays import as_computable
 from subband.errors import ArgumentError, CoefficientsError, LevelError, SubbandError
-from subband.transforms.arguments import useful_levels
-from subband.transforms.multidim import dwtn, idwtn
+from subband.transforms.arguments import modes_for_axes, normalise_axes, useful_levels
+from subband.transforms.levels import as_bands, merge_level, split_level
 from subband.typing import Array
 from subband.wavelets import Wavelet
 
-__all__ = ["BaseNode", "PathError"]
+__all__ = ["BaseNode", "PathError", "split_alike"]
+
+#: Up to this many numbers, calling a transform takes about as long as the transform itself.
+_SMALL = 1 << 14
 
 
 class PathError(ArgumentError, IndexError):
@@ -143,16 +147,15 @@ class BaseNode:
         """
         if not self._may_descend():
             raise LevelError(
-                f"node {self.path!r} is on level {self.level}, the deepest; "
-                "make the tree with a greater maxlevel"
+                f"node {self.path!r} is on level {self.level}, the deepest; make the tree with a greater maxlevel"
             )
         if self.is_empty:
-            for part in self._missing_parts():
-                self._create_subnode(part)
+            for part, node in self._subnodes.items():
+                if node is None:
+                    self._create_subnode(part)
         else:
-            bands = dwtn(self.data, self.wavelet, self.mode, axes=self._transformed_axes())
-            for part, band in self._BANDS.items():
-                self._create_subnode(part, bands[band])
+            x = as_computable(self.data)
+            self._adopt_bands(split_level(x, *self._read_arguments(x.ndim)))
         return tuple(self._subnodes.values())
 
     def reconstruct(self, update: bool = False) -> Any:
@@ -175,16 +178,15 @@ class BaseNode:
         """
         if not self.has_any_subnode:
             return self.data
-        bands: dict[str, Array | None] = {
-            self._BANDS[part]: None if node is None else node.reconstruct()
-            for part, node in self._subnodes.items()
-        }
-        if all(band is None for band in bands.values()):
+        parts = {self._BANDS[part]: node.reconstruct() for part, node in self._subnodes.items() if node is not None}
+        if all(data is None for data in parts.values()):
             raise CoefficientsError(
                 f"no subnode of node {self.path!r} has data to put it together from; set one of "
                 f"{', '.join(repr(self.path + part) for part in self._BANDS)}"
             )
-        data = idwtn(bands, self.wavelet, self.mode, axes=self._transformed_axes())
+        bands = as_bands(parts, f"node {self.path!r}")
+        ndim = min(band.ndim for band in bands.values())
+        data = merge_level(bands, *self._read_arguments(ndim))
         if self._data_shape is not None and data.shape != self._data_shape:
             data = data[tuple(map(slice, self._data_shape))]
         if update:
@@ -311,8 +313,16 @@ class BaseNode:
     def _transformed_axes(self) -> tuple[int, ...]:
         return tuple(self.axes)
 
-    def _missing_parts(self) -> list[str]:
-        return [part for part, node in self._subnodes.items() if node is None]
+    def _read_arguments(self, ndim: int) -> tuple[tuple[int, ...], tuple[Wavelet, ...], tuple[str, ...]]:
+        return _read_arguments(self.wavelet, self.mode, self._transformed_axes(), ndim)
+
+    def _adopt_bands(self, bands: Mapping[str, Array]) -> None:
+        for part, band in self._BANDS.items():
+            self._create_subnode(part, bands[band])
+
+    def _needs_splitting(self) -> bool:
+        """Tell whether asking for all subnodes would split the data."""
+        return not self.is_empty and self._may_descend() and None in self._subnodes.values()
 
     def _visit_subnodes(self, decompose: bool) -> Iterator[BaseNode]:
         if self._may_descend():
@@ -351,8 +361,7 @@ class BaseNode:
     def _check_part(self, part: str) -> None:
         if part not in self._BANDS:
             raise ArgumentError(
-                f"{part!r} names no subnode of node {self.path!r}; "
-                f"use one of {', '.join(map(repr, self._BANDS))}"
+                f"{part!r} names no subnode of node {self.path!r}; use one of {', '.join(map(repr, self._BANDS))}"
             )
 
     def _check_path(self, path: str | tuple[str, ...]) -> str:
@@ -369,3 +378,27 @@ class BaseNode:
 
     def _split_path(self, path: str) -> list[str]:
         return [path[start : start + self.PART_LEN] for start in range(0, len(path), self.PART_LEN or 1)]
+
+
+def split_alike(nodes: Sequence[BaseNode]) -> None:
+    """Split those of `nodes`, all of one tree, that are alike and small in one transform, which is much faster.
+
+    The data of their subnodes are views of its bands. Other nodes are left as they are.
+    """
+    chosen = [node for node in nodes if node._needs_splitting()]
+    arrays = [as_computable(node.data) for node in chosen]
+    if len({(x.shape, x.dtype) for x in arrays}) != 1 or len(arrays) == 1 or arrays[0].size > _SMALL:
+        return
+    axes, wavelets, modes = chosen[0]._read_arguments(arrays[0].ndim)
+    bands = split_level(np.stack(arrays), tuple(axis + 1 for axis in axes), wavelets, modes)
+    for number, node in enumerate(chosen):
+        node._adopt_bands({key: band[number] for key, band in bands.items()})
+
+
+@lru_cache(maxsize=256)
+def _read_arguments(
+    wavelet: Wavelet, mode: Any, axes: tuple[int, ...], ndim: int
+) -> tuple[tuple[int, ...], tuple[Wavelet, ...], tuple[str, ...]]:
+    """Return axes, wavelets and modes as one level takes them; cached, because all nodes of a tree share them."""
+    normal = normalise_axes(axes, ndim, distinct=True)
+    return normal, (wavelet,) * len(normal), modes_for_axes(mode, normal)

@@ -97,9 +97,7 @@ class NodeND(BaseNode):
     array([[[8.]]])
     """
 
-    def __init__(
-        self, parent: BaseNode | None, data: Any, node_name: str, ndim: int, ndim_transform: int
-    ) -> None:
+    def __init__(self, parent: BaseNode | None, data: Any, node_name: str, ndim: int, ndim_transform: int) -> None:
         self.ndim = ndim
         self.ndim_transform = ndim_transform
         self.PART_LEN = ndim_transform

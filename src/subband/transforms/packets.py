@@ -15,6 +15,7 @@ from subband.transforms.arguments import (
     normalise_axis,
     useful_levels,
 )
+from subband.transforms.packet_base import split_alike
 from subband.transforms.packet_nodes import BaseNode, Node, Node2D, NodeND
 from subband.wavelets import as_wavelet
 
@@ -60,6 +61,8 @@ class _Root(BaseNode):
             raise LevelError(f"level={level} is too large; the deepest level of this tree is {self.maxlevel}")
         nodes: list[BaseNode] = [self]
         for _ in range(level):
+            if decompose:
+                split_alike(nodes)
             nodes = [below for node in nodes for below in node._visit_subnodes(decompose)]
         return nodes
 

@@ -16,15 +16,23 @@ from subband.typing import Array, Bands
 
 __all__ = ["array_to_coeffs", "coeffs_to_array", "ravel_coeffs", "unravel_coeffs"]
 
-OutputFormat: TypeAlias = Literal["wavedec", "wavedec2", "wavedecn"]
+OutputFormat: TypeAlias = Literal["wavedec", "wavedec2", "wavedecn", "swt", "swt2", "swtn"]
 
 #: The order of the three details of `wavedec2`.
 _DETAILS_2D = ("da", "ad", "dd")
 
+#: The bands of each level that an output format takes, in its order; None for a dictionary of any.
+_FORMATS = {
+    "wavedec": ("d",),
+    "wavedec2": _DETAILS_2D,
+    "wavedecn": None,
+    "swt": ("d",),
+    "swt2": _DETAILS_2D,
+    "swtn": None,
+}
 
-def coeffs_to_array(
-    coeffs: Sequence[Any], padding: float | None = 0, axes: Axes = None
-) -> tuple[Array, list[Any]]:
+
+def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes = None) -> tuple[Array, list[Any]]:
     """Lay the bands out in one array, as in the classical mosaic picture.
 
     Parameters
@@ -76,12 +84,19 @@ def coeffs_to_array(
         _check_complete(bands, len(normal), number)
         slices.append({key: _place_band(key, band.shape, normal, filled) for key, band in bands.items()})
         for position, axis in enumerate(normal):
-            filled[axis] += next(band.shape[axis] for key, band in bands.items() if key[position] == "d")
+            lows = {band.shape[axis] for key, band in bands.items() if key[position] == "a"}
+            highs = {band.shape[axis] for key, band in bands.items() if key[position] == "d"}
+            if len(highs) > 1 or max(lows, default=0) > filled[axis]:
+                raise CoefficientsError(
+                    f"coeffs[{number}] has {sorted(lows)} low and {sorted(highs)} high coefficients along axis {axis}, "
+                    f"which do not belong with {filled[axis]} of the levels before"
+                )
+            filled[axis] += highs.pop()
     used = approximation.size + sum(band.size for bands in details for band in bands.values())
     if padding is None and used != prod(filled):
         raise CoefficientsError(
-            f"the {used} coefficients leave gaps in an array of shape {tuple(filled)}; give a padding to fill them with, "
-            "or use ravel_coeffs"
+            f"the {used} coefficients leave gaps in an array of shape {tuple(filled)}; "
+            "give a padding to fill them with, or use ravel_coeffs"
         )
     packed = np.full(filled, 0 if padding is None else padding, _common_dtype(approximation, details))
     _copy_band(packed, slices[0], approximation, "the approximation")
@@ -91,9 +106,7 @@ def coeffs_to_array(
     return packed, slices
 
 
-def array_to_coeffs(
-    arr: Any, coeff_slices: Sequence[Any], output_format: OutputFormat = "wavedecn"
-) -> list[Any]:
+def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: OutputFormat = "wavedecn") -> list[Any]:
     """Take the bands out of an array that `coeffs_to_array` made.
 
     Parameters
@@ -102,7 +115,7 @@ def array_to_coeffs(
         The coefficients.
     coeff_slices : list
         Where each band lies, as `coeffs_to_array` returned it.
-    output_format : {"wavedecn", "wavedec", "wavedec2"}
+    output_format : {"wavedecn", "wavedec", "wavedec2", "swtn", "swt", "swt2"}
         Of which function the result is to have the form.
 
     Returns
@@ -135,9 +148,10 @@ def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[
     Parameters
     ----------
     coeffs : list
-        What `wavedec`, `wavedec2` or `wavedecn` returned, without None.
+        What `wavedec`, `wavedec2` or `wavedecn` returned, or `swt` and its kin with ``trim_approx=True``, without
+        None.
     axes : sequence of int, optional
-        The transformed axes; only checked.
+        The transformed axes; needed if these are not all.
 
     Returns
     -------
@@ -192,7 +206,7 @@ def unravel_coeffs(
         The coefficients.
     coeff_slices, coeff_shapes : list
         Range and shape of each band, as `ravel_coeffs` returned them.
-    output_format : {"wavedecn", "wavedec", "wavedec2"}
+    output_format : {"wavedecn", "wavedec", "wavedec2", "swtn", "swt", "swt2"}
         Of which function the result is to have the form.
 
     Returns
@@ -218,7 +232,8 @@ def unravel_coeffs(
     array = np.asarray(arr)
     if len(coeff_slices) != len(coeff_shapes):
         raise ArgumentError(
-            f"coeff_slices has {len(coeff_slices)} entries and coeff_shapes {len(coeff_shapes)}; both come from ravel_coeffs"
+            f"coeff_slices has {len(coeff_slices)} entries and coeff_shapes {len(coeff_shapes)}; "
+            "both come from ravel_coeffs"
         )
 
     def take(place: slice, where: tuple[int, str | None]) -> Array:
@@ -226,7 +241,9 @@ def unravel_coeffs(
         shape = coeff_shapes[number] if key is None else coeff_shapes[number][key]
         piece = array[place]
         if piece.size != prod(shape):
-            raise CoefficientsError(f"arr has {array.size} coefficients, too few for a band of shape {shape} at {place}")
+            raise CoefficientsError(
+                f"arr has {array.size} coefficients, too few for a band of shape {shape} at {place}"
+            )
         return piece.reshape(shape)
 
     return _lay_out(coeff_slices, take, output_format)
@@ -238,11 +255,11 @@ def _lay_out(
     output_format: str,
 ) -> list[Any]:
     """Make a list in the form of one of the `wavedec` functions, getting each band from `take`."""
-    if output_format not in ("wavedec", "wavedec2", "wavedecn"):
-        raise ArgumentError(f"output_format={output_format!r} is none of 'wavedec', 'wavedec2', 'wavedecn'")
+    if output_format not in _FORMATS:
+        raise ArgumentError(f"output_format={output_format!r} is none of {', '.join(map(repr, _FORMATS))}")
     if len(coeff_slices) == 0:
         raise ArgumentError("coeff_slices is empty; it comes from coeffs_to_array or ravel_coeffs")
-    wanted = {"wavedec": ("d",), "wavedec2": _DETAILS_2D}.get(output_format)
+    wanted = _FORMATS[output_format]
     result: list[Any] = [take(coeff_slices[0], (0, None))]
     for number, places in enumerate(coeff_slices[1:], start=1):
         if wanted is not None and set(wanted) != set(places):
@@ -251,10 +268,10 @@ def _lay_out(
                 "use 'wavedecn'"
             )
         bands = {key: take(places[key], (number, key)) for key in wanted or places}
-        if output_format == "wavedecn":
+        if wanted is None:
             result.append(bands)
         else:
-            result.append(bands["d"] if output_format == "wavedec" else tuple(bands.values()))
+            result.append(bands["d"] if len(wanted) == 1 else tuple(bands.values()))
     return result
 
 
@@ -264,6 +281,8 @@ def _open_coefficients(coeffs: Sequence[Any]) -> tuple[Array, list[Bands]]:
         raise CoefficientsError("coeffs must be a list as wavedec, wavedec2 or wavedecn return it, and not empty")
     if coeffs[0] is None:
         raise CoefficientsError("coeffs[0] is None; put np.zeros in the place of a missing band")
+    if isinstance(coeffs[0], tuple | Mapping):
+        raise CoefficientsError("coeffs[0] is no array; undecimated transforms need trim_approx=True to give one first")
     return np.asarray(coeffs[0]), [_name_details(entry, number) for number, entry in enumerate(coeffs) if number]
 
 
@@ -277,8 +296,8 @@ def _name_details(entry: Any, number: int) -> Bands:
         bands = dict(zip(_DETAILS_2D, entry, strict=True))
     else:
         raise CoefficientsError(
-            f"coeffs[{number}] is a {type(entry).__name__}; it must be an array, a tuple of three arrays or a dictionary, "
-            "as wavedec, wavedec2 and wavedecn return them"
+            f"coeffs[{number}] is a {type(entry).__name__}; it must be an array, a tuple of three arrays or a "
+            "dictionary, as wavedec, wavedec2 and wavedecn return them"
         )
     for key, band in bands.items():
         if band is None:
@@ -304,12 +323,11 @@ def _check_complete(bands: Bands, letters: int, number: int) -> None:
         raise CoefficientsError(f"coeffs[{number}] has no band {min(missing)!r}; put np.zeros in its place")
 
 
-def _place_band(
-    key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled: Sequence[int]
-) -> tuple[slice, ...]:
+def _place_band(key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled: Sequence[int]) -> tuple[slice, ...]:
     """Return where a band belongs: beyond what is filled along the axes where it is high."""
-    place = [slice(n) for n in shape]
+    place = [slice(n) for n in filled]
     for letter, axis in zip(key, axes, strict=True):
+        place[axis] = slice(shape[axis])
         if letter == "d":
             place[axis] = slice(filled[axis], filled[axis] + shape[axis])
     return tuple(place)
@@ -323,5 +341,7 @@ def _common_dtype(approximation: Array, details: list[Bands]) -> np.dtype[Any]:
 def _copy_band(packed: Array, place: tuple[slice, ...], band: Array, name: str) -> None:
     """Write a band to its place, which a band of the wrong shape has not got."""
     if packed[place].shape != band.shape:
-        raise CoefficientsError(f"{name} has shape {band.shape}, which does not belong with the other bands of its level")
+        raise CoefficientsError(
+            f"{name} has shape {band.shape}, which does not belong with the other bands of its level"
+        )
     packed[place] = band

@@ -44,7 +44,7 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
     >>> pad([1, 2, 3], (0, 3), "smooth")
     array([1, 2, 3, 4, 5, 6])
     """
-    array = np.asanyarray(x)
+    array: Array = np.asarray(x)
     name = mode_name(mode)
     for axis, (before, after) in enumerate(_read_widths(pad_widths, array.ndim)):
         length = array.shape[axis]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from operator import index
 from typing import Any
 
@@ -74,8 +74,8 @@ class FswavedecnResult:
         self._axes = tuple(axes)
         if not len(self._axes) == len(coeff_slices) == len(self._wavelets) == len(self._modes):
             raise CoefficientsError(
-                f"there are {len(self._axes)} axes, {len(coeff_slices)} lists of slices, {len(self._wavelets)} wavelets "
-                f"and {len(self._modes)} modes; give as many of each"
+                f"there are {len(self._axes)} axes, {len(coeff_slices)} lists of slices, "
+                f"{len(self._wavelets)} wavelets and {len(self._modes)} modes; give as many of each"
             )
 
     @property
@@ -181,7 +181,7 @@ def fswavedecn(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
-    levels: int | None | Sequence[int | None] = None,
+    levels: int | Sequence[int | None] | None = None,
     axes: Axes = None,
 ) -> FswavedecnResult:
     """Transform all levels along one axis, then along the next.
@@ -250,7 +250,7 @@ def fswavedecn(
             details.append(split["d"])
         bands = [x, *reversed(details)]
         ends = np.cumsum([0, *(band.shape[axis] for band in bands)]).tolist()
-        coeff_slices.append([slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)])
+        coeff_slices.append([slice(start, stop) for start, stop in pairwise(ends)])
         x = np.concatenate(bands, axis=axis)
     return FswavedecnResult(x, coeff_slices, wavelets, modes, normal)
 

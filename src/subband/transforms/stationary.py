@@ -191,9 +191,7 @@ def swt2(
     Examples
     --------
     >>> from subband import swt2
-    >>> approximation, (horizontal, vertical, diagonal) = swt2(
-    ...     [[1, 2], [5, 9]], "haar", level=1, trim_approx=True
-    ... )
+    >>> approximation, (horizontal, vertical, diagonal) = swt2([[1, 2], [5, 9]], "haar", level=1, trim_approx=True)
     >>> vertical.round(6)
     array([[-2.5,  2.5],
            [-2.5,  2.5]])
@@ -382,6 +380,4 @@ def _check_shapes(bands: Bands, number: int) -> None:
     shapes = {band.shape for band in bands.values()}
     if len(shapes) > 1:
         listed = ", ".join(f"{key!r} {band.shape}" for key, band in bands.items())
-        raise _MismatchError(
-            f"the bands of level {number} have different shapes: {listed}; they must have one shape"
-        )
+        raise _MismatchError(f"the bands of level {number} have different shapes: {listed}; they must have one shape")

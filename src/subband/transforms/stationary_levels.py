@@ -90,9 +90,7 @@ def check_stationary_level(
             raise LevelError(f"{name}={number} is too small; use {smallest} or more")
     for axis in axes:
         if shape[axis] == 0:
-            raise ShapeError(
-                f"axis {axis} of an array of shape {tuple(shape)} is empty; it needs at least 2 samples"
-            )
+            raise ShapeError(f"axis {axis} of an array of shape {tuple(shape)} is empty; it needs at least 2 samples")
         most = _count_halvings(shape[axis])
         if level and most == 0:
             raise ShapeError(

@@ -80,9 +80,7 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
         apply = _MODES[mode]
     except (KeyError, TypeError):
         hint = suggest_names(mode, _MODES) if isinstance(mode, str) else ""
-        raise ArgumentError(
-            f"mode={mode!r} is not a threshold{hint}; use one of {', '.join(_MODES)}"
-        ) from None
+        raise ArgumentError(f"mode={mode!r} is not a threshold{hint}; use one of {', '.join(_MODES)}") from None
     # A Python number must stay one: as an array it would turn float32 data into float64.
     value = np.asarray(value) if isinstance(value, list | tuple) else value
     return apply(_as_numbers(data), value, substitute)
@@ -191,9 +189,7 @@ def _as_numbers(data: Any) -> Array:
     """Return `data` as an array, in its own precision because no engine is to compute on it."""
     array = np.asarray(data)
     if array.dtype.kind in "OSUMmV" and not np.can_cast(array.dtype, np.complex128, "same_kind"):
-        raise DtypeError(
-            f"data has dtype {array.dtype}, which holds no numbers; convert it with .astype(float)"
-        )
+        raise DtypeError(f"data has dtype {array.dtype}, which holds no numbers; convert it with .astype(float)")
     return array
 
 

@@ -115,3 +115,12 @@ def test_adding_up_writes_into_no_part():
 def test_bad_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_parts_in_single_precision_are_rounded_once(dtype):
+    x = sample((32, 16), dtype)
+    wide = mra2(x.astype(np.result_type(x.dtype, np.float64)), "coif5")
+    for found, expected in zip(mra2(x, "coif5"), wide, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+        assert np.asarray(found).dtype == dtype

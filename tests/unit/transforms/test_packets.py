@@ -141,9 +141,7 @@ def test_walks_visit_nodes_in_the_order_of_pywavelets():
                 {"into": down},
                 decompose,
             )
-            tree.walk_depth(
-                lambda node, into: into.append(node.path), kwargs={"into": up}, decompose=decompose
-            )
+            tree.walk_depth(lambda node, into: into.append(node.path), kwargs={"into": up}, decompose=decompose)
             visits.append((down, up, [node.path for node in tree.get_leaf_nodes(decompose)]))
         assert visits[0] == visits[1]
 
@@ -151,6 +149,23 @@ def test_walks_visit_nodes_in_the_order_of_pywavelets():
 def test_a_node_is_split_once():
     tree = WaveletPacket(np.arange(16.0), "haar")
     assert tree["ad"] is tree["a"]["d"] is tree["a", "d"] is tree.get_level(2)[1]
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_nodes_split_together_are_those_split_alone(kind):
+    ours, _, shape, _ = TREES[kind]
+    together, alone = ours(sample(shape), "db2", maxlevel=2), ours(sample(shape), "db2", maxlevel=2)
+    paths = [node.path for node in together.get_level(2)]
+    for path in paths:
+        np.testing.assert_allclose(together[path].data, alone[path].data, rtol=1e-12, atol=1e-13)
+    # Changed nodes are split as they are now, one by one where they are no longer alike.
+    for tree in (together, alone):
+        for part in list(tree.PARTS)[:2]:
+            tree[part].data = tree[part].data[..., :-2] * 2
+            for node in tree[part].decompose():
+                del tree[node.path]
+    for node in together.get_level(2):
+        np.testing.assert_allclose(node.data, alone[node.path].data, rtol=1e-12, atol=1e-13)
 
 
 def test_an_empty_tree_is_filled_and_put_together():

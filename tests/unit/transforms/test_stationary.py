@@ -35,9 +35,7 @@ def assert_same(found, expected, tolerance=1e-10):
     else:
         assert found.shape == expected.shape
         assert np.iscomplexobj(found) == np.iscomplexobj(expected)
-        np.testing.assert_allclose(
-            found, expected, rtol=tolerance, atol=tolerance * max(1, abs(expected).max())
-        )
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1, abs(expected).max()))
 
 
 @pytest.fixture(autouse=True)

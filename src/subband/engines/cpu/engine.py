@@ -25,8 +25,12 @@ class CpuEngine(Engine):
     def forward(self, plan: LevelPlan, x: Array) -> Bands:
         if x.dtype.kind == "c":
             return {key: _join_parts(band) for key, band in self.forward(_plan_parts(plan), _split_parts(x)).items()}
-        bands: Bands = {"": np.ascontiguousarray(x)}
+        if not x.flags.c_contiguous:
+            x = np.ascontiguousarray(x)
         sweeps, keys = _schedule(plan)
+        if keys is _SAME:
+            return sweeps[0].forward(x)
+        bands: Bands = {"": x}
         for sweep in sweeps:
             swept: Bands = {}
             for key in list(bands):
@@ -43,11 +47,9 @@ class CpuEngine(Engine):
             return _join_parts(self.inverse(_plan_parts(plan), parts))
         sweeps, keys = _schedule(plan)
         current: Bands = {}
-        for key, swept_key in keys.items():
-            band = bands.get(key)
-            current[swept_key] = (
-                np.zeros(plan.band_shapes[key], dtype) if band is None else np.ascontiguousarray(band, dtype)
-            )
+        for key, shape in plan.band_shapes.items():
+            band = np.ascontiguousarray(bands[key], dtype) if key in bands else np.zeros(shape, dtype)
+            current[keys.get(key, key)] = band
         for sweep in reversed(sweeps):
             letters = sweep.letters
             merged: Bands = {}
@@ -61,6 +63,10 @@ class CpuEngine(Engine):
 
     def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
         return stationary_inverse(plan, bands)
+
+
+#: The keys of a level that is one sweep over its axes in their order.
+_SAME: dict[str, str] = {}
 
 
 @lru_cache(maxsize=4096)
@@ -79,6 +85,8 @@ def _schedule(plan: LevelPlan) -> tuple[tuple[Sweep, ...], dict[str, str]]:
     order = [axis for group in groups for axis in group]
     places = [plan.axes.index(axis) for axis in order]
     keys = {key: "".join(key[place] for place in places) for key in plan.band_shapes}
+    if len(groups) == 1 and all(key == swept_key for key, swept_key in keys.items()):
+        keys = _SAME
     return tuple(Sweep(group, tuple(by_axis[axis] for axis in group)) for group in groups), keys
 
 

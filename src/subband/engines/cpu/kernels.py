@@ -31,6 +31,8 @@ from subband.engines.cpu.program import (
     LEFT,
     LENGTH,
     LIFTING,
+    MARGIN,
+    MIXED,
     MIXING,
     NUMBERS,
     ODD,
@@ -224,6 +226,24 @@ def _blend_eight(p, i, q, j, x, at, k, t, w, width, add, n):
             q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
 
 
+@nb.njit(**OPTIONS)
+def _round_up(n):
+    """Return the next multiple of what a vectorised loop takes at a time: the rest, done singly, would cost more."""
+    return (n + 31) // 32 * 32
+
+
+@nb.njit(**OPTIONS)
+def _pad(n):
+    """Return the room for `n` members that loops of rounded length stay within, whole cache lines."""
+    return _round_up(n) + MARGIN
+
+
+@nb.njit(**OPTIONS)
+def _misalignment(array):
+    """Return how many numbers lie before the first whole cache line: loads across two lines cost twice."""
+    return -array.ctypes.data % 64 // array.itemsize
+
+
 # --- Steps and filters of a program, on a row or on the ring of rows. ---
 
 
@@ -265,25 +285,25 @@ def blend(p, i, q, j, x, at, weights, w, width, n):
 
 
 @nb.njit(**OPTIONS)
-def _lift_row(x, e, n, ints, numbers):
-    """Run all steps along a row whose `n` even members stand at `e` and its odd ones behind them."""
+def _lift_row(x, e, n, pitch, ints, numbers):
+    """Run all steps along a row whose `n` even members stand at `e` and its odd ones `pitch` behind them."""
     for k in range(ints[COUNT]):
         r = HEADER + ROW * k
         target, start, taps = ints[r + TARGET], ints[r + START], ints[r + TAPS]
         begin = max(0, -start)
         end = n - max(0, start + taps - 1)
         if end > begin:
-            t = e + target * n + begin
-            a = e + (1 - target) * n + begin + start
-            _lift(x, numbers, NUMBERS + WEIGHTS * k, t, a, a + taps - 1, taps, end - begin)
+            t = e + target * pitch + begin
+            a = e + (1 - target) * pitch + begin + start
+            _lift(x, numbers, NUMBERS + WEIGHTS * k, t, a, a + taps - 1, taps, _round_up(end - begin))
 
 
 @nb.njit(**OPTIONS)
-def _blend_row(p, i, q, j, x, e, n, ints, numbers, at, count):
-    """Filter a row whose `n` even members stand at `e` and its odd ones behind them."""
+def _blend_row(p, i, q, j, x, e, pitch, ints, numbers, at, count):
+    """Filter a row whose even members stand at `e` and its odd ones `pitch` behind them."""
     for k in range(ints[COUNT]):
         r = HEADER + ROW * k
-        at[k] = e + ints[r] * n + ints[r + 1] - ints[FIRST]
+        at[k] = e + ints[r] * pitch + ints[r + 1] - ints[FIRST]
     blend(p, i, q, j, x, at, numbers, NUMBERS, ints[COUNT], count)
 
 
@@ -349,41 +369,56 @@ def _inner_pairs(ints, start, stop):
 
 
 @nb.njit(**OPTIONS)
+def _mix(value, head, tail, weight, first, last):
+    """Return ``weight * value + first * head + last * tail``, whose weights sum to 1, without cancellation."""
+    if last == 0:
+        return head + weight * (value - head)
+    return tail + weight * (value - tail) + first * (head - tail)
+
+
+@nb.njit(**OPTIONS)
 def _sample(x, i, ints, numbers, position):
     """Return the row at `x, i` extended to any position."""
     if 0 <= position < ints[LENGTH]:
         return x[i + position]
     k = _outside(ints, position)
     m = ints[MIXING] + 3 * k
-    value = numbers[m] * x[i + ints[ints[OUTSIDE] + k]]
-    value += numbers[m + 1] * x[i]
-    value += numbers[m + 2] * x[i + ints[LENGTH] - 1]
-    return value
+    value = x[i + ints[ints[OUTSIDE] + k]]
+    if ints[MIXED]:
+        return _mix(value, x[i], x[i + ints[LENGTH] - 1], numbers[m], numbers[m + 1], numbers[m + 2])
+    return numbers[m] * value
 
 
 @nb.njit(**OPTIONS)
-def _load_samples(y, e, x, i, ints, numbers, start, n):
-    """Split `n` pairs of the row at `x, i`, from pair `start` on, into even members at `e` and odd ones behind."""
+def _load_samples(y, e, pitch, x, i, ints, numbers, start, n):
+    """Split `n` pairs of the row at `x, i`, from pair `start` on, into even members at `e` and odd ones at `pitch`."""
     begin, end = _inner_pairs(ints, start, start + n)
     for k in range(start, begin):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
-        y[e + n + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
+        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
     for k in range(end, start + n):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
-        y[e + n + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
+        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
     place = e + begin - start
-    _split(y, place, y, place + n, x, i + 2 * begin + ints[EVEN], end - begin)
+    _split(y, place, y, place + pitch, x, i + 2 * begin + ints[EVEN], end - begin)
+    for k in range(n, pitch):
+        y[e + k] = 0
+        y[e + pitch + k] = 0
 
 
 @nb.njit(**OPTIONS)
-def _mix_row(y, x, stride, ints, numbers, position):
-    """Write to `y` the row outside the image that no single row of `x` equals."""
+def _mix_row(y, x, i, stride, ints, numbers, position):
+    """Write to `y` the row outside the image at `x, i` that none of its rows equals."""
     k = _outside(ints, position)
     m = ints[MIXING] + 3 * k
-    source, tail = ints[ints[OUTSIDE] + k] * stride, (ints[LENGTH] - 1) * stride
-    for j in range(stride):
-        y[j] = numbers[m] * x[source + j]
-        y[j] += numbers[m + 1] * x[j] + numbers[m + 2] * x[tail + j]
+    weight, first, last = numbers[m], numbers[m + 1], numbers[m + 2]
+    source, head, tail = i + ints[ints[OUTSIDE] + k] * stride, i, i + (ints[LENGTH] - 1) * stride
+    if ints[MIXED]:
+        for j in range(stride):
+            y[j] = _mix(x[source + j], x[head + j], x[tail + j], weight, first, last)
+    else:
+        for j in range(stride):
+            y[j] = weight * x[source + j]
 
 
 @nb.njit(**OPTIONS)
@@ -422,38 +457,43 @@ def _load_border(y, i, low, j, high, k, ints, numbers, position, scale):
 
 
 @nb.njit(**OPTIONS)
-def _load_coefficients(y, e, low, i, high, j, ints, numbers, start, scale, n):
-    """Load `n` pairs of low and high coefficients, from pair `start` on, to even members at `e` and odd ones behind."""
+def _load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, scale, n):
+    """Load `n` pairs of coefficients, from pair `start` on, to even members at `e` and odd ones `pitch` behind."""
     even, odd = scale * numbers[SCALE_EVEN], scale * numbers[SCALE_ODD]
     begin, end = _inner_pairs(ints, start, start + n)
     for k in range(start, begin):
         _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
-        _load_border(y, e + n + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
+        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
     for k in range(end, start + n):
         _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
-        _load_border(y, e + n + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
+        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
     place = e + begin - start
     _scale(y, place, low, i + begin + ints[EVEN] // 2, even, end - begin)
-    _scale(y, place + n, high, j + begin + ints[ODD] // 2, odd, end - begin)
+    _scale(y, place + pitch, high, j + begin + ints[ODD] // 2, odd, end - begin)
+    for k in range(n, pitch):
+        y[e + k] = 0
+        y[e + pitch + k] = 0
 
 
 # --- The sweeps. ---
 
 
 @nb.njit(cache=True, **OPTIONS)
-def forward(x, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
+def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b1, r0, r1, c0, c1):
     """Transform the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1`.
 
     An axis with the identity program counts single rows or columns instead of pairs.
     """
+    v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     vertical, horizontal = v[KIND], h[KIND]
-    members = 2 * (min(tile, c1 - c0) + h[LAST] - h[FIRST])
-    ring = members  # room before the ring for one row that is filtered from there into it
-    scratch = np.zeros(members * (1 + 2 * v[DEPTH]), x.dtype)
+    members = 2 * _pad(min(tile, c1 - c0) + h[LAST] - h[FIRST])
+    scratch = np.zeros(64 + members * (1 + 2 * v[DEPTH]), x.dtype)
+    line = _misalignment(scratch)  # a row that is filtered from there into the ring
+    ring = line + members
     mixture = np.empty(x.shape[2] if vertical != IDENTITY else 0, x.dtype)
     unwanted = np.empty(members, x.dtype)
-    at = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, mix, spare = data(scratch), data(mixture), data(unwanted)
+    places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
+    buf, mix, spare, at = data(scratch), data(mixture), data(unwanted), data(places)
     px, paa, pad, pda, pdd = data(x), data(aa), data(ad), data(da), data(dd)
     height, width = x.shape[1], x.shape[2]
     low_width, high_width = aa.shape[2], ad.shape[2]
@@ -463,15 +503,15 @@ def forward(x, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             n = columns + h[LAST] - h[FIRST]
-            size, low, high = columns, 0, columns
+            pitch = _pad(n)
+            size, low, high = pitch, 0, pitch
             highs = 0
             if horizontal != IDENTITY:
-                size = 2 * columns
+                size = 2 * pitch
                 highs = min(left + columns, high_width) - left
             if horizontal == LIFTING:
-                size = 2 * n
-                low = h[P_MEMBER] * n + h[P_SHIFT] - h[FIRST]
-                high = h[Q_MEMBER] * n + h[Q_SHIFT] - h[FIRST]
+                low = h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
+                high = h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 for member in range(1 if vertical == IDENTITY else 2):
                     source, row = px, image + newest * width
@@ -481,16 +521,16 @@ def forward(x, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
                         found = _find_row(v, vn, 2 * newest + v[EVEN + member])
                         row = image + found * width
                         if found < 0:
-                            _mix_row(mix, data(x[b]), width, v, vn, 2 * newest + v[EVEN + member])
+                            _mix_row(mix, px, image, width, v, vn, 2 * newest + v[EVEN + member])
                             source, row = mix, 0
                     if horizontal == IDENTITY:
                         _scale(buf, place, source, row + left, hn[SCALE_P], columns)
                     elif horizontal == LIFTING:
-                        _load_samples(buf, place, source, row, h, hn, left + h[FIRST], n)
-                        _lift_row(buf, place, n, h, hn)
+                        _load_samples(buf, place, pitch, source, row, h, hn, left + h[FIRST], n)
+                        _lift_row(buf, place, n, pitch, h, hn)
                     else:
-                        _load_samples(buf, 0, source, row, h, hn, left + h[FIRST], n)
-                        _blend_row(buf, place, buf, place + columns, buf, 0, n, h, hn, at, columns)
+                        _load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], n)
+                        _blend_row(buf, place, buf, place + pitch, buf, line, pitch, h, hn, at, _round_up(columns))
                 if vertical == LIFTING:
                     _lift_ring(buf, ring, size, newest, v, vn)
                 pair = newest - v[LAST]
@@ -509,18 +549,20 @@ def forward(x, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
                 if highs > 0:
                     _emit_pair(pad, out_high, below_high, qh, buf, ring, size, high, pair, v, vn, hn[SCALE_Q], at, highs)
     # the last use of what the addresses above belong to
-    return scratch.size + mixture.size + unwanted.size
+    return scratch.size + mixture.size + unwanted.size + places.size
 
 
 @nb.njit(cache=True, **OPTIONS)
-def inverse(y, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
+def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b1, r0, r1, c0, c1):
     """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples."""
+    v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     vertical, horizontal = v[KIND], h[KIND]
-    members = 2 * (min(tile, c1 - c0) + h[LAST] - h[FIRST])
-    ring = 4 * members  # room before the ring for two finished rows and two that are filtered from them
-    scratch = np.zeros(members * (4 + 2 * v[DEPTH]), y.dtype)
-    at = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf = data(scratch)
+    members = 2 * _pad(min(tile, c1 - c0) + h[LAST] - h[FIRST])
+    scratch = np.zeros(64 + members * (4 + 2 * v[DEPTH]), y.dtype)
+    lines = _misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
+    ring = lines + 4 * members
+    places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
+    buf, at = data(scratch), data(places)
     py, paa, pad, pda, pdd = data(y), data(aa), data(ad), data(da), data(dd)
     height, width = y.shape[1], y.shape[2]
     low_width, high_width = aa.shape[2], ad.shape[2]
@@ -529,10 +571,11 @@ def inverse(y, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             n = columns + h[LAST] - h[FIRST]
-            size = columns if horizontal == IDENTITY else 2 * n
+            pitch = _pad(n)
+            size = pitch if horizontal == IDENTITY else 2 * pitch
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 for member in range(1 if vertical == IDENTITY else 2):
-                    place, found = 0, 2 * newest
+                    place, found = lines, 2 * newest
                     scale = vn[SCALE_EVEN + member]
                     if vertical != IDENTITY:
                         place = ring + (newest % v[DEPTH] * 2 + member) * size
@@ -550,32 +593,32 @@ def inverse(y, aa, ad, da, dd, v, vn, h, hn, tile, b0, b1, r0, r1, c0, c1):
                     if horizontal == IDENTITY:
                         _scale(buf, place, low, row + left, scale, columns)
                     else:
-                        _load_coefficients(buf, place, low, row, high, row_high, h, hn, left + h[FIRST], scale, n)
+                        _load_coefficients(buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], scale, n)
                 if vertical == LIFTING:
                     _lift_ring(buf, ring, size, newest, v, vn)
                 pair = newest - v[LAST]
                 if pair < r0:
                     continue
                 if vertical != IDENTITY:
-                    _emit_pair(buf, 0, buf, size, buf, ring, size, 0, pair, v, vn, vn[SCALE_P], at, size)
+                    _emit_pair(buf, lines, buf, lines + size, buf, ring, size, 0, pair, v, vn, vn[SCALE_P], at, size)
                 for member in range(1 if vertical == IDENTITY else 2):
                     line = pair if vertical == IDENTITY else 2 * pair + member
                     if line >= height:
                         continue
                     out = (b * height + line) * width
-                    place = member * size
+                    place = lines + member * size
                     if horizontal == IDENTITY:
                         _scale(py, out + left, buf, place, hn[SCALE_P], columns)
                         continue
-                    p, q = 2 * members, 3 * members
+                    p, q = lines + 2 * members, lines + 3 * members
                     if horizontal == LIFTING:
-                        _lift_row(buf, place, n, h, hn)
-                        p = place + h[P_MEMBER] * n + h[P_SHIFT] - h[FIRST]
-                        q = place + h[Q_MEMBER] * n + h[Q_SHIFT] - h[FIRST]
+                        _lift_row(buf, place, n, pitch, h, hn)
+                        p = place + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
+                        q = place + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
                     else:
-                        _blend_row(buf, p, buf, q, buf, place, n, h, hn, at, columns)
+                        _blend_row(buf, p, buf, q, buf, place, pitch, h, hn, at, _round_up(columns))
                     odd = min(columns, width // 2 - left)
                     _weave(py, out + 2 * left, buf, p, buf, q, odd)
                     if odd < columns:
                         py[out + 2 * (left + odd)] = buf[p + odd]
-    return scratch.size
+    return scratch.size + places.size

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from subband.engines.cpu import kernels
 from subband.engines.cpu.program import forward_program, identity_program, inverse_program
+from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.plan import AxisPlan
 from subband.typing import Array, Bands
@@ -23,6 +25,20 @@ SMALL = 32_768
 
 #: Tasks for each thread: more than one, so that a thread that is held up leaves work to the others.
 TASKS = 3
+
+
+class _Layout(NamedTuple):
+    """A sweep over arrays of one shape and dtype: what the kernels are given."""
+
+    images: tuple[int, int, int]  # how the kernels see the samples: images, rows, columns
+    shape: tuple[int, ...]
+    bands: tuple[tuple[int, int, int], ...]  # and the bands, in the order of the letters
+    band_shapes: tuple[tuple[int, ...], ...]
+    forward_tables: tuple[Array, Array, Array, Array]
+    inverse_tables: tuple[Array, Array, Array, Array]
+    forward_extent: tuple[int, int, int]
+    inverse_extent: tuple[int, int, int]
+    tile: int
 
 
 class Sweep:
@@ -40,27 +56,18 @@ class Sweep:
         self.axes = axes
         self.plans = plans
         self.letters = ("aa", "ad", "da", "dd") if len(axes) == 2 else ("a", "d")
+        self._layouts: dict[object, _Layout] = {}
 
     def forward(self, x: Array) -> Bands:
         """Return the bands of a C-contiguous array."""
-        shape = x.shape
-        vertical, horizontal = self._assign_axes(len(shape))
-        outer, height, width = self._view_as_images(shape)
-        v = forward_program(vertical, x.dtype) if vertical else identity_program(x.dtype)
-        h = forward_program(horizontal, x.dtype) if horizontal else identity_program(x.dtype)
-        rows = (vertical.low, vertical.high) if vertical else (height, 0)
-        columns = (horizontal.low, horizontal.high) if horizontal else (width, 0)
-        aa = np.empty((outer, rows[0], columns[0]), x.dtype)
-        # a band that this sweep does not make is never touched: any array will do in its place
-        ad = np.empty((outer, rows[0], columns[1]), x.dtype) if horizontal else aa
-        da = np.empty((outer, rows[1], columns[0]), x.dtype) if vertical else aa
-        dd = np.empty((outer, rows[1], columns[1]), x.dtype) if vertical and horizontal else aa
-        images = x.reshape(outer, height, width)
-        tile = TILE // x.itemsize
-        arguments = (images, aa, ad, da, dd, v.ints, v.numbers, h.ints, h.numbers, tile)
-        run_kernel(kernels.forward, arguments, (outer, rows[0], columns[0]), tile)
-        bands = (aa, ad, da, dd) if vertical and horizontal else (aa, ad if horizontal else da)
-        return {letters: band.reshape(self._band_shape(shape, letters)) for letters, band in zip(self.letters, bands, strict=True)}
+        layout = self._find_layout(x.shape, x.dtype)
+        bands = [allocate(shape, x.dtype) for shape in layout.bands]
+        arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile)
+        run_kernel(kernels.forward, arguments, layout.forward_extent, layout.tile)
+        return {
+            letters: band.reshape(shape)
+            for letters, band, shape in zip(self.letters, bands, layout.band_shapes, strict=True)
+        }
 
     def inverse(self, bands: Bands) -> Array:
         """Return the array of which C-contiguous `bands` are the bands."""
@@ -68,47 +75,57 @@ class Sweep:
         shape = list(first.shape)
         for axis, plan in zip(self.axes, self.plans, strict=True):
             shape[axis] = plan.length
-        vertical, horizontal = self._assign_axes(len(shape))
-        outer, height, width = self._view_as_images(tuple(shape))
-        v = inverse_program(vertical, first.dtype) if vertical else identity_program(first.dtype)
-        h = inverse_program(horizontal, first.dtype) if horizontal else identity_program(first.dtype)
-        rows = (vertical.low, vertical.high) if vertical else (height, 0)
-        columns = (horizontal.low, horizontal.high) if horizontal else (width, 0)
-        aa = first.reshape(outer, rows[0], columns[0])
-        ad = da = dd = aa
-        if horizontal:
-            ad = bands["ad" if vertical else "d"].reshape(outer, rows[0], columns[1])
-        if vertical:
-            da = bands["da" if horizontal else "d"].reshape(outer, rows[1], columns[0])
-        if vertical and horizontal:
-            dd = bands["dd"].reshape(outer, rows[1], columns[1])
-        y = np.empty((outer, height, width), first.dtype)
-        extent = (outer, vertical.pairs if vertical else height, horizontal.pairs if horizontal else width)
-        tile = TILE // y.itemsize
-        arguments = (y, aa, ad, da, dd, v.ints, v.numbers, h.ints, h.numbers, tile)
-        run_kernel(kernels.inverse, arguments, extent, tile)
-        return y.reshape(shape)
+        layout = self._find_layout(tuple(shape), first.dtype)
+        y = allocate(layout.images, first.dtype)
+        images = [bands[letters].reshape(size) for letters, size in zip(self.letters, layout.bands, strict=True)]
+        arguments = (y, *self._fill_places(images), *layout.inverse_tables, layout.tile)
+        run_kernel(kernels.inverse, arguments, layout.inverse_extent, layout.tile)
+        return y.reshape(layout.shape)
 
-    def _assign_axes(self, ndim: int) -> tuple[AxisPlan | None, AxisPlan | None]:
-        """Return the plans down the columns and along the rows."""
-        if len(self.axes) == 2:
-            return self.plans[0], self.plans[1]
-        if self.axes[0] == ndim - 1:
-            return None, self.plans[0]
-        return self.plans[0], None
+    def _fill_places(self, bands: Sequence[Array]) -> Sequence[Array]:
+        """Return four bands; one that this sweep does not have is never touched, and any array will do for it."""
+        if len(bands) == 4:
+            return bands
+        low, high = bands
+        return low, high, high, low
 
-    def _view_as_images(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
-        """Return how many images of what height and width an array of `shape` is to the kernels."""
-        if len(self.axes) == 1 and self.axes[0] == len(shape) - 1:
-            return 1, prod(shape[:-1]), shape[-1]
+    def _find_layout(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Layout:
+        layout = self._layouts.get((shape, dtype))
+        if layout is None:
+            layout = self._layouts[shape, dtype] = self._lay_out(shape, dtype)
+        return layout
+
+    def _lay_out(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Layout:
         axis = self.axes[0]
-        return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-
-    def _band_shape(self, shape: tuple[int, ...], letters: str) -> tuple[int, ...]:
-        band = list(shape)
-        for letter, axis, plan in zip(letters, self.axes, self.plans, strict=True):
-            band[axis] = plan.low if letter == "a" else plan.high
-        return tuple(band)
+        vertical: AxisPlan | None = self.plans[0]
+        horizontal: AxisPlan | None = self.plans[1] if len(self.axes) == 2 else None
+        images = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+        if len(self.axes) == 1 and axis == len(shape) - 1:
+            vertical, horizontal = None, self.plans[0]
+            images = 1, prod(shape[:-1]), shape[-1]
+        rows = (vertical.low, vertical.high) if vertical else (images[1],)
+        columns = (horizontal.low, horizontal.high) if horizontal else (images[2],)
+        tables = []
+        for make in (forward_program, inverse_program):
+            programs = [make(plan, dtype) if plan else identity_program(dtype) for plan in (vertical, horizontal)]
+            tables.append((programs[0].ints, programs[0].numbers, programs[1].ints, programs[1].numbers))
+        band_shapes = []
+        for letters in self.letters:
+            band = list(shape)
+            for letter, place, plan in zip(letters, self.axes, self.plans, strict=True):
+                band[place] = plan.low if letter == "a" else plan.high
+            band_shapes.append(tuple(band))
+        return _Layout(
+            images,
+            shape,
+            tuple((images[0], height, width) for height in rows for width in columns),
+            tuple(band_shapes),
+            tables[0],
+            tables[1],
+            (images[0], rows[0], columns[0]),
+            (images[0], vertical.pairs if vertical else images[1], horizontal.pairs if horizontal else images[2]),
+            TILE // dtype.itemsize,
+        )
 
 
 def run_kernel(kernel: Callable[..., object], arguments: tuple[object, ...], extent: tuple[int, ...], tile: int = 64) -> None:

@@ -1,0 +1,95 @@
+"""How much noise there is in an array, and how much of it arrives in each band."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from subband.pyramid import Pyramid
+from subband.typing import Array
+from subband.wavelets import Wavelet
+
+__all__ = ["estimate_noise", "measure_gains"]
+
+# The median magnitude of a normal distribution with standard deviation one.
+_NORMAL_MEDIAN = 0.6744897501960817
+
+
+def measure_gains(wavelet: Wavelet, level: int) -> tuple[float, float]:
+    """Return what white noise of standard deviation one has in the low and the high band of a level, along one axis.
+
+    Both are 1 for orthogonal wavelets and near it for the usual biorthogonal ones.
+
+    Parameters
+    ----------
+    wavelet : Wavelet
+        Its analysis filters count.
+    level : int
+        1 is the finest.
+
+    Examples
+    --------
+    >>> [round(gain, 6) for gain in measure_gains(Wavelet("db4"), 3)]
+    [1.0, 1.0]
+    >>> [round(gain, 3) for gain in measure_gains(Wavelet("cdf97"), 1)]
+    [1.02, 0.991]
+    """
+    return _measure_gains(tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), level)
+
+
+@lru_cache(maxsize=256)
+def _measure_gains(low: tuple[float, ...], high: tuple[float, ...], level: int) -> tuple[float, float]:
+    # One filter leads to a level: that of the level before, and then one whose taps lie 2**(level - 1) apart.
+    path = np.ones(1)
+    for number in range(level):
+        spread_low, spread_high = (np.zeros((len(taps) - 1) * 2**number + 1) for taps in (low, high))
+        spread_low[:: 2**number], spread_high[:: 2**number] = low, high
+        final_high = np.convolve(path, spread_high)
+        path = np.convolve(path, spread_low)
+    return float(np.linalg.norm(path)), float(np.linalg.norm(final_high))
+
+
+def gain_of_band(pyramid: Pyramid, level: int, key: str) -> float:
+    """Return the standard deviation that white noise of standard deviation one has in a band."""
+    return prod(
+        measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(pyramid.plan.wavelets, key, strict=True)
+    )
+
+
+def estimate_noise(pyramid: Pyramid) -> Array:
+    """Estimate the standard deviation of white Gaussian noise from the finest diagonal band.
+
+    Parameters
+    ----------
+    pyramid : Pyramid
+        Of at least one level.
+
+    Returns
+    -------
+    ndarray of float
+        One value for each place along the axes that were not transformed, such as channels; its other axes have
+        length 1, so that it broadcasts against every band.
+
+    Notes
+    -----
+    The median of magnitudes is not moved by the few large coefficients of edges. Fine texture everywhere in the array
+    is taken for noise.
+
+    References
+    ----------
+    D. L. Donoho and I. M. Johnstone, Ideal spatial adaptation by wavelet shrinkage, Biometrika 81, 1994,
+    doi:10.1093/biomet/81.3.425.
+
+    Examples
+    --------
+    >>> from subband import decompose
+    >>> noise = np.random.default_rng(0).normal(0, 20, (512, 512))
+    >>> estimate_noise(decompose(noise, level=1)).round()
+    array([[20.]])
+    """
+    key = "d" * len(pyramid.axes)
+    diagonal = pyramid.details[-1][key]
+    middle = np.median(np.abs(diagonal), axis=pyramid.axes, keepdims=True)
+    return np.asarray(middle / (_NORMAL_MEDIAN * gain_of_band(pyramid, 1, key)))

@@ -1,0 +1,35 @@
+"""What engines are tested with: subband's own, and those that others write.
+
+- `EngineTests`: the contract of an engine as a class of tests; subclass it and name your engine.
+- `strategies`: Hypothesis strategies for wavelets, modes, plans and arrays.
+- `tolerances`: the one table that says how close is close enough, and why.
+
+Nothing else in subband imports this package, because it needs Hypothesis and pytest.
+"""
+
+from __future__ import annotations
+
+from subband.errors import MissingExtraError
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401
+    import pytest as _pytest  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise MissingExtraError("subband.testing", "test") from error
+
+from subband.testing.conformance import EngineTests
+from subband.testing.samples import LAYOUTS, all_wavelets, allowed_modes, as_layout, draw_samples
+from subband.testing.tolerances import assert_close, imprecision, largest, relative_tolerance
+
+__all__ = [
+    "LAYOUTS",
+    "EngineTests",
+    "all_wavelets",
+    "allowed_modes",
+    "as_layout",
+    "assert_close",
+    "draw_samples",
+    "imprecision",
+    "largest",
+    "relative_tolerance",
+]

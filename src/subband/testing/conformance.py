@@ -1,0 +1,356 @@
+"""The contract of an engine as tests: subclass `EngineTests`, name the engine, and let pytest find the class.
+
+    from subband.testing import EngineTests
+
+
+    class TestMyEngine(EngineTests):
+        engine = MyEngine()
+
+Arrays of other libraries pass through `EngineTests.upload` and `EngineTests.download`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from subband.boundary import MODES
+from subband.engines import Engine, get_engine
+from subband.engines.base import COMPUTED
+from subband.plan import LevelPlan, level_plan
+from subband.stationary import StationaryPlan, stationary_plan
+from subband.testing.samples import LAYOUTS, all_wavelets, as_layout, draw_samples
+from subband.testing.tolerances import assert_close, largest, relative_tolerance
+from subband.typing import Array, Bands
+from subband.wavelets import Wavelet, as_wavelet
+
+__all__ = ["EngineTests"]
+
+#: Below, at and above the length of filters, odd and even.
+_LENGTHS = (1, 2, 3, 8, 17, 64, 131)
+
+#: Shapes with their transformed axes: other axes before, between and behind, and the order turned round.
+_FRAMES = (
+    ((13,), (0,)),
+    ((4, 13), (0,)),
+    ((3, 2, 14), (1,)),
+    ((2, 9, 3), (1,)),
+    ((9, 14), (0, 1)),
+    ((9, 14), (1, 0)),
+    ((3, 9, 14), (1, 2)),
+    ((9, 3, 14), (0, 2)),
+    ((9, 14, 3), (0, 1)),
+    ((9, 14, 2, 2), (1, 0)),
+    ((5, 6, 7), (0, 1, 2)),
+    ((5, 6, 7), (2, 0, 1)),
+    ((5, 2, 6, 3, 7), (4, 0, 2)),
+    ((1, 1, 1), (0, 1, 2)),
+    ((3, 4, 5, 6), (3, 2, 1, 0)),
+)
+
+#: One wavelet and mode after another for the axes of a frame: short and long, with and without lifting steps.
+_KINDS = (("db2", "symmetric"), ("cdf97", "whole"), ("coif8", "periodization"), ("bior3.3", "antireflect"))
+
+#: Large enough for several threads and for rows that do not fit a cache; with what they are transformed by.
+_LARGE = (
+    ((3, 700, 900), (1, 2), "cdf97", "whole"),
+    ((3, 700, 900), (0, 1, 2), "db2", "symmetric"),
+    ((701, 1, 899), (0, 2), "bior2.2", "periodization"),
+    ((130, 3001), (0, 1), "coif8", "reflect"),
+    ((300_000,), (0,), "db4", "smooth"),
+    ((300_001,), (0,), "cdf53", "whole"),
+    ((70_000, 3), (0,), "db25", "periodic"),
+    ((5, 40_001), (1,), "sym8", "antisymmetric"),
+    ((41, 43, 97), (2, 0, 1), "haar", "zero"),
+)
+
+
+class EngineTests:
+    """What every engine has to do, as `subband.engines.base` says it.
+
+    Attributes
+    ----------
+    engine : Engine or str
+        The engine, or its name.
+    dtypes : sequence of str
+        What it computes in.
+    keeps_dtype : bool
+        Whether results have the dtype of the input, or the widest one of its kind.
+    is_contiguous : bool
+        Whether results are C-contiguous.
+    survives_fork : bool
+        Whether a child process can go on using it.
+    """
+
+    engine: ClassVar[Engine | str]
+    dtypes: ClassVar[tuple[str, ...]] = COMPUTED
+    keeps_dtype: ClassVar[bool] = True
+    is_contiguous: ClassVar[bool] = True
+    survives_fork: ClassVar[bool] = True
+
+    def upload(self, x: Array) -> Any:
+        """Turn a NumPy array into one that the engine takes."""
+        return x
+
+    def download(self, x: Any) -> Array:
+        """Turn an array of the engine into one of NumPy."""
+        assert isinstance(x, np.ndarray), f"{type(x)} is not an array"
+        return x
+
+    # --- What the tests are made of. ---
+
+    def _real_dtypes(self) -> list[str]:
+        return [dtype for dtype in self.dtypes if dtype.startswith("float")]
+
+    def _forward(self, plan: LevelPlan | StationaryPlan, x: Array) -> Bands:
+        engine, given = get_engine(self.engine), self.upload(x)
+        call = engine.forward if isinstance(plan, LevelPlan) else engine.stationary_forward
+        bands = {key: self.download(band) for key, band in call(plan, given).items()}  # type: ignore[arg-type]
+        assert {key: band.shape for key, band in bands.items()} == plan.band_shapes, plan
+        assert list(bands) == list(plan.band_shapes), "bands come in the order of the plan"
+        return bands
+
+    def _inverse(self, plan: LevelPlan | StationaryPlan, bands: Mapping[str, Array]) -> Array:
+        engine, given = get_engine(self.engine), {key: self.upload(band) for key, band in bands.items()}
+        call = engine.inverse if isinstance(plan, LevelPlan) else engine.stationary_inverse
+        y = self.download(call(plan, given))  # type: ignore[arg-type]
+        assert y.shape == plan.shape, plan
+        return y
+
+    def _check(self, plan: LevelPlan | StationaryPlan, x: Array, dtypes: tuple[str, ...] | list[str]) -> None:
+        """Compare both directions with the reference engine; the inverse runs on coefficients of its own."""
+        reference = get_engine("reference")
+        wavelets = tuple(axis.wavelet for axis in plan.plans)
+        noise = {
+            key: draw_samples(shape, x.dtype, 7 + number)
+            for number, (key, shape) in enumerate(plan.band_shapes.items())
+        }
+        if isinstance(plan, LevelPlan):
+            expected, restored = reference.forward(plan, x), reference.inverse(plan, noise)
+        else:
+            expected, restored = reference.stationary_forward(plan, x), reference.stationary_inverse(plan, noise)
+        for dtype in dtypes:
+            tolerance = relative_tolerance(dtype, wavelets, same_filters=True)
+            bands = self._forward(plan, x.astype(dtype))
+            for key, band in bands.items():
+                self._check_array(band, dtype)
+                assert_close(band, expected[key], tolerance, largest(x, expected), (key, dtype, plan))
+            y = self._inverse(plan, {key: band.astype(dtype) for key, band in noise.items()})
+            self._check_array(y, dtype)
+            assert_close(y, restored, tolerance, largest(restored, noise), ("inverse", dtype, plan))
+            again = self._inverse(plan, bands)
+            tolerance = relative_tolerance(dtype, wavelets)
+            assert_close(again, x, tolerance, largest(x, expected), ("there and back", dtype, plan))
+
+    def _check_array(self, array: Array, dtype: str) -> None:
+        """Check what every result has in common."""
+        if self.keeps_dtype:
+            assert array.dtype == dtype
+        else:
+            assert array.dtype.kind == np.dtype(dtype).kind
+        assert array.flags.c_contiguous or not self.is_contiguous
+        assert array.flags.writeable
+
+    # --- Numbers. ---
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_every_wavelet_at_every_length(self, mode: str) -> None:
+        for wavelet in all_wavelets():
+            if mode == "whole" and not wavelet.is_whole_sample_symmetric:
+                continue
+            for length in _LENGTHS:
+                plan = level_plan((2, length), (1,), (wavelet,), (mode,))
+                self._check(plan, draw_samples((2, length), seed=length), self._real_dtypes())
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_every_mode_down_the_columns(self, mode: str) -> None:
+        for name, length in product(("haar", "db2", "cdf97", "bior6.8", "rbio3.1", "db38", "dmey"), _LENGTHS):
+            wavelet = as_wavelet(name)
+            if mode == "whole" and not wavelet.is_whole_sample_symmetric:
+                continue
+            for shape, axes in (((length, 3), (0,)), ((length, 5), (0, 1)), ((6, length), (0, 1))):
+                plan = level_plan(shape, axes, (wavelet,) * len(axes), (mode,) * len(axes))
+                self._check(plan, draw_samples(shape, seed=length), self._real_dtypes())
+
+    @pytest.mark.parametrize(("shape", "axes"), _FRAMES)
+    def test_axes_with_wavelets_and_modes_of_their_own(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+        for turn in range(len(_KINDS)):
+            kinds = [_KINDS[(turn + place) % len(_KINDS)] for place in range(len(axes))]
+            wavelets = tuple(as_wavelet(name) for name, _ in kinds)
+            plan = level_plan(shape, axes, wavelets, tuple(mode for _, mode in kinds))
+            self._check(plan, draw_samples(shape, seed=turn), self._real_dtypes())
+
+    def test_long_filters_on_single_samples(self) -> None:
+        for shape, mode in product(((1,), (1, 1), (1, 5), (5, 1), (1, 1, 2)), ("zero", "smooth", "periodization")):
+            axes = tuple(range(len(shape)))
+            plan = level_plan(shape, axes, (as_wavelet("db38"),) * len(axes), (mode,) * len(axes))
+            self._check(plan, draw_samples(shape), self._real_dtypes())
+
+    def test_complex_numbers(self) -> None:
+        dtypes = [dtype for dtype in self.dtypes if dtype.startswith("complex")]
+        for (shape, axes), (name, mode) in product(_FRAMES[:8], _KINDS):
+            plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), (mode,) * len(axes))
+            self._check(plan, draw_samples(shape, "complex128"), dtypes)
+
+    def test_missing_bands_count_as_zeros(self) -> None:
+        for shape, axes in (((13,), (0,)), ((9, 14), (1, 0)), ((5, 6, 3, 7), (0, 1, 3))):
+            wavelets, modes = (as_wavelet("bior2.2"),) * len(axes), ("symmetric",) * len(axes)
+            for plan in (level_plan(shape, axes, wavelets, modes), stationary_plan(shape, axes, wavelets, 1)):
+                for key, band_shape in plan.band_shapes.items():
+                    for dtype in self.dtypes:
+                        one = {key: draw_samples(band_shape, dtype)}
+                        all_bands = {other: np.zeros(s, dtype) for other, s in plan.band_shapes.items()} | one
+                        np.testing.assert_array_equal(self._inverse(plan, one), self._inverse(plan, all_bands))
+
+    @pytest.mark.parametrize(("shape", "axes", "name", "mode"), _LARGE)
+    def test_large_arrays(self, shape: tuple[int, ...], axes: tuple[int, ...], name: str, mode: str) -> None:
+        plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), (mode,) * len(axes))
+        self._check(plan, draw_samples(shape), ["float32"])
+
+    def test_not_a_number_stays_near(self) -> None:
+        wavelet = as_wavelet("db4")
+        plan = level_plan((400,), (0,), (wavelet,), ("symmetric",))
+        x = draw_samples((400,), self._real_dtypes()[0])
+        x[0] = np.nan
+        for band in self._forward(plan, x).values():
+            assert np.isnan(band).any()
+            assert np.isfinite(band[len(band) // 2 :]).all()
+
+    # --- Arrays. ---
+
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_any_layout_gives_the_same(self, layout: str) -> None:
+        wavelets, modes = (as_wavelet("cdf97"), as_wavelet("db2")), ("whole", "zero")
+        for dtype in (*self.dtypes, "int32"):
+            plan: LevelPlan | StationaryPlan
+            for shape, axes in (((9, 14), (0, 1)), ((9, 2, 14), (2, 0)), ((4, 9, 14), (1, 2))):
+                if dtype == "int32":
+                    plan = level_plan(shape, axes, (as_wavelet("cdf53"),) * 2, modes, True)
+                else:
+                    plan = level_plan(shape, axes, wavelets, modes)
+                view = as_layout(draw_samples(shape, dtype), layout)
+                before = view.copy()
+                bands = self._forward(plan, view)
+                expected = self._forward(plan, before)
+                np.testing.assert_array_equal(view, before)
+                for key, band in bands.items():
+                    assert not np.shares_memory(band, view)
+                    np.testing.assert_array_equal(band, expected[key])
+                views = {key: as_layout(band, layout) for key, band in expected.items()}
+                copies = {key: band.copy() for key, band in views.items()}
+                y = self._inverse(plan, views)
+                np.testing.assert_array_equal(y, self._inverse(plan, copies))
+                for key, band in views.items():
+                    assert not np.shares_memory(y, band)
+                    np.testing.assert_array_equal(band, copies[key])
+
+    def test_results_share_nothing(self) -> None:
+        plan = level_plan((9, 14), (0, 1), (as_wavelet("haar"),) * 2, ("periodization",) * 2)
+        x = draw_samples((9, 14), self._real_dtypes()[0])
+        bands = list(self._forward(plan, x).values())
+        for number, band in enumerate(bands):
+            assert not any(np.shares_memory(band, other) for other in bands[:number])
+
+    def test_no_images_give_no_bands(self) -> None:
+        wavelet = as_wavelet("db2")
+        for shape, axes in (((0, 8), (1,)), ((8, 0), (0,)), ((0, 8, 7), (1, 2)), ((8, 0, 7), (2, 0))):
+            wavelets, modes = (wavelet,) * len(axes), ("symmetric",) * len(axes)
+            for plan in (level_plan(shape, axes, wavelets, modes), stationary_plan(shape, axes, wavelets, 1)):
+                bands = self._forward(plan, np.zeros(shape, self.dtypes[0]))
+                assert self._inverse(plan, bands).shape == shape
+
+    # --- Whole numbers. ---
+
+    @pytest.mark.parametrize("dtype", ["int32", "int64"])
+    def test_reversible_levels_are_exact(self, dtype: str) -> None:
+        reference = get_engine("reference")
+        lengths = [((3, length), (1,)) for length in _LENGTHS] + [((length, 3), (0,)) for length in _LENGTHS]
+        frames = (*_FRAMES, *lengths, ((3, 700, 900), (1, 2)), ((300_001,), (0,)))
+        for (shape, axes), name in product(frames, ("cdf53", "haar", "db1")):
+            plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), ("whole",) * len(axes), True)
+            x = draw_samples(shape, dtype)
+            bands, expected = self._forward(plan, x), reference.forward(plan, x)
+            for key, band in bands.items():
+                self._check_array(band, dtype)
+                np.testing.assert_array_equal(band, expected[key], f"{key} {plan}")
+            y = self._inverse(plan, bands)
+            self._check_array(y, dtype)
+            np.testing.assert_array_equal(y, x, str(plan))
+
+    # --- Undecimated levels. ---
+
+    def test_every_wavelet_undecimated(self) -> None:
+        for number, wavelet in enumerate(all_wavelets()):
+            for shape, axes in (((2, 37), (1,)), ((16, 3), (0,))):
+                plan = stationary_plan(shape, axes, (wavelet,), 1 + number % 3)
+                self._check(plan, draw_samples(shape, seed=number), self._real_dtypes())
+
+    @pytest.mark.parametrize(("shape", "axes"), _FRAMES)
+    def test_undecimated_axes(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+        for level in (1, 2, 4):
+            wavelets: tuple[Wavelet, ...] = tuple(as_wavelet(_KINDS[place % 4][0]) for place in range(len(axes)))
+            plan = stationary_plan(shape, axes, wavelets, level)
+            self._check(plan, draw_samples(shape, seed=level), self._real_dtypes())
+            self._check(plan, draw_samples(shape, "complex128"), [d for d in self.dtypes if d.startswith("complex")])
+
+    def test_large_undecimated_arrays(self) -> None:
+        for shape, axes in (((2, 300, 500), (1, 2)), ((200_000,), (0,)), ((5, 40_001), (1,))):
+            plan = stationary_plan(shape, axes, (as_wavelet("db2"),) * len(axes), 2)
+            self._check(plan, draw_samples(shape), ["float32"])
+
+    # --- Processes and threads. ---
+
+    def test_several_threads_at_once(self) -> None:
+        dtype = self._real_dtypes()[0]
+        work: list[tuple[LevelPlan, Array]] = []
+        for shape, (name, mode) in product(((300, 400), (2, 31, 33)), _KINDS):
+            plan = level_plan(shape, (len(shape) - 2, len(shape) - 1), (as_wavelet(name),) * 2, (mode,) * 2)
+            work.append((plan, draw_samples(shape, dtype)))
+        alone = [self._forward(plan, x) for plan, x in work]
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(lambda item: self._forward(*item), work * 3))
+            restored = list(pool.map(lambda item: self._inverse(item[0][0], item[1]), zip(work, alone, strict=True)))
+        for number, bands in enumerate(together):
+            for key, band in bands.items():
+                np.testing.assert_array_equal(band, alone[number % len(work)][key])
+        for (plan, x), y, bands in zip(work, restored, alone, strict=True):
+            tolerance = relative_tolerance(dtype, (axis.wavelet for axis in plan.plans))
+            assert_close(y, x, tolerance, largest(x, bands))
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+    def test_child_process(self) -> None:
+        if not self.survives_fork:
+            pytest.skip("the engine says that it does not survive a fork")
+        plan = level_plan((600, 700), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2)
+        x = draw_samples((600, 700), self._real_dtypes()[0])
+        expected = self._forward(plan, x)
+        with warnings.catch_warnings():
+            # the very thing that is tested: this process has threads
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:  # pragma: no cover
+            status = 1
+            try:
+                bands = self._forward(plan, x)
+                status = int(not all(np.array_equal(bands[key], expected[key]) for key in bands))
+            finally:
+                os._exit(status)
+        deadline = time.monotonic() + 60.0
+        while time.monotonic() < deadline:
+            finished, code = os.waitpid(child, os.WNOHANG)
+            if finished:
+                assert os.waitstatus_to_exitcode(code) == 0
+                return
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child process hangs")

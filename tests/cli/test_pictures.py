@@ -1,0 +1,119 @@
+"""``subband decompose`` and ``subband reconstruct``."""
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+import subband
+from subband import data
+from subband.cli import app
+
+COLOUR = data.photograph()[100:201, 80:233]
+GREY = data.camera()[:128, :96]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def save(path, pixels, alpha=None):
+    image = Image.fromarray(pixels)
+    if alpha is not None:
+        image.putalpha(Image.fromarray(alpha))
+    image.save(path)
+    return path
+
+
+@pytest.fixture
+def picture(tmp_path):
+    return save(tmp_path / "picture.png", COLOUR)
+
+
+def test_mosaic_has_the_picture_in_its_corner_and_grey_around(picture, tmp_path):
+    result = run("decompose", picture, "-o", tmp_path / "mosaic.png", "--level", 2)
+    assert result.exit_code == 0, result.output
+    mosaic = np.asarray(Image.open(tmp_path / "mosaic.png")).astype(float)
+    assert mosaic.shape == COLOUR.shape
+    corner, rest = mosaic[:26, :39], mosaic[51:, 77:]
+    assert abs(np.median(rest) - 128) < 30
+    assert rest.std() < corner.std()
+    small = np.asarray(Image.fromarray(COLOUR).resize((39, 26), Image.Resampling.BOX)).astype(float)
+    for channel in range(3):
+        assert np.corrcoef(corner[..., channel].ravel(), small[..., channel].ravel())[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "pixels", "alpha"),
+    [
+        ("colour.png", COLOUR, None),
+        ("grey.png", GREY, None),
+        ("deep.png", GREY.astype(np.uint16) * 257, None),
+        ("deep.tiff", GREY.astype(np.uint16) * 251, None),
+        ("transparent.png", COLOUR, COLOUR[..., 1].copy()),
+    ],
+)
+@pytest.mark.parametrize(
+    "options", [(), ("-w", "db4", "-m", "periodization", "-l", 2), ("-w", "cdf53", "--reversible")]
+)
+def test_picture_comes_back(tmp_path, name, pixels, alpha, options):
+    source = save(tmp_path / name, pixels, alpha)
+    coefficients, back = tmp_path / "coefficients.npz", tmp_path / f"back-{name}"
+    result = run("decompose", source, "-o", tmp_path / "mosaic.png", "--save", coefficients, *options)
+    assert result.exit_code == 0, result.output
+    result = run("reconstruct", coefficients, "-o", back)
+    assert result.exit_code == 0, result.output
+    restored = np.asarray(Image.open(back))
+    assert restored.dtype == pixels.dtype
+    # float32 holds 8 bits to spare for the rounding of 16
+    np.testing.assert_array_equal(restored, np.asarray(Image.open(source)))
+
+
+def test_pyramid_saved_in_python_is_taken_for_8_bits(tmp_path):
+    subband.decompose(GREY.astype(float), level=2).save(tmp_path / "pyramid.npz")
+    assert run("reconstruct", tmp_path / "pyramid.npz", "-o", tmp_path / "grey.png").exit_code == 0
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "grey.png")), GREY)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--wavelet", "bd4"), ["bd4", "db4"]),
+        (("--level", 30), ["level=30", "maximum"]),
+        (("--level", 0), ["--level"]),
+        (("--mode", "foo"), ["foo", "symmetric"]),
+        (("--wavelet", "db4", "--mode", "whole"), ["whole", "db4"]),
+        (("--wavelet", "db4", "--reversible"), ["db4", "cdf53"]),
+        (("--engine", "cpux"), ["cpux", "cpu"]),
+        (("--save", "coefficients.bin"), ["coefficients.npz"]),
+    ],
+)
+def test_bad_option_is_explained(picture, tmp_path, options, words):
+    result = run("decompose", picture, "-o", tmp_path / "mosaic.png", *options)
+    assert result.exit_code == 2
+    for word in words:
+        assert word in result.stderr
+    assert list(tmp_path.iterdir()) == [picture]
+
+
+def test_bad_files_are_explained(picture, tmp_path):
+    text = tmp_path / "text.png"
+    text.write_text("hello")
+    for arguments, word in [
+        (("decompose", tmp_path / "none.png", "-o", tmp_path / "mosaic.png"), "exist"),
+        (("decompose", text, "-o", tmp_path / "mosaic.png"), "not a picture"),
+        (("decompose", picture, "-o", tmp_path / "mosaic.foo"), "mosaic.foo"),
+        (("decompose", picture, "-o", tmp_path / "none" / "mosaic.png"), "exist"),
+        (("reconstruct", picture, "-o", tmp_path / "back.png"), "not a pyramid"),
+        (("reconstruct", tmp_path / "none.npz", "-o", tmp_path / "back.png"), "exist"),
+    ]:
+        result = run(*arguments)
+        assert result.exit_code == 2, arguments
+        assert word in " ".join(result.stderr.split())
+
+
+def test_only_pictures_are_written_as_pictures(tmp_path):
+    subband.decompose(np.zeros(64), level=1).save(tmp_path / "signal.npz")
+    result = run("reconstruct", tmp_path / "signal.npz", "-o", tmp_path / "signal.png")
+    assert result.exit_code == 2
+    assert "(64,)" in result.stderr
