@@ -24,7 +24,8 @@ mode                    the signal ``a b c d`` goes on as
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,8 @@ IndexArray = np.ndarray[Any, np.dtype[np.int64]]
 WeightArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
-class Extension(NamedTuple):
+@dataclass(frozen=True)
+class Extension:
     """The map from positions of the extended signal to samples, one entry a position."""
 
     index: IndexArray
@@ -81,9 +83,11 @@ class Extension(NamedTuple):
         >>> extend("reflect", 4, -2, 6).apply(np.array([1.0, 2.0, 3.0, 4.0]))
         array([3., 2., 1., 2., 3., 4., 3., 2.])
         """
-        extended = x[..., self.index] * self.weight
-        extended += self.first * x[..., :1]
-        extended += self.last * x[..., -1:]
+        # all weights are whole numbers; in the dtype of the array they neither round nor widen it
+        weight, first, last = (w.astype(np.int64).astype(x.dtype) for w in (self.weight, self.first, self.last))
+        extended = x[..., self.index] * weight
+        extended += first * x[..., :1]
+        extended += last * x[..., -1:]
         return np.asarray(extended)
 
 

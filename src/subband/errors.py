@@ -7,11 +7,12 @@ Every one of them is a `SubbandError`, and also the built-in exception that PyWa
     │   ├── UnknownWaveletError           no wavelet has that name
     │   ├── ModeError                     no such boundary mode, or the wavelet cannot take it
     │   ├── LevelError                    too many levels, or a negative number of them
-    │   ├── AxesError                     an axis is missing, repeated or out of range
+    │   ├── AxesError (NumPy's AxisError) an axis is missing, repeated or out of range
     │   ├── ShapeError                    an array has a shape that cannot be transformed
     │   ├── CoefficientsError             bands that do not belong together
     │   └── UnknownEngineError            no engine has that name
-    ├── DtypeError (TypeError)            an array holds something that is not a number
+    ├── ArgumentTypeError (TypeError)     an argument is of a kind that cannot be used
+    │   └── DtypeError                    an array holds something that is not a number
     ├── IntegerRangeError (OverflowError) a reversible transform would leave the range of its integers
     ├── MissingExtraError (ImportError)   an optional library is not installed
     └── FormatError (ValueError)          a file does not hold what its name promises
@@ -22,8 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from numpy.exceptions import AxisError
+
 __all__ = [
     "ArgumentError",
+    "ArgumentTypeError",
     "AxesError",
     "CoefficientsError",
     "DtypeError",
@@ -60,7 +64,7 @@ class LevelError(ArgumentError):
     """Too many levels for the array, or a negative number of them."""
 
 
-class AxesError(ArgumentError):
+class AxesError(ArgumentError, AxisError):
     """An axis is missing, repeated or out of range."""
 
 
@@ -76,7 +80,11 @@ class UnknownEngineError(ArgumentError):
     """No engine has that name."""
 
 
-class DtypeError(SubbandError, TypeError):
+class ArgumentTypeError(SubbandError, TypeError):
+    """An argument is of a kind that cannot be used."""
+
+
+class DtypeError(ArgumentTypeError):
     """An array holds something that is not a number."""
 
 
@@ -100,16 +108,12 @@ class MissingExtraError(SubbandError, ImportError):
 
     Examples
     --------
-    >>> raise MissingExtraError("reading film", "video")
-    Traceback (most recent call last):
-        ...
-    subband.errors.MissingExtraError: reading film needs an optional library; install it with: pip install 'subband[video]'
+    >>> print(MissingExtraError("reading film", "video"))
+    reading film needs an optional library; install it with: pip install 'subband[video]'
     """
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs an optional library; install it with: pip install 'subband[{extra}]'"
-        )
+        super().__init__(f"{feature} needs an optional library; install it with: pip install 'subband[{extra}]'")
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:

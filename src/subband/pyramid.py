@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from subband.errors import CoefficientsError, FormatError
-from subband.plan import TransformPlan, transform_plan
-from subband.stationary import StationaryTransformPlan, stationary_transform_plan
+from subband.plan import LevelPlan, TransformPlan, transform_plan
+from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
@@ -151,16 +151,17 @@ class Pyramid:
         >>> decompose(np.ones((5, 7)), "cdf53", level=1).mosaic().shape
         (5, 7)
         """
-        if self.is_stationary:
+        if isinstance(self.plan, StationaryTransformPlan):
             raise CoefficientsError("an undecimated pyramid has no mosaic: each band is as large as the array")
         mosaic = self.approximation
         for bands, plan in zip(self.details, reversed(self.plan.levels), strict=True):
-            shape = tuple(sum(sizes) for sizes in _halves(plan))
+            halves = _halves(plan)
+            shape = tuple(sum(halves[axis]) for axis in range(mosaic.ndim))
             canvas = np.zeros(shape, mosaic.dtype)
             for key, band in {"a" * len(self.axes): mosaic, **bands}.items():
                 corner = [slice(None)] * len(shape)
                 for letter, axis in zip(key, self.axes, strict=True):
-                    low = _halves(plan)[axis][0]
+                    low = halves[axis][0]
                     corner[axis] = slice(0, low) if letter == "a" else slice(low, None)
                 part = canvas[tuple(corner)]
                 fitting = tuple(slice(0, size) for size in part.shape)
@@ -192,7 +193,7 @@ class Pyramid:
                 return np.asarray(band, float)
             # detail coefficients of deeper levels grow with the gain of the low-pass filter
             weight = gain * 2.0 ** ((self.level - level) * len(self.axes) / 2)
-            return band * weight + middle
+            return np.asarray(band * weight + middle)
 
         pixels = (self.map(shift).mosaic() - low) * (255.0 / span)
         return np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
@@ -257,9 +258,8 @@ class Pyramid:
         names = ", ".join(dict.fromkeys(repr(wavelet.name) for wavelet in self.plan.wavelets))
         modes = ", ".join(dict.fromkeys(self.plan.modes))
         kind = "integer " if self.plan.reversible else "undecimated " if self.is_stationary else ""
-        return (
-            f"<Pyramid of {self.shape} {self.dtype}: {self.level} {kind}levels of {names}, {modes}, along axes {self.axes}>"
-        )
+        levels = f"{self.level} {kind}level{'' if self.level == 1 else 's'}"
+        return f"<Pyramid of {self.shape} {self.dtype}: {levels} of {names}, {modes}, along axes {self.axes}>"
 
 
 def _detail_keys(count: int) -> list[str]:
@@ -267,12 +267,12 @@ def _detail_keys(count: int) -> list[str]:
     return [f"{number:0{count}b}".replace("0", "a").replace("1", "d") for number in range(1, 2**count)]
 
 
-def _halves(plan: Any) -> dict[int, tuple[int, ...]]:
+def _halves(plan: LevelPlan) -> dict[int, tuple[int, ...]]:
     """Return for each axis the lengths that the low and the high part have in a mosaic."""
     halves: dict[int, tuple[int, ...]] = {axis: (length,) for axis, length in enumerate(plan.shape)}
     for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
         halves[axis] = ((axis_plan.length + 1) // 2, axis_plan.length // 2)
-    return dict(sorted(halves.items()))
+    return halves
 
 
 def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]]) -> None:
@@ -284,7 +284,8 @@ def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str
             f"approximation has shape {approximation.shape}; the plan of an array of shape {plan.shape} asks for "
             f"{plan.approximation_shape}"
         )
-    for number, (bands, level) in enumerate(zip(details, reversed(plan.levels), strict=True)):
+    levels: list[LevelPlan | StationaryPlan] = list(reversed(plan.levels))
+    for number, (bands, level) in enumerate(zip(details, levels, strict=True)):
         wanted = {key: shape for key, shape in level.band_shapes.items() if "d" in key}
         if set(bands) != set(wanted):
             raise CoefficientsError(f"details[{number}] has the bands {sorted(bands)}; it needs {sorted(wanted)}")
@@ -307,4 +308,4 @@ def _rebuild_wavelet(name: str, *filters: list[float]) -> Wavelet:
         wavelet = Wavelet(name)
     except ValueError:
         return Wavelet(name, filter_bank=filters)
-    return wavelet if [list(f) for f in wavelet.filter_bank] == filters else Wavelet(name, filter_bank=filters)
+    return wavelet if list(map(list, wavelet.filter_bank)) == list(filters) else Wavelet(name, filter_bank=filters)

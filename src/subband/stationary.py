@@ -68,8 +68,8 @@ class StationaryTransformPlan:
     """A whole undecimated transform of an array of any size in any boundary mode.
 
     The array is first extended by `margins` samples on both sides of each axis, as its mode says, so that no
-    coefficient that matters feels the periodic wrap of `StationaryAxisPlan`; the inverse cuts the margins off. A periodic
-    signal needs none.
+    coefficient that matters feels the periodic wrap of `StationaryAxisPlan`; the inverse cuts the margins off. A
+    periodic signal needs none.
     """
 
     shape: tuple[int, ...]
@@ -102,7 +102,8 @@ class StationaryTransformPlan:
     @property
     def size(self) -> int:
         """Number of coefficients in all bands."""
-        return prod(self.extended_shape) * (self.level * (2 ** len(self.axes) - 1) + 1)
+        bands = self.level * ((1 << len(self.axes)) - 1) + 1
+        return prod(self.extended_shape) * bands
 
 
 @lru_cache(maxsize=256)

@@ -175,25 +175,36 @@ class Case:
         >>> approximation.shape
         (4, 4)
         """
-        suffix = {1: "", 2: "2"}.get(len(self.shape), "n")
-        way_back: Callable[..., Any]
         if self.mode == "whole":
             way = partial(library.decompose, samples, self.wavelet, self.level, self.mode)
-            way_back = library.reconstruct
         elif self.level == 1:
-            way = partial(getattr(library, f"dwt{suffix}"), samples, self.wavelet, self.mode)
-            way_back = getattr(library, f"idwt{suffix}")
+            way = partial(getattr(library, f"dwt{self._suffix}"), samples, self.wavelet, self.mode)
         else:
-            way = partial(getattr(library, f"wavedec{suffix}"), samples, self.wavelet, self.mode, self.level)
-            way_back = getattr(library, f"waverec{suffix}")
-        if not self.inverse:
-            return way
-        coefficients = way()
+            way = partial(getattr(library, f"wavedec{self._suffix}"), samples, self.wavelet, self.mode, self.level)
+        return self.prepare_inverse(library, way()) if self.inverse else way
+
+    def prepare_inverse(self, library: Any, coefficients: Any) -> Callable[[], Any]:
+        """Return the way back as a function without arguments.
+
+        Parameters
+        ----------
+        library : module
+            `subband` or `pywt`.
+        coefficients : Pyramid, list, tuple or dict
+            As the way there returns them.
+        """
         if self.mode == "whole":
-            return partial(way_back, coefficients)
-        if way_back.__name__ == "idwt":
-            return partial(way_back, *coefficients, self.wavelet, self.mode)
-        return partial(way_back, coefficients, self.wavelet, self.mode)
+            return partial(library.reconstruct, coefficients)
+        if self.level > 1:
+            return partial(getattr(library, f"waverec{self._suffix}"), coefficients, self.wavelet, self.mode)
+        if len(self.shape) == 1:
+            return partial(library.idwt, *coefficients, self.wavelet, self.mode)
+        return partial(getattr(library, f"idwt{self._suffix}"), coefficients, self.wavelet, self.mode)
+
+    @property
+    def _suffix(self) -> str:
+        """How the functions for so many axes are called."""
+        return {1: "", 2: "2"}.get(len(self.shape), "n")
 
 
 def _list_cases() -> Iterable[Case]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -117,14 +117,14 @@ def check_result(case: Case, result: Any, reference: Any, peer: Any) -> float:
     return error
 
 
-def poison_memory(result: Any) -> None:
-    """Fill memory of the size of a result with NaN and give it back.
+def poison_memory(call: Callable[[], Any]) -> None:
+    """Call a function, fill what it returns with NaN, and let go of it.
 
-    An allocator hands recently freed memory out again, so an output that a kernel forgets to write shows up as NaN
-    and not as what an earlier call left there.
+    The next call is likely to be given the same memory, so an output that a kernel forgets to write shows up as NaN
+    and not as what an earlier, correct call left there.
     """
-    poisoned = [np.full(band.shape, np.nan, np.float32) for band in flatten_bands(result)]
-    del poisoned
+    for band in flatten_bands(call()):
+        band.fill(np.nan)
 
 
 @contextmanager

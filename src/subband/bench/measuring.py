@@ -187,7 +187,7 @@ def _measure(case: Case, effort: Effort, library: Any, peer: Any, memory: float 
     theirs = case.peer.prepare(peer, samples)
     reference = compute_reference(case, samples)
     judge = theirs() if reference is None else None
-    poison_memory(judge if reference is None else reference)
+    poison_memory(ours)
     check_result(case, ours(), reference, judge)
     copied = np.full_like(samples, np.nan)
     times = take_turns(
@@ -195,5 +195,6 @@ def _measure(case: Case, effort: Effort, library: Any, peer: Any, memory: float 
         effort,
     )
     # Once more at the end, after many calls have reused each other's memory.
+    poison_memory(ours)
     error = check_result(case, ours(), reference, judge)
     return Measurement(case, times["ours"], times["peer"], times["copy"], error, memory)

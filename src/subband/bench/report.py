@@ -34,7 +34,8 @@ _BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
 _LEGEND = (
     "× PyWavelets: how many times as fast; × copy: how many plain copies of the array it takes; memory: peak added by "
     f"the call as a multiple of what it returns (target ≤ {MOST_MEMORY:g}). "
-    "The peer of cdf97 whole is PyWavelets' bior4.4 periodization. float32."
+    "The peer of cdf97 whole is PyWavelets' bior4.4 periodization. float32. Results are dropped between calls, so that "
+    "subband uses their memory again where it keeps any (SUBBAND_KEEP_BYTES)."
 )
 
 

@@ -283,14 +283,10 @@ def demo_signal(name: str = "Bumps", n: int | None = None) -> Any:
         )
     if match in _FIXED_LENGTH:
         if n is not None:
-            raise ArgumentError(
-                f"n={n!r} was given, but the signal {match!r} has a fixed length; leave n out"
-            )
+            raise ArgumentError(f"n={n!r} was given, but the signal {match!r} has a fixed length; leave n out")
         return _FIXED_LENGTH[match]()
     if n is None:
-        raise ArgumentError(
-            f"n is missing: the signal {match!r} needs a number of samples, for example n=1024"
-        )
+        raise ArgumentError(f"n is missing: the signal {match!r} needs a number of samples, for example n=1024")
     if n < 1:
         raise ArgumentError(f"n={n!r} is not a number of samples; it must be at least 1")
     return _SIGNALS[match](n)

@@ -39,9 +39,7 @@ class ReferenceEngine(Engine):
         return _merge(plan, plan.band_shapes, bands, _synthesise_stationary)
 
 
-def _split(
-    plan: LevelPlan | StationaryPlan, x: Array, analyse: Callable[[Any, Array], tuple[Array, Array]]
-) -> Bands:
+def _split(plan: LevelPlan | StationaryPlan, x: Array, analyse: Callable[[Any, Array], tuple[Array, Array]]) -> Bands:
     """Split every band in two, along one axis after the other."""
     bands = {"": _widen(x)}
     for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
@@ -83,7 +81,7 @@ def _analyse(plan: AxisPlan, x: Array) -> tuple[Array, Array]:
     if plan.integer is not None:
         # Every step is computed wherever its source exists; the range shrinks by the step's reach each time.
         margin = _integer_margin(plan)
-        u = plan.extend_samples(-margin, plan.length + margin + plan.length % 2).apply(x).astype(np.int64)
+        u = plan.extend_samples(-margin, plan.length + margin + plan.length % 2).apply(x)
         for step in plan.integer.steps:
             _lift(u, step, 1)
         return u[..., margin : margin + plan.length : 2], u[..., margin + 1 : margin + plan.length : 2]
@@ -97,7 +95,7 @@ def _synthesise(plan: AxisPlan, low: Array, high: Array) -> Array:
     turns[..., 0::2], turns[..., 1::2] = low, high
     if plan.integer is not None:
         margin = _integer_margin(plan)
-        u = plan.extend_coefficients(-margin, plan.coded + margin + plan.coded % 2).apply(turns).astype(np.int64)
+        u = plan.extend_coefficients(-margin, plan.coded + margin + plan.coded % 2).apply(turns)
         for step in reversed(plan.integer.steps):
             _lift(u, step, -1)
         return u[..., margin : margin + plan.length]

@@ -7,15 +7,16 @@ The kernels hold no lock while they run, so ordinary Python threads are enough, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Lock, Thread
 
 from subband.errors import ArgumentError
 
 __all__ = ["get_threads", "run_tasks", "set_threads"]
 
 _count: int | None = None
-_pool: tuple[int, int, ThreadPoolExecutor] | None = None
 
 
 def set_threads(count: int | None) -> None:
@@ -59,24 +60,79 @@ def _count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_tasks(work: Callable[..., object], tasks: Iterable[tuple[int, ...]]) -> None:
-    """Call `work(*task)` for every task, in this thread and its helpers, and wait for all of them."""
-    waiting = iter(tuple(tasks))
-    helpers = [_executor().submit(_drain, work, waiting) for _ in range(get_threads() - 1)]
-    _drain(work, waiting)
-    for helper in helpers:
-        helper.result()
+def run_tasks(work: Callable[..., object], tasks: Sequence[tuple[int, ...]]) -> None:
+    """Call `work(*task)` for every task, in this thread and its helpers, and wait until all are done.
+
+    A helper that wakes up late finds nothing left and is not waited for.
+    """
+    job = _Job(work, tasks)
+    queue = _helpers(get_threads() - 1)
+    for _ in range(min(get_threads(), len(tasks)) - 1):
+        queue.put(job)
+    job.work_off()
+    job.wait()
 
 
-def _drain(work: Callable[..., object], waiting: Iterator[tuple[int, ...]]) -> None:
-    for task in waiting:
-        work(*task)
+class _Job:
+    """Tasks that several threads take from one list."""
+
+    def __init__(self, work: Callable[..., object], tasks: Sequence[tuple[int, ...]]) -> None:
+        self._work = work
+        self._waiting = iter(tasks)
+        self._left = len(tasks)
+        self._counting = Lock()
+        self._done = Lock()
+        self._done.acquire()
+        self._error: BaseException | None = None
+
+    def work_off(self) -> None:
+        for task in self._waiting:
+            try:
+                self._work(*task)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the thread that waits must get it
+                self._error = error
+            with self._counting:
+                self._left -= 1
+                if self._left == 0:
+                    self._done.release()
+
+    def wait(self) -> None:
+        self._done.acquire()
+        if self._error is not None:
+            raise self._error
 
 
-def _executor() -> ThreadPoolExecutor:
-    """Return the pool of this process, made anew after a fork or when more threads are asked for."""
+def _helpers(count: int) -> SimpleQueue[_Job]:
+    """Return the queue that at least `count` threads of this process listen to."""
     global _pool
-    wanted = max(get_threads() - 1, 1)
-    if _pool is None or _pool[0] != os.getpid() or _pool[1] < wanted:
-        _pool = os.getpid(), wanted, ThreadPoolExecutor(wanted, thread_name_prefix="subband")
-    return _pool[2]
+    with _starting:
+        if _pool is None or _pool.process != os.getpid():
+            _pool = _Pool(os.getpid(), SimpleQueue(), 0)
+        for number in range(_pool.count, count):
+            Thread(target=_listen, args=(_pool.queue,), name=f"subband-{number}", daemon=True).start()
+            _pool.count += 1
+        return _pool.queue
+
+
+def _listen(queue: SimpleQueue[_Job]) -> None:
+    while True:
+        queue.get().work_off()
+
+
+def _forget_lock() -> None:
+    global _starting
+    _starting = Lock()
+
+
+@dataclass
+class _Pool:
+    process: int
+    queue: SimpleQueue[_Job]
+    count: int
+
+
+_pool: _Pool | None = None
+_starting = Lock()
+# a child would inherit the lock as it was in the middle of the fork
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)

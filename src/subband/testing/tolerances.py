@@ -134,6 +134,4 @@ def assert_close(actual: Array, expected: Array, tolerance: float, scale: float,
     place = np.unravel_index(int(np.argmax(difference)), difference.shape)
     worst, allowed = float(difference[place]), tolerance * scale
     # written so that a NaN fails
-    assert worst <= allowed, (
-        f"{prefix}differs by {worst:.4g} at {tuple(map(int, place))}, and {allowed:.4g} is allowed"
-    )
+    assert worst <= allowed, f"{prefix}differs by {worst:.4g} at {tuple(map(int, place))}, and {allowed:.4g} is allowed"

@@ -103,7 +103,9 @@ def decompose(
     if stationary:
         if reversible:
             raise DtypeError("reversible=True and stationary=True exclude each other; choose one")
-        return _decompose_stationary(chosen, array, stationary_transform_plan(array.shape, axes, wavelets, modes, level))
+        return _decompose_stationary(
+            chosen, array, stationary_transform_plan(array.shape, axes, wavelets, modes, level)
+        )
     plan = transform_plan(array.shape, axes, wavelets, modes, level, reversible)
     if reversible:
         return _decompose_integers(chosen, array, plan)
@@ -206,7 +208,7 @@ def _decompose_stationary(engine: Engine, x: Array, plan: StationaryTransformPla
         if margin:
             length = plan.shape[axis]
             extension = extend(mode, length, -margin, length + margin)
-            x = np.moveaxis(extension.apply(np.moveaxis(x, axis, -1)).astype(x.dtype, copy=False), -1, axis)
+            x = np.moveaxis(extension.apply(np.moveaxis(x, axis, -1)), -1, axis)
     details: list[Bands] = []
     for level in plan.levels:
         bands = engine.stationary_forward(level, x)
@@ -235,9 +237,8 @@ def _decompose_integers(engine: Engine, x: Array, plan: TransformPlan) -> Pyrami
     bands = [approximation, *(band for level in details for band in level.values())]
     largest = _largest_magnitude(bands)
     if largest > _INT32.max:
-        raise IntegerRangeError(
-            f"a coefficient of {largest} does not fit 32 bits; use values of at most {_INT32.max // 4 ** len(plan.axes)}"
-        )
+        safe = _INT32.max // 4 ** len(plan.axes)
+        raise IntegerRangeError(f"a coefficient of {largest} does not fit 32 bits; use values of at most {safe}")
     narrow = [{key: band.astype(np.int32, copy=False) for key, band in level.items()} for level in details]
     return Pyramid(plan, approximation.astype(np.int32, copy=False), narrow, x.dtype)
 

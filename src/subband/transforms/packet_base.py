@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_computable
-from subband.errors import ArgumentError, CoefficientsError, LevelError, SubbandError
+from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError, LevelError
 from subband.transforms.arguments import modes_for_axes, normalise_axes, useful_levels
 from subband.transforms.levels import as_bands, merge_level, split_level
 from subband.typing import Array
@@ -35,7 +35,7 @@ class _MissingNodeError(PathError, TypeError):
     """Nothing is known about a node, which PyWavelets answers with a TypeError."""
 
 
-class _PathTypeError(SubbandError, TypeError):
+class _PathTypeError(ArgumentTypeError):
     """A path that is neither text nor a tuple of texts."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.boundary import Extension, extend
+from subband.boundary import extend
 from subband.errors import ArgumentError, ShapeError
 from subband.transforms.modes import mode_name
 from subband.typing import Array
@@ -51,10 +51,8 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
         if length == 0:
             raise ShapeError(f"axis {axis} of an array of shape {array.shape} is empty; there is nothing to extend")
         stop = length + after + (length % 2 if name == "periodization" else 0)
-        index, *weights = extend(name, length, -before, stop)
-        # All weights are whole numbers; in the array's own dtype they neither round nor widen it.
-        exact = Extension(index, *(weight.astype(np.int64).astype(array.dtype) for weight in weights))
-        array = np.moveaxis(exact.apply(np.moveaxis(array, axis, -1)), -1, axis)
+        extension = extend(name, length, -before, stop)
+        array = np.moveaxis(extension.apply(np.moveaxis(array, axis, -1)), -1, axis)
     return array
 
 

@@ -237,9 +237,7 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
         if candidate.short == family:
             return list(candidate.names)
     hint = suggest_names(str(family), [candidate.short for candidate in _FAMILIES])
-    raise ArgumentError(
-        f"family={family!r} is no family of wavelets{hint or '; families() gives their names'}"
-    )
+    raise ArgumentError(f"family={family!r} is no family of wavelets{hint or '; families() gives their names'}")
 
 
 def _names_of_kind(kind: Kind) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from subband.errors import ArgumentError, UnknownWaveletError
+from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets import waveforms
 from subband.wavelets.catalogue import Family, find_family, wavelist
 from subband.wavelets.waveforms import Samples
@@ -91,11 +91,9 @@ class ContinuousWavelet:
     def __init__(self, name: str = "", dtype: npt.DTypeLike = np.float64) -> None:
         kind = np.dtype(dtype)
         if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise ArgumentError(
-                f"dtype={dtype!r} is neither float32 nor float64, the only ones for ContinuousWavelet"
-            )
+            raise ArgumentError(f"dtype={dtype!r} is neither float32 nor float64, the only ones for ContinuousWavelet")
         if not isinstance(name, str):
-            raise TypeError(f"name={name!r} of a wavelet is not a string")
+            raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
         self._name = name.lower()
         self._family = _find_continuous_family(self._name)
         self._dtype: type[np.float32 | np.float64] = np.float32 if kind == np.float32 else np.float64

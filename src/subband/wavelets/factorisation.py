@@ -245,8 +245,7 @@ def _trim_last_step(scheme: LiftingScheme, tolerance: float) -> LiftingScheme:
 def _symmetrise(scheme: LiftingScheme) -> LiftingScheme:
     """Make mirrored taps equal to the last bit."""
     steps = (
-        replace(s, taps=tuple((a + b) / 2 for a, b in zip(s.taps, s.taps[::-1], strict=True)))
-        for s in scheme.steps
+        replace(s, taps=tuple((a + b) / 2 for a, b in zip(s.taps, s.taps[::-1], strict=True))) for s in scheme.steps
     )
     return replace(scheme, steps=tuple(steps))
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["Filter", "FilterBank", "is_centred", "read_bank"]
 
@@ -62,7 +62,7 @@ def read_bank(source: Any) -> FilterBank:
     try:
         count = len(filters)
     except TypeError:
-        raise TypeError(f"filter_bank={filters!r} is not a sequence of four filters") from None
+        raise ArgumentTypeError(f"filter_bank={filters!r} is not a sequence of four filters") from None
     if count != 4:
         raise ArgumentError(f"filter_bank has {count} filters; it takes four: dec_lo, dec_hi, rec_lo, rec_hi")
     names = ("dec_lo", "dec_hi", "rec_lo", "rec_hi")

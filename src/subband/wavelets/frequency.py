@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from subband.errors import ArgumentTypeError
 from subband.wavelets.continuous import ContinuousWavelet, DiscreteContinuousWavelet
 from subband.wavelets.waveforms import Samples
 from subband.wavelets.wavelet import Wavelet
@@ -31,7 +32,7 @@ def _resolve(wavelet: Any) -> Wavelet | ContinuousWavelet:
         return DiscreteContinuousWavelet(wavelet)
     if hasattr(wavelet, "wavefun"):
         return wavelet  # type: ignore[no-any-return]  # any object that can be sampled will do
-    raise TypeError(f"wavelet={wavelet!r} is neither a name nor a wavelet")
+    raise ArgumentTypeError(f"wavelet={wavelet!r} is neither a name nor a wavelet")
 
 
 def _integrate(values: npt.ArrayLike, x: npt.ArrayLike) -> Samples:
@@ -42,9 +43,7 @@ def _integrate(values: npt.ArrayLike, x: npt.ArrayLike) -> Samples:
     return total
 
 
-def integrate_wavelet(
-    wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision: int = 8
-) -> tuple[Samples, ...]:
+def integrate_wavelet(wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision: int = 8) -> tuple[Samples, ...]:
     """Integrate a wavelet function from the left end of its support.
 
     Parameters

@@ -107,9 +107,7 @@ def trim(polynomial: Laurent[Number], tolerance: Number) -> Laurent[Number]:
     return Laurent(polynomial.low + first, taps[first:last]) if first < last else Laurent(0, ())
 
 
-def divide(
-    dividend: Laurent[Number], divisor: Laurent[Number], upper: int
-) -> tuple[Laurent[Number], Laurent[Number]]:
+def divide(dividend: Laurent[Number], divisor: Laurent[Number], upper: int) -> tuple[Laurent[Number], Laurent[Number]]:
     """Divide with the choice of how many terms to cancel at the upper end; the others go at the lower end.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from subband.errors import ArgumentError, UnknownWaveletError
+from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import known_names
 from subband.wavelets.wavelet import Wavelet
 
@@ -78,7 +78,5 @@ def _convert_foreign(name: str, bank: Any) -> Wavelet:
 def _refuse(wavelet: object) -> NoReturn:
     """Say why an object is no discrete wavelet."""
     if hasattr(wavelet, "complex_cwt"):
-        raise ArgumentError(
-            f"wavelet={wavelet!r} is a continuous wavelet; a discrete transform takes names like 'db4'"
-        )
-    raise TypeError(f"wavelet={wavelet!r} is neither a name nor a Wavelet")
+        raise ArgumentError(f"wavelet={wavelet!r} is a continuous wavelet; a discrete transform takes names like 'db4'")
+    raise ArgumentTypeError(f"wavelet={wavelet!r} is neither a name nor a Wavelet")

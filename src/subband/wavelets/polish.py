@@ -152,9 +152,7 @@ def _differentiate(scheme: LiftingScheme, reach: int) -> tuple[_Array, _Array]:
 def _shift_numbers(scheme: LiftingScheme, correction: list[float]) -> LiftingScheme:
     """Add corrections to the taps, step by step, and to the two scales."""
     numbers = iter(correction)
-    steps = tuple(
-        Step(step.kind, step.start, tuple(tap + next(numbers) for tap in step.taps)) for step in scheme.steps
-    )
+    steps = tuple(Step(step.kind, step.start, tuple(tap + next(numbers) for tap in step.taps)) for step in scheme.steps)
     return LiftingScheme(
         steps,
         scheme.scale_lo + next(numbers),

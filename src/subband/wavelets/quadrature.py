@@ -63,9 +63,7 @@ def orthogonal_filter_bank(
     """
     taps = np.asarray(scaling_filter, dtype=np.float64)
     if len(taps) % 2:
-        raise ArgumentError(
-            f"scaling_filter has {len(taps)} taps; an orthogonal filter bank takes an even number"
-        )
+        raise ArgumentError(f"scaling_filter has {len(taps)} taps; an orthogonal filter bank takes an even number")
     rec_lo = np.sqrt(2.0) * taps / np.sum(taps)
     dec_lo = rec_lo[::-1]
     rec_hi = qmf(rec_lo)
@@ -74,7 +72,5 @@ def orthogonal_filter_bank(
 
 def orthfilt(*args: Any, **kwargs: Any) -> tuple[npt.NDArray[Any], ...]:
     """Call `orthogonal_filter_bank`; deprecated."""
-    warnings.warn(
-        "orthfilt is deprecated; it is called orthogonal_filter_bank now", DeprecationWarning, stacklevel=2
-    )
+    warnings.warn("orthfilt is deprecated; it is called orthogonal_filter_bank now", DeprecationWarning, stacklevel=2)
     return orthogonal_filter_bank(*args, **kwargs)

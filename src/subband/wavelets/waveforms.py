@@ -69,9 +69,7 @@ def cgau(x: Samples, order: int) -> Samples:
     >>> bool(abs(cgau(np.array([0.0]), 1)[0]) > 0)
     True
     """
-    return (
-        _evaluate(_derive_gaussian(order, -1j), x) * np.exp(-(x**2) - 1j * x) / _norm_complex_gaussian(order)
-    )
+    return _evaluate(_derive_gaussian(order, -1j), x) * np.exp(-(x**2) - 1j * x) / _norm_complex_gaussian(order)
 
 
 @cache

@@ -6,7 +6,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from subband.errors import ArgumentError, UnknownWaveletError
+from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import (
     Family,
     count_moments,
@@ -98,7 +98,7 @@ class Wavelet:
             self._define(name or "", read_bank(filter_bank))
             return
         if not name:
-            raise TypeError("Wavelet needs a name or a filter_bank; it got neither")
+            raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither")
         self._look_up(_lower_name(name))
 
     def _define(
@@ -123,8 +123,7 @@ class Wavelet:
         family = find_family(name)
         if not family.is_discrete:
             raise ArgumentError(
-                f"The `Wavelet` class is for discrete wavelets and {name!r} is a continuous one; "
-                "use ContinuousWavelet"
+                f"The `Wavelet` class is for discrete wavelets and {name!r} is a continuous one; use ContinuousWavelet"
             )
         if family.short == "cdf":
             from subband.wavelets.cdf import cdf_scheme
@@ -385,9 +384,7 @@ class Wavelet:
 
     def _shows_negative_wavelet(self) -> bool:
         """Follow PyWavelets in which biorthogonal wavelets it turns upside down."""
-        return (
-            self._biorthogonal and self.default_mode != "whole" and (self.vanishing_moments_psi or 0) % 4 != 1
-        )
+        return self._biorthogonal and self.default_mode != "whole" and (self.vanishing_moments_psi or 0) % 4 != 1
 
     # As a Python object
 
@@ -471,7 +468,7 @@ def _factorise_bank(bank: FilterBank) -> LiftingScheme | None:
 def _lower_name(name: object) -> str:
     """Check that a name is text."""
     if not isinstance(name, str):
-        raise TypeError(f"name={name!r} of a wavelet is not a string")
+        raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
     return name.lower()
 
 

@@ -6,16 +6,27 @@ coefficients go straight to their bands. The inverse is the same sweep in a mirr
 filtered down the columns, then along the row, and woven into samples. An axis that is not transformed has an
 identity program, so the same two kernels serve rows, columns and images.
 
-Everything that is hot is a plain loop over contiguous numbers, so that LLVM vectorises it. Loops address memory by
-pointer and offset: a Numba slice would cost an atomic count of references, as much as the loop itself on short rows.
+The loops themselves are in `subband.engines.cpu.loops`; here is what they run on.
 """
 
 from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from numba.extending import intrinsic, overload
 
+from subband.engines.cpu.loops import (
+    OPTIONS,
+    blend,
+    copy_scaled,
+    data,
+    lift,
+    lift_both,
+    misalignment,
+    room_for,
+    round_up,
+    split,
+    weave,
+)
 from subband.engines.cpu.program import (
     CONVOLUTION,
     COUNT,
@@ -31,7 +42,6 @@ from subband.engines.cpu.program import (
     LEFT,
     LENGTH,
     LIFTING,
-    MARGIN,
     MIXED,
     MIXING,
     NUMBERS,
@@ -52,236 +62,9 @@ from subband.engines.cpu.program import (
     WEIGHTS,
 )
 
-__all__ = ["OPTIONS", "blend", "data", "forward", "inverse"]
-
-# Sums may be reordered and fused, but NaN and infinity keep their meaning.
-OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
-
-
-@intrinsic
-def data(typingctx, array):
-    """Return the address of an array's first number; the array must be kept alive by who calls."""
-
-    def codegen(context, builder, signature, args):
-        return context.make_array(signature.args[0])(context, builder, args[0]).data
-
-    return nb.types.CPointer(array.dtype)(array), codegen
-
-
-# --- Hot loops: `x, i` stands for the numbers that begin `i` places behind the address `x`. ---
-
-
-@nb.njit(**OPTIONS)
-def _scale(y, i, x, j, scale, n):
-    for k in range(n):
-        y[i + k] = scale * x[j + k]
-
-
-@nb.njit(**OPTIONS)
-def _split(e, i, o, j, x, k, n):
-    for m in range(n):
-        e[i + m] = x[k + 2 * m]
-        o[j + m] = x[k + 2 * m + 1]
-
-
-@nb.njit(**OPTIONS)
-def _weave(y, i, p, j, q, k, n):
-    for m in range(n):
-        y[i + 2 * m] = p[j + m]
-        y[i + 2 * m + 1] = q[k + m]
-
-
-@nb.njit(**OPTIONS)
-def _lift_one(x, t, a, ca, n):
-    for j in range(n):
-        x[t + j] += ca * x[a + j]
-
-
-@nb.njit(**OPTIONS)
-def _lift_two(x, t, a, b, ca, cb, n):
-    for j in range(n):
-        x[t + j] += ca * x[a + j] + cb * x[b + j]
-
-
-@nb.njit(**OPTIONS)
-def _lift_rounded(x, t, a, b, ca, cb, offset, shift, sign, n):
-    for j in range(n):
-        x[t + j] += sign * ((ca * x[a + j] + cb * x[b + j] + offset) >> shift)
-
-
-def _make_lift_both(two_sources, two_taps, shared):
-    """Make the loop that runs two steps at once: the second one reads what the first has just computed.
-
-    The first step may have one source or two; the second one tap, on the fresh value, or two; and what it changes
-    may be the first step's source, `shared`, which LLVM must be told to prove that the runs do not overlap.
-    """
-
-    @nb.njit(**OPTIONS)
-    def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, n):
-        for j in range(n):
-            u = x[a + j]
-            fresh = x[t + j] + ca * u
-            if two_sources:
-                fresh += cb * x[b + j]
-            x[t + j] = fresh
-            value = u if shared else x[s + j]
-            value += cf * fresh
-            if two_taps:
-                value += cc * x[c + j]
-            if shared:
-                x[a + j] = value
-            else:
-                x[s + j] = value
-
-    return lift_both
-
-
-_lift_both_111 = _make_lift_both(True, True, True)
-_lift_both_110 = _make_lift_both(True, True, False)
-_lift_both_101 = _make_lift_both(True, False, True)
-_lift_both_100 = _make_lift_both(True, False, False)
-_lift_both_011 = _make_lift_both(False, True, True)
-_lift_both_010 = _make_lift_both(False, True, False)
-_lift_both_001 = _make_lift_both(False, False, True)
-_lift_both_000 = _make_lift_both(False, False, False)
-
-
-@nb.njit(**OPTIONS)
-def _lift_both(x, t, a, b, s, c, ca, cb, cc, cf, two_sources, two_taps, n):
-    if two_sources and s == b:
-        a, b, ca, cb = b, a, cb, ca
-    shared = s == a
-    if two_sources:
-        if two_taps:
-            if shared:
-                _lift_both_111(x, t, a, b, s, c, ca, cb, cc, cf, n)
-            else:
-                _lift_both_110(x, t, a, b, s, c, ca, cb, cc, cf, n)
-        elif shared:
-            _lift_both_101(x, t, a, b, s, c, ca, cb, cc, cf, n)
-        else:
-            _lift_both_100(x, t, a, b, s, c, ca, cb, cc, cf, n)
-    elif two_taps:
-        if shared:
-            _lift_both_011(x, t, a, b, s, c, ca, cb, cc, cf, n)
-        else:
-            _lift_both_010(x, t, a, b, s, c, ca, cb, cc, cf, n)
-    elif shared:
-        _lift_both_001(x, t, a, b, s, c, ca, cb, cc, cf, n)
-    else:
-        _lift_both_000(x, t, a, b, s, c, ca, cb, cc, cf, n)
-
-
-@nb.njit(**OPTIONS)
-def _blend_two(p, i, q, j, x, at, k, t, w, width, add, n):
-    x0, x1 = at[k], at[k + 1]
-    a0, a1, b0, b1 = t[w], t[w + 1], t[w + width], t[w + width + 1]
-    if add:
-        for m in range(n):
-            u0, u1 = x[x0 + m], x[x1 + m]
-            p[i + m] += a0 * u0 + a1 * u1
-            q[j + m] += b0 * u0 + b1 * u1
-    else:
-        for m in range(n):
-            u0, u1 = x[x0 + m], x[x1 + m]
-            p[i + m] = a0 * u0 + a1 * u1
-            q[j + m] = b0 * u0 + b1 * u1
-
-
-@nb.njit(**OPTIONS)
-def _blend_four(p, i, q, j, x, at, k, t, w, width, add, n):
-    x0, x1, x2, x3 = at[k], at[k + 1], at[k + 2], at[k + 3]
-    a0, a1, a2, a3 = t[w], t[w + 1], t[w + 2], t[w + 3]
-    w += width
-    b0, b1, b2, b3 = t[w], t[w + 1], t[w + 2], t[w + 3]
-    if add:
-        for m in range(n):
-            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
-            p[i + m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
-            q[j + m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
-    else:
-        for m in range(n):
-            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
-            p[i + m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
-            q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
-
-
-@nb.njit(**OPTIONS)
-def _blend_eight(p, i, q, j, x, at, k, t, w, width, add, n):
-    x0, x1, x2, x3, x4, x5, x6, x7 = at[k], at[k + 1], at[k + 2], at[k + 3], at[k + 4], at[k + 5], at[k + 6], at[k + 7]
-    a0, a1, a2, a3, a4, a5, a6, a7 = t[w], t[w + 1], t[w + 2], t[w + 3], t[w + 4], t[w + 5], t[w + 6], t[w + 7]
-    w += width
-    b0, b1, b2, b3, b4, b5, b6, b7 = t[w], t[w + 1], t[w + 2], t[w + 3], t[w + 4], t[w + 5], t[w + 6], t[w + 7]
-    if add:
-        for m in range(n):
-            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
-            u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
-            p[i + m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
-            q[j + m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
-    else:
-        for m in range(n):
-            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
-            u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
-            p[i + m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
-            q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
-
-
-@nb.njit(**OPTIONS)
-def _round_up(n):
-    """Return the next multiple of what a vectorised loop takes at a time: the rest, done singly, would cost more."""
-    return (n + 31) // 32 * 32
-
-
-@nb.njit(**OPTIONS)
-def _pad(n):
-    """Return the room for `n` members that loops of rounded length stay within, whole cache lines."""
-    return _round_up(n) + MARGIN
-
-
-@nb.njit(**OPTIONS)
-def _misalignment(array):
-    """Return how many numbers lie before the first whole cache line: loads across two lines cost twice."""
-    return -array.ctypes.data % 64 // array.itemsize
-
+__all__ = ["forward", "inverse"]
 
 # --- Steps and filters of a program, on a row or on the ring of rows. ---
-
-
-def _lift(x, weights, w, t, a, b, taps, n):
-    """Add one or two weighted runs of numbers to another, rounding if they are integers."""
-
-
-@overload(_lift)
-def _overload_lift(x, weights, w, t, a, b, taps, n):
-    if isinstance(x.dtype, nb.types.Integer):
-
-        def lift_integers(x, weights, w, t, a, b, taps, n):
-            offset, shift, sign = weights[w + 2], weights[w + 3], weights[w + 4]
-            _lift_rounded(x, t, a, b, weights[w], weights[w + 1], offset, shift, sign, n)
-
-        return lift_integers
-
-    def lift_numbers(x, weights, w, t, a, b, taps, n):
-        if taps == 1:
-            _lift_one(x, t, a, weights[w], n)
-        else:
-            _lift_two(x, t, a, b, weights[w], weights[w + 1], n)
-
-    return lift_numbers
-
-
-@nb.njit(**OPTIONS)
-def blend(p, i, q, j, x, at, weights, w, width, n):
-    """Write two weighted sums of `width` runs of numbers, which stand at the places `at`; `width` is even."""
-    k = 0
-    while width - k >= 8:
-        _blend_eight(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
-        k += 8
-    if width - k >= 4:
-        _blend_four(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
-        k += 4
-    if width - k >= 2:
-        _blend_two(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
 
 
 @nb.njit(**OPTIONS)
@@ -295,7 +78,7 @@ def _lift_row(x, e, n, pitch, ints, numbers):
         if end > begin:
             t = e + target * pitch + begin
             a = e + (1 - target) * pitch + begin + start
-            _lift(x, numbers, NUMBERS + WEIGHTS * k, t, a, a + taps - 1, taps, _round_up(end - begin))
+            lift(x, numbers, NUMBERS + WEIGHTS * k, t, a, a + taps - 1, taps, round_up(end - begin))
 
 
 @nb.njit(**OPTIONS)
@@ -325,10 +108,10 @@ def _lift_ring(x, ring, size, newest, ints, numbers):
             c = ring + ((pair + ints[r + ROW + START]) % depth * 2 + target) * size
             two_taps = ints[r + ROW + TAPS] == 2
             cc, cf = numbers[w + WEIGHTS], numbers[w + WEIGHTS + two_taps]
-            _lift_both(x, t, a, b, s, c, numbers[w], numbers[w + 1], cc, cf, taps == 2, two_taps, size)
+            lift_both(x, t, a, b, s, c, numbers[w], numbers[w + 1], cc, cf, taps == 2, two_taps, size)
             k += 1
         else:
-            _lift(x, numbers, w, t, a, b, taps, size)
+            lift(x, numbers, w, t, a, b, taps, size)
         k += 1
 
 
@@ -343,9 +126,9 @@ def _emit_pair(p, i, q, j, x, ring, size, column, pair, ints, numbers, scale, at
         blend(p, i, q, j, x, at, numbers, NUMBERS, ints[COUNT], n)
     else:
         slot = (pair + ints[P_SHIFT]) % depth * 2 + ints[P_MEMBER]
-        _scale(p, i, x, ring + slot * size + column, scale * numbers[SCALE_P], n)
+        copy_scaled(p, i, x, ring + slot * size + column, scale * numbers[SCALE_P], n)
         slot = (pair + ints[Q_SHIFT]) % depth * 2 + ints[Q_MEMBER]
-        _scale(q, j, x, ring + slot * size + column, scale * numbers[SCALE_Q], n)
+        copy_scaled(q, j, x, ring + slot * size + column, scale * numbers[SCALE_Q], n)
 
 
 # --- Loading, with the extension outside the sequence. ---
@@ -400,7 +183,7 @@ def _load_samples(y, e, pitch, x, i, ints, numbers, start, n):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
         y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
     place = e + begin - start
-    _split(y, place, y, place + pitch, x, i + 2 * begin + ints[EVEN], end - begin)
+    split(y, place, y, place + pitch, x, i + 2 * begin + ints[EVEN], end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
@@ -468,8 +251,8 @@ def _load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, scale
         _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
         _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
     place = e + begin - start
-    _scale(y, place, low, i + begin + ints[EVEN] // 2, even, end - begin)
-    _scale(y, place + pitch, high, j + begin + ints[ODD] // 2, odd, end - begin)
+    copy_scaled(y, place, low, i + begin + ints[EVEN] // 2, even, end - begin)
+    copy_scaled(y, place + pitch, high, j + begin + ints[ODD] // 2, odd, end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
@@ -486,15 +269,15 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
     """
     v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     vertical, horizontal = v[KIND], h[KIND]
-    members = 2 * _pad(min(tile, c1 - c0) + h[LAST] - h[FIRST])
+    members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
     scratch = np.zeros(64 + members * (1 + 2 * v[DEPTH]), x.dtype)
-    line = _misalignment(scratch)  # a row that is filtered from there into the ring
+    line = misalignment(scratch)  # a row that is filtered from there into the ring
     ring = line + members
     mixture = np.empty(x.shape[2] if vertical != IDENTITY else 0, x.dtype)
     unwanted = np.empty(members, x.dtype)
     places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
     buf, mix, spare, at = data(scratch), data(mixture), data(unwanted), data(places)
-    px, paa, pad, pda, pdd = data(x), data(aa), data(ad), data(da), data(dd)
+    px, p_aa, p_ad, p_da, p_dd = data(x), data(aa), data(ad), data(da), data(dd)
     height, width = x.shape[1], x.shape[2]
     low_width, high_width = aa.shape[2], ad.shape[2]
     rows, rows_below = aa.shape[1], da.shape[1]
@@ -503,7 +286,7 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             n = columns + h[LAST] - h[FIRST]
-            pitch = _pad(n)
+            pitch = room_for(n)
             size, low, high = pitch, 0, pitch
             highs = 0
             if horizontal != IDENTITY:
@@ -524,13 +307,13 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                             _mix_row(mix, px, image, width, v, vn, 2 * newest + v[EVEN + member])
                             source, row = mix, 0
                     if horizontal == IDENTITY:
-                        _scale(buf, place, source, row + left, hn[SCALE_P], columns)
+                        copy_scaled(buf, place, source, row + left, hn[SCALE_P], columns)
                     elif horizontal == LIFTING:
                         _load_samples(buf, place, pitch, source, row, h, hn, left + h[FIRST], n)
                         _lift_row(buf, place, n, pitch, h, hn)
                     else:
                         _load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], n)
-                        _blend_row(buf, place, buf, place + pitch, buf, line, pitch, h, hn, at, _round_up(columns))
+                        _blend_row(buf, place, buf, place + pitch, buf, line, pitch, h, hn, at, round_up(columns))
                 if vertical == LIFTING:
                     _lift_ring(buf, ring, size, newest, v, vn)
                 pair = newest - v[LAST]
@@ -539,15 +322,22 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                 out = (b * rows + pair) * low_width + left
                 out_high = (b * rows + pair) * high_width + left
                 if vertical == IDENTITY:
-                    _scale(paa, out, buf, ring + low, hn[SCALE_P], columns)
-                    _scale(pad, out_high, buf, ring + high, hn[SCALE_Q], highs)
+                    copy_scaled(p_aa, out, buf, ring + low, hn[SCALE_P], columns)
+                    copy_scaled(p_ad, out_high, buf, ring + high, hn[SCALE_Q], highs)
                     continue
-                below, below_high, q, qh = pda, pdd, (b * rows_below + pair) * low_width + left, (b * rows_below + pair) * high_width + left
+                below, below_high, q, qh = (
+                    p_da,
+                    p_dd,
+                    (b * rows_below + pair) * low_width + left,
+                    (b * rows_below + pair) * high_width + left,
+                )
                 if pair >= rows_below:
                     below, below_high, q, qh = spare, spare, 0, 0
-                _emit_pair(paa, out, below, q, buf, ring, size, low, pair, v, vn, hn[SCALE_P], at, columns)
+                _emit_pair(p_aa, out, below, q, buf, ring, size, low, pair, v, vn, hn[SCALE_P], at, columns)
                 if highs > 0:
-                    _emit_pair(pad, out_high, below_high, qh, buf, ring, size, high, pair, v, vn, hn[SCALE_Q], at, highs)
+                    _emit_pair(
+                        p_ad, out_high, below_high, qh, buf, ring, size, high, pair, v, vn, hn[SCALE_Q], at, highs
+                    )
     # the last use of what the addresses above belong to
     return scratch.size + mixture.size + unwanted.size + places.size
 
@@ -557,13 +347,13 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
     """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples."""
     v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     vertical, horizontal = v[KIND], h[KIND]
-    members = 2 * _pad(min(tile, c1 - c0) + h[LAST] - h[FIRST])
+    members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
     scratch = np.zeros(64 + members * (4 + 2 * v[DEPTH]), y.dtype)
-    lines = _misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
+    lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
     ring = lines + 4 * members
     places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
     buf, at = data(scratch), data(places)
-    py, paa, pad, pda, pdd = data(y), data(aa), data(ad), data(da), data(dd)
+    py, p_aa, p_ad, p_da, p_dd = data(y), data(aa), data(ad), data(da), data(dd)
     height, width = y.shape[1], y.shape[2]
     low_width, high_width = aa.shape[2], ad.shape[2]
     rows, rows_below = aa.shape[1], da.shape[1]
@@ -571,7 +361,7 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             n = columns + h[LAST] - h[FIRST]
-            pitch = _pad(n)
+            pitch = room_for(n)
             size = pitch if horizontal == IDENTITY else 2 * pitch
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 for member in range(1 if vertical == IDENTITY else 2):
@@ -584,16 +374,18 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                             for k in range(size):
                                 buf[place + k] = 0
                             continue
-                    low, high = paa, pad
+                    low, high = p_aa, p_ad
                     row, row_high = (b * rows + found // 2) * low_width, (b * rows + found // 2) * high_width
                     if found % 2 == 1:
-                        low, high = pda, pdd
+                        low, high = p_da, p_dd
                         row = (b * rows_below + found // 2) * low_width
                         row_high = (b * rows_below + found // 2) * high_width
                     if horizontal == IDENTITY:
-                        _scale(buf, place, low, row + left, scale, columns)
+                        copy_scaled(buf, place, low, row + left, scale, columns)
                     else:
-                        _load_coefficients(buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], scale, n)
+                        _load_coefficients(
+                            buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], scale, n
+                        )
                 if vertical == LIFTING:
                     _lift_ring(buf, ring, size, newest, v, vn)
                 pair = newest - v[LAST]
@@ -608,7 +400,7 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                     out = (b * height + line) * width
                     place = lines + member * size
                     if horizontal == IDENTITY:
-                        _scale(py, out + left, buf, place, hn[SCALE_P], columns)
+                        copy_scaled(py, out + left, buf, place, hn[SCALE_P], columns)
                         continue
                     p, q = lines + 2 * members, lines + 3 * members
                     if horizontal == LIFTING:
@@ -616,9 +408,9 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                         p = place + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
                         q = place + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
                     else:
-                        _blend_row(buf, p, buf, q, buf, place, pitch, h, hn, at, _round_up(columns))
+                        _blend_row(buf, p, buf, q, buf, place, pitch, h, hn, at, round_up(columns))
                     odd = min(columns, width // 2 - left)
-                    _weave(py, out + 2 * left, buf, p, buf, q, odd)
+                    weave(py, out + 2 * left, buf, p, buf, q, odd)
                     if odd < columns:
                         py[out + 2 * (left + odd)] = buf[p + odd]
     return scratch.size + places.size

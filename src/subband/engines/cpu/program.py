@@ -250,7 +250,7 @@ def _assemble(
     left, right = max(0, -start), max(0, stop - length)
     sides = [extend(-left, 0), extend(length, length + right)]
     index = np.concatenate([side.index for side in sides])
-    mixing = np.concatenate([np.stack(side[1:], axis=1) for side in sides])
+    mixing = np.concatenate([np.stack([side.weight, side.first, side.last], axis=1) for side in sides])
     header[[LENGTH, LEFT, OUTSIDE, MIXING]] = length, left, HEADER + rows.size, NUMBERS + weights.size
     header[MIXED] = mixing[:, 1:].any()
     return Program(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,10 +22,12 @@ __all__ = ["Sweep", "cut_tasks", "run_kernel"]
 TILE = 4096
 
 #: Below this many samples, waking a second thread costs more than it saves.
-SMALL = 32_768
+SMALL = 100_000
 
-#: Tasks for each thread: more than one, so that a thread that is held up leaves work to the others.
-TASKS = 3
+#: Samples of a task, so that a thread that is held up or wakes late leaves work to the others; but at most so many
+#: tasks for each thread.
+TASK = 65_536
+TASKS = 4
 
 
 class _Layout(NamedTuple):
@@ -128,14 +131,17 @@ class Sweep:
         )
 
 
-def run_kernel(kernel: Callable[..., object], arguments: tuple[object, ...], extent: tuple[int, ...], tile: int = 64) -> None:
+def run_kernel(
+    kernel: Callable[..., object], arguments: tuple[object, ...], extent: tuple[int, ...], tile: int = 64
+) -> None:
     """Run a kernel over images, rows and columns, by several threads if there is enough to do."""
     images, rows, columns = extent
-    if images * rows * columns < SMALL or get_threads() == 1:
+    samples, threads = 4 * images * rows * columns, get_threads()
+    if samples < SMALL or threads == 1:
         kernel(*arguments, 0, images, 0, rows, 0, columns)
     else:
-        tasks = cut_tasks((images, rows, columns), get_threads() * TASKS, tile)
-        run_tasks(lambda *task: kernel(*arguments, *task), tasks)
+        count = min(max(samples // TASK, threads), threads * TASKS)
+        run_tasks(lambda *task: kernel(*arguments, *task), cut_tasks((images, rows, columns), count, tile))
 
 
 def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple[int, int, int, int, int, int]]:
@@ -157,4 +163,4 @@ def _cut(length: int, count: int) -> list[tuple[int, int]]:
     """Cut a range into at most `count` parts of nearly equal length."""
     count = max(1, min(count, length))
     edges = [length * k // count for k in range(count + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))

@@ -1,0 +1,253 @@
+"""The hot loops: plain passes over contiguous numbers, which LLVM vectorises.
+
+Loops address memory by pointer and offset: ``x, i`` stands for the numbers that begin ``i`` places behind the address
+``x``. A Numba slice would cost an atomic count of references, as much as the loop itself on short rows.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+from numba.extending import intrinsic, overload
+
+from subband.engines.cpu.program import MARGIN
+
+__all__ = [
+    "OPTIONS",
+    "blend",
+    "copy_scaled",
+    "data",
+    "lift",
+    "lift_both",
+    "misalignment",
+    "room_for",
+    "round_up",
+    "split",
+    "weave",
+]
+
+# Sums may be reordered and fused, but NaN and infinity keep their meaning.
+OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
+
+
+@intrinsic
+def data(typingctx, array):
+    """Return the address of an array's first number; the array must be kept alive by who calls."""
+
+    def codegen(context, builder, signature, args):
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    return nb.types.CPointer(array.dtype)(array), codegen
+
+
+@nb.njit(**OPTIONS)
+def copy_scaled(y, i, x, j, factor, n):
+    """Write `x` times a factor."""
+    for k in range(n):
+        y[i + k] = factor * x[j + k]
+
+
+@nb.njit(**OPTIONS)
+def split(e, i, o, j, x, k, n):
+    """Write even and odd numbers of `x` apart."""
+    for m in range(n):
+        e[i + m] = x[k + 2 * m]
+        o[j + m] = x[k + 2 * m + 1]
+
+
+@nb.njit(**OPTIONS)
+def weave(y, i, p, j, q, k, n):
+    """Write numbers of `p` and `q` in turn."""
+    for m in range(n):
+        y[i + 2 * m] = p[j + m]
+        y[i + 2 * m + 1] = q[k + m]
+
+
+@nb.njit(**OPTIONS)
+def _lift_one(x, t, a, ca, n):
+    for j in range(n):
+        x[t + j] += ca * x[a + j]
+
+
+@nb.njit(**OPTIONS)
+def _lift_two(x, t, a, b, ca, cb, n):
+    for j in range(n):
+        x[t + j] += ca * x[a + j] + cb * x[b + j]
+
+
+@nb.njit(**OPTIONS)
+def _lift_rounded(x, t, a, b, ca, cb, offset, shift, sign, n):
+    for j in range(n):
+        x[t + j] += sign * ((ca * x[a + j] + cb * x[b + j] + offset) >> shift)
+
+
+def _make_lift_both(two_sources, two_taps, shared):
+    """Make the loop that runs two steps at once: the second one reads what the first has just computed.
+
+    The first step may have one source or two; the second one tap, on the fresh value, or two; and what it changes
+    may be the first step's source, `shared`, which LLVM must be told to prove that the runs do not overlap.
+    """
+
+    @nb.njit(**OPTIONS)
+    def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, n):
+        for j in range(n):
+            u = x[a + j]
+            fresh = x[t + j] + ca * u
+            if two_sources:
+                fresh += cb * x[b + j]
+            x[t + j] = fresh
+            value = u if shared else x[s + j]
+            value += cf * fresh
+            if two_taps:
+                value += cc * x[c + j]
+            if shared:
+                x[a + j] = value
+            else:
+                x[s + j] = value
+
+    return lift_both
+
+
+_lift_both_111 = _make_lift_both(True, True, True)
+_lift_both_110 = _make_lift_both(True, True, False)
+_lift_both_101 = _make_lift_both(True, False, True)
+_lift_both_100 = _make_lift_both(True, False, False)
+_lift_both_011 = _make_lift_both(False, True, True)
+_lift_both_010 = _make_lift_both(False, True, False)
+_lift_both_001 = _make_lift_both(False, False, True)
+_lift_both_000 = _make_lift_both(False, False, False)
+
+
+@nb.njit(**OPTIONS)
+def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, two_sources, two_taps, n):
+    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`."""
+    if two_sources and s == b:
+        a, b, ca, cb = b, a, cb, ca
+    shared = s == a
+    if two_sources:
+        if two_taps:
+            if shared:
+                _lift_both_111(x, t, a, b, s, c, ca, cb, cc, cf, n)
+            else:
+                _lift_both_110(x, t, a, b, s, c, ca, cb, cc, cf, n)
+        elif shared:
+            _lift_both_101(x, t, a, b, s, c, ca, cb, cc, cf, n)
+        else:
+            _lift_both_100(x, t, a, b, s, c, ca, cb, cc, cf, n)
+    elif two_taps:
+        if shared:
+            _lift_both_011(x, t, a, b, s, c, ca, cb, cc, cf, n)
+        else:
+            _lift_both_010(x, t, a, b, s, c, ca, cb, cc, cf, n)
+    elif shared:
+        _lift_both_001(x, t, a, b, s, c, ca, cb, cc, cf, n)
+    else:
+        _lift_both_000(x, t, a, b, s, c, ca, cb, cc, cf, n)
+
+
+@nb.njit(**OPTIONS)
+def _blend_two(p, i, q, j, x, at, k, t, w, width, add, n):
+    x0, x1 = at[k], at[k + 1]
+    a0, a1, b0, b1 = t[w], t[w + 1], t[w + width], t[w + width + 1]
+    if add:
+        for m in range(n):
+            u0, u1 = x[x0 + m], x[x1 + m]
+            p[i + m] += a0 * u0 + a1 * u1
+            q[j + m] += b0 * u0 + b1 * u1
+    else:
+        for m in range(n):
+            u0, u1 = x[x0 + m], x[x1 + m]
+            p[i + m] = a0 * u0 + a1 * u1
+            q[j + m] = b0 * u0 + b1 * u1
+
+
+@nb.njit(**OPTIONS)
+def _blend_four(p, i, q, j, x, at, k, t, w, width, add, n):
+    x0, x1, x2, x3 = at[k], at[k + 1], at[k + 2], at[k + 3]
+    a0, a1, a2, a3 = t[w], t[w + 1], t[w + 2], t[w + 3]
+    w += width
+    b0, b1, b2, b3 = t[w], t[w + 1], t[w + 2], t[w + 3]
+    if add:
+        for m in range(n):
+            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+            p[i + m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
+            q[j + m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+    else:
+        for m in range(n):
+            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+            p[i + m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
+            q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+
+
+@nb.njit(**OPTIONS)
+def _blend_eight(p, i, q, j, x, at, k, t, w, width, add, n):
+    x0, x1, x2, x3, x4, x5, x6, x7 = at[k], at[k + 1], at[k + 2], at[k + 3], at[k + 4], at[k + 5], at[k + 6], at[k + 7]
+    a0, a1, a2, a3, a4, a5, a6, a7 = t[w], t[w + 1], t[w + 2], t[w + 3], t[w + 4], t[w + 5], t[w + 6], t[w + 7]
+    w += width
+    b0, b1, b2, b3, b4, b5, b6, b7 = t[w], t[w + 1], t[w + 2], t[w + 3], t[w + 4], t[w + 5], t[w + 6], t[w + 7]
+    if add:
+        for m in range(n):
+            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+            u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
+            p[i + m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
+            q[j + m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
+    else:
+        for m in range(n):
+            u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+            u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
+            p[i + m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
+            q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
+
+
+@nb.njit(**OPTIONS)
+def round_up(n):
+    """Return the next multiple of what a vectorised loop takes at a time: the rest, done singly, would cost more."""
+    return (n + 31) // 32 * 32
+
+
+@nb.njit(**OPTIONS)
+def room_for(n):
+    """Return the room for `n` members that loops of rounded length stay within, whole cache lines."""
+    return round_up(n) + MARGIN
+
+
+@nb.njit(**OPTIONS)
+def misalignment(array):
+    """Return how many numbers lie before the first whole cache line: loads across two lines cost twice."""
+    return -array.ctypes.data % 64 // array.itemsize
+
+
+def lift(x, weights, w, t, a, b, taps, n):
+    """Add one or two weighted runs of numbers to another, rounding if they are integers."""
+
+
+@overload(lift)
+def _overload_lift(x, weights, w, t, a, b, taps, n):
+    if isinstance(x.dtype, nb.types.Integer):
+
+        def lift_integers(x, weights, w, t, a, b, taps, n):
+            offset, shift, sign = weights[w + 2], weights[w + 3], weights[w + 4]
+            _lift_rounded(x, t, a, b, weights[w], weights[w + 1], offset, shift, sign, n)
+
+        return lift_integers
+
+    def lift_numbers(x, weights, w, t, a, b, taps, n):
+        if taps == 1:
+            _lift_one(x, t, a, weights[w], n)
+        else:
+            _lift_two(x, t, a, b, weights[w], weights[w + 1], n)
+
+    return lift_numbers
+
+
+@nb.njit(**OPTIONS)
+def blend(p, i, q, j, x, at, weights, w, width, n):
+    """Write two weighted sums of `width` runs of numbers, which stand at the places `at`; `width` is even."""
+    k = 0
+    while width - k >= 8:
+        _blend_eight(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
+        k += 8
+    if width - k >= 4:
+        _blend_four(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
+        k += 4
+    if width - k >= 2:
+        _blend_two(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
