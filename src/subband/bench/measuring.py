@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import subband
 from subband.bench.cases import MOST_MEMORY, Case
 from subband.bench.checking import check_result, compute_reference, poison_memory
 from subband.errors import MissingExtraError
@@ -174,8 +175,7 @@ def measure_cases(
         If a result is not that of the judge.
     """
     peer = load_peer()
-    if library is None:
-        import subband as library
+    library = subband if library is None else library
     for case in cases:
         peak = memory(case) if memory is not None and case.is_measurable else None
         yield _measure(case, effort, library, peer, peak)
@@ -185,7 +185,7 @@ def _measure(case: Case, effort: Effort, library: Any, peer: Any, memory: float 
     samples = case.make_samples()
     ours = case.prepare(library, samples)
     theirs = case.peer.prepare(peer, samples)
-    reference = compute_reference(case, samples)
+    reference = compute_reference(case, case.prepare(subband, samples))
     judge = theirs() if reference is None else None
     poison_memory(ours)
     check_result(case, ours(), reference, judge)

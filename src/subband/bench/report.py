@@ -124,7 +124,7 @@ def _write_row(measurement: Measurement) -> list[str]:
         f"{measurement.speedup:.1f}",
         f"{measurement.copies:.2f}",
         "" if measurement.memory is None else f"{measurement.memory:.2f}",
-        str(case.target),
+        str(case.target) if measurement.memory is None else f"{case.target}, ≤ {MOST_MEMORY:g} memory",
         "yes" if is_met else "no",
     ]
 

@@ -9,7 +9,7 @@ import typer
 
 app = typer.Typer(no_args_is_help=True)
 
-_PAPER_WIDTH = 170
+_PAPER_WIDTH = 180
 
 
 @app.callback()

@@ -14,8 +14,8 @@ CASE = Case((40, 48), "db2", "symmetric", level=2)
 
 @pytest.fixture
 def results():
-    samples = CASE.make_samples()
-    return CASE.prepare(subband, samples)(), compute_reference(CASE, samples)
+    call = CASE.prepare(subband, CASE.make_samples())
+    return call(), compute_reference(CASE, call)
 
 
 def test_right_result_passes(results):
@@ -52,8 +52,9 @@ def test_large_arrays_are_judged_by_the_peer(monkeypatch, inverse, level):
     monkeypatch.setattr(checking, "_JUDGED_SIZE", 100)
     case = Case((256, 320), "cdf97", "whole", level, inverse)
     samples = case.make_samples()
-    assert compute_reference(case, samples) is None
-    ours, theirs = case.prepare(subband, samples)(), case.peer.prepare(pywt, samples)()
+    call = case.prepare(subband, samples)
+    assert compute_reference(case, call) is None
+    ours, theirs = call(), case.peer.prepare(pywt, samples)()
     assert check_result(case, ours, None, theirs) < 1e-5
     next(flatten_bands(ours))[15, 15] += 0.1
     with pytest.raises(WrongResultError, match="peer"):

@@ -1,8 +1,8 @@
 """The default engine: Numba on the CPU, everywhere.
 
 One sweep of `subband.engines.cpu.kernels` transforms the last two axes of an array together, reading each sample
-and writing each coefficient once. Other axes are swept one by one. Integers are swept one axis after the other in
-the order of the plan, because rounding makes the order matter.
+and writing each coefficient once; blocks of such sweeps do the same for the last three. Other axes are swept one by
+one. Integers are swept one axis after the other in the order of the plan, because rounding makes the order matter.
 """
 
 from __future__ import annotations

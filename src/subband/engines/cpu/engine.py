@@ -10,6 +10,7 @@ import numpy as np
 from subband.engines.base import Engine
 from subband.engines.cpu.stationary import stationary_forward, stationary_inverse
 from subband.engines.cpu.sweep import Sweep
+from subband.engines.cpu.volume import VolumeSweep
 from subband.plan import LevelPlan
 from subband.stationary import StationaryPlan
 from subband.typing import Array, Bands
@@ -70,24 +71,30 @@ _SAME: dict[str, str] = {}
 
 
 @lru_cache(maxsize=4096)
-def _schedule(plan: LevelPlan) -> tuple[tuple[Sweep, ...], dict[str, str]]:
+def _schedule(plan: LevelPlan) -> tuple[tuple[Sweep | VolumeSweep, ...], dict[str, str]]:
     """Return the sweeps of a level, and for each key of the plan the key in the order of the sweeps.
 
-    The last two axes go together; the others follow one by one, each on bands that are already small. Integer
+    The last three axes, or two, go together; the others follow one by one, on bands that are already small. Integer
     axes go one by one in the order of the plan, because rounding makes the order matter.
     """
     ndim = len(plan.shape)
     by_axis = dict(zip(plan.axes, plan.plans, strict=True))
     groups: list[tuple[int, ...]] = [(axis,) for axis in plan.axes]
-    last_two = (ndim - 2, ndim - 1)
-    if set(last_two) <= set(plan.axes) and plan.plans[0].integer is None:
-        groups = [last_two] + [(axis,) for axis in plan.axes if axis not in last_two]
+    if plan.plans[0].integer is None:
+        for together in (tuple(range(ndim - 3, ndim)), tuple(range(ndim - 2, ndim))):
+            if set(together) <= set(plan.axes):
+                groups = [together] + [(axis,) for axis in plan.axes if axis not in together]
+                break
     order = [axis for group in groups for axis in group]
     places = [plan.axes.index(axis) for axis in order]
     keys = {key: "".join(key[place] for place in places) for key in plan.band_shapes}
     if len(groups) == 1 and all(key == swept_key for key, swept_key in keys.items()):
         keys = _SAME
-    return tuple(Sweep(group, tuple(by_axis[axis] for axis in group)) for group in groups), keys
+    sweeps = []
+    for group in groups:
+        kind = VolumeSweep if len(group) == 3 else Sweep
+        sweeps.append(kind(group, tuple(by_axis[axis] for axis in group)))
+    return tuple(sweeps), keys
 
 
 @lru_cache(maxsize=1024)

@@ -262,10 +262,11 @@ def _load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, scale
 
 
 @nb.njit(cache=True, **OPTIONS)
-def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b1, r0, r1, c0, c1):
+def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
     """Transform the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1`.
 
-    An axis with the identity program counts single rows or columns instead of pairs.
+    An axis with the identity program counts single rows or columns instead of pairs. The bands given may be a part of
+    the whole: their first row is the pair `base`.
     """
     v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     vertical, horizontal = v[KIND], h[KIND]
@@ -319,32 +320,45 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                 pair = newest - v[LAST]
                 if pair < r0:
                     continue
-                out = (b * rows + pair) * low_width + left
-                out_high = (b * rows + pair) * high_width + left
+                out = (b * rows + pair - base) * low_width + left
+                out_high = (b * rows + pair - base) * high_width + left
                 if vertical == IDENTITY:
                     copy_scaled(p_aa, out, buf, ring + low, hn[SCALE_P], columns)
                     copy_scaled(p_ad, out_high, buf, ring + high, hn[SCALE_Q], highs)
                     continue
-                below, below_high, q, qh = (
-                    p_da,
-                    p_dd,
-                    (b * rows_below + pair) * low_width + left,
-                    (b * rows_below + pair) * high_width + left,
-                )
-                if pair >= rows_below:
-                    below, below_high, q, qh = spare, spare, 0, 0
-                _emit_pair(p_aa, out, below, q, buf, ring, size, low, pair, v, vn, hn[SCALE_P], at, columns)
+                below, below_high = p_da, p_dd
+                under = (b * rows_below + pair - base) * low_width + left
+                under_high = (b * rows_below + pair - base) * high_width + left
+                if pair - base >= rows_below:  # half a pair: its lower row is not wanted
+                    below, below_high, under, under_high = spare, spare, 0, 0
+                _emit_pair(p_aa, out, below, under, buf, ring, size, low, pair, v, vn, hn[SCALE_P], at, columns)
                 if highs > 0:
                     _emit_pair(
-                        p_ad, out_high, below_high, qh, buf, ring, size, high, pair, v, vn, hn[SCALE_Q], at, highs
+                        p_ad,
+                        out_high,
+                        below_high,
+                        under_high,
+                        buf,
+                        ring,
+                        size,
+                        high,
+                        pair,
+                        v,
+                        vn,
+                        hn[SCALE_Q],
+                        at,
+                        highs,
                     )
     # the last use of what the addresses above belong to
     return scratch.size + mixture.size + unwanted.size + places.size
 
 
 @nb.njit(cache=True, **OPTIONS)
-def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b1, r0, r1, c0, c1):
-    """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples."""
+def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
+    """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples.
+
+    The samples given may be a part of the whole: their first row is the first of the pair `base`.
+    """
     v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     vertical, horizontal = v[KIND], h[KIND]
     members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
@@ -392,9 +406,9 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, b0, b
                 if pair < r0:
                     continue
                 if vertical != IDENTITY:
-                    _emit_pair(buf, lines, buf, lines + size, buf, ring, size, 0, pair, v, vn, vn[SCALE_P], at, size)
+                    _emit_pair(buf, lines, buf, lines + size, buf, ring, size, 0, pair, v, vn, hn[SCALE_P], at, size)
                 for member in range(1 if vertical == IDENTITY else 2):
-                    line = pair if vertical == IDENTITY else 2 * pair + member
+                    line = pair if vertical == IDENTITY else 2 * (pair - base) + member
                     if line >= height:
                         continue
                     out = (b * height + line) * width

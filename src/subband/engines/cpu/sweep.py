@@ -16,7 +16,7 @@ from subband.engines.threads import get_threads, run_tasks
 from subband.plan import AxisPlan
 from subband.typing import Array, Bands
 
-__all__ = ["Sweep", "cut_tasks", "run_kernel"]
+__all__ = ["Sweep", "cut_range", "cut_tasks", "run_kernel"]
 
 #: Bytes of a row that a sweep carries down at a time: a ring of rows this long stays in the first-level cache.
 TILE = 4096
@@ -65,25 +65,43 @@ class Sweep:
         """Return the bands of a C-contiguous array."""
         layout = self._find_layout(x.shape, x.dtype)
         bands = [allocate(shape, x.dtype) for shape in layout.bands]
-        arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile)
+        arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
         run_kernel(kernels.forward, arguments, layout.forward_extent, layout.tile)
         return {
             letters: band.reshape(shape)
             for letters, band, shape in zip(self.letters, bands, layout.band_shapes, strict=True)
         }
 
+    def forward_into(self, x: Array, goals: Bands) -> None:
+        """Write the bands of a C-contiguous array to C-contiguous arrays, by this thread alone."""
+        layout = self._find_layout(x.shape, x.dtype)
+        bands = [goals[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
+        arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
+        _run_whole(kernels.forward, arguments, layout.forward_extent)
+
     def inverse(self, bands: Bands) -> Array:
         """Return the array of which C-contiguous `bands` are the bands."""
+        layout = self._find_band_layout(bands)
+        y = allocate(layout.images, bands[self.letters[0]].dtype)
+        run_kernel(kernels.inverse, self._inverse_arguments(layout, bands, y), layout.inverse_extent, layout.tile)
+        return y.reshape(layout.shape)
+
+    def inverse_into(self, bands: Bands, goal: Array) -> None:
+        """Write the array of which `bands` are the bands to a C-contiguous array, by this thread alone."""
+        layout = self._find_band_layout(bands)
+        arguments = self._inverse_arguments(layout, bands, goal.reshape(layout.images))
+        _run_whole(kernels.inverse, arguments, layout.inverse_extent)
+
+    def _inverse_arguments(self, layout: _Layout, bands: Bands, y: Array) -> tuple[Any, ...]:
+        images = [bands[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
+        return (y, *self._fill_places(images), *layout.inverse_tables, layout.tile, 0)
+
+    def _find_band_layout(self, bands: Bands) -> _Layout:
         first = bands[self.letters[0]]
         shape = list(first.shape)
         for axis, plan in zip(self.axes, self.plans, strict=True):
             shape[axis] = plan.length
-        layout = self._find_layout(tuple(shape), first.dtype)
-        y = allocate(layout.images, first.dtype)
-        images = [bands[letters].reshape(size) for letters, size in zip(self.letters, layout.bands, strict=True)]
-        arguments = (y, *self._fill_places(images), *layout.inverse_tables, layout.tile)
-        run_kernel(kernels.inverse, arguments, layout.inverse_extent, layout.tile)
-        return y.reshape(layout.shape)
+        return self._find_layout(tuple(shape), first.dtype)
 
     def _fill_places(self, bands: Sequence[Array]) -> Sequence[Array]:
         """Return four bands; one that this sweep does not have is never touched, and any array will do for it."""
@@ -132,16 +150,21 @@ class Sweep:
 
 
 def run_kernel(
-    kernel: Callable[..., object], arguments: tuple[object, ...], extent: tuple[int, ...], tile: int = 64
+    kernel: Callable[..., object], arguments: tuple[Any, ...], extent: tuple[int, int, int], tile: int = 64
 ) -> None:
     """Run a kernel over images, rows and columns, by several threads if there is enough to do."""
     images, rows, columns = extent
     samples, threads = 4 * images * rows * columns, get_threads()
     if samples < SMALL or threads == 1:
-        kernel(*arguments, 0, images, 0, rows, 0, columns)
+        _run_whole(kernel, arguments, extent)
     else:
         count = min(max(samples // TASK, threads), threads * TASKS)
         run_tasks(lambda *task: kernel(*arguments, *task), cut_tasks((images, rows, columns), count, tile))
+
+
+def _run_whole(kernel: Callable[..., object], arguments: tuple[Any, ...], extent: tuple[int, int, int]) -> None:
+    images, rows, columns = extent
+    kernel(*arguments, 0, images, 0, rows, 0, columns)
 
 
 def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple[int, int, int, int, int, int]]:
@@ -153,13 +176,13 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
     [(0, 2, 0, 10, 0, 10), (2, 4, 0, 10, 0, 10), (4, 6, 0, 10, 0, 10)]
     """
     images, rows, columns = extent
-    image_cuts = _cut(images, count)
-    row_cuts = _cut(rows, max(1, min(count // len(image_cuts), rows // 16)))
-    column_cuts = _cut(columns, max(1, min(count // (len(image_cuts) * len(row_cuts)), columns // tile)))
+    image_cuts = cut_range(images, count)
+    row_cuts = cut_range(rows, max(1, min(count // len(image_cuts), rows // 16)))
+    column_cuts = cut_range(columns, max(1, min(count // (len(image_cuts) * len(row_cuts)), columns // tile)))
     return [(*b, *r, *c) for b in image_cuts for r in row_cuts for c in column_cuts]
 
 
-def _cut(length: int, count: int) -> list[tuple[int, int]]:
+def cut_range(length: int, count: int) -> list[tuple[int, int]]:
     """Cut a range into at most `count` parts of nearly equal length."""
     count = max(1, min(count, length))
     edges = [length * k // count for k in range(count + 1)]
