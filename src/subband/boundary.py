@@ -111,7 +111,7 @@ def check_mode(mode: str) -> str:
     if name in MODES:
         return name
     raise ModeError(
-        f"mode={mode!r} is not a boundary mode{suggest_names(str(mode), MODES)} known modes: {', '.join(MODES)}"
+        f"mode={mode!r} is not a boundary mode{suggest_names(str(mode), MODES)}; known modes: {', '.join(MODES)}"
     )
 
 

@@ -74,6 +74,11 @@ class AxisPlan:
         return PairLifting.inverse(self.wavelet, align(self.wavelet, self.mode))
 
     @property
+    def amplifies(self) -> bool:
+        """Whether the extension grows far beyond the samples: a straight line drawn on by more than their number."""
+        return self.mode in ("smooth", "antireflect") and self.length < self.wavelet.dec_len
+
+    @property
     def coded(self) -> int:
         """Number of coefficients, low and high in turn."""
         return self.low + self.high

@@ -182,9 +182,7 @@ class Pyramid:
         Grey values are relative to the range of the approximation, so the picture of a transformed 8-bit image looks
         like the image itself in the corner.
         """
-        bands = dict(enumerate(self.bands()))
-        low = float(np.min(bands[0][2], initial=np.inf))
-        high = float(np.max(bands[0][2], initial=-np.inf))
+        low, high = float(self.approximation.min()), float(self.approximation.max())
         span = (high - low) or 1.0
         middle = (high + low) / 2
 

@@ -9,3 +9,4 @@ class TestReferenceEngine(EngineTests):
     engine = "reference"
     keeps_dtype = False
     is_contiguous = False
+    lengths = (1, 8, 17)

@@ -2,7 +2,8 @@
 
 The first touch of fresh memory costs the kernel of the operating system more time than a wavelet level costs us, and a
 large array is fresh memory every time: the C library hands its pages back as soon as it is freed. So the last few
-large blocks are kept, up to a limit, and lent again. A block comes back when the array and all its views are gone.
+large blocks are kept and lent again, though never more than results have needed at one time. A block comes back when
+the array and all its views are gone.
 """
 
 from __future__ import annotations
@@ -26,9 +27,6 @@ _LARGE = 1 << 20
 #: A block may be this much larger than what it is lent for.
 _SLACK = 1.25
 
-_lock = threading.RLock()
-_free: list[memoryview] = []
-
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return a new array with any contents, as `numpy.empty` does.
@@ -41,40 +39,73 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     size = prod(shape) * dtype.itemsize
     if size < _LARGE:
         return np.empty(shape, dtype)
-    block = _take_block(size)
+    block = _store.lend(size)
     flat = np.frombuffer(block, dtype, prod(shape))
     # a view of the result refers to `flat`, not to the block, because the block is no array
-    weakref.finalize(flat, _give_back, block).atexit = False
+    weakref.finalize(flat, _store.take_back, block).atexit = False
     return flat.reshape(shape)
 
 
 def release_memory() -> None:
-    """Give the blocks that wait to be lent again back to the operating system.
+    """Give the memory that waits to be used again back to the operating system.
 
-    At most ``SUBBAND_KEEP_BYTES`` (by default 1 GiB) are kept at any time.
+    Never is more kept than results have needed at one time, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
+
+    Examples
+    --------
+    >>> release_memory()
     """
-    with _lock:
-        _free.clear()
+    _store.clear()
 
 
-def _take_block(size: int) -> memoryview:
-    with _lock:
-        fitting = [block for block in _free if size <= len(block) <= size * _SLACK]
-        if fitting:
-            block = min(fitting, key=len)
-            _free.remove(block)
+class _Store:
+    """Blocks of memory, lent and free."""
+
+    def __init__(self) -> None:
+        # a block may come back in the middle of any other call, when Python collects garbage
+        self._lock = threading.RLock()
+        self._free: list[memoryview] = []
+        self._lent = 0
+        self._most_lent = 0
+
+    def lend(self, size: int) -> memoryview:
+        with self._lock:
+            fitting = [block for block in self._free if size <= len(block) <= size * _SLACK]
+            if fitting:
+                block = min(fitting, key=len)
+                self._free.remove(block)
+            else:
+                # NumPy asks for huge pages, which halve the cost of a sweep over many rows
+                block = np.empty(size, np.uint8).data
+            self._lent += len(block)
+            self._most_lent = max(self._most_lent, self._lent)
+            self._forget(self._most_lent - self._lent)
             return block
-    # NumPy asks for huge pages, which halve the cost of a sweep over many rows
-    return np.empty(size, np.uint8).data
+
+    def take_back(self, block: memoryview) -> None:
+        with self._lock:
+            self._lent -= len(block)
+            self._free.append(block)
+            self._forget(_read_limit())
+
+    def clear(self) -> None:
+        with self._lock:
+            self._free.clear()
+            self._most_lent = self._lent
+
+    def _forget(self, room: int) -> None:
+        """Let the oldest free blocks go, until the others take no more than `room`."""
+        while sum(map(len, self._free)) > room:
+            del self._free[0]
+
+    def renew_lock(self) -> None:
+        """Start a child process with a lock that nobody holds."""
+        self._lock = threading.RLock()
 
 
-def _give_back(block: memoryview) -> None:
-    limit = _read_limit()
-    with _lock:
-        _free.append(block)
-        # the oldest go first: a program that has turned to another size gets its memory back
-        while sum(map(len, _free)) > limit:
-            del _free[0]
+_store = _Store()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_store.renew_lock)
 
 
 def _read_limit() -> int:

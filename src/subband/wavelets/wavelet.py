@@ -302,8 +302,8 @@ class Wavelet:
     def is_whole_sample_symmetric(self) -> bool:
         """Whether the ``whole`` boundary mode can be used.
 
-        It takes analysis filters that, without the zeros at their ends, have odd length and are symmetric,
-        the low-pass one about an even sample and the high-pass one about an odd sample, as in JPEG 2000.
+        It takes analysis filters that, without the zeros at their ends, have odd length and are symmetric, one of
+        them about an even sample and the other about an odd one.
 
         Examples
         --------
@@ -313,7 +313,8 @@ class Wavelet:
         try:
             return self._whole
         except AttributeError:
-            self._whole = is_centred(self._bank.dec_lo, 1) and is_centred(self._bank.dec_hi, 0)
+            low, high = self._bank.dec_lo, self._bank.dec_hi
+            self._whole = any(is_centred(low, parity) and is_centred(high, 1 - parity) for parity in (0, 1))
             return self._whole
 
     @property

@@ -58,7 +58,7 @@ def test_tables_hold_every_position_that_is_read():
         assert ints[LENGTH] == length
         first = 2 * ints[FIRST] + min(ints[EVEN], ints[ODD])
         last = 2 * (count - 1 + ints[LAST]) + max(ints[EVEN], ints[ODD])
-        outside = ints[OUTSIDE:]
+        outside = ints[ints[OUTSIDE] :]
         assert outside.size >= max(0, -first) + max(0, last + 1 - length)
         assert ints[LEFT] >= -first or first >= 0
         assert outside.size == 0 or (outside.min() >= 0 and outside.max() < length)

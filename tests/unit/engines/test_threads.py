@@ -68,12 +68,15 @@ def test_every_task_runs_once(threads):
             done.append(task)
 
     tasks = [(k, k + 1) for k in range(100)]
-    run_tasks(work, iter(tasks))
+    run_tasks(work, tasks)
     assert sorted(done) == tasks
 
 
-def test_no_tasks():
-    run_tasks(lambda: None, [])
+def test_no_tasks_are_done_at_once():
+    waiting = threading.Thread(target=run_tasks, args=(print, []), daemon=True)
+    waiting.start()
+    waiting.join(timeout=5.0)
+    assert not waiting.is_alive()
 
 
 def test_work_is_shared():

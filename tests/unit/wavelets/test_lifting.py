@@ -87,7 +87,10 @@ def test_bands_equal_convolution_sample_by_sample(name):
     np.testing.assert_allclose(hi, _convolve_on_line(wavelet.dec_hi, x, 6, span), atol=1e-11)
 
 
-@pytest.mark.parametrize("name", [name for name in LIFTED if Wavelet(name).is_whole_sample_symmetric])
+# bior5.5 and rbio5.5 are symmetric about the other sample of a pair, which their steps cannot show
+@pytest.mark.parametrize(
+    "name", [name for name in LIFTED if Wavelet(name).is_whole_sample_symmetric and "5.5" not in name]
+)
 def test_symmetric_wavelets_have_symmetric_steps(name):
     assert Wavelet(name).lifting.is_symmetric
 
