@@ -8,6 +8,7 @@ from __future__ import annotations
 from subband import data, errors
 from subband._version import __version__
 from subband.engines import get_engine, get_threads, set_engine, set_threads
+from subband.engines.memory import release_memory
 from subband.pyramid import Pyramid
 from subband.transforms import (
     BaseNode,
@@ -67,6 +68,8 @@ from subband.transforms import (
 from subband.wavelets import (
     ContinuousWavelet,
     DiscreteContinuousWavelet,
+    LiftingScheme,
+    Step,
     Wavelet,
     central_frequency,
     centrfrq,
@@ -87,11 +90,13 @@ __all__ = [
     "ContinuousWavelet",
     "DiscreteContinuousWavelet",
     "FswavedecnResult",
+    "LiftingScheme",
     "Modes",
     "Node",
     "Node2D",
     "NodeND",
     "Pyramid",
+    "Step",
     "Wavelet",
     "WaveletPacket",
     "WaveletPacket2D",
@@ -138,6 +143,7 @@ __all__ = [
     "qmf",
     "ravel_coeffs",
     "reconstruct",
+    "release_memory",
     "scal2frq",
     "scale2frequency",
     "set_engine",

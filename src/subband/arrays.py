@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from subband.errors import DtypeError, ShapeError
-from subband.typing import Array
+from subband.typing import COMPUTED, Array
 
 __all__ = ["as_computable", "computed_dtype"]
 
-_COMPUTED = frozenset(map(np.dtype, (np.float32, np.float64, np.complex64, np.complex128)))
+_COMPUTED = frozenset(map(np.dtype, COMPUTED))
 
 #: User-defined dtypes, such as the bfloat16 of ml_dtypes, have numbers from here on (NumPy's NPY_USERDEF).
 _FIRST_USER_DTYPE = 256

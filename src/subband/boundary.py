@@ -31,7 +31,7 @@ import numpy as np
 
 from subband.errors import ModeError, suggest_names
 
-__all__ = ["MODES", "PYWAVELETS_MODES", "Extension", "check_mode", "extend"]
+__all__ = ["MODES", "PYWAVELETS_MODES", "Extension", "check_mode", "extend", "is_expansive"]
 
 #: The modes of PyWavelets, in its order.
 PYWAVELETS_MODES = (
@@ -113,6 +113,17 @@ def check_mode(mode: str) -> str:
     raise ModeError(
         f"mode={mode!r} is not a boundary mode{suggest_names(str(mode), MODES)}; known modes: {', '.join(MODES)}"
     )
+
+
+def is_expansive(mode: str) -> bool:
+    """Tell whether a mode makes more coefficients than there are samples.
+
+    Examples
+    --------
+    >>> is_expansive("symmetric"), is_expansive("whole")
+    (True, False)
+    """
+    return mode not in ("periodization", "whole")
 
 
 def extend(mode: str, n: int, start: int, stop: int) -> Extension:

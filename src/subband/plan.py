@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from subband.boundary import Extension, check_mode, extend
+from subband.boundary import Extension, check_mode, extend, is_expansive
 from subband.errors import ArgumentError, AxesError, LevelError, ModeError, ShapeError
 from subband.pairs import PairFilter, PairLifting, align
-from subband.wavelets import Wavelet
+from subband.wavelets import Wavelet, as_wavelet
 from subband.wavelets.reversible import INTEGER_SCHEMES, IntegerScheme
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "LevelPlan",
     "TransformPlan",
     "axis_plan",
+    "find_integer_scheme",
     "level_plan",
     "reversible_axis_plan",
     "transform_plan",
@@ -63,6 +65,9 @@ class AxisPlan:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        return _leave_out_hash(self.__dict__)
+
     @cached_property
     def forward_lifting(self) -> PairLifting | None:
         """The forward direction as lifting steps, if the wavelet has them."""
@@ -100,11 +105,14 @@ class AxisPlan:
         return extension
 
 
+def _leave_out_hash(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what to pickle of a plan: hashes of texts differ from one process to the next."""
+    return {name: value for name, value in state.items() if name != "_hash"}
+
+
 def _output_length(wavelet: Wavelet, mode: str, length: int) -> tuple[int, int]:
-    if mode == "whole":
-        return (length + 1) // 2, length // 2
-    if mode == "periodization":
-        return (length + 1) // 2, (length + 1) // 2
+    if not is_expansive(mode):
+        return (length + 1) // 2, length // 2 if mode == "whole" else (length + 1) // 2
     count = (length + wavelet.dec_len - 1) // 2
     return count, count
 
@@ -115,8 +123,7 @@ def axis_plan(wavelet: Wavelet, mode: str, length: int) -> AxisPlan:
 
     Examples
     --------
-    >>> from subband.pairs import PairFilter, PairLifting, align
-    from subband.wavelets import Wavelet
+    >>> from subband.wavelets import Wavelet
     >>> plan = axis_plan(Wavelet("db2"), "symmetric", 9)
     >>> plan.low, plan.high
     (6, 6)
@@ -145,23 +152,34 @@ def axis_plan(wavelet: Wavelet, mode: str, length: int) -> AxisPlan:
     )
 
 
+def find_integer_scheme(wavelet: Wavelet) -> IntegerScheme:
+    """Return the reversible form of a wavelet, or say which wavelets have one.
+
+    Examples
+    --------
+    >>> from subband.wavelets import Wavelet
+    >>> len(find_integer_scheme(Wavelet("cdf53")).steps)
+    2
+    """
+    if wavelet.name not in INTEGER_SCHEMES or wavelet != as_wavelet(wavelet.name):
+        raise ArgumentError(
+            f"wavelet={wavelet.name!r} has no reversible form; use one of {', '.join(sorted(INTEGER_SCHEMES))}"
+        )
+    return INTEGER_SCHEMES[wavelet.name]
+
+
 @lru_cache(maxsize=1024)
 def reversible_axis_plan(wavelet: Wavelet, length: int) -> AxisPlan:
     """Plan one exact level of whole numbers along an axis of `length` samples.
 
     Examples
     --------
-    >>> from subband.pairs import PairFilter, PairLifting, align
-    from subband.wavelets import Wavelet
+    >>> from subband.wavelets import Wavelet
     >>> plan = reversible_axis_plan(Wavelet("cdf53"), 9)
     >>> plan.low, plan.high, plan.integer.forward_mode
     (5, 4, 'whole')
     """
-    scheme = INTEGER_SCHEMES.get(wavelet.name)
-    if scheme is None:
-        raise ArgumentError(
-            f"wavelet={wavelet.name!r} has no reversible form; use one of {', '.join(sorted(INTEGER_SCHEMES))}"
-        )
+    scheme = find_integer_scheme(wavelet)
     nothing = PairFilter(0, ((), ()))
     low, high = (length + 1) // 2, length // 2
     return AxisPlan(
@@ -194,6 +212,9 @@ class LevelPlan:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        return _leave_out_hash(self.__dict__)
+
     @cached_property
     def band_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every band, ``'aa'`` to ``'dd'`` in the order of counting."""
@@ -225,8 +246,7 @@ def level_plan(
 
     Examples
     --------
-    >>> from subband.pairs import PairFilter, PairLifting, align
-    from subband.wavelets import Wavelet
+    >>> from subband.wavelets import Wavelet
     >>> plan = level_plan((5, 8), (0, 1), (Wavelet("haar"),) * 2, ("symmetric",) * 2)
     >>> plan.band_shapes
     {'aa': (3, 4), 'ad': (3, 4), 'da': (3, 4), 'dd': (3, 4)}
@@ -296,8 +316,7 @@ def transform_plan(
 
     Examples
     --------
-    >>> from subband.pairs import PairFilter, PairLifting, align
-    from subband.wavelets import Wavelet
+    >>> from subband.wavelets import Wavelet
     >>> plan = transform_plan((1080, 1920), (0, 1), (Wavelet("cdf97"),) * 2, ("whole",) * 2, 3)
     >>> plan.approximation_shape, plan.size == 1080 * 1920
     ((135, 240), True)

@@ -11,15 +11,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.errors import CoefficientsError, FormatError
+from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
 from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
 from subband.typing import Array, Bands
-from subband.wavelets import Wavelet
+from subband.wavelets import LiftingScheme, Step, Wavelet
 
 __all__ = ["Pyramid"]
 
 Plan: TypeAlias = TransformPlan | StationaryTransformPlan
+
+#: The version of the files that `Pyramid.save` writes.
+_FORMAT = 1
 
 
 class Pyramid:
@@ -153,7 +156,7 @@ class Pyramid:
         """
         if isinstance(self.plan, StationaryTransformPlan):
             raise CoefficientsError("an undecimated pyramid has no mosaic: each band is as large as the array")
-        mosaic = self.approximation
+        mosaic = self.approximation.copy()
         for bands, plan in zip(self.details, reversed(self.plan.levels), strict=True):
             halves = _halves(plan)
             shape = tuple(sum(halves[axis]) for axis in range(mosaic.ndim))
@@ -182,6 +185,10 @@ class Pyramid:
         Grey values are relative to the range of the approximation, so the picture of a transformed 8-bit image looks
         like the image itself in the corner.
         """
+        if self.approximation.dtype.kind == "c":
+            raise DtypeError("a complex pyramid has no picture; take that of its real or imaginary part")
+        if not self.approximation.size:
+            raise ShapeError(f"an array of shape {self.shape} has no picture: it is empty")
         low, high = float(self.approximation.min()), float(self.approximation.max())
         span = (high - low) or 1.0
         middle = (high + low) / 2
@@ -210,22 +217,22 @@ class Pyramid:
         """
         plan = self.plan
         about = {
-            "format": 1,
+            "format": _FORMAT,
             "shape": plan.shape,
             "axes": plan.axes,
-            "wavelets": [[w.name, *w.filter_bank] for w in plan.wavelets],
+            "wavelets": [_describe_wavelet(wavelet) for wavelet in plan.wavelets],
             "modes": plan.modes,
             "level": plan.level,
             "reversible": plan.reversible,
             "stationary": self.is_stationary,
             "dtype": self.dtype.str,
         }
-        arrays = {f"{level}{key}": band for level, key, band in self.bands()}
+        arrays: dict[str, Any] = {f"{level}{key}": band for level, key, band in self.bands()}
         path = Path(path)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             with unfinished.open("wb") as file:
-                np.savez(file, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
+                np.savez(file, about=np.array(json.dumps(about)), **arrays)
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -243,14 +250,18 @@ class Pyramid:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
             about = json.loads(str(arrays["about"]))
+            if about["format"] != _FORMAT:
+                raise FormatError(f"{os.fspath(path)!r} was written by a newer subband; update this one to read it")
             plan = _rebuild_plan(about)
             count = len(plan.axes)
             details = [
                 {key: arrays[f"{level}{key}"] for key in _detail_keys(count)} for level in range(plan.level, 0, -1)
             ]
             return cls(plan, arrays[f"{plan.level}{'a' * count}"], details, about["dtype"])
-        except (KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
-            raise FormatError(f"{os.fspath(path)!r} is not a pyramid that subband saved: {error}") from error
+        except FormatError:
+            raise
+        except (LookupError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            raise FormatError(f"{os.fspath(path)!r} is not a pyramid that subband saved") from error
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(repr(wavelet.name) for wavelet in self.plan.wavelets))
@@ -275,6 +286,9 @@ def _halves(plan: LevelPlan) -> dict[int, tuple[int, ...]]:
 
 def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]]) -> None:
     """Refuse bands that are not those of the plan."""
+    for band in (approximation, *(band for bands in details for band in bands.values())):
+        if not hasattr(band, "shape"):
+            raise CoefficientsError(f"a band is {band!r}, which is no array; functions on bands must return arrays")
     if len(details) != plan.level:
         raise CoefficientsError(f"details has {len(details)} levels, and the plan has {plan.level}")
     if approximation.shape != plan.approximation_shape:
@@ -294,16 +308,42 @@ def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str
 
 def _rebuild_plan(about: dict[str, Any]) -> Plan:
     shape, axes, modes = tuple(about["shape"]), tuple(about["axes"]), tuple(about["modes"])
-    wavelets = tuple(_rebuild_wavelet(*entry) for entry in about["wavelets"])
+    wavelets = tuple(_rebuild_wavelet(entry) for entry in about["wavelets"])
     if about["stationary"]:
         return stationary_transform_plan(shape, axes, wavelets, modes, about["level"])
     return transform_plan(shape, axes, wavelets, modes, about["level"], about["reversible"])
 
 
-def _rebuild_wavelet(name: str, *filters: list[float]) -> Wavelet:
-    """Return the wavelet of that name if it still has these filters, else one made of the filters."""
-    try:
-        wavelet = Wavelet(name)
-    except ValueError:
-        return Wavelet(name, filter_bank=filters)
-    return wavelet if list(map(list, wavelet.filter_bank)) == list(filters) else Wavelet(name, filter_bank=filters)
+def _describe_wavelet(wavelet: Wavelet) -> dict[str, Any]:
+    """Return what makes a wavelet: its name if the catalogue has it, else all that its user has said."""
+    if wavelet.is_catalogued:
+        return {"name": wavelet.name}
+    about: dict[str, Any] = {
+        "name": wavelet.name,
+        "filter_bank": wavelet.filter_bank,
+        "orthogonal": wavelet.orthogonal,
+        "biorthogonal": wavelet.biorthogonal,
+    }
+    if wavelet.is_made_of_steps and wavelet.lifting is not None:
+        scheme = wavelet.lifting
+        about["lifting"] = {
+            "steps": [[step.kind, step.start, step.taps] for step in scheme.steps],
+            "scale_lo": scheme.scale_lo,
+            "scale_hi": scheme.scale_hi,
+            "shift_lo": scheme.shift_lo,
+            "shift_hi": scheme.shift_hi,
+        }
+    return about
+
+
+def _rebuild_wavelet(about: dict[str, Any]) -> Wavelet:
+    if "filter_bank" not in about:
+        return Wavelet(about["name"])
+    if "lifting" in about:
+        lifting = dict(about["lifting"])
+        lifting["steps"] = tuple(Step(kind, start, tuple(taps)) for kind, start, taps in lifting["steps"])
+        wavelet = Wavelet.from_lifting(about["name"], LiftingScheme(**lifting))
+    else:
+        wavelet = Wavelet(about["name"], filter_bank=about["filter_bank"])
+    wavelet.orthogonal, wavelet.biorthogonal = about["orthogonal"], about["biorthogonal"]
+    return wavelet

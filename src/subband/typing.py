@@ -6,7 +6,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-__all__ = ["Array", "Bands", "ModeName"]
+__all__ = ["COMPUTED", "Array", "Bands", "ModeName"]
+
+#: The dtypes that engines compute in.
+COMPUTED = ("float32", "float64", "complex64", "complex128")
 
 #: A NumPy array of any dtype.
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]

@@ -95,7 +95,12 @@ def test_cdf53_of_whole_numbers(engine):
     """``d = x1 - floor((x0 + x2) / 2)`` and ``s = x0 + floor((d0 + d1 + 2) / 4)``, mirrored at both ends."""
     low, high = level(engine, np.array([10, 13, 25, 26, 29, 21, 7, 15]), "cdf53", "whole", True)
     assert high.tolist() == [13 - 17, 26 - 27, 21 - 18, 15 - 7]
-    assert low.tolist() == [10 + (-4 - 4 + 2 >> 2), 25 + (-4 - 1 + 2 >> 2), 29 + (-1 + 3 + 2 >> 2), 7 + (3 + 8 + 2 >> 2)]
+    assert low.tolist() == [
+        10 + (-4 - 4 + 2 >> 2),
+        25 + (-4 - 1 + 2 >> 2),
+        29 + (-1 + 3 + 2 >> 2),
+        7 + (3 + 8 + 2 >> 2),
+    ]
 
 
 def test_s_transform(engine):

@@ -54,9 +54,7 @@ def test_reversible_level(case):
 def test_stationary_level(case, seed):
     tolerance = relative_tolerance(case.x.dtype, case.wavelets, same_filters=True)
     expected = REFERENCE.stationary_forward(case.plan, case.x)
-    assert_bands_close(
-        CPU.stationary_forward(case.plan, case.x), expected, tolerance, largest(case.x, expected)
-    )
+    assert_bands_close(CPU.stationary_forward(case.plan, case.x), expected, tolerance, largest(case.x, expected))
     bands = noise_for(case.plan, case.x.dtype, seed)
     restored = REFERENCE.stationary_inverse(case.plan, bands)
     assert_close(CPU.stationary_inverse(case.plan, bands), restored, tolerance, largest(restored, bands))

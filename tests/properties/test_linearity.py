@@ -27,9 +27,7 @@ def check_linearity(transform, x, y, a, b, tolerance):
 def test_forward_level(case, a, b):
     other = draw_samples(case.plan.shape, case.x.dtype, 5)
     tolerance = relative_tolerance(case.x.dtype, case.wavelets, same_filters=True)
-    check_linearity(
-        lambda arrays: ENGINE.forward(case.plan, arrays["x"]), {"x": case.x}, {"x": other}, a, b, tolerance
-    )
+    check_linearity(lambda arrays: ENGINE.forward(case.plan, arrays["x"]), {"x": case.x}, {"x": other}, a, b, tolerance)
 
 
 @given(level_cases(), FACTORS, FACTORS)

@@ -10,7 +10,7 @@ from subband import decompose
 from subband.engines import get_engine
 from subband.plan import level_plan
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
-from subband.testing.strategies import frames, samples, stationary_cases, wavelets
+from subband.testing.strategies import LevelCase, frames, samples, stationary_cases, wavelets
 
 ENGINE = get_engine("cpu")
 
@@ -24,26 +24,25 @@ def orthogonal_levels(draw):
     frame = draw(frames(step=2))
     chosen = tuple(draw(wavelets(orthogonal=True)) for _ in frame.axes)
     plan = level_plan(frame.shape, frame.axes, chosen, ("periodization",) * len(chosen))
-    return plan, chosen, draw(samples(frame.shape))
+    return LevelCase(plan, draw(samples(frame.shape)))
 
 
 @given(orthogonal_levels())
 def test_level_keeps_energy(case):
-    plan, chosen, x = case
-    before, after = energy([x]), energy(ENGINE.forward(plan, x).values())
-    assert abs(after - before) <= 4 * relative_tolerance(x.dtype, chosen) * before
+    before, after = energy([case.x]), energy(ENGINE.forward(case.plan, case.x).values())
+    assert abs(after - before) <= 4 * relative_tolerance(case.x.dtype, case.wavelets) * before
 
 
 @given(orthogonal_levels())
 def test_inverse_is_the_adjoint(case):
     """``<forward x, c> = <x, inverse c>``."""
-    plan, chosen, x = case
+    plan, x = case.plan, case.x
     coefficients = {key: draw_samples(shape, x.dtype, n) for n, (key, shape) in enumerate(plan.band_shapes.items())}
     bands, y = ENGINE.forward(plan, x), ENGINE.inverse(plan, coefficients)
     left = sum(np.vdot(coefficients[key].astype(complex), band.astype(complex)) for key, band in bands.items())
     right = np.vdot(y.astype(complex), x.astype(complex))
     sizes = np.sqrt(energy([x]) * energy(coefficients.values()))
-    assert abs(left - right) <= 4 * relative_tolerance(x.dtype, chosen) * sizes
+    assert abs(left - right) <= 4 * relative_tolerance(x.dtype, case.wavelets) * sizes
 
 
 @given(st.data())

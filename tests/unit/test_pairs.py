@@ -33,7 +33,9 @@ def run_lifting(lifting, u, pairs):
 
 
 def alignments(wavelet):
-    return {mode: align(wavelet, mode) for mode in ("symmetric", "periodization", "whole") if mode in allowed_modes(wavelet)}
+    return {
+        mode: align(wavelet, mode) for mode in ("symmetric", "periodization", "whole") if mode in allowed_modes(wavelet)
+    }
 
 
 @pytest.mark.parametrize("direction", ["forward", "inverse"])

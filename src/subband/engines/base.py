@@ -6,9 +6,9 @@ the plan's, and gives back what the plan describes.
 - `Engine.forward` takes an array of ``plan.shape`` and returns one band for each key of ``plan.band_shapes``.
 - `Engine.inverse` takes those bands and returns an array of ``plan.shape``. A band left out counts as zeros.
 - `Engine.stationary_forward` and `Engine.stationary_inverse` do the same for undecimated levels.
-- Data are float32, float64, complex64 or complex128 (`COMPUTED`); results have the dtype of the input unless the
+- Data are float32, float64, complex64 or complex128; results have the dtype of the input unless the
   engine says otherwise (the reference engine computes and returns double precision).
-- Plans of integer transforms (`IntegerPlan`) take and give int32 or int64 and are exact.
+- Reversible plans, those whose `AxisPlan.integer` is set, take and give int32 or int64 and are exact.
 - Inputs are never written to, may be views of any strides, and need not be aligned. Results are new arrays.
 - An engine may be called from several threads at once.
 - Samples are taken to be finite: a NaN or an infinity spreads to the coefficients whose filters touch it, and
@@ -26,10 +26,7 @@ from subband.plan import LevelPlan
 from subband.stationary import StationaryPlan
 from subband.typing import Array, Bands
 
-__all__ = ["COMPUTED", "Engine"]
-
-#: The dtypes that engines compute in.
-COMPUTED = ("float32", "float64", "complex64", "complex128")
+__all__ = ["Engine"]
 
 
 class Engine(ABC):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections import deque
 from math import prod
 from typing import Any
 
@@ -21,8 +22,19 @@ from subband.typing import Array
 
 __all__ = ["allocate", "release_memory"]
 
+
+def _read_limit() -> int:
+    text = os.environ.get("SUBBAND_KEEP_BYTES", str(1 << 30))
+    if not text.isdecimal():
+        raise ArgumentError(f"SUBBAND_KEEP_BYTES={text!r} is not a number of bytes; use 0 or more")
+    return int(text)
+
+
 #: Arrays from this size on are recycled; the C library does well with smaller ones.
 _LARGE = 1 << 20
+
+#: No more than this is kept.
+_LIMIT = _read_limit()
 
 #: A block may be this much larger than what it is lent for.
 _SLACK = 1.25
@@ -62,18 +74,18 @@ class _Store:
     """Blocks of memory, lent and free."""
 
     def __init__(self) -> None:
-        # a block may come back in the middle of any other call, when Python collects garbage
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._returned: deque[memoryview] = deque()
         self._free: list[memoryview] = []
         self._lent = 0
         self._most_lent = 0
 
     def lend(self, size: int) -> memoryview:
         with self._lock:
-            fitting = [block for block in self._free if size <= len(block) <= size * _SLACK]
+            self._sort_in()
+            fitting = [k for k, block in enumerate(self._free) if size <= len(block) <= size * _SLACK]
             if fitting:
-                block = min(fitting, key=len)
-                self._free.remove(block)
+                block = self._free.pop(min(fitting, key=lambda k: len(self._free[k])))
             else:
                 # NumPy asks for huge pages, which halve the cost of a sweep over many rows
                 block = np.empty(size, np.uint8).data
@@ -83,33 +95,37 @@ class _Store:
             return block
 
     def take_back(self, block: memoryview) -> None:
-        with self._lock:
-            self._lent -= len(block)
-            self._free.append(block)
-            self._forget(_read_limit())
+        # Python may collect an array in the middle of any of these calls; then the block waits for the next one
+        self._returned.append(block)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._sort_in()
+            finally:
+                self._lock.release()
 
     def clear(self) -> None:
         with self._lock:
+            self._sort_in()
             self._free.clear()
             self._most_lent = self._lent
+
+    def renew_lock(self) -> None:
+        """Start a child process with a lock that nobody holds."""
+        self._lock = threading.Lock()
+
+    def _sort_in(self) -> None:
+        while self._returned:
+            block = self._returned.popleft()
+            self._lent -= len(block)
+            self._free.append(block)
+        self._forget(_LIMIT)
 
     def _forget(self, room: int) -> None:
         """Let the oldest free blocks go, until the others take no more than `room`."""
         while sum(map(len, self._free)) > room:
             del self._free[0]
 
-    def renew_lock(self) -> None:
-        """Start a child process with a lock that nobody holds."""
-        self._lock = threading.RLock()
-
 
 _store = _Store()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_store.renew_lock)
-
-
-def _read_limit() -> int:
-    text = os.environ.get("SUBBAND_KEEP_BYTES", str(1 << 30))
-    if not text.isdecimal():
-        raise ArgumentError(f"SUBBAND_KEEP_BYTES={text!r} is not a number of bytes; use 0 or more")
-    return int(text)

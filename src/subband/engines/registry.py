@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from subband.engines.base import Engine
-from subband.errors import UnknownEngineError, suggest_names
+from subband.errors import ArgumentTypeError, UnknownEngineError, suggest_names
 
 __all__ = ["ENGINES", "get_engine", "set_engine"]
 
@@ -57,6 +57,8 @@ def get_engine(name: str | Engine | None = None) -> Engine:
         name = _chosen
     if isinstance(name, Engine):
         return name
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"engine={name!r} is neither a name nor an engine; engines: auto, {', '.join(ENGINES)}")
     return _load_engine(_default if name is None or name == "auto" else name)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import index
 from queue import SimpleQueue
 from threading import Lock, Thread
 
@@ -32,9 +33,9 @@ def set_threads(count: int | None) -> None:
     >>> set_threads(None)
     """
     global _count
-    if count is not None and (not isinstance(count, int) or count < 1):
+    if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__") or index(count) < 1):
         raise ArgumentError(f"count={count!r} is not a number of threads; use 1 or more, or None for the default")
-    _count = count
+    _count = None if count is None else index(count)
 
 
 def get_threads() -> int:
@@ -65,6 +66,8 @@ def run_tasks(work: Callable[..., object], tasks: Sequence[tuple[int, ...]]) -> 
 
     A helper that wakes up late finds nothing left and is not waited for.
     """
+    if not tasks:
+        return
     job = _Job(work, tasks)
     queue = _helpers(get_threads() - 1)
     for _ in range(min(get_threads(), len(tasks)) - 1):

@@ -9,13 +9,12 @@ Nothing else in subband imports this package, because it needs Hypothesis and py
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from subband.errors import MissingExtraError
 
-try:
-    import hypothesis as _hypothesis  # noqa: F401
-    import pytest as _pytest  # noqa: F401
-except ImportError as error:  # pragma: no cover
-    raise MissingExtraError("subband.testing", "test") from error
+if find_spec("hypothesis") is None or find_spec("pytest") is None:
+    raise MissingExtraError("subband.testing", "test")
 
 from subband.testing.conformance import EngineTests
 from subband.testing.samples import LAYOUTS, all_wavelets, allowed_modes, as_layout, draw_samples

@@ -25,12 +25,11 @@ import pytest
 
 from subband.boundary import MODES
 from subband.engines import Engine, get_engine
-from subband.engines.base import COMPUTED
 from subband.plan import LevelPlan, level_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.testing.samples import LAYOUTS, all_wavelets, as_layout, draw_samples
 from subband.testing.tolerances import assert_close, largest, relative_tolerance
-from subband.typing import Array, Bands
+from subband.typing import COMPUTED, Array, Bands
 from subband.wavelets import Wavelet, as_wavelet
 
 __all__ = ["EngineTests"]

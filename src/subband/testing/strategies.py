@@ -13,11 +13,10 @@ from math import prod
 import numpy as np
 from hypothesis import strategies as st
 
-from subband.engines.base import COMPUTED
 from subband.plan import LevelPlan, level_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.testing.samples import LAYOUTS, Pattern, all_wavelets, allowed_modes, as_layout, draw_samples
-from subband.typing import Array
+from subband.typing import COMPUTED, Array
 from subband.wavelets import Wavelet, as_wavelet
 
 __all__ = [

@@ -6,20 +6,29 @@ what these leave out: axes that are repeated, and finding out from bands alone h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
 from subband.arrays import as_computable
-from subband.engines import get_engine
+from subband.engines import Engine, get_engine
 from subband.errors import CoefficientsError, ShapeError
-from subband.plan import LevelPlan, level_plan
+from subband.plan import LevelPlan, TransformPlan, level_plan
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
-__all__ = ["as_bands", "check_axes_fit", "check_keys", "forward_plan", "merge_level", "split_level"]
+__all__ = [
+    "as_bands",
+    "check_axes_fit",
+    "check_keys",
+    "forward_plan",
+    "merge_level",
+    "run_forward",
+    "run_inverse",
+    "split_level",
+]
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -91,6 +100,24 @@ def merge_level(
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
     shapes = tuple((key, band.shape) for key, band in bands.items())
     return get_engine().inverse(_inverse_plan(shapes, axes, wavelets, modes), bands)
+
+
+def run_forward(engine: Engine, x: Array, plan: TransformPlan) -> tuple[Array, list[Bands]]:
+    """Return the approximation and the details, the coarsest first, of all levels of a plan."""
+    details: list[Bands] = []
+    for level in plan.levels:
+        bands = engine.forward(level, x)
+        x = bands.pop("a" * len(plan.axes))
+        details.insert(0, bands)
+    return (x if plan.levels else x.copy()), details
+
+
+def run_inverse(engine: Engine, approximation: Array, details: Sequence[Bands], plan: TransformPlan) -> Array:
+    """Undo `run_forward`."""
+    x = approximation
+    for level, bands in zip(reversed(plan.levels), details, strict=True):
+        x = engine.inverse(level, {"a" * len(plan.axes): x, **bands})
+    return x if plan.levels else x.copy()
 
 
 def as_bands(bands: Mapping[str, object], name: str = "coeffs") -> Bands:

@@ -27,7 +27,7 @@ from subband.wavelets.laurent import Laurent
 from subband.wavelets.lifting import LiftingScheme, Step, StepKind
 from subband.wavelets.lookup import as_wavelet
 from subband.wavelets.polish import polish
-from subband.wavelets.rounding import measure_amplification, measure_filter_error
+from subband.wavelets.rounding import measure_amplification, measure_filter_error, measure_inverse_error
 from subband.wavelets.wavelet import Wavelet
 
 __all__ = ["MAX_AMPLIFICATION", "MAX_FILTER_ERROR", "MAX_LENGTH", "factorise", "factorise_bank"]
@@ -282,7 +282,8 @@ def factorise_bank(bank: FilterBank) -> LiftingScheme | None:
     for symmetric in (True, False):
         judged = []
         for scheme in _list_schemes(matrix, symmetric):
-            if measure_filter_error(scheme, bank) <= MAX_FILTER_ERROR:
+            error = max(measure_filter_error(scheme, bank), measure_inverse_error(scheme, bank))
+            if error <= MAX_FILTER_ERROR:
                 amplification = measure_amplification(scheme)
                 if amplification <= MAX_AMPLIFICATION:
                     judged.append((amplification, scheme))

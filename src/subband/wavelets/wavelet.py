@@ -318,6 +318,16 @@ class Wavelet:
             return self._whole
 
     @property
+    def is_catalogued(self) -> bool:
+        """Whether the name alone says what the wavelet is."""
+        return self._family is not None
+
+    @property
+    def is_made_of_steps(self) -> bool:
+        """Whether the wavelet was defined by its lifting steps, and its filters follow from them."""
+        return self._scheme is not None
+
+    @property
     def default_mode(self) -> Literal["symmetric", "whole"]:
         """The boundary mode to use when none is given: ``"whole"`` for ``cdf53`` and ``cdf97``."""
         return "whole" if self.short_family_name == "cdf" else "symmetric"

@@ -56,7 +56,9 @@ def test_an_engine_stands_for_itself():
 
 
 def test_unknown_engines():
-    with pytest.raises(UnknownEngineError, match=r"engine='referense' .*did you mean 'reference'\?; engines: auto, cpu"):
+    with pytest.raises(
+        UnknownEngineError, match=r"engine='referense' .*did you mean 'reference'\?; engines: auto, cpu"
+    ):
         get_engine("referense")
     with pytest.raises(UnknownEngineError, match="engine='abacus'"):
         set_engine("abacus")

@@ -53,7 +53,7 @@ def test_bad_environment_variable(value):
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2"])
 def test_bad_counts(count):
     before = get_threads()
-    with pytest.raises(ArgumentError, match="count=.*use 1 or more"):
+    with pytest.raises(ArgumentError, match=r"count=.*use 1 or more"):
         set_threads(count)
     assert get_threads() == before
 

@@ -1,0 +1,104 @@
+"""Reversible transforms: which integers they take, and how wide the arithmetic has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from subband.engines import Engine
+from subband.errors import DtypeError, IntegerRangeError, ShapeError
+from subband.plan import TransformPlan
+from subband.pyramid import Pyramid
+from subband.transforms.levels import run_forward, run_inverse
+from subband.typing import Array
+
+__all__ = ["as_integers", "decompose_integers", "reconstruct_integers"]
+
+_INT32 = np.iinfo(np.int32)
+
+
+def as_integers(x: Any) -> Array:
+    """Return `x` as an array of integers in native byte order.
+
+    Raises
+    ------
+    DtypeError
+        If it holds anything else.
+
+    Examples
+    --------
+    >>> as_integers([1, 2]).dtype.kind
+    'i'
+    """
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise ShapeError(f"x makes no array: {error}; all its rows must have the same length") from error
+    if array.dtype.kind not in "iu":
+        raise DtypeError(f"reversible=True needs integers, and x holds {array.dtype}; convert it, or leave it out")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def decompose_integers(engine: Engine, x: Array, plan: TransformPlan) -> Pyramid:
+    """Transform integers exactly; the bands are int32.
+
+    Raises
+    ------
+    IntegerRangeError
+        If a sample or a coefficient does not fit 32 bits.
+    """
+    low, high = _find_range([x])
+    if low < _INT32.min or high > _INT32.max:
+        raise IntegerRangeError(f"x holds {low} to {high}, beyond the 32 bits of reversible transforms; scale it down")
+    approximation, details = run_forward(engine, x.astype(_wide_enough(low, high, plan)), plan)
+    low, high = _find_range([approximation, *(band for level in details for band in level.values())])
+    if low < _INT32.min or high > _INT32.max:
+        safe = _INT32.max // 4 ** len(plan.axes)
+        raise IntegerRangeError(f"coefficients from {low} to {high} do not fit 32 bits; use values of at most {safe}")
+    narrow = [{key: band.astype(np.int32, copy=False) for key, band in level.items()} for level in details]
+    return Pyramid(plan, approximation.astype(np.int32, copy=False), narrow, x.dtype)
+
+
+def reconstruct_integers(engine: Engine, pyramid: Pyramid, plan: TransformPlan) -> Array:
+    """Undo `decompose_integers`; the result has the dtype of the original.
+
+    Raises
+    ------
+    DtypeError
+        If a band holds no integers.
+    IntegerRangeError
+        If a band does not fit 32 bits, or leads to samples that the original dtype cannot hold.
+    """
+    for level, key, band in pyramid.bands():
+        if band.dtype.kind not in "iu":
+            raise DtypeError(f"band {key!r} of level {level} holds {band.dtype}; a reversible pyramid needs integers")
+    low, high = _find_range(band for _, _, band in pyramid.bands())
+    if low < _INT32.min or high > _INT32.max:
+        raise IntegerRangeError(f"the bands hold {low} to {high}, beyond the 32 bits of reversible transforms")
+    dtype = _wide_enough(low, high, plan)
+    details = [{key: band.astype(dtype, copy=False) for key, band in level.items()} for level in pyramid.details]
+    x = run_inverse(engine, pyramid.approximation.astype(dtype, copy=False), details, plan)
+    low, high = _find_range([x])
+    limits = np.iinfo(pyramid.dtype)
+    if low < limits.min or high > limits.max:
+        raise IntegerRangeError(
+            f"the bands lead to samples from {low} to {high}, and {pyramid.dtype} holds {limits.min} to {limits.max}; "
+            "change the bands less, or transform a wider dtype"
+        )
+    return x.astype(pyramid.dtype)
+
+
+def _find_range(arrays: Iterable[Array]) -> tuple[int, int]:
+    extremes = [(int(array.min()), int(array.max())) for array in arrays if array.size]
+    return min((low for low, _ in extremes), default=0), max((high for _, high in extremes), default=0)
+
+
+def _wide_enough(low: int, high: int, plan: TransformPlan) -> type[np.signedinteger[Any]]:
+    """Return int32 if no number on the way can leave it, by the growth of the steps, and int64 otherwise."""
+    bound = max(-low, high) + 1
+    for level in plan.levels:
+        for axis_plan in level.plans:
+            bound *= axis_plan.integer.growth if axis_plan.integer else 1
+    return np.int32 if bound <= _INT32.max else np.int64
