@@ -5,7 +5,11 @@ The default is the same examples every time; ``--hypothesis-profile=thorough`` l
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import HealthCheck, settings
+
+import subband
 
 # Drawing an array takes longer than drawing a number, and compiling a kernel much longer.
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -15,3 +19,15 @@ settings.register_profile(
 )
 settings.register_profile("thorough", deadline=None, max_examples=5000, suppress_health_check=SLOW)
 settings.load_profile("steady")
+
+
+def pytest_configure() -> None:
+    """Remove compiled kernels that are older than what they were compiled from.
+
+    Numba looks only at the file of the compiled function, and ours are made of several.
+    """
+    folder = Path(subband.__file__).parent / "engines" / "cpu"
+    newest = max(path.stat().st_mtime for path in folder.glob("*.py"))
+    for path in folder.glob("__pycache__/*.nb[ci]"):
+        if path.stat().st_mtime < newest:
+            path.unlink(missing_ok=True)

@@ -2,9 +2,13 @@
 
 import re
 import runpy
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import subband
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -18,9 +22,7 @@ def find_programs(page):
         yield "\n" * text.count("\n", 0, match.start(1)) + match.group(1)
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(find_programs(page))], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if any(find_programs(page))], ids=lambda page: page.name)
 def test_programs_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
@@ -38,6 +40,49 @@ def test_every_page_is_in_the_table_of_contents():
     contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").splitlines()
     for page in PAGES[1:]:
         assert page.stem == "index" or page.stem in contents
+
+
+def test_anchors_of_links_exist():
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            text = (page.parent / target if target else page).read_text(encoding="utf-8")
+            headings = re.findall(r"^#+ (.*)$", PYTHON_BLOCK.sub("", text), re.MULTILINE)
+            assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, f"{page.name}: #{anchor}"
+
+
+def test_reference_says_where_each_name_comes_from():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    elsewhere = dict(re.findall(r"^\| `(\S+)` \| (.*) \|$", text, re.MULTILINE))
+    modules = re.findall(r"automodule:: (\S+)", text)
+    assert set(elsewhere) <= set(modules)
+    for name in modules:
+        public = set(import_module(name).__all__)
+        cell = elsewhere.get(name, "")
+        named = public if cell == "all" else set(re.findall(r"`(\w+)`", cell))
+        assert named == public - set(subband.__all__), name
+
+
+def test_changelog_names_what_is_exported_beyond_pywavelets():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    pywavelets = runpy.run_path(str(ROOT / "tests" / "test_exports.py"))["PYWAVELETS"]
+    for name in set(subband.__all__) - pywavelets - {"__version__", "errors"}:
+        assert re.search(rf"`(\w+\.)*{name}`", changelog), name
+
+
+def test_extras_in_the_read_me_exist():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("| extra |") : text.index("## Sixty seconds")]
+    cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert named == set(extras) - {"lint", "docs", "dev"}
+
+
+def test_pages_name_every_environment_variable():
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    for variable in set(re.findall(r"environ\.get\(\"(SUBBAND_\w+)", sources)):
+        assert f"`{variable}`" in page, variable
 
 
 def test_command_line_page_is_up_to_date():

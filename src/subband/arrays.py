@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import DtypeError, ShapeError
+from subband.errors import DtypeError, ShapeError, TextError
 from subband.typing import COMPUTED, Array
 
-__all__ = ["as_computable", "computed_dtype"]
+__all__ = ["as_computable", "as_numbers", "computed_dtype"]
 
 _COMPUTED = frozenset(map(np.dtype, COMPUTED))
 
 #: User-defined dtypes, such as the bfloat16 of ml_dtypes, have numbers from here on (NumPy's NPY_USERDEF).
 _FIRST_USER_DTYPE = 256
-
-
-class _TextError(DtypeError, ValueError):
-    """Text where numbers belong: NumPy, and so PyWavelets, answers that with a ValueError."""
 
 
 def as_computable(x: Any, name: str = "data") -> Array:
@@ -46,7 +42,7 @@ def as_computable(x: Any, name: str = "data") -> Array:
     Raises
     ------
     DtypeError
-        If `x` holds text, dates or Python objects.
+        If `x` holds text, dates or Python objects, or masked values.
     ShapeError
         If `x` is a nested sequence with rows of different lengths.
 
@@ -59,15 +55,58 @@ def as_computable(x: Any, name: str = "data") -> Array:
     >>> as_computable("abc")
     Traceback (most recent call last):
         ...
-    subband.arrays._TextError: data has dtype <U3, which holds no numbers; convert it with .astype(float)
+    subband.errors.TextError: data has dtype <U3, which holds no numbers; convert it with .astype(float)
     """
     if type(x) is np.ndarray and x.dtype in _COMPUTED:
         return x
+    array = as_numbers(x, name)
+    return array.astype(computed_dtype(array.dtype, name), copy=False)
+
+
+def as_numbers(x: Any, name: str = "data") -> Array:
+    """Return `x` as a plain array in its own precision, for what no engine computes on.
+
+    Parameters
+    ----------
+    x : array_like
+        Anything that holds numbers.
+    name : str
+        What to call `x` in an error.
+
+    Returns
+    -------
+    ndarray
+        Of the dtype of `x`; perhaps `x` itself.
+
+    Raises
+    ------
+    DtypeError
+        If `x` holds text, dates or Python objects, or masked values.
+    ShapeError
+        If `x` is a nested sequence with rows of different lengths.
+
+    Examples
+    --------
+    >>> as_numbers([1, 2, 3])
+    array([1, 2, 3])
+    >>> as_numbers(np.ma.masked_array([1.0, -99.0], [False, True]))
+    Traceback (most recent call last):
+        ...
+    subband.errors.DtypeError: data has 1 masked value, which would count like any other; fill it with .filled(...)
+    """
     try:
-        array = np.asarray(x)
+        array: Array = np.asarray(x)
     except ValueError as error:
         raise ShapeError(f"{name} makes no array: {error}; all its rows must have the same length") from error
-    return array.astype(computed_dtype(array.dtype, name), copy=False)
+    computed_dtype(array.dtype, name)
+    # Asking for numpy.ma imports it, which only who has a subclass of arrays should wait for.
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray and np.ma.is_masked(x):
+        count = int(np.ma.count_masked(x))
+        values, them = ("value", "it") if count == 1 else ("values", "them")
+        raise DtypeError(
+            f"{name} has {count} masked {values}, which would count like any other; fill {them} with .filled(...)"
+        )
+    return array
 
 
 def computed_dtype(dtype: np.dtype[Any], name: str = "data") -> np.dtype[Any]:
@@ -87,7 +126,7 @@ def computed_dtype(dtype: np.dtype[Any], name: str = "data") -> np.dtype[Any]:
         return np.dtype(np.float64)
     if dtype.num >= _FIRST_USER_DTYPE and np.can_cast(dtype, np.float32, "same_kind"):
         return np.dtype(np.float32)
-    error = _TextError if kind in "SU" else DtypeError
+    error = TextError if kind in "SU" else DtypeError
     raise error(f"{name} has dtype {_spell_dtype(dtype)}, which holds no numbers; convert it with .astype(float)")
 
 

@@ -6,13 +6,21 @@ Every one of them is a `SubbandError`, and also the built-in exception that PyWa
     ├── ArgumentError (ValueError)        an argument has a value that cannot be used
     │   ├── UnknownWaveletError           no wavelet has that name
     │   ├── ModeError                     no such boundary mode, or the wavelet cannot take it
+    │   │   └── ModeTypeError (TypeError) a mode that is neither a name nor a number
     │   ├── LevelError                    too many levels, or a negative number of them
     │   ├── AxesError (NumPy's AxisError) an axis is missing, repeated or out of range
+    │   │   └── SingleAxisError (TypeError)   one axis where several belong
     │   ├── ShapeError                    an array has a shape that cannot be transformed
     │   ├── CoefficientsError             bands that do not belong together
+    │   │   ├── BandShapesError (RuntimeError)    stationary bands of different shapes
+    │   │   └── CoefficientsTypeError (TypeError) something that is no list of bands
+    │   ├── PathError (IndexError)        a path leads to no node of a packet tree
+    │   │   └── MissingNodeError (TypeError)  nothing is known about the node
     │   └── UnknownEngineError            no engine has that name
     ├── ArgumentTypeError (TypeError)     an argument is of a kind that cannot be used
+    │   ├── PathTypeError                 a path that is neither text nor a tuple of texts
     │   └── DtypeError                    an array holds something that is not a number
+    │       └── TextError (ValueError)    an array holds text
     ├── IntegerRangeError (OverflowError) a reversible transform would leave the range of its integers
     ├── MissingExtraError (ImportError)   an optional library is not installed
     └── FormatError (ValueError)          a file does not hold what its name promises
@@ -29,15 +37,23 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "AxesError",
+    "BandShapesError",
     "CoefficientsError",
+    "CoefficientsTypeError",
     "DtypeError",
     "FormatError",
     "IntegerRangeError",
     "LevelError",
     "MissingExtraError",
+    "MissingNodeError",
     "ModeError",
+    "ModeTypeError",
+    "PathError",
+    "PathTypeError",
     "ShapeError",
+    "SingleAxisError",
     "SubbandError",
+    "TextError",
     "UnknownEngineError",
     "UnknownWaveletError",
     "suggest_names",
@@ -60,12 +76,20 @@ class ModeError(ArgumentError):
     """No boundary mode has that name, or the wavelet cannot take it."""
 
 
+class ModeTypeError(ModeError, TypeError):
+    """A boundary mode that is neither a name nor a number."""
+
+
 class LevelError(ArgumentError):
     """Too many levels for the array, or a negative number of them."""
 
 
 class AxesError(ArgumentError, AxisError):
     """An axis is missing, repeated or out of range."""
+
+
+class SingleAxisError(AxesError, TypeError):
+    """One axis where several belong."""
 
 
 class ShapeError(ArgumentError):
@@ -76,6 +100,22 @@ class CoefficientsError(ArgumentError):
     """Bands that do not belong together: ragged, missing or of the wrong shape."""
 
 
+class BandShapesError(CoefficientsError, RuntimeError):
+    """Stationary bands of one level that have different shapes."""
+
+
+class CoefficientsTypeError(CoefficientsError, TypeError):
+    """Something that is no list of bands where one belongs."""
+
+
+class PathError(ArgumentError, IndexError):
+    """A path leads below the deepest level of a packet tree, or names a node that is not there."""
+
+
+class MissingNodeError(PathError, TypeError):
+    """Nothing is known about a node of a packet tree."""
+
+
 class UnknownEngineError(ArgumentError):
     """No engine has that name."""
 
@@ -84,8 +124,16 @@ class ArgumentTypeError(SubbandError, TypeError):
     """An argument is of a kind that cannot be used."""
 
 
+class PathTypeError(ArgumentTypeError):
+    """A path in a packet tree that is neither text nor a tuple of texts."""
+
+
 class DtypeError(ArgumentTypeError):
     """An array holds something that is not a number."""
+
+
+class TextError(DtypeError, ValueError):
+    """An array holds text, which NumPy, and so PyWavelets, answers with a ValueError."""
 
 
 class IntegerRangeError(SubbandError, OverflowError):

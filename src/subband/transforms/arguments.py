@@ -7,34 +7,28 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, TypeAlias
 
-from subband.errors import ArgumentError, AxesError, LevelError, ModeError
+from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, SingleAxisError
 from subband.transforms.modes import mode_name
-from subband.wavelets import Wavelet, as_wavelet
+from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 
 __all__ = [
     "Axes",
     "ModeLike",
-    "WaveletLike",
     "check_level",
     "modes_for_axes",
     "normalise_axes",
     "normalise_axis",
+    "read_length",
+    "read_shape",
     "useful_levels",
     "wavelets_for_axes",
 ]
-
-#: A wavelet, or the name of one.
-WaveletLike: TypeAlias = Wavelet | str
 
 #: A mode by name or number.
 ModeLike: TypeAlias = str | int
 
 #: Which axes of an array, negative ones counted from the end.
 Axes: TypeAlias = Iterable[int] | int | None
-
-
-class _SingleAxisError(AxesError, TypeError):
-    """A number where several axes belong, which PyWavelets answers with a TypeError."""
 
 
 def normalise_axis(axis: int, ndim: int) -> int:
@@ -103,7 +97,7 @@ def normalise_axes(axes: Axes, ndim: int, *, count: int | None = None, distinct:
     elif count is None:
         given = (axes,)
     else:
-        raise _SingleAxisError(f"axes={axes!r} is not a sequence; this transform takes exactly {count} axes")
+        raise SingleAxisError(f"axes={axes!r} is not a sequence; this transform takes exactly {count} axes")
     if count is not None and len(given) != count:
         raise AxesError(f"axes={given} names {len(given)} axes; this transform takes exactly {count}")
     normal = tuple(normalise_axis(axis, ndim) for axis in given)
@@ -173,6 +167,53 @@ def modes_for_axes(mode: ModeLike | Sequence[ModeLike], axes: Sequence[int]) -> 
     if len(given) not in (1, len(axes)):
         raise ModeError(f"mode names {len(given)} modes for {len(axes)} axes; give one for all axes, or one for each")
     return tuple(map(mode_name, given * (len(axes) if len(given) == 1 else 1)))
+
+
+def read_length(length: Any, name: str) -> int:
+    """Return a number of samples as an integer; fractions are cut off, as PyWavelets does.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no number.
+    ArgumentError
+        If it is not finite.
+
+    Examples
+    --------
+    >>> read_length(8.5, "data_len")
+    8
+    >>> read_length("a", "data_len")
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentTypeError: data_len='a' is not a number of samples; use an integer
+    """
+    if isinstance(length, str | bytes):
+        raise ArgumentTypeError(f"{name}={length!r} is not a number of samples; use an integer")
+    try:
+        return int(length)
+    except TypeError:
+        raise ArgumentTypeError(f"{name}={length!r} is not a number of samples; use an integer") from None
+    except (ValueError, OverflowError):
+        raise ArgumentError(f"{name}={length!r} is not a number of samples; use an integer") from None
+
+
+def read_shape(shape: Any) -> tuple[int, ...]:
+    """Return the shape of an array as integers.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no sequence of numbers.
+
+    Examples
+    --------
+    >>> read_shape([64, 32])
+    (64, 32)
+    """
+    if isinstance(shape, str | bytes) or not isinstance(shape, Iterable):
+        raise ArgumentTypeError(f"shape={shape!r} is not a sequence of integers; use a tuple such as (64, 32)")
+    return tuple(read_length(length, f"shape[{axis}]") for axis, length in enumerate(shape))
 
 
 def useful_levels(length: int, taps: int) -> int:

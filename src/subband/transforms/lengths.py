@@ -11,15 +11,16 @@ from subband.plan import level_plan
 from subband.transforms.arguments import (
     Axes,
     ModeLike,
-    WaveletLike,
     check_level,
     modes_for_axes,
     normalise_axes,
+    read_length,
+    read_shape,
     useful_levels,
     wavelets_for_axes,
 )
 from subband.transforms.modes import mode_name
-from subband.wavelets import Wavelet, as_wavelet
+from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 
 __all__ = ["dwt_coeff_len", "dwt_max_level", "dwtn_max_level", "wavedecn_shapes", "wavedecn_size"]
 
@@ -57,7 +58,7 @@ def dwt_coeff_len(data_len: int, filter_len: int | WaveletLike, mode: ModeLike) 
     32
     """
     taps = _count_taps(filter_len, least=1)
-    samples = int(data_len)
+    samples = read_length(data_len, "data_len")
     if samples < 1:
         raise ArgumentError(f"data_len={data_len} is not positive; there must be at least 1 sample")
     if mode_name(mode) in ("periodization", "whole"):
@@ -95,7 +96,7 @@ def dwt_max_level(data_len: int, filter_len: int | WaveletLike) -> int:
     >>> dwt_max_level(16, 2)
     4
     """
-    samples = int(data_len)
+    samples = read_length(data_len, "data_len")
     if samples < 0:
         raise ArgumentError(f"data_len={data_len} is negative; it is a number of samples")
     return useful_levels(samples, _count_taps(filter_len, least=2))
@@ -131,11 +132,12 @@ def dwtn_max_level(shape: Sequence[int], wavelet: WaveletLike | Sequence[Wavelet
     >>> dwtn_max_level((64, 32), ("db2", "haar"), axes=(0, 1))
     4
     """
-    if len(shape) == 0:
+    lengths = read_shape(shape)
+    if len(lengths) == 0:
         raise ShapeError("shape=() has no axis; a transform takes at least one dimension")
-    normal = normalise_axes(axes, len(shape), distinct=True)
+    normal = normalise_axes(axes, len(lengths), distinct=True)
     wavelets = wavelets_for_axes(wavelet, normal)
-    return check_level([shape[axis] for axis in normal], wavelets, None)
+    return check_level([lengths[axis] for axis in normal], wavelets, None)
 
 
 def wavedecn_shapes(
@@ -165,7 +167,7 @@ def wavedecn_shapes(
     >>> wavedecn_shapes((64, 32), "db2", level=1)
     [(33, 17), {'ad': (33, 17), 'da': (33, 17), 'dd': (33, 17)}]
     """
-    current = tuple(int(n) for n in shape)
+    current = read_shape(shape)
     normal = normalise_axes(axes, len(current), distinct=True)
     wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
     details: list[dict[str, tuple[int, ...]]] = []

@@ -6,13 +6,9 @@ import warnings
 from typing import Any
 
 from subband.boundary import MODES, PYWAVELETS_MODES, check_mode
-from subband.errors import ModeError
+from subband.errors import ModeError, ModeTypeError
 
 __all__ = ["Modes", "mode_name"]
-
-
-class _ModeTypeError(ModeError, TypeError):
-    """Something that is neither a name nor a number, which PyWavelets answers with a TypeError."""
 
 
 class _Modes:
@@ -122,4 +118,4 @@ def mode_name(mode: Any) -> str:
         return name
     if isinstance(mode, int):
         raise ModeError(f"mode={mode} is not the number of a boundary mode; use a name such as 'symmetric'")
-    raise _ModeTypeError(f"mode={mode!r} is neither a name nor a number; use a name such as 'symmetric'")
+    raise ModeTypeError(f"mode={mode!r} is neither a name nor a number; use a name such as 'symmetric'")

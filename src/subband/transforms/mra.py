@@ -23,7 +23,6 @@ from subband.stationary import stationary_plan
 from subband.transforms.arguments import (
     Axes,
     ModeLike,
-    WaveletLike,
     check_level,
     modes_for_axes,
     normalise_axes,
@@ -37,7 +36,7 @@ from subband.transforms.stationary_levels import (
     warn_unless_orthogonal,
 )
 from subband.typing import Array, Bands
-from subband.wavelets import Wavelet
+from subband.wavelets import Wavelet, WaveletLike
 
 __all__ = ["imra", "imra2", "imran", "mra", "mra2", "mran"]
 

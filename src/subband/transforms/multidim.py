@@ -10,13 +10,13 @@ from subband.errors import AxesError, CoefficientsError, ShapeError
 from subband.transforms.arguments import (
     Axes,
     ModeLike,
-    WaveletLike,
     modes_for_axes,
     normalise_axes,
     wavelets_for_axes,
 )
 from subband.transforms.levels import as_bands, check_axes_fit, check_keys, merge_level, split_level
 from subband.typing import Array, Bands
+from subband.wavelets import WaveletLike
 
 __all__ = ["dwt2", "dwtn", "idwt2", "idwtn"]
 

@@ -15,7 +15,6 @@ from subband.errors import AxesError, CoefficientsError, ShapeError
 from subband.transforms.arguments import (
     Axes,
     ModeLike,
-    WaveletLike,
     check_level,
     modes_for_axes,
     normalise_axes,
@@ -23,6 +22,7 @@ from subband.transforms.arguments import (
 )
 from subband.transforms.levels import as_bands, check_axes_fit, check_keys, merge_level, split_level
 from subband.typing import Array, Bands
+from subband.wavelets import WaveletLike
 
 __all__ = ["wavedec", "wavedec2", "wavedecn", "waverec", "waverec2", "waverecn"]
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from subband.arrays import as_computable
 from subband.errors import ArgumentError, LevelError, ShapeError
-from subband.transforms.arguments import ModeLike, WaveletLike
+from subband.transforms.arguments import ModeLike
 from subband.transforms.levels import merge_level, split_level
 from subband.transforms.modes import mode_name
 from subband.typing import Array
-from subband.wavelets import as_wavelet
+from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["downcoef", "upcoef"]
 
@@ -98,9 +98,7 @@ def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: in
     array([0.837, 0.707, 0.707, 0.224])
     """
     low, repeat = _check_part(part), _check_count(level)
-    wanted = index(take)
-    if wanted < 0:
-        raise ArgumentError(f"take={take} is negative; use 0 for all samples")
+    wanted = _check_take(take)
     x = _as_signal(coeffs, "coeffs")
     bank = as_wavelet(wavelet)
     # Zeros on both sides let the inverse, which keeps only what all filters reach, return the whole sum.
@@ -123,9 +121,24 @@ def _check_part(part: str) -> bool:
 
 def _check_count(level: int) -> int:
     """Return a positive number of levels."""
-    if index(level) < 1:
+    try:
+        count = index(level)
+    except TypeError:
+        raise LevelError(f"level={level!r} is not an integer; the finest level is 1") from None
+    if count < 1:
         raise LevelError(f"level={level} is not positive; the finest level is 1")
-    return index(level)
+    return count
+
+
+def _check_take(take: int) -> int:
+    """Return a number of samples that is not negative."""
+    try:
+        count = index(take)
+    except TypeError:
+        raise ArgumentError(f"take={take!r} is not an integer; use 0 for all samples") from None
+    if count < 0:
+        raise ArgumentError(f"take={take} is negative; use 0 for all samples")
+    return count
 
 
 def _as_signal(x: Any, name: str) -> Array:

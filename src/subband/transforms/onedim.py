@@ -7,11 +7,11 @@ from typing import Any
 from subband.arrays import as_computable
 from subband.engines import get_engine
 from subband.errors import CoefficientsError
-from subband.transforms.arguments import ModeLike, WaveletLike, normalise_axis
+from subband.transforms.arguments import ModeLike, normalise_axis
 from subband.transforms.levels import as_bands, forward_plan, merge_level
 from subband.transforms.modes import mode_name
 from subband.typing import Array
-from subband.wavelets import as_wavelet
+from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["dwt", "idwt"]
 

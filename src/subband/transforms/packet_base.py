@@ -15,28 +15,23 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_computable
-from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError, LevelError
+from subband.errors import (
+    ArgumentError,
+    CoefficientsError,
+    LevelError,
+    MissingNodeError,
+    PathError,
+    PathTypeError,
+)
 from subband.transforms.arguments import modes_for_axes, normalise_axes, useful_levels
 from subband.transforms.levels import as_bands, merge_level, split_level
 from subband.typing import Array
 from subband.wavelets import Wavelet
 
-__all__ = ["BaseNode", "PathError", "split_alike"]
+__all__ = ["BaseNode", "split_alike"]
 
 #: Up to this many numbers, calling a transform takes about as long as the transform itself.
 _SMALL = 1 << 14
-
-
-class PathError(ArgumentError, IndexError):
-    """A path leads below the deepest level, or names a node that is not there."""
-
-
-class _MissingNodeError(PathError, TypeError):
-    """Nothing is known about a node, which PyWavelets answers with a TypeError."""
-
-
-class _PathTypeError(ArgumentTypeError):
-    """A path that is neither text nor a tuple of texts."""
 
 
 class BaseNode:
@@ -221,7 +216,7 @@ class BaseNode:
         for part in self._split_path(self._check_path(path)):
             subnode = node.get_subnode(part)
             if subnode is None:
-                raise _MissingNodeError(
+                raise MissingNodeError(
                     f"node {node.path + part!r} is not there, and {node.path!r} has no data to split"
                 )
             node = subnode
@@ -371,7 +366,7 @@ class BaseNode:
         except TypeError:
             joined = None
         if joined is None:
-            raise _PathTypeError(f"path={path!r} is neither a string nor a tuple of strings")
+            raise PathTypeError(f"path={path!r} is neither a string nor a tuple of strings; use one such as 'ad'")
         if self.maxlevel is not None and len(self.path) + len(joined) > self.maxlevel * self.PART_LEN:
             raise PathError(f"path={path!r} leads below level {self.maxlevel}, the deepest of the tree")
         return joined

@@ -10,14 +10,13 @@ import numpy as np
 from subband.errors import ArgumentError, AxesError, LevelError, ShapeError
 from subband.transforms.arguments import (
     ModeLike,
-    WaveletLike,
     normalise_axes,
     normalise_axis,
     useful_levels,
 )
 from subband.transforms.packet_base import split_alike
 from subband.transforms.packet_nodes import BaseNode, Node, Node2D, NodeND
-from subband.wavelets import as_wavelet
+from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["BaseNode", "Node", "Node2D", "NodeND", "WaveletPacket", "WaveletPacket2D", "WaveletPacketND"]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from subband.errors import ArgumentError, AxesError, CoefficientsError
+from subband.errors import ArgumentError, ArgumentTypeError, AxesError, CoefficientsError
 from subband.transforms.arguments import Axes, normalise_axes
 from subband.transforms.levels import check_keys
 from subband.typing import Array, Bands
@@ -139,7 +139,7 @@ def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: Output
     [(2,), (2,), (4,)]
     """
     array = np.asarray(arr)
-    return _lay_out(coeff_slices, lambda place, _: array[place], output_format)
+    return _lay_out(coeff_slices, lambda place, where: _cut_out(array, place, where), output_format)
 
 
 def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
@@ -230,6 +230,8 @@ def unravel_coeffs(
     [(2,), (2,), (4,)]
     """
     array = np.asarray(arr)
+    for name, entries in (("coeff_slices", coeff_slices), ("coeff_shapes", coeff_shapes)):
+        _check_list(name, entries)
     if len(coeff_slices) != len(coeff_shapes):
         raise ArgumentError(
             f"coeff_slices has {len(coeff_slices)} entries and coeff_shapes {len(coeff_shapes)}; "
@@ -238,8 +240,14 @@ def unravel_coeffs(
 
     def take(place: slice, where: tuple[int, str | None]) -> Array:
         number, key = where
-        shape = coeff_shapes[number] if key is None else coeff_shapes[number][key]
-        piece = array[place]
+        try:
+            shape = tuple(coeff_shapes[number] if key is None else coeff_shapes[number][key])
+        except (TypeError, LookupError):
+            raise CoefficientsError(
+                f"coeff_shapes[{number}] has no shape of the band at {place}; it comes from ravel_coeffs, "
+                "together with coeff_slices"
+            ) from None
+        piece = _cut_out(array, place, where)
         if piece.size != prod(shape):
             raise CoefficientsError(
                 f"arr has {array.size} coefficients, too few for a band of shape {shape} at {place}"
@@ -257,11 +265,17 @@ def _lay_out(
     """Make a list in the form of one of the `wavedec` functions, getting each band from `take`."""
     if output_format not in _FORMATS:
         raise ArgumentError(f"output_format={output_format!r} is none of {', '.join(map(repr, _FORMATS))}")
+    _check_list("coeff_slices", coeff_slices)
     if len(coeff_slices) == 0:
         raise ArgumentError("coeff_slices is empty; it comes from coeffs_to_array or ravel_coeffs")
     wanted = _FORMATS[output_format]
     result: list[Any] = [take(coeff_slices[0], (0, None))]
     for number, places in enumerate(coeff_slices[1:], start=1):
+        if not isinstance(places, Mapping):
+            raise CoefficientsError(
+                f"coeff_slices[{number}] is a {type(places).__name__}; it must be a dictionary of slices as "
+                "coeffs_to_array and ravel_coeffs return it"
+            )
         if wanted is not None and set(wanted) != set(places):
             raise CoefficientsError(
                 f"output_format={output_format!r} takes bands {list(wanted)} and there are {sorted(places)}; "
@@ -273,6 +287,26 @@ def _lay_out(
         else:
             result.append(bands["d"] if len(wanted) == 1 else tuple(bands.values()))
     return result
+
+
+def _check_list(name: str, entries: Any) -> None:
+    """Refuse what cannot be a list of slices or shapes."""
+    if not isinstance(entries, list | tuple):
+        raise ArgumentTypeError(
+            f"{name} is a {type(entries).__name__}; it must be the list that coeffs_to_array or ravel_coeffs returned"
+        )
+
+
+def _cut_out(array: Array, place: Any, where: tuple[int, str | None]) -> Array:
+    """Return the part of the array at a place, which has to be one that slices can name."""
+    try:
+        return np.asarray(array[place])
+    except (IndexError, TypeError) as error:
+        number, key = where
+        name = f"coeff_slices[{number}]" + ("" if key is None else f"[{key!r}]")
+        raise CoefficientsError(
+            f"{name}={place!r} does not fit arr of shape {array.shape}: {error}; give both as they were returned"
+        ) from None
 
 
 def _open_coefficients(coeffs: Sequence[Any]) -> tuple[Array, list[Bands]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.arrays import as_numbers
 from subband.boundary import extend
 from subband.errors import ArgumentError, ShapeError
 from subband.transforms.modes import mode_name
@@ -20,7 +21,7 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
     Parameters
     ----------
     x : array_like
-        An array of any dtype, which the result has too.
+        Numbers of any dtype, which the result has too.
     pad_widths : int, pair of int, or one pair for each axis
         How many samples to add before and after.
     mode : str or int
@@ -35,6 +36,8 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
     ------
     ArgumentError
         If a width is negative, the widths do not fit the axes, or there is no such mode.
+    DtypeError
+        If `x` holds no numbers.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
     >>> pad([1, 2, 3], (0, 3), "smooth")
     array([1, 2, 3, 4, 5, 6])
     """
-    array: Array = np.asarray(x)
+    array = as_numbers(x, "x")
     name = mode_name(mode)
     for axis, (before, after) in enumerate(_read_widths(pad_widths, array.ndim)):
         length = array.shape[axis]
@@ -65,7 +68,9 @@ def _read_widths(pad_widths: Any, ndim: int) -> list[tuple[int, int]]:
             f"pad_widths={pad_widths!r} does not fit {ndim} axes; give a number, a pair, or one pair for each axis"
         ) from None
     if widths.dtype.kind not in "iu":
-        raise ArgumentError(f"pad_widths={pad_widths!r} are not integers")
+        raise ArgumentError(
+            f"pad_widths={pad_widths!r} are not integers; give a number, a pair, or one pair for each axis"
+        )
     if widths.size and widths.min() < 0:
         raise ArgumentError(f"pad_widths={pad_widths!r} has a negative width; use 0 or more")
     return [(int(before), int(after)) for before, after in widths]

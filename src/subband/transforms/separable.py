@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
 from operator import index
 from typing import Any
@@ -15,7 +15,6 @@ from subband.errors import ArgumentError, CoefficientsError, LevelError
 from subband.transforms.arguments import (
     Axes,
     ModeLike,
-    WaveletLike,
     check_level,
     modes_for_axes,
     normalise_axes,
@@ -25,7 +24,7 @@ from subband.transforms.levels import split_level
 from subband.transforms.modes import mode_name
 from subband.transforms.multilevel import waverec
 from subband.typing import Array
-from subband.wavelets import Wavelet
+from subband.wavelets import Wavelet, WaveletLike
 
 __all__ = ["FswavedecnResult", "fswavedecn", "fswaverecn"]
 
@@ -237,7 +236,7 @@ def fswavedecn(
     x = as_computable(data)
     normal = normalise_axes(axes, x.ndim, distinct=True)
     wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
-    counts: list[int | None] = list(levels) if isinstance(levels, Sequence) else [levels] * len(normal)
+    counts = _list_levels(levels, len(normal))
     if len(counts) != len(normal):
         raise LevelError(f"levels names {len(counts)} levels for {len(normal)} axes; give one, or one for each axis")
     coeff_slices = []
@@ -253,6 +252,14 @@ def fswavedecn(
         coeff_slices.append([slice(start, stop) for start, stop in pairwise(ends)])
         x = np.concatenate(bands, axis=axis)
     return FswavedecnResult(x, coeff_slices, wavelets, modes, normal)
+
+
+def _list_levels(levels: Any, count: int) -> list[Any]:
+    """Return one number of levels for each axis: the same for all, unless there are several."""
+    # Text and arrays of no dimension can be asked for an iterator, and have none that means anything.
+    if isinstance(levels, Iterable) and not isinstance(levels, str) and getattr(levels, "ndim", 1):
+        return list(levels)
+    return [levels] * count
 
 
 def fswaverecn(fswavedecn_result: FswavedecnResult) -> Array:

@@ -13,9 +13,9 @@ from typing import Any
 
 from subband.arrays import as_computable
 from subband.engines import get_engine
-from subband.errors import CoefficientsError, ShapeError
+from subband.errors import BandShapesError, CoefficientsError, CoefficientsTypeError, ShapeError
 from subband.stationary import stationary_plan
-from subband.transforms.arguments import Axes, WaveletLike, normalise_axes, normalise_axis, wavelets_for_axes
+from subband.transforms.arguments import Axes, normalise_axes, normalise_axis, wavelets_for_axes
 from subband.transforms.levels import as_bands, check_axes_fit, check_keys
 from subband.transforms.stationary_levels import (
     check_stationary_level,
@@ -25,16 +25,12 @@ from subband.transforms.stationary_levels import (
     warn_unless_orthogonal,
 )
 from subband.typing import Array, Bands
-from subband.wavelets import as_wavelet
+from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["iswt", "iswt2", "iswtn", "swt", "swt2", "swt_max_level", "swtn"]
 
 #: The details of two axes in the order of PyWavelets: horizontal, vertical, diagonal.
 DETAILS_2D = ("da", "ad", "dd")
-
-
-class _MismatchError(CoefficientsError, RuntimeError):
-    """Bands of different shapes, which PyWavelets answers with a RuntimeError."""
 
 
 def swt(
@@ -143,7 +139,7 @@ def iswt(coeffs: Sequence[Any], wavelet: WaveletLike, norm: bool = False, axis: 
     >>> iswt(swt([1, 2, 3, 6], "db2", level=2), "db2").round(12)
     array([1., 2., 3., 6.])
     """
-    approximation, details = _read_levels(coeffs)
+    approximation, details = _read_levels(coeffs, "(cA, cD)")
     return iswtn([approximation, *({"d": band} for band in details)], wavelet, axes=(axis,), norm=norm)
 
 
@@ -240,8 +236,8 @@ def iswt2(
     >>> np.allclose(iswt2(swt2(x, "db2", level=2), "db2"), x)
     True
     """
-    approximation, details = _read_levels(coeffs)
-    levels = [dict(zip(DETAILS_2D, bands, strict=True)) for bands in details]
+    approximation, details = _read_levels(coeffs, "(cA, (cH, cV, cD))")
+    levels = [_name_details(bands, len(details) - number) for number, bands in enumerate(details)]
     return iswtn([approximation, *levels], wavelet, axes=axes, norm=norm)
 
 
@@ -345,15 +341,20 @@ def iswtn(
     >>> np.allclose(iswtn(coeffs, "db2", axes=(0, 1), norm=True), x)
     True
     """
-    if len(coeffs) == 0:
-        raise CoefficientsError("coeffs is empty; give what the forward transform returned")
-    levels = list(coeffs)
-    if isinstance(levels[0], Mapping):
-        letters = check_keys(levels[0])
-        x = as_computable(levels[0].get("a" * letters), "the coarsest approximation")
-    else:
-        x = as_computable(levels.pop(0), "the coarsest approximation")
-        letters = check_keys(levels[0]) if levels else len(normalise_axes(axes, x.ndim))
+    levels = _check_list(coeffs)
+    trimmed = None if isinstance(levels[0], Mapping) else levels.pop(0)
+    for number, bands in zip(range(len(levels), 0, -1), levels, strict=True):
+        if not isinstance(bands, Mapping):
+            raise CoefficientsError(
+                f"level {number} of coeffs is a {type(bands).__name__}; "
+                "it must be a dictionary of bands as swtn returns it"
+            )
+    letters = check_keys(key for bands in levels for key in bands) if levels else None
+    approximation = levels[0].get("a" * letters) if trimmed is None and letters else trimmed
+    if approximation is None:
+        raise CoefficientsError("coeffs has no approximation of its coarsest level; put np.zeros in its place")
+    x = as_computable(approximation, "the coarsest approximation")
+    letters = len(normalise_axes(axes, x.ndim)) if letters is None else letters
     normal = normalise_axes(axes, x.ndim, distinct=True)
     check_axes_fit(letters, normal)
     wavelets = prepare_wavelets(wavelets_for_axes(wavelet, normal), norm)
@@ -367,17 +368,50 @@ def iswtn(
     return x
 
 
-def _read_levels(coeffs: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return the coarsest approximation and the details of each level, whether trimmed or not."""
-    if len(coeffs) == 0:
+def _check_list(coeffs: Sequence[Any]) -> list[Any]:
+    """Return the coefficients as a list, which must not be empty."""
+    try:
+        # Text and dictionaries have lengths and entries too, but none that are bands.
+        levels = None if isinstance(coeffs, str | Mapping) else [coeffs[place] for place in range(len(coeffs))]
+    except (TypeError, LookupError):
+        levels = None
+    if levels is None:
+        raise CoefficientsTypeError(
+            f"coeffs is a {type(coeffs).__name__}; give the list that the forward transform returned"
+        )
+    if not levels:
         raise CoefficientsError("coeffs is empty; give what the forward transform returned")
-    if not isinstance(coeffs[0], tuple | list):
-        return coeffs[0], list(coeffs[1:])
-    return coeffs[0][0], [details for _, details in coeffs]
+    return levels
+
+
+def _read_levels(coeffs: Sequence[Any], form: str) -> tuple[Any, list[Any]]:
+    """Return the coarsest approximation and the details of each level, whether trimmed or not."""
+    levels = _check_list(coeffs)
+    if not isinstance(levels[0], tuple | list):
+        return levels[0], levels[1:]
+    for number, entry in enumerate(levels):
+        if not isinstance(entry, tuple | list):
+            raise CoefficientsError(f"coeffs[{number}] is a {type(entry).__name__}; it must be a pair {form}")
+        if len(entry) != 2:
+            raise CoefficientsError(f"coeffs[{number}] has {len(entry)} entries; it must be a pair {form}")
+    return levels[0][0], [details for _, details in levels]
+
+
+def _name_details(details: Any, number: int) -> dict[str, Any]:
+    """Return the three details of a level by their keys."""
+    try:
+        count = len(details)
+    except TypeError:
+        raise CoefficientsError(
+            f"the details of level {number} are a {type(details).__name__}; they must be three, (cH, cV, cD)"
+        ) from None
+    if count != len(DETAILS_2D):
+        raise CoefficientsError(f"level {number} of coeffs has {count} details; it takes three, (cH, cV, cD)")
+    return dict(zip(DETAILS_2D, details, strict=True))
 
 
 def _check_shapes(bands: Bands, number: int) -> None:
     shapes = {band.shape for band in bands.values()}
     if len(shapes) > 1:
         listed = ", ".join(f"{key!r} {band.shape}" for key, band in bands.items())
-        raise _MismatchError(f"the bands of level {number} have different shapes: {listed}; they must have one shape")
+        raise BandShapesError(f"the bands of level {number} have different shapes: {listed}; they must have one shape")

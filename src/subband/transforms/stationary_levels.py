@@ -11,6 +11,7 @@ from operator import index
 from subband.engines import get_engine
 from subband.errors import AxesError, LevelError, ShapeError
 from subband.stationary import stationary_plan
+from subband.transforms.arguments import read_length
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
@@ -52,14 +53,14 @@ def swt_max_level(input_len: int) -> int:
     >>> swt_max_level(48)
     4
     """
-    length = int(input_len)
+    length = read_length(input_len, "input_len")
     if length < 1:
         raise ShapeError(f"input_len={input_len} is not positive; a transform takes at least 1 sample")
     most = _count_halvings(length)
     if most == 0:
         warnings.warn(
             f"a signal of length {length} has no stationary level: it must be a multiple of 2**level; "
-            "pad the signal, for example with numpy.pad",
+            "pad it with numpy.pad, or use decompose(..., stationary=True), which takes any length",
             stacklevel=2,
         )
     return most
@@ -85,7 +86,7 @@ def check_stationary_level(
         try:
             too_small = index(number) < smallest
         except TypeError:
-            raise LevelError(f"{name}={number!r} is not an integer") from None
+            raise LevelError(f"{name}={number!r} is not an integer; use {smallest} or more") from None
         if too_small:
             raise LevelError(f"{name}={number} is too small; use {smallest} or more")
     for axis in axes:
@@ -94,14 +95,14 @@ def check_stationary_level(
         most = _count_halvings(shape[axis])
         if level and most == 0:
             raise ShapeError(
-                f"axis {axis} has {shape[axis]} samples; a stationary transform takes an even number, "
-                "pad it, for example with numpy.pad"
+                f"axis {axis} has {shape[axis]} samples; this stationary transform takes an even number: "
+                "pad it with numpy.pad, or use decompose(..., stationary=True), which takes any length"
             )
         if level + start_level > most and level:
             raise LevelError(
                 f"level={level} with start_level={start_level} is too large for axis {axis} of length "
                 f"{shape[axis]}, which must be a multiple of 2**(start_level + level); "
-                f"together they can be {most} at most"
+                f"together they can be {most} at most; decompose(..., stationary=True) takes any length"
             )
 
 

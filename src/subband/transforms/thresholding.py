@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import ArgumentError, DtypeError, suggest_names
+from subband.arrays import as_numbers
+from subband.errors import ArgumentError, ArgumentTypeError, ShapeError, suggest_names
 from subband.typing import Array
 
 __all__ = ["threshold", "threshold_firm"]
@@ -52,7 +53,9 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
     Raises
     ------
     ArgumentError
-        If there is no such mode, or the data are complex and the mode is not for them.
+        If there is no such mode, the data are complex and the mode is not for them, or an array does not broadcast.
+    ArgumentTypeError
+        If `value` or `substitute` is not a number.
     DtypeError
         If the data are not numbers.
 
@@ -83,7 +86,10 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
         raise ArgumentError(f"mode={mode!r} is not a threshold{hint}; use one of {', '.join(_MODES)}") from None
     # A Python number must stay one: as an array it would turn float32 data into float64.
     value = np.asarray(value) if isinstance(value, list | tuple) else value
-    return apply(_as_numbers(data), value, substitute)
+    numbers = as_numbers(data)
+    for name, given in (("value", value), ("substitute", substitute)):
+        _check_broadcast(name, given, numbers.shape)
+    return apply(numbers, value, substitute)
 
 
 def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
@@ -105,7 +111,9 @@ def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
     Raises
     ------
     ArgumentError
-        If `value_low` is negative or greater than `value_high`.
+        If `value_low` is negative or greater than `value_high`, or one of them is an array.
+    ArgumentTypeError
+        If one of them is not a number.
     DtypeError
         If the data are not numbers.
 
@@ -121,11 +129,14 @@ def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
     >>> threshold_firm([1.0, 2.0, 4.0], 1, float("inf"))
     array([0., 1., 3.])
     """
+    for name, value in (("value_low", value_low), ("value_high", value_high)):
+        if _shape_of_numbers(name, value):
+            raise ShapeError(f"{name} has shape {np.shape(value)}; it must be one number")
     if value_low < 0:
         raise ArgumentError(f"value_low={value_low} is negative; use 0 or more")
     if value_high < value_low:
         raise ArgumentError(f"value_high={value_high} is less than value_low={value_low}; use at least that")
-    numbers = _as_numbers(data)
+    numbers = as_numbers(data)
     magnitude = np.absolute(numbers)
     if value_high == value_low:
         steepness: float = 0  # nothing lies between the thresholds
@@ -185,12 +196,24 @@ def _substitute(shrunk: Array, small: Array, substitute: Any) -> Array:
     return shrunk if np.isscalar(substitute) and substitute == 0 else np.where(small, substitute, shrunk)
 
 
-def _as_numbers(data: Any) -> Array:
-    """Return `data` as an array, in its own precision because no engine is to compute on it."""
-    array = np.asarray(data)
+def _shape_of_numbers(name: str, value: Any) -> tuple[int, ...]:
+    """Return the shape of an argument that must hold numbers: one, or an array of them."""
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
     if array.dtype.kind in "OSUMmV" and not np.can_cast(array.dtype, np.complex128, "same_kind"):
-        raise DtypeError(f"data has dtype {array.dtype}, which holds no numbers; convert it with .astype(float)")
-    return array
+        raise ArgumentTypeError(f"{name}={value!r} is not a number; use one such as 1.5")
+    return array.shape
+
+
+def _check_broadcast(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what cannot be compared with data of `shape`, element by element."""
+    own = _shape_of_numbers(name, value)
+    try:
+        np.broadcast_shapes(own, shape)
+    except ValueError:
+        raise ShapeError(
+            f"{name} has shape {own}, which does not broadcast against data of shape {shape}; give one number, or "
+            "an array of that shape"
+        ) from None
 
 
 def _as_real(data: Array, mode: str) -> Array:

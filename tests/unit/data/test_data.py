@@ -46,9 +46,7 @@ def test_list_equals_pywavelets():
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in FIXED_LENGTH])
 @pytest.mark.parametrize("n", [64, 128, 256, 1024, 2048])
 def test_demo_signal_equals_pywavelets(name, n):
-    np.testing.assert_allclose(
-        data.demo_signal(name, n), pywt.data.demo_signal(name, n), rtol=1e-11, atol=1e-11
-    )
+    np.testing.assert_allclose(data.demo_signal(name, n), pywt.data.demo_signal(name, n), rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", sorted(FIXED_LENGTH))
@@ -76,9 +74,7 @@ def test_demo_signal_is_finite_for_any_length(name):
 
 
 def test_names_are_case_insensitive():
-    np.testing.assert_array_equal(
-        data.demo_signal("piece_regular", 64), data.demo_signal("Piece-Regular", 64)
-    )
+    np.testing.assert_array_equal(data.demo_signal("piece_regular", 64), data.demo_signal("Piece-Regular", 64))
     np.testing.assert_array_equal(data.demo_signal("DOPPLER", 64), data.demo_signal("doppler", 64))
 
 

@@ -37,9 +37,7 @@ def test_integrals_equal_pywavelets(name):
     for left, right in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
     kind = Wavelet if name in wavelist(kind="discrete") else ContinuousWavelet
-    np.testing.assert_array_equal(
-        integrate_wavelet(kind(name), 5)[0], integrate_wavelet(name, precision=5)[0]
-    )
+    np.testing.assert_array_equal(integrate_wavelet(kind(name), 5)[0], integrate_wavelet(name, precision=5)[0])
 
 
 def test_integral_keeps_single_precision():
@@ -80,9 +78,7 @@ def test_deprecated_names():
     assert total.tolist() == [0.0, 1.0, 3.0]
 
 
-@pytest.mark.parametrize(
-    "filt", [[1, 2, 3, 4], (1, 2, 3), [[1, 2], [3, 4]], np.float32([1, 2]), [1j, 2]], ids=str
-)
+@pytest.mark.parametrize("filt", [[1, 2, 3, 4], (1, 2, 3), [[1, 2], [3, 4]], np.float32([1, 2]), [1j, 2]], ids=str)
 def test_qmf_equals_pywavelets(filt):
     ours, theirs = qmf(filt), pywt.qmf(filt)
     assert ours.dtype == theirs.dtype
@@ -100,8 +96,6 @@ def test_orthogonal_filter_bank(name):
     wavelet = Wavelet(name)
     for left, right in zip(orthogonal_filter_bank(wavelet.rec_lo), wavelet.filter_bank, strict=True):
         np.testing.assert_allclose(left, right, atol=1e-10)
-    np.testing.assert_array_equal(
-        orthogonal_filter_bank([1, 2, 3, 4]), pywt.orthogonal_filter_bank([1, 2, 3, 4])
-    )
+    np.testing.assert_array_equal(orthogonal_filter_bank([1, 2, 3, 4]), pywt.orthogonal_filter_bank([1, 2, 3, 4]))
     with pytest.raises(ValueError, match="3 taps"):
         orthogonal_filter_bank([1, 2, 3])

@@ -13,9 +13,7 @@ from subband.wavelets.lifting import LiftingScheme, Step, pack_filters
 from subband.wavelets.polish import polish
 from subband.wavelets.rounding import measure_filter_error
 
-polynomials = st.builds(
-    Laurent, st.integers(-4, 4), st.lists(st.floats(0.25, 2), min_size=1, max_size=6).map(tuple)
-)
+polynomials = st.builds(Laurent, st.integers(-4, 4), st.lists(st.floats(0.25, 2), min_size=1, max_size=6).map(tuple))
 
 
 def _value(polynomial, z):

@@ -39,9 +39,7 @@ def test_wavefun_equals_pywavelets(name, level):
         np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("flag", "value"), [("orthogonal", True), ("biorthogonal", True), ("biorthogonal", False)]
-)
+@pytest.mark.parametrize(("flag", "value"), [("orthogonal", True), ("biorthogonal", True), ("biorthogonal", False)])
 def test_wavefun_of_own_filters_equals_pywavelets(flag, value):
     ours, theirs = Wavelet("mine", HAAR), pywt.Wavelet("mine", HAAR)
     for wavelet in (ours, theirs):
@@ -60,9 +58,7 @@ def test_cdf_is_bior_with_positive_high_pass(name, twin):
     ours, theirs = Wavelet(name), Wavelet(twin)
     np.testing.assert_allclose(np.abs(ours.filter_bank), np.abs(theirs.filter_bank), atol=1e-12)
     np.testing.assert_allclose([ours.dec_lo, ours.rec_lo], [theirs.dec_lo, theirs.rec_lo], atol=1e-12)
-    np.testing.assert_allclose(
-        [ours.dec_hi, ours.rec_hi], np.negative([theirs.dec_hi, theirs.rec_hi]), atol=1e-12
-    )
+    np.testing.assert_allclose([ours.dec_hi, ours.rec_hi], np.negative([theirs.dec_hi, theirs.rec_hi]), atol=1e-12)
     assert max(ours.dec_hi, key=abs) > 0
     assert sum(ours.dec_lo) == pytest.approx(2**0.5, abs=1e-15)
     assert ours.family_name == "Cohen-Daubechies-Feauveau"

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from subband.engines.memory import _Store, allocate, release_memory
+
+FLOATS = np.dtype(np.float32)
+LARGE = (1024, 1024)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_store(monkeypatch):
+    monkeypatch.setattr("subband.engines.memory._store", _Store())
+
+
+def test_memory_comes_back_when_the_last_view_is_gone():
+    array = allocate(LARGE, FLOATS)
+    address = array.ctypes.data
+    view = array[10:20].T
+    del array
+    other = allocate(LARGE, FLOATS)
+    assert other.ctypes.data != address
+    view[...] = 1.0
+    del view
+    assert allocate(LARGE, FLOATS).ctypes.data == address
+
+
+def test_results_are_never_shared():
+    arrays = [allocate(LARGE, FLOATS) for _ in range(4)]
+    for number, array in enumerate(arrays):
+        array[...] = number
+    assert [array.max() for array in arrays] == [0, 1, 2, 3]
+
+
+def test_no_more_is_kept_than_was_needed_at_one_time():
+    store = _Store()
+    first = store.lend(1 << 22)
+    store.take_back(first)
+    store.lend(1 << 21)
+    assert store._lent + sum(map(len, store._free)) <= 1 << 22
+
+
+def test_released_memory_is_gone():
+    array = allocate(LARGE, FLOATS)
+    del array
+    release_memory()
+    from subband.engines import memory
+
+    assert not memory._store._free
+
+
+def test_small_arrays_are_numpys_own():
+    assert allocate((10, 10), FLOATS).base is None
+
+
+def test_a_limit_that_is_none_is_named():
+    environment = {**os.environ, "SUBBAND_KEEP_BYTES": "much"}
+    run = subprocess.run(
+        [sys.executable, "-c", "import subband"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "SUBBAND_KEEP_BYTES='much' is not a number of bytes" in run.stderr
