@@ -101,7 +101,7 @@ def as_numbers(x: Any, name: str = "data") -> Array:
     computed_dtype(array.dtype, name)
     # Asking for numpy.ma imports it, which only who has a subclass of arrays should wait for.
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray and np.ma.is_masked(x):
-        count = int(np.ma.count_masked(x))
+        count = int(np.count_nonzero(np.ma.getmask(x)))
         values, them = ("value", "it") if count == 1 else ("values", "them")
         raise DtypeError(
             f"{name} has {count} masked {values}, which would count like any other; fill {them} with .filled(...)"

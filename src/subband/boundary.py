@@ -85,10 +85,12 @@ class Extension:
         """
         # all weights are whole numbers; in the dtype of the array they neither round nor widen it
         weight, first, last = (w.astype(np.int64).astype(x.dtype) for w in (self.weight, self.first, self.last))
-        extended = x[..., self.index] * weight
-        extended += first * x[..., :1]
-        extended += last * x[..., -1:]
-        return np.asarray(extended)
+        extended: np.ndarray[Any, Any] = np.where(weight == 0, x.dtype.type(0), x[..., self.index] * weight)
+        # only where they take part: zero times an infinite sample would not be zero
+        for part, sample in ((first, x[..., :1]), (last, x[..., -1:])):
+            (places,) = np.nonzero(part)
+            extended[..., places] += part[places] * sample
+        return extended
 
 
 def check_mode(mode: str) -> str:

@@ -117,3 +117,24 @@ def test_only_pictures_are_written_as_pictures(tmp_path):
     result = run("reconstruct", tmp_path / "signal.npz", "-o", tmp_path / "signal.png")
     assert result.exit_code == 2
     assert "(64,)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "saved", "word"),
+    [
+        ("mosaic.xyz", "coefficients.npz", "mosaic.xyz"),
+        ("nowhere/mosaic.png", "coefficients.npz", "nowhere"),
+        ("mosaic.png", "coefficients.npy", "coefficients.npz"),
+        ("mosaic.png", "nowhere/coefficients.npz", "nowhere"),
+    ],
+)
+def test_nothing_is_written_unless_both_can_be(picture, tmp_path, output, saved, word):
+    result = run("decompose", picture, "-o", tmp_path / output, "--save", tmp_path / saved)
+    assert result.exit_code != 0
+    assert word in result.output.replace("\n", "")
+    assert list(tmp_path.iterdir()) == [picture]
+
+
+def test_levels_are_counted_in_words(picture, tmp_path):
+    assert "1 level of" in run("decompose", picture, "-o", tmp_path / "mosaic.png", "--level", 1).output
+    assert "2 levels of" in run("decompose", picture, "-o", tmp_path / "mosaic.png", "--level", 2).output

@@ -60,3 +60,10 @@ def test_from_the_shell(picture):
     command = [sys.executable, "-m", "subband", "verify", str(picture), "--level", "1", "--json"]
     result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     assert json.loads(result.stdout)["is_within"] is True
+
+
+def test_single_pixel(tmp_path):
+    Image.fromarray(np.zeros((1, 1), np.uint8)).save(tmp_path / "dot.png")
+    result = CliRunner().invoke(app, ["verify", str(tmp_path / "dot.png"), "--level", "1"])
+    assert result.exit_code == 0, result.output
+    assert "within" in result.output

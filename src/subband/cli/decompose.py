@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from subband.cli.options import EngineName, Level, ModeOption, PictureFile, WaveletName
+from subband.errors import ArgumentError
 
 app = typer.Typer()
 
@@ -34,13 +35,14 @@ def decompose(
     from subband.cli.coefficients import save_coefficients
     from subband.media import Still, read_still, write_still
 
+    _check_outputs(output, save)
     still = read_still(image)
     pixels = still.pixels if reversible else still.pixels.astype(np.float32)
     pyramid = subband.decompose(
         pixels,
         wavelet,
         level,
-        mode,  # type: ignore[arg-type]
+        mode,
         axes=(0, 1),
         engine=engine,
         reversible=reversible,
@@ -50,6 +52,23 @@ def decompose(
     write_still(output, Still(pyramid.picture()))
     modes = " and ".join(dict.fromkeys(pyramid.plan.modes))
     rows, columns = pyramid.shape[:2]
-    typer.echo(f"{output}: {columns} × {rows} pixels, {pyramid.level} levels of {wavelet}, {modes}")
+    levels = f"{pyramid.level} level{'' if pyramid.level == 1 else 's'}"
+    typer.echo(f"{output}: {columns} × {rows} pixels, {levels} of {wavelet}, {modes}")
     if save is not None:
         typer.echo(f"{save}: the coefficients")
+
+
+def _check_outputs(output: Path, save: Path | None) -> None:
+    """Refuse names that cannot be written to before anything is computed or written."""
+    from PIL import Image
+
+    from subband.media import check_output
+
+    if output.suffix.lower() not in Image.registered_extensions():
+        raise ArgumentError(f"{output.name!r} does not end like a picture; take a name such as picture.png")
+    check_output(output)
+    if save is None:
+        return
+    if save.suffix.lower() != ".npz":
+        raise ArgumentError(f"{save.name!r} does not end in .npz; coefficients are saved as {save.stem}.npz")
+    check_output(save)

@@ -4,38 +4,52 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from operator import index
 
 import numpy as np
 
+from subband.errors import ArgumentTypeError, LevelError, ShapeError
 from subband.pyramid import Pyramid
 from subband.typing import Array
-from subband.wavelets import Wavelet
+from subband.wavelets import WaveletLike, as_wavelet
 
-__all__ = ["estimate_noise", "measure_gains"]
+__all__ = ["estimate_noise", "measure_band_gain", "measure_gains"]
 
 # The median magnitude of a normal distribution with standard deviation one.
 _NORMAL_MEDIAN = 0.6744897501960817
 
 
-def measure_gains(wavelet: Wavelet, level: int) -> tuple[float, float]:
+def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
     """Return what white noise of standard deviation one has in the low and the high band of a level, along one axis.
 
     Both are 1 for orthogonal wavelets and near it for the usual biorthogonal ones.
 
     Parameters
     ----------
-    wavelet : Wavelet
+    wavelet : Wavelet or str
         Its analysis filters count.
     level : int
         1 is the finest.
 
+    Raises
+    ------
+    LevelError
+        If `level` is not a positive integer.
+
     Examples
     --------
-    >>> [round(gain, 6) for gain in measure_gains(Wavelet("db4"), 3)]
+    >>> [round(gain, 6) for gain in measure_gains("db4", 3)]
     [1.0, 1.0]
-    >>> [round(gain, 3) for gain in measure_gains(Wavelet("cdf97"), 1)]
+    >>> [round(gain, 3) for gain in measure_gains("cdf97", 1)]
     [1.02, 0.991]
     """
+    wavelet = as_wavelet(wavelet)
+    try:
+        level = index(level)
+    except TypeError:
+        raise LevelError(f"level={level!r} is not an integer; the finest level is 1") from None
+    if level < 1:
+        raise LevelError(f"level={level} is not positive; the finest level is 1")
     return _measure_gains(tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), level)
 
 
@@ -51,8 +65,15 @@ def _measure_gains(low: tuple[float, ...], high: tuple[float, ...], level: int) 
     return float(np.linalg.norm(path)), float(np.linalg.norm(final_high))
 
 
-def gain_of_band(pyramid: Pyramid, level: int, key: str) -> float:
-    """Return the standard deviation that white noise of standard deviation one has in a band."""
+def measure_band_gain(pyramid: Pyramid, level: int, key: str) -> float:
+    """Return the standard deviation that white noise of standard deviation one has in a band.
+
+    Examples
+    --------
+    >>> from subband import decompose
+    >>> round(measure_band_gain(decompose(np.zeros((8, 8)), "cdf97", 1), 1, "dd"), 3)
+    0.983
+    """
     return prod(
         measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(pyramid.plan.wavelets, key, strict=True)
     )
@@ -72,6 +93,15 @@ def estimate_noise(pyramid: Pyramid) -> Array:
         One value for each place along the axes that were not transformed, such as channels; its other axes have
         length 1, so that it broadcasts against every band.
 
+    Raises
+    ------
+    ArgumentTypeError
+        If it is not a pyramid.
+    LevelError
+        If the pyramid has no level.
+    ShapeError
+        If the finest diagonal band is empty, as is that of a single row or column.
+
     Notes
     -----
     The median of magnitudes is not moved by the few large coefficients of edges. Fine texture everywhere in the array
@@ -89,7 +119,16 @@ def estimate_noise(pyramid: Pyramid) -> Array:
     >>> estimate_noise(decompose(noise, level=1)).round()
     array([[20.]])
     """
+    if not isinstance(pyramid, Pyramid):
+        raise ArgumentTypeError(f"pyramid is a {type(pyramid).__name__}; make one with decompose")
+    if pyramid.level == 0:
+        raise LevelError("pyramid has 0 levels, and noise is estimated from the finest; use decompose(x, level=1)")
     key = "d" * len(pyramid.axes)
     diagonal = pyramid.details[-1][key]
+    if diagonal.size == 0:
+        raise ShapeError(
+            f"pyramid of an array of shape {pyramid.shape} has no diagonal coefficients; "
+            "transform only axes of at least 2 samples"
+        )
     middle = np.median(np.abs(diagonal), axis=pyramid.axes, keepdims=True)
-    return np.asarray(middle / (_NORMAL_MEDIAN * gain_of_band(pyramid, 1, key)))
+    return np.asarray(middle / (_NORMAL_MEDIAN * measure_band_gain(pyramid, 1, key)))

@@ -217,9 +217,10 @@ def _inverse_plan(
     plan = level_plan(tuple(samples), axes, wavelets, modes)
     for key, shape in shapes:
         if plan.band_shapes[key] != shape:
+            others = ", ".join(f"{other!r} of shape {size}" for other, size in shapes if other != key)
             raise CoefficientsError(
-                f"band {key!r} of shape {shape} does not belong with band {first_key!r} of shape {first_shape}; "
-                f"in mode {modes[0]!r} its shape would be {plan.band_shapes[key]}"
+                f"band {key!r} of shape {shape} does not belong with {others}; in mode {modes[0]!r} its shape would "
+                f"be {plan.band_shapes[key]}"
             )
     return plan
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import chain
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_computable
+from subband.arrays import as_computable, as_numbers
 from subband.engines import get_engine
-from subband.errors import ArgumentError, ModeError, ShapeError
+from subband.errors import ArgumentError, CoefficientsError, CoefficientsTypeError, ModeError, ShapeError
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
 from subband.transforms.arguments import (
@@ -123,13 +122,18 @@ def imra(mra_coeffs: Sequence[Array]) -> Array:
     ndarray
         The signal.
 
+    Raises
+    ------
+    CoefficientsError
+        If there are no parts, or their shapes do not belong together.
+
     Examples
     --------
     >>> from subband import imra, mra
     >>> imra(mra([1, 2, 3, 6], "db2")).round(12)
     array([1., 2., 3., 6.])
     """
-    return _add_parts(mra_coeffs)
+    return _add_parts(mra_coeffs, lambda part: (part,))
 
 
 def mra2(
@@ -204,6 +208,11 @@ def imra2(mra_coeffs: Sequence[Any]) -> Array:
     ndarray
         The image.
 
+    Raises
+    ------
+    CoefficientsError
+        If there are no parts, or their shapes do not belong together.
+
     Examples
     --------
     >>> import numpy as np
@@ -212,7 +221,7 @@ def imra2(mra_coeffs: Sequence[Any]) -> Array:
     >>> np.allclose(imra2(mra2(x, "db2", level=1)), x)
     True
     """
-    return _add_parts(chain(mra_coeffs[:1], *mra_coeffs[1:]))
+    return _add_parts(mra_coeffs, iter)
 
 
 def mran(
@@ -287,6 +296,11 @@ def imran(mra_coeffs: Sequence[Any]) -> Array:
     ndarray
         The array.
 
+    Raises
+    ------
+    CoefficientsError
+        If there are no parts, or their shapes do not belong together.
+
     Examples
     --------
     >>> import numpy as np
@@ -295,7 +309,7 @@ def imran(mra_coeffs: Sequence[Any]) -> Array:
     >>> np.allclose(imran(mran(x, "db2", level=1)), x)
     True
     """
-    return _add_parts(chain(mra_coeffs[:1], *(parts.values() for parts in mra_coeffs[1:])))
+    return _add_parts(mra_coeffs, lambda parts: parts.values())
 
 
 def _analyse(
@@ -380,6 +394,29 @@ def _project(
     return bring_home({low: approximation}, len(plans) - 1), details[::-1]
 
 
-def _add_parts(parts: Iterable[Array]) -> Array:
-    """Add without writing into the first part."""
+def _add_parts(mra_coeffs: Sequence[Any], list_parts: Callable[[Any], Iterable[Any]]) -> Array:
+    """Add approximation and details, which `list_parts` takes out of a level, without writing into any."""
+    if isinstance(mra_coeffs, str | Mapping) or not isinstance(mra_coeffs, Iterable):
+        raise CoefficientsTypeError(
+            f"mra_coeffs is a {type(mra_coeffs).__name__}; give the list that the analysis returned"
+        )
+    levels = list(mra_coeffs)
+    if not levels:
+        raise CoefficientsError("mra_coeffs is empty; give the list that the analysis returned")
+    parts = [as_numbers(levels[0], "mra_coeffs[0]")]
+    for number, details in enumerate(levels[1:], start=1):
+        try:
+            listed = list(list_parts(details))
+        except (TypeError, AttributeError):
+            raise CoefficientsError(
+                f"mra_coeffs[{number}] is a {type(details).__name__}; give the list that the analysis returned"
+            ) from None
+        parts += [as_numbers(part, f"mra_coeffs[{number}]") for part in listed]
+        try:
+            np.broadcast_shapes(*(part.shape for part in parts))
+        except ValueError:
+            shapes = sorted({part.shape for part in parts})
+            raise CoefficientsError(
+                f"mra_coeffs has parts of shapes {', '.join(map(str, shapes))}; all must have one shape"
+            ) from None
     return reduce(add, parts)

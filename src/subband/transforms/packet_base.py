@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_computable
+from subband.arrays import as_computable, as_numbers
 from subband.errors import (
     ArgumentError,
     CoefficientsError,
@@ -85,7 +85,7 @@ class BaseNode:
         self.path = ""
         self.level = 0
         self._maxlevel: int | None = None
-        self._data_shape = None if data is None else np.shape(data)
+        self._data_shape = None if data is None else as_numbers(data).shape
         self._subnodes: dict[str, BaseNode | None] = dict.fromkeys(self._BANDS)
         if parent is not None:
             self.wavelet, self.mode, self.axes = parent.wavelet, parent.mode, parent.axes

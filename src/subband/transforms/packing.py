@@ -39,7 +39,7 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     ----------
     coeffs : list
         What `wavedec`, `wavedec2` or `wavedecn` returned, without None.
-    padding : number or None
+    padding : float or None
         What to fill the gaps with. With None it is an error if there are gaps: only ``periodization`` of sizes that
         can be halved every time, and ``whole``, leave none.
     axes : sequence of int, optional

@@ -257,7 +257,7 @@ def fswavedecn(
 def _list_levels(levels: Any, count: int) -> list[Any]:
     """Return one number of levels for each axis: the same for all, unless there are several."""
     # Text and arrays of no dimension can be asked for an iterator, and have none that means anything.
-    if isinstance(levels, Iterable) and not isinstance(levels, str) and getattr(levels, "ndim", 1):
+    if isinstance(levels, Iterable) and not isinstance(levels, str) and getattr(levels, "ndim", 1) != 0:
         return list(levels)
     return [levels] * count
 

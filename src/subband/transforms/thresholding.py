@@ -85,7 +85,7 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
         hint = suggest_names(mode, _MODES) if isinstance(mode, str) else ""
         raise ArgumentError(f"mode={mode!r} is not a threshold{hint}; use one of {', '.join(_MODES)}") from None
     # A Python number must stay one: as an array it would turn float32 data into float64.
-    value = np.asarray(value) if isinstance(value, list | tuple) else value
+    value = as_numbers(value, "value") if isinstance(value, list | tuple) else value
     numbers = as_numbers(data)
     for name, given in (("value", value), ("substitute", substitute)):
         _check_broadcast(name, given, numbers.shape)

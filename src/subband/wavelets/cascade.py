@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "count_samples", "iterate_cascade"]
+from subband.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["FloatArray", "count_samples", "iterate_cascade", "read_count"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+def read_count(count: Any, name: str) -> int:
+    """Return a number of levels or samples as an integer; fractions are cut off, as PyWavelets does.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no number.
+    ArgumentError
+        If it is not finite.
+
+    Examples
+    --------
+    >>> read_count(8, "level")
+    8
+    >>> read_count("a", "level")
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentTypeError: level='a' is not an integer; use one such as 8
+    """
+    if isinstance(count, str | bytes):
+        raise ArgumentTypeError(f"{name}={count!r} is not an integer; use one such as 8")
+    try:
+        return int(count)
+    except TypeError:
+        raise ArgumentTypeError(f"{name}={count!r} is not an integer; use one such as 8") from None
+    except (ValueError, OverflowError):
+        raise ArgumentError(f"{name}={count!r} is not an integer; use one such as 8") from None
 
 
 def count_samples(length: int, level: int, is_orthogonal: bool) -> int:

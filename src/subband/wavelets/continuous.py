@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets import waveforms
+from subband.wavelets.cascade import read_count
 from subband.wavelets.catalogue import Family, find_family, wavelist
 from subband.wavelets.waveforms import Samples
 from subband.wavelets.wavelet import Wavelet
@@ -208,6 +209,8 @@ class ContinuousWavelet:
         ------
         ArgumentError
             If there would be no sample, or a parameter has no meaning.
+        ArgumentTypeError
+            If `level` or `length` is not a number.
 
         Examples
         --------
@@ -215,7 +218,7 @@ class ContinuousWavelet:
         >>> psi.shape, psi.dtype
         ((16,), dtype('float64'))
         """
-        count = int(length) if length is not None else int(2.0 ** int(level))
+        count = read_count(length, "length") if length is not None else int(2.0 ** read_count(level, "level"))
         if count < 1:
             raise ArgumentError(f"level={level}, length={length} ask for no sample; take at least one")
         x = np.linspace(self._lower, self._upper, count)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from subband.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["Filter", "FilterBank", "is_centred", "read_bank"]
+__all__ = ["Filter", "FilterBank", "is_centred", "read_bank", "read_filter"]
 
 Filter: TypeAlias = tuple[float, ...]
 
@@ -38,7 +39,7 @@ def read_bank(source: Any) -> FilterBank:
     Raises
     ------
     ArgumentError
-        If there are not four filters of one length with real taps.
+        If there are not four filters of one length with real, finite taps.
     TypeError
         If `source` is no sequence.
 
@@ -62,11 +63,13 @@ def read_bank(source: Any) -> FilterBank:
     try:
         count = len(filters)
     except TypeError:
-        raise ArgumentTypeError(f"filter_bank={filters!r} is not a sequence of four filters") from None
+        raise ArgumentTypeError(
+            f"filter_bank={filters!r} is not a sequence; give four filters: dec_lo, dec_hi, rec_lo, rec_hi"
+        ) from None
     if count != 4:
         raise ArgumentError(f"filter_bank has {count} filters; it takes four: dec_lo, dec_hi, rec_lo, rec_hi")
     names = ("dec_lo", "dec_hi", "rec_lo", "rec_hi")
-    taps = [_read_filter(name, values) for name, values in zip(names, filters, strict=True)]
+    taps = [read_filter(f"{name} of filter_bank", values) for name, values in zip(names, filters, strict=True)]
     lengths = [len(values) for values in taps]
     if len(set(lengths)) > 1:
         raise ArgumentError(
@@ -77,19 +80,47 @@ def read_bank(source: Any) -> FilterBank:
     return FilterBank(*(values + padding for values in taps))
 
 
-def _read_filter(name: str, values: Any) -> tuple[float, ...]:
-    """Turn one filter into floats."""
-    array = np.asarray(values)
+def read_filter(name: str, values: Any) -> Filter:
+    """Turn one filter into floats.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in an error.
+    values : array_like of one dimension
+        Its taps.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no tap, or one that is not a real, finite number.
+
+    Examples
+    --------
+    >>> read_filter("dec_lo", [1, 2])
+    (1.0, 2.0)
+    >>> read_filter("dec_lo", [1.0, float("nan")])
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentError: dec_lo has a tap nan; all taps must be finite
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ArgumentError(f"{name} is a nested list with rows of different lengths; a filter is a list") from None
     if array.ndim != 1:
-        raise ArgumentError(f"{name} of filter_bank has {array.ndim} dimensions; a filter has one")
+        raise ArgumentError(f"{name} has {array.ndim} dimensions; a filter has one")
     if array.size == 0:
-        raise ArgumentError(f"{name} of filter_bank is empty; a filter has at least one tap")
+        raise ArgumentError(f"{name} is empty; a filter has at least one tap")
     if np.iscomplexobj(array):
-        raise ArgumentError(f"{name} of filter_bank is complex; filters have real taps")
+        raise ArgumentError(f"{name} is complex; filters have real taps")
     try:
         taps = tuple(array.astype(np.float64).tolist())
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} of filter_bank holds something that is not a number") from None
+        raise ArgumentError(f"{name} holds something that is not a number; give it as a list of floats") from None
+    for tap in taps:
+        if not isfinite(tap):
+            raise ArgumentError(f"{name} has a tap {tap}; all taps must be finite")
     return taps
 
 

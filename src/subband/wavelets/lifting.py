@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import isfinite
+from operator import index
 from typing import Literal
 
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, ArgumentTypeError
 from subband.wavelets import laurent
 from subband.wavelets.filterbank import Filter, FilterBank
 from subband.wavelets.laurent import Laurent
@@ -44,7 +46,14 @@ class Step:
     start : int
         Where the first tap reads, relative to the sample that changes.
     taps : tuple of float
-        The weights of consecutive samples of the other kind.
+        The weights of consecutive samples of the other kind, all finite.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such kind, there are no taps, or one is not finite.
+    ArgumentTypeError
+        If `start` is not an integer or a tap not a number.
 
     Examples
     --------
@@ -59,10 +68,14 @@ class Step:
     def __post_init__(self) -> None:
         if self.kind not in ("predict", "update"):
             raise ArgumentError(f"kind={self.kind!r} of a lifting step is neither 'predict' nor 'update'")
-        if not self.taps:
+        given: object = self.taps
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ArgumentTypeError(f"taps={given!r} of a lifting step is no sequence of numbers; use (-0.5, -0.5)")
+        taps = tuple(_read_number("tap", tap) for tap in given)
+        if not taps:
             raise ArgumentError("taps=() of a lifting step is empty; leave the step out")
-        object.__setattr__(self, "start", int(self.start))
-        object.__setattr__(self, "taps", tuple(float(tap) for tap in self.taps))
+        object.__setattr__(self, "start", _read_place("start", self.start))
+        object.__setattr__(self, "taps", taps)
 
     @property
     def is_symmetric(self) -> bool:
@@ -87,6 +100,13 @@ class LiftingScheme:
         What the even and odd samples are multiplied by after the steps.
     shift_lo, shift_hi : int
         How far into the even and odd samples the first coefficient of each band lies.
+
+    Raises
+    ------
+    ArgumentError
+        If a scale is zero or not finite.
+    ArgumentTypeError
+        If there is something else than steps, or a scale or shift is not a number.
 
     Notes
     -----
@@ -120,12 +140,19 @@ class LiftingScheme:
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.steps, Iterable):
+            raise ArgumentTypeError(f"steps={self.steps!r} is not a sequence of steps; use (Step(...), ...)")
         object.__setattr__(self, "steps", tuple(self.steps))
+        for step in self.steps:
+            if not isinstance(step, Step):
+                raise ArgumentTypeError(f"steps holds {step!r}, which is not a Step; use Step(kind, start, taps)")
         for name in ("scale_lo", "scale_hi"):
-            value = float(getattr(self, name))
+            value = _read_number(name, getattr(self, name))
             if value == 0.0:
                 raise ArgumentError(f"{name}=0 would erase a band; a scale must not be zero")
             object.__setattr__(self, name, value)
+        for name in ("shift_lo", "shift_hi"):
+            object.__setattr__(self, name, _read_place(name, getattr(self, name)))
         key = (self.steps, self.scale_lo, self.scale_hi, self.shift_lo, self.shift_hi)
         object.__setattr__(self, "_hash", hash(key))
 
@@ -200,6 +227,25 @@ class LiftingScheme:
                 lo_s = laurent.add(lo_s, laurent.multiply(factor, hi_s))
                 lo_d = laurent.add(lo_d, laurent.multiply(factor, hi_d))
         return lo_s, lo_d, hi_s, hi_d
+
+
+def _read_number(name: str, value: object) -> float:
+    """Return a finite float."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # whatever has no float is refused here
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentTypeError(f"{name}={value!r} of a lifting scheme is not a number; use a float") from None
+    if not isfinite(number):
+        raise ArgumentError(f"{name}={number} of a lifting scheme is not finite; use a finite number")
+    return number
+
+
+def _read_place(name: str, value: object) -> int:
+    """Return a place among samples, an integer."""
+    try:
+        return index(value)  # type: ignore[arg-type]  # whatever is no integer is refused here
+    except TypeError:
+        raise ArgumentTypeError(f"{name}={value!r} of a lifting scheme is not an integer; use one such as 0") from None
 
 
 def _interleave(from_s: Laurent[float], from_d: Laurent[float], shift: int, scale: float) -> dict[int, float]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, ArgumentTypeError
+from subband.wavelets.filterbank import read_filter
 
 __all__ = ["orthfilt", "orthogonal_filter_bank", "qmf"]
 
@@ -31,7 +33,10 @@ def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
     >>> qmf([1, 2, 3, 4]).tolist()
     [4, -3, 2, -1]
     """
-    mirrored = np.array(filt)[::-1]
+    taps = np.array(filt)
+    if taps.ndim == 0:
+        raise ArgumentError(f"filt={filt!r} is not a filter; give a list of taps")
+    mirrored = taps[::-1]
     mirrored[1::2] = -mirrored[1::2]
     return mirrored
 
@@ -54,17 +59,26 @@ def orthogonal_filter_bank(
     Raises
     ------
     ArgumentError
-        If the length is odd.
+        If the length is odd, the taps add up to zero, or one of them is not a finite number.
+    ArgumentTypeError
+        If it is no sequence, or complex.
 
     Examples
     --------
     >>> [taps.round(3).tolist() for taps in orthogonal_filter_bank([1, 1])]
     [[0.707, 0.707], [-0.707, 0.707], [0.707, 0.707], [0.707, -0.707]]
     """
-    taps = np.asarray(scaling_filter, dtype=np.float64)
+    if not isinstance(scaling_filter, Collection):
+        raise ArgumentTypeError(f"scaling_filter={scaling_filter!r} is not a sequence; give a list of taps")
+    if any(isinstance(tap, complex | np.complexfloating) for tap in scaling_filter):
+        raise ArgumentTypeError("scaling_filter is complex; filters have real taps")
+    taps = np.array(read_filter("scaling_filter", scaling_filter))
     if len(taps) % 2:
         raise ArgumentError(f"scaling_filter has {len(taps)} taps; an orthogonal filter bank takes an even number")
-    rec_lo = np.sqrt(2.0) * taps / np.sum(taps)
+    total = np.sum(taps)
+    if total == 0.0:
+        raise ArgumentError("the taps of scaling_filter add up to 0; those of a low-pass filter do not")
+    rec_lo = np.sqrt(2.0) * taps / total
     dec_lo = rec_lo[::-1]
     rec_hi = qmf(rec_lo)
     return dec_lo, rec_hi[::-1], rec_lo, rec_hi

@@ -153,6 +153,11 @@ class Wavelet:
         Wavelet
             It reconstructs perfectly, whatever the steps.
 
+        Raises
+        ------
+        ArgumentTypeError
+            If `name` is not text, or `scheme` is not a `LiftingScheme`.
+
         Examples
         --------
         >>> from subband.wavelets import LiftingScheme, Step
@@ -160,6 +165,12 @@ class Wavelet:
         >>> lazy.dec_hi
         [1.0, -1.0]
         """
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string; use any text")
+        if not isinstance(scheme, LiftingScheme):
+            raise ArgumentTypeError(
+                f"scheme={scheme!r} is not a LiftingScheme; make one from steps, or take the `lifting` of a wavelet"
+            )
         packed, bank = pack_filters(scheme)
         wavelet = cls.__new__(cls)
         wavelet._define(name, bank, None, packed)
@@ -367,6 +378,8 @@ class Wavelet:
         ------
         ArgumentError
             If the level is not positive.
+        ArgumentTypeError
+            If it is not a number.
 
         Examples
         --------
@@ -376,9 +389,9 @@ class Wavelet:
         """
         import numpy as np
 
-        from subband.wavelets.cascade import count_samples, iterate_cascade
+        from subband.wavelets.cascade import count_samples, iterate_cascade, read_count
 
-        level = int(level)
+        level = read_count(level, "level")
         if level < 1:
             raise ArgumentError(f"level={level} is not positive; wavefun refines at least once")
         samples = count_samples(len(self), level, self._orthogonal)

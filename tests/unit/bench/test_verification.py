@@ -62,3 +62,12 @@ def test_nothing_is_left_of_a_small_band_without_its_border(pixels):
 
 def test_filters_that_do_not_reconstruct_are_not_blamed_on_the_engine(pixels):
     assert verify_engine(pixels, 1.0, "dmey", level=1).is_within
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (1, 1, 3)])
+def test_empty_bands_are_equal(shape):
+    verification = verify_engine(np.ones(shape, np.float32), 1.0, level=1)
+    assert verification.is_within
+    diagonal = {comparison.name: comparison for comparison in verification.comparisons}["level 1 HH"]
+    assert (diagonal.psnr, diagonal.error) == (np.inf, 0.0)
+    assert verification.to_dict()["is_within"] is True

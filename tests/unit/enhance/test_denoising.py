@@ -7,7 +7,7 @@ from subband import Wavelet, data, decompose
 from subband.bench.quality import measure_psnr
 from subband.enhance import denoise, estimate_noise, measure_gains
 from subband.enhance.colour import from_opponents, to_opponents
-from subband.errors import ArgumentError, ShapeError
+from subband.errors import SubbandError
 
 
 def add_noise(picture, sigma):
@@ -66,8 +66,71 @@ def test_colours_come_back():
     np.testing.assert_allclose(from_opponents(to_opponents(pixels)), pixels)
 
 
-def test_bad_input():
-    with pytest.raises(ShapeError, match="rows"):
-        denoise(np.zeros((4, 4, 2)))
-    with pytest.raises(ArgumentError, match="sigma"):
-        denoise(np.zeros((64, 64)), sigma=-1)
+@pytest.mark.parametrize("shape", [(16, 16), (3, 3), (2, 2), (1, 1), (1, 40), (40, 1), (16, 16, 3), (1, 1, 3)])
+def test_pictures_of_any_size(shape):
+    noisy = add_noise(np.full(shape, 100.0), 10.0)
+    for sigma in (None, 10.0):
+        denoised = denoise(noisy, sigma)
+        assert denoised.shape == shape
+        assert np.isfinite(denoised).all()
+        assert np.std(denoised) <= np.std(noisy)
+
+
+def test_small_pictures_lose_noise_too():
+    noisy = add_noise(np.full((16, 16), 100.0), 10.0)
+    assert np.std(denoise(noisy, 10.0)) < 0.7 * np.std(noisy)
+
+
+def test_single_row_is_a_signal():
+    row = add_noise(np.full((1, 400), 100.0), 10.0)
+    np.testing.assert_allclose(denoise(row).T, denoise(row.T))
+
+
+def test_default_is_five_levels_where_there_is_room():
+    noisy = add_noise(data.camera(), 20.0)
+    np.testing.assert_array_equal(denoise(noisy), denoise(noisy, level=5))
+
+
+def test_no_level_changes_nothing():
+    picture = np.random.default_rng(0).random((8, 8))
+    unchanged = denoise(picture, level=0)
+    np.testing.assert_array_equal(unchanged, picture)
+    assert not np.shares_memory(unchanged, picture)
+
+
+PICTURE = np.random.default_rng(0).random((64, 64))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: denoise(np.zeros((4, 4, 2))), ValueError, r"image has shape \(4, 4, 2\); .* rows"),
+        (lambda: denoise(np.zeros((0, 4))), ValueError, r"image has shape \(0, 4\); .* at least 1 pixel"),
+        (lambda: denoise("abc"), ValueError, "image has dtype <U3, .*astype"),
+        (lambda: denoise([[1, 2], [3]]), ValueError, "image makes no array"),
+        (lambda: denoise(PICTURE + 1j), TypeError, r"image has dtype complex128; .* image\.real"),
+        (lambda: denoise(np.ma.masked_less(PICTURE, 0.5)), TypeError, r"masked values.*\.filled"),
+        (lambda: denoise(PICTURE, sigma=-1), ValueError, "sigma=-1 .* use 0 or more"),
+        (lambda: denoise(PICTURE, sigma=np.nan), ValueError, "sigma=nan .* use 0 or more"),
+        (lambda: denoise(PICTURE, sigma=np.inf), ValueError, "sigma=inf .* use 0 or more"),
+        (lambda: denoise(PICTURE, sigma="a"), TypeError, "sigma='a' is not a number; use 0 or more"),
+        (lambda: denoise(PICTURE, sigma=[1, 2]), TypeError, r"sigma=\[1, 2\] is not a number; use 0 or more"),
+        (lambda: denoise(PICTURE, level=99), ValueError, "level=99 is too large"),
+        (lambda: denoise(PICTURE, level=-1), ValueError, "level=-1"),
+        (lambda: denoise(PICTURE, level="a"), ValueError, "level='a'"),
+        (lambda: estimate_noise(decompose(PICTURE, level=0)), ValueError, r"0 levels, .* level=1"),
+        (lambda: estimate_noise(decompose(PICTURE[:1], level=1)), ValueError, r"\(1, 64\) .* at least 2 samples"),
+        (lambda: estimate_noise(PICTURE), TypeError, "pyramid is a ndarray; make one with decompose"),
+        (lambda: measure_gains("haar", 0), ValueError, "level=0 is not positive; the finest level is 1"),
+        (lambda: measure_gains("haar", 1.5), ValueError, r"level=1\.5 is not an integer; the finest level is 1"),
+        (lambda: measure_gains("hair", 1), ValueError, "'hair'; did you mean 'haar'"),
+    ],
+)
+def test_refusals(call, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        call()
+    assert isinstance(caught.value, SubbandError)
+
+
+def test_gains_of_a_name():
+    assert measure_gains("haar", 1) == measure_gains(Wavelet("haar"), 1)

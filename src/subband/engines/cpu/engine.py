@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from subband.engines.base import Engine
+from subband.engines.cpu.inputs import as_readable
 from subband.engines.cpu.stationary import stationary_forward, stationary_inverse
 from subband.engines.cpu.sweep import Sweep
 from subband.engines.cpu.volume import VolumeSweep
@@ -30,8 +31,7 @@ class CpuEngine(Engine):
             # what is added to the few samples is so much larger that single precision would leave little of them
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(np.float32) for key, band in wide.items()}
-        if not x.flags.c_contiguous:
-            x = np.ascontiguousarray(x)
+        x = as_readable(x)
         sweeps, keys = _schedule(plan)
         if keys is _SAME:
             return sweeps[0].forward(x)
@@ -53,7 +53,7 @@ class CpuEngine(Engine):
         sweeps, keys = _schedule(plan)
         current: Bands = {}
         for key, shape in plan.band_shapes.items():
-            band = np.ascontiguousarray(bands[key], dtype) if key in bands else np.zeros(shape, dtype)
+            band = as_readable(bands[key].astype(dtype, copy=False)) if key in bands else np.zeros(shape, dtype)
             current[keys.get(key, key)] = band
         for sweep in reversed(sweeps):
             letters = sweep.letters

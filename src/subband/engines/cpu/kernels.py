@@ -124,6 +124,9 @@ def _emit_pair(p, i, q, j, x, ring, size, column, pair, ints, numbers, scale, at
             r = HEADER + ROW * k
             at[k] = ring + ((pair + ints[r + 1]) % depth * 2 + ints[r]) * size + column
         blend(p, i, q, j, x, at, numbers, NUMBERS, ints[COUNT], n)
+        if scale != 1:  # of a lifting along the rows
+            copy_scaled(p, i, p, i, scale, n)
+            copy_scaled(q, j, q, j, scale, n)
     else:
         slot = (pair + ints[P_SHIFT]) % depth * 2 + ints[P_MEMBER]
         copy_scaled(p, i, x, ring + slot * size + column, scale * numbers[SCALE_P], n)

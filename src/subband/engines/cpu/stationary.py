@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from subband.engines.cpu.inputs import as_readable
 from subband.engines.cpu.stationary_kernels import merge_images, merge_rows, split_images, split_rows
 from subband.engines.cpu.sweep import run_kernel
 from subband.engines.memory import allocate
@@ -23,7 +24,7 @@ _SHORT_ROW = 64
 
 def stationary_forward(plan: StationaryPlan, x: Array) -> Bands:
     """Return the bands of one undecimated level."""
-    bands: Bands = {"": np.ascontiguousarray(x)}
+    bands: Bands = {"": as_readable(x)}
     for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
         split: Bands = {}
         for key in list(bands):
@@ -36,7 +37,7 @@ def stationary_inverse(plan: StationaryPlan, bands: Mapping[str, Array]) -> Arra
     """Return the array of which `bands` are the undecimated bands."""
     dtype = np.result_type(*bands.values())
     current = {
-        key: np.ascontiguousarray(bands[key], dtype) if key in bands else np.zeros(plan.shape, dtype)
+        key: as_readable(bands[key].astype(dtype, copy=False)) if key in bands else np.zeros(plan.shape, dtype)
         for key in plan.band_shapes
     }
     for position in reversed(range(len(plan.axes))):
