@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from subband.arrays import as_numbers
 from subband.engines import Engine
-from subband.errors import DtypeError, IntegerRangeError, ShapeError
+from subband.errors import DtypeError, IntegerRangeError
 from subband.plan import TransformPlan
 from subband.pyramid import Pyramid
 from subband.transforms.levels import run_forward, run_inverse
@@ -25,17 +26,14 @@ def as_integers(x: Any) -> Array:
     Raises
     ------
     DtypeError
-        If it holds anything else.
+        If it holds anything else, or masked values.
 
     Examples
     --------
     >>> as_integers([1, 2]).dtype.kind
     'i'
     """
-    try:
-        array = np.asarray(x)
-    except ValueError as error:
-        raise ShapeError(f"x makes no array: {error}; all its rows must have the same length") from error
+    array = as_numbers(x, "x")
     if array.dtype.kind not in "iu":
         raise DtypeError(f"reversible=True needs integers, and x holds {array.dtype}; convert it, or leave it out")
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -89,6 +89,7 @@ def test_lengths_are_cut_off_as_in_pywavelets():
     [
         lambda x: sb.dwt(x, "haar"),
         lambda x: sb.decompose(x, "haar"),
+        lambda x: sb.decompose(x.astype(int), "haar", reversible=True),
         lambda x: sb.idwt(x, None, "haar"),
         lambda x: sb.pad(x, 1, "zero"),
         lambda x: sb.swt(x, "haar"),
