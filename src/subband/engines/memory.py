@@ -31,7 +31,7 @@ def _read_limit() -> int:
 
 
 #: Arrays from this size on are recycled; the C library does well with smaller ones.
-_LARGE = 1 << 20
+_LARGE = 1 << 16
 
 #: No more than this is kept.
 _LIMIT = _read_limit()

@@ -46,15 +46,18 @@ class CpuEngine(Engine):
         return {key: bands[swept_key] for key, swept_key in keys.items()}
 
     def inverse(self, plan: LevelPlan, bands: Mapping[str, Array]) -> Array:
-        dtype = np.result_type(*bands.values())
+        sweeps, keys = _schedule(plan)
+        dtypes = {band.dtype for band in bands.values()}
+        dtype = dtypes.pop() if len(dtypes) == 1 else np.result_type(*bands.values())
         if dtype.kind == "c":
             parts = {key: _split_parts(band.astype(dtype, copy=False)) for key, band in bands.items()}
             return _join_parts(self.inverse(_plan_parts(plan), parts))
-        sweeps, keys = _schedule(plan)
         current: Bands = {}
         for key, shape in plan.band_shapes.items():
             band = as_readable(bands[key].astype(dtype, copy=False)) if key in bands else np.zeros(shape, dtype)
             current[keys.get(key, key)] = band
+        if keys is _SAME:
+            return sweeps[0].inverse(current)
         for sweep in reversed(sweeps):
             letters = sweep.letters
             merged: Bands = {}

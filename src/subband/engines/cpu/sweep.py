@@ -18,8 +18,12 @@ from subband.typing import Array, Bands
 
 __all__ = ["Sweep", "cut_range", "cut_tasks", "run_kernel"]
 
-#: Bytes of a row that a sweep carries down at a time: a ring of rows this long stays in the first-level cache.
-TILE = 4096
+#: Bytes of half a row that a sweep carries down at a time: long enough for the processor to read ahead, and a ring of
+#: such rows stays in the second-level cache.
+TILE = 16_384
+
+#: The same for rows that are not carried down: they stay in the first-level cache.
+ROW_TILE = 4_096
 
 #: Below this many samples, waking a second thread costs more than it saves.
 SMALL = 100_000
@@ -27,7 +31,7 @@ SMALL = 100_000
 #: Samples of a task, so that a thread that is held up or wakes late leaves work to the others; but at most so many
 #: tasks for each thread.
 TASK = 65_536
-TASKS = 4
+TASKS = 8
 
 
 class _Layout(NamedTuple):
@@ -145,7 +149,7 @@ class Sweep:
             tables[1],
             (images[0], rows[0], columns[0]),
             (images[0], vertical.pairs if vertical else images[1], horizontal.pairs if horizontal else images[2]),
-            TILE // dtype.itemsize,
+            (TILE if vertical else ROW_TILE) // dtype.itemsize,
         )
 
 
