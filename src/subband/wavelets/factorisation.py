@@ -21,6 +21,7 @@ from decimal import Decimal, localcontext
 from math import log
 from typing import NamedTuple
 
+from subband.errors import ArgumentError
 from subband.wavelets import laurent
 from subband.wavelets.filterbank import FilterBank
 from subband.wavelets.laurent import Laurent
@@ -275,6 +276,14 @@ def factorise_bank(bank: FilterBank) -> LiftingScheme | None:
     """Return the lifting scheme of a filter bank, or None; see `factorise`."""
     if len(bank.dec_lo) > MAX_LENGTH:
         return None
+    try:
+        return _find_scheme(bank)
+    except (ArithmeticError, ArgumentError):
+        # taps of very different sizes lead to steps beyond the range of floats, which no scheme can have
+        return None
+
+
+def _find_scheme(bank: FilterBank) -> LiftingScheme | None:
     matrix = _split_bank(bank)
     defect = _measure_defect(matrix)
     if defect > MAX_FILTER_ERROR:

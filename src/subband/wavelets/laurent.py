@@ -117,6 +117,11 @@ def divide(dividend: Laurent[Number], divisor: Laurent[Number], upper: int) -> t
     upper : int
         How many of the quotient's terms cancel the highest powers of the dividend.
 
+    Raises
+    ------
+    ZeroDivisionError
+        If the divisor has no terms.
+
     Returns
     -------
     quotient, remainder : Laurent
@@ -129,6 +134,8 @@ def divide(dividend: Laurent[Number], divisor: Laurent[Number], upper: int) -> t
     >>> quotient, rest
     (Laurent(low=0, taps=(0.5, 0.5)), Laurent(low=0, taps=(3.0,)))
     """
+    if not divisor.taps:
+        raise ZeroDivisionError("a polynomial is divided by zero")
     rest = list(dividend.taps)
     weights = divisor.taps
     width: int = len(weights)

@@ -486,11 +486,7 @@ def _factorise_bank(bank: FilterBank) -> LiftingScheme | None:
     """Factor each bank once, however many wavelets share it."""
     from subband.wavelets.factorisation import factorise_bank
 
-    try:
-        return factorise_bank(bank)
-    except ArgumentError:
-        # Taps of very different sizes lead to steps beyond the range of floats, which no scheme can have.
-        return None
+    return factorise_bank(bank)
 
 
 def _lower_name(name: object) -> str:

@@ -95,6 +95,13 @@ def test_symmetric_wavelets_have_symmetric_steps(name):
     assert Wavelet(name).lifting.is_symmetric
 
 
+def test_wild_filters_have_no_steps():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        filters = 10.0 ** rng.uniform(-14, 14, (4, 6)) * rng.choice([-1, 1], (4, 6))
+        assert Wavelet("wild", filter_bank=filters.tolist()).lifting is None
+
+
 @pytest.mark.parametrize("name", ["cdf97", "bior4.4"])
 def test_cdf97_is_four_steps(name):
     scheme = Wavelet(name).lifting
