@@ -211,9 +211,9 @@ class Pyramid:
         >>> import numpy as np, tempfile
         >>> from subband import Pyramid, decompose, reconstruct
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     decompose(np.arange(9.0), level=2).save(f"{folder}/nine.npz")
-        ...     print(reconstruct(Pyramid.load(f"{folder}/nine.npz")).round(6))
-        [0. 1. 2. 3. 4. 5. 6. 7. 8.]
+        ...     decompose(np.arange(9), "cdf53", reversible=True).save(f"{folder}/nine.npz")
+        ...     print(reconstruct(Pyramid.load(f"{folder}/nine.npz")))
+        [0 1 2 3 4 5 6 7 8]
         """
         plan = self.plan
         about = {
