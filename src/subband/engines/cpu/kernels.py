@@ -62,7 +62,7 @@ from subband.engines.cpu.program import (
     WEIGHTS,
 )
 
-__all__ = ["forward", "inverse"]
+__all__ = ["forward", "forward_tasks", "inverse", "inverse_tasks"]
 
 # --- Steps and filters of a program, on a row or on the ring of rows. ---
 
@@ -431,3 +431,22 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                     if odd < columns:
                         py[out + 2 * (left + odd)] = buf[p + odd]
     return scratch.size + places.size
+
+
+# --- The same for several threads, which Numba wakes faster than Python could. ---
+
+
+@nb.njit(cache=True, parallel=True, **OPTIONS)
+def forward_tasks(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks):
+    """Run `forward` for each row of `tasks`: the first and last image, pair of rows and pair of columns."""
+    for k in nb.prange(tasks.shape[0]):
+        b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
+        forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
+
+
+@nb.njit(cache=True, parallel=True, **OPTIONS)
+def inverse_tasks(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks):
+    """Run `inverse` for each row of `tasks`."""
+    for k in nb.prange(tasks.shape[0]):
+        b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
+        inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)

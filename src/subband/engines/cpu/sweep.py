@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subband.engines.cpu import kernels
+from subband.engines.cpu.parallel import enter_parallel
 from subband.engines.cpu.program import forward_program, identity_program, inverse_program
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
@@ -70,7 +71,7 @@ class Sweep:
         layout = self._find_layout(x.shape, x.dtype)
         bands = [allocate(shape, x.dtype) for shape in layout.bands]
         arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
-        run_kernel(kernels.forward, arguments, layout.forward_extent, layout.tile)
+        run_kernel(kernels.forward, arguments, layout.forward_extent, layout.tile, kernels.forward_tasks)
         return {
             letters: band.reshape(shape)
             for letters, band, shape in zip(self.letters, bands, layout.band_shapes, strict=True)
@@ -87,7 +88,8 @@ class Sweep:
         """Return the array of which C-contiguous `bands` are the bands."""
         layout = self._find_band_layout(bands)
         y = allocate(layout.images, bands[self.letters[0]].dtype)
-        run_kernel(kernels.inverse, self._inverse_arguments(layout, bands, y), layout.inverse_extent, layout.tile)
+        arguments = self._inverse_arguments(layout, bands, y)
+        run_kernel(kernels.inverse, arguments, layout.inverse_extent, layout.tile, kernels.inverse_tasks)
         return y.reshape(layout.shape)
 
     def inverse_into(self, bands: Bands, goal: Array) -> None:
@@ -154,16 +156,27 @@ class Sweep:
 
 
 def run_kernel(
-    kernel: Callable[..., object], arguments: tuple[Any, ...], extent: tuple[int, int, int], tile: int = 64
+    kernel: Callable[..., object],
+    arguments: tuple[Any, ...],
+    extent: tuple[int, int, int],
+    tile: int = 64,
+    together: Callable[..., object] | None = None,
 ) -> None:
-    """Run a kernel over images, rows and columns, by several threads if there is enough to do."""
+    """Run a kernel over images, rows and columns, by several threads if there is enough to do.
+
+    `together` is the kernel that takes a list of tasks, if there is one.
+    """
     images, rows, columns = extent
     samples, threads = 4 * images * rows * columns, get_threads()
     if samples < SMALL or threads == 1:
         _run_whole(kernel, arguments, extent)
+        return
+    count = min(max(samples // TASK, threads), threads * TASKS)
+    tasks = cut_tasks((images, rows, columns), count, tile)
+    if together is not None and enter_parallel(threads):
+        together(*arguments, np.array(tasks))
     else:
-        count = min(max(samples // TASK, threads), threads * TASKS)
-        run_tasks(lambda *task: kernel(*arguments, *task), cut_tasks((images, rows, columns), count, tile))
+        run_tasks(lambda *task: kernel(*arguments, *task), tasks)
 
 
 def _run_whole(kernel: Callable[..., object], arguments: tuple[Any, ...], extent: tuple[int, int, int]) -> None:
