@@ -75,11 +75,14 @@ def test_whole_pyramids(data):
     assert_close(reconstruct(fast, "cpu"), reconstruct(slow, "reference"), 2 * tolerance, scale)
 
 
-@pytest.fixture
-def cut_finely(monkeypatch):
-    """Make small arrays take the way of large ones: many tasks, many tiles, several threads."""
+@pytest.fixture(params=["Numba's threads", "Python's threads"])
+def cut_finely(monkeypatch, request):
+    """Make small arrays take the way of large ones: many tasks, many tiles, several threads of either kind."""
     monkeypatch.setattr(sweep, "SMALL", 1)
     monkeypatch.setattr(sweep, "TILE", 64)
+    monkeypatch.setattr(sweep, "ROW_TILE", 64)
+    if request.param == "Python's threads":
+        monkeypatch.setattr(sweep, "enter_parallel", lambda threads: False)
     before = get_threads()
     set_threads(4)
     engine._schedule.cache_clear()
