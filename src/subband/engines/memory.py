@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections import deque
 from math import prod
 from typing import Any
@@ -36,9 +35,6 @@ _LARGE = 1 << 16
 #: No more than this is kept.
 _LIMIT = _read_limit()
 
-#: A block may be this much larger than what it is lent for.
-_SLACK = 1.25
-
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return a new array with any contents, as `numpy.empty` does.
@@ -51,11 +47,21 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     size = prod(shape) * dtype.itemsize
     if size < _LARGE:
         return np.empty(shape, dtype)
-    block = _store.lend(size)
-    flat = np.frombuffer(block, dtype, prod(shape))
-    # a view of the result refers to `flat`, not to the block, because the block is no array
-    weakref.finalize(flat, _store.take_back, block).atexit = False
-    return flat.reshape(shape)
+    return np.ndarray(shape, dtype, _store.lend(size).view(_Loan))
+
+
+class _Block(np.ndarray[Any, Any]):
+    """Memory to lend. It is a class of its own because NumPy lets a view refer to the owner of its memory, past all
+    that lies between, if that is a plain array.
+    """
+
+
+class _Loan(np.ndarray[Any, Any]):
+    """A block while it is lent: the array made on it and all its views refer to it, and when they are gone it goes."""
+
+    def __del__(self) -> None:
+        assert isinstance(self.base, _Block)
+        _store.take_back(self.base)
 
 
 def release_memory() -> None:
@@ -75,26 +81,29 @@ class _Store:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._returned: deque[memoryview] = deque()
-        self._free: list[memoryview] = []
+        self._returned: deque[_Block] = deque()
+        self._free: dict[int, list[_Block]] = {}
+        self._kept = 0  # bytes of the free blocks
         self._lent = 0
         self._most_lent = 0
 
-    def lend(self, size: int) -> memoryview:
+    def lend(self, size: int) -> _Block:
+        size = _round_up(size)
         with self._lock:
             self._sort_in()
-            fitting = [k for k, block in enumerate(self._free) if size <= len(block) <= size * _SLACK]
+            fitting = self._free.get(size)
             if fitting:
-                block = self._free.pop(min(fitting, key=lambda k: len(self._free[k])))
+                block = fitting.pop()
+                self._kept -= size
             else:
                 # NumPy asks for huge pages, which halve the cost of a sweep over many rows
-                block = np.empty(size, np.uint8).data
-            self._lent += len(block)
+                block = _Block(size, np.uint8)
+            self._lent += size
             self._most_lent = max(self._most_lent, self._lent)
             self._forget(self._most_lent - self._lent)
             return block
 
-    def take_back(self, block: memoryview) -> None:
+    def take_back(self, block: _Block) -> None:
         # Python may collect an array in the middle of any of these calls; then the block waits for the next one
         self._returned.append(block)
         if self._lock.acquire(blocking=False):
@@ -106,7 +115,7 @@ class _Store:
     def clear(self) -> None:
         with self._lock:
             self._sort_in()
-            self._free.clear()
+            self._forget(0)
             self._most_lent = self._lent
 
     def renew_lock(self) -> None:
@@ -116,14 +125,29 @@ class _Store:
     def _sort_in(self) -> None:
         while self._returned:
             block = self._returned.popleft()
-            self._lent -= len(block)
-            self._free.append(block)
+            # taken out and put in again, so that the size used last is the last to be forgotten
+            same = self._free.pop(block.size, [])
+            same.append(block)
+            self._free[block.size] = same
+            self._lent -= block.size
+            self._kept += block.size
         self._forget(_LIMIT)
 
     def _forget(self, room: int) -> None:
-        """Let the oldest free blocks go, until the others take no more than `room`."""
-        while sum(map(len, self._free)) > room:
-            del self._free[0]
+        """Let free blocks go, those of the size not used for longest first, until the others take no more than `room`."""
+        while self._kept > room:
+            size, blocks = next(iter(self._free.items()))
+            if blocks:
+                blocks.pop(0)
+                self._kept -= size
+            else:
+                del self._free[size]
+
+
+def _round_up(size: int) -> int:
+    """Return the size of the block that serves arrays of nearly this size, at most an eighth larger."""
+    step = 1 << max(0, size.bit_length() - 4)
+    return -(-size // step) * step
 
 
 _store = _Store()

@@ -42,7 +42,7 @@ def test_no_more_is_kept_than_was_needed_at_one_time():
     first = store.lend(1 << 22)
     store.take_back(first)
     store.lend(1 << 21)
-    assert store._lent + sum(map(len, store._free)) <= 1 << 22
+    assert store._lent + store._kept <= 1 << 22
 
 
 def test_released_memory_is_gone():
@@ -51,7 +51,22 @@ def test_released_memory_is_gone():
     release_memory()
     from subband.engines import memory
 
-    assert not memory._store._free
+    assert memory._store._kept == 0
+
+
+def test_what_was_used_last_is_kept_longest(monkeypatch):
+    monkeypatch.setattr("subband.engines.memory._LIMIT", 3 << 20)
+    store = _Store()
+    blocks = [store.lend(size << 20) for size in (2, 1, 2)]
+    for block in blocks:
+        store.take_back(block)
+    assert store._kept == 2 << 20
+    assert store.lend(2 << 20) is blocks[2]
+
+
+@pytest.mark.parametrize("size", [1 << 16, 70_000, 100_001, (1 << 24) + 1])
+def test_a_block_is_at_most_an_eighth_larger(size):
+    assert size <= _Store().lend(size).size <= size * 9 / 8
 
 
 def test_small_arrays_are_numpys_own():
