@@ -134,7 +134,7 @@ class _Store:
         self._forget(_LIMIT)
 
     def _forget(self, room: int) -> None:
-        """Let free blocks go, those of the size not used for longest first, until the others take no more than `room`."""
+        """Let free blocks go, of the size not used for longest first, until the others take no more than `room`."""
         while self._kept > room:
             size, blocks = next(iter(self._free.items()))
             if blocks:

@@ -158,7 +158,12 @@ def check_keys(keys: Iterable[str], name: str = "coeffs") -> int:
     >>> check_keys(["ad", "da"])
     2
     """
-    names = list(keys)
+    return _check_names(tuple(keys), name)
+
+
+@lru_cache(maxsize=256)
+def _check_names(names: tuple[str, ...], name: str) -> int:
+    """Do what `check_keys` says; cached, because multilevel transforms ask for the same few names again and again."""
     for key in names:
         if not isinstance(key, str) or not key or set(key) - {"a", "d"}:
             raise CoefficientsError(
@@ -167,7 +172,7 @@ def check_keys(keys: Iterable[str], name: str = "coeffs") -> int:
     lengths = {len(key) for key in names}
     if len(lengths) != 1:
         raise CoefficientsError(
-            f"the keys of {name}, {names}, are not equally long; they need one letter for each axis"
+            f"the keys of {name}, {list(names)}, are not equally long; they need one letter for each axis"
         )
     return lengths.pop()
 

@@ -360,6 +360,8 @@ def _trim_approximation(bands: Bands, axes: tuple[int, ...], modes: tuple[str, .
     """Drop the last sample of an axis where the level before gave back an odd number of samples as an even one."""
     low = "a" * len(axes)
     approximation = bands[low]
+    if all(band.shape == approximation.shape for band in bands.values()):
+        return approximation
     window = [slice(None)] * approximation.ndim
     for position, (axis, mode) in enumerate(zip(axes, modes, strict=True)):
         lows = [band.shape[axis] for key, band in bands.items() if key != low and key[position] == "a"]

@@ -54,8 +54,12 @@ class CpuEngine(Engine):
             return _join_parts(self.inverse(_plan_parts(plan), parts))
         current: Bands = {}
         for key, shape in plan.band_shapes.items():
-            band = as_readable(bands[key].astype(dtype, copy=False)) if key in bands else np.zeros(shape, dtype)
-            current[keys.get(key, key)] = band
+            band = bands.get(key)
+            if band is None:
+                band = np.zeros(shape, dtype)
+            elif band.dtype != dtype:
+                band = band.astype(dtype)
+            current[keys.get(key, key)] = as_readable(band)
         if keys is _SAME:
             return sweeps[0].inverse(current)
         for sweep in reversed(sweeps):

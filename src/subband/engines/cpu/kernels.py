@@ -24,6 +24,8 @@ from subband.engines.cpu.loops import (
     misalignment,
     room_for,
     round_up,
+    scale,
+    shift,
     split,
     weave,
 )
@@ -82,12 +84,12 @@ def _lift_row(x, e, n, pitch, ints, numbers):
 
 
 @nb.njit(**OPTIONS)
-def _blend_row(p, i, q, j, x, e, pitch, ints, numbers, at, count):
+def _blend_row(p, q, x, e, pitch, ints, numbers, at, count):
     """Filter a row whose even members stand at `e` and its odd ones `pitch` behind them."""
     for k in range(ints[COUNT]):
         r = HEADER + ROW * k
         at[k] = e + ints[r] * pitch + ints[r + 1] - ints[FIRST]
-    blend(p, i, q, j, x, at, numbers, NUMBERS, ints[COUNT], count)
+    blend(p, q, x, at, numbers, NUMBERS, ints[COUNT], count)
 
 
 @nb.njit(**OPTIONS)
@@ -116,22 +118,22 @@ def _lift_ring(x, ring, size, newest, ints, numbers):
 
 
 @nb.njit(**OPTIONS)
-def _emit_pair(p, i, q, j, x, ring, size, column, pair, ints, numbers, scale, at, n):
+def _emit_pair(p, q, x, ring, size, column, pair, ints, numbers, factor, at, n):
     """Write the pair of output rows that the ring has ready, `n` numbers from `column` on."""
     depth = ints[DEPTH]
     if ints[KIND] == CONVOLUTION:
         for k in range(ints[COUNT]):
             r = HEADER + ROW * k
             at[k] = ring + ((pair + ints[r + 1]) % depth * 2 + ints[r]) * size + column
-        blend(p, i, q, j, x, at, numbers, NUMBERS, ints[COUNT], n)
-        if scale != 1:  # of a lifting along the rows
-            copy_scaled(p, i, p, i, scale, n)
-            copy_scaled(q, j, q, j, scale, n)
+        blend(p, q, x, at, numbers, NUMBERS, ints[COUNT], n)
+        if factor != 1:  # of a lifting along the rows
+            scale(p, factor, n)
+            scale(q, factor, n)
     else:
         slot = (pair + ints[P_SHIFT]) % depth * 2 + ints[P_MEMBER]
-        copy_scaled(p, i, x, ring + slot * size + column, scale * numbers[SCALE_P], n)
+        copy_scaled(p, shift(x, ring + slot * size + column), factor * numbers[SCALE_P], n)
         slot = (pair + ints[Q_SHIFT]) % depth * 2 + ints[Q_MEMBER]
-        copy_scaled(q, j, x, ring + slot * size + column, scale * numbers[SCALE_Q], n)
+        copy_scaled(q, shift(x, ring + slot * size + column), factor * numbers[SCALE_Q], n)
 
 
 # --- Loading, with the extension outside the sequence. ---
@@ -185,8 +187,8 @@ def _load_samples(y, e, pitch, x, i, ints, numbers, start, n):
     for k in range(end, start + n):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
         y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
-    place = e + begin - start
-    split(y, place, y, place + pitch, x, i + 2 * begin + ints[EVEN], end - begin)
+    place = shift(y, e + begin - start)
+    split(place, shift(place, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
@@ -231,21 +233,21 @@ def _find_coefficient(ints, numbers, position):
 
 
 @nb.njit(**OPTIONS)
-def _load_border(y, i, low, j, high, k, ints, numbers, position, scale):
+def _load_border(y, i, low, j, high, k, ints, numbers, position, factor):
     """Load the one coefficient at `position`, which may lie outside."""
     found = _find_coefficient(ints, numbers, position)
     if found < 0:
         y[i] = 0
     elif found % 2 == 0:
-        y[i] = scale * low[j + found // 2]
+        y[i] = factor * low[j + found // 2]
     else:
-        y[i] = scale * high[k + found // 2]
+        y[i] = factor * high[k + found // 2]
 
 
 @nb.njit(**OPTIONS)
-def _load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, scale, n):
+def _load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor, n):
     """Load `n` pairs of coefficients, from pair `start` on, to even members at `e` and odd ones `pitch` behind."""
-    even, odd = scale * numbers[SCALE_EVEN], scale * numbers[SCALE_ODD]
+    even, odd = factor * numbers[SCALE_EVEN], factor * numbers[SCALE_ODD]
     begin, end = _inner_pairs(ints, start, start + n)
     for k in range(start, begin):
         _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
@@ -253,9 +255,9 @@ def _load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, scale
     for k in range(end, start + n):
         _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
         _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
-    place = e + begin - start
-    copy_scaled(y, place, low, i + begin + ints[EVEN] // 2, even, end - begin)
-    copy_scaled(y, place + pitch, high, j + begin + ints[ODD] // 2, odd, end - begin)
+    place = shift(y, e + begin - start)
+    copy_scaled(place, shift(low, i + begin + ints[EVEN] // 2), even, end - begin)
+    copy_scaled(shift(place, pitch), shift(high, j + begin + ints[ODD] // 2), odd, end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
@@ -311,13 +313,14 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                             _mix_row(mix, px, image, width, v, vn, 2 * newest + v[EVEN + member])
                             source, row = mix, 0
                     if horizontal == IDENTITY:
-                        copy_scaled(buf, place, source, row + left, hn[SCALE_P], columns)
+                        copy_scaled(shift(buf, place), shift(source, row + left), hn[SCALE_P], columns)
                     elif horizontal == LIFTING:
                         _load_samples(buf, place, pitch, source, row, h, hn, left + h[FIRST], n)
                         _lift_row(buf, place, n, pitch, h, hn)
                     else:
                         _load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], n)
-                        _blend_row(buf, place, buf, place + pitch, buf, line, pitch, h, hn, at, round_up(columns))
+                        goal = shift(buf, place)
+                        _blend_row(goal, shift(goal, pitch), buf, line, pitch, h, hn, at, round_up(columns))
                 if vertical == LIFTING:
                     _lift_ring(buf, ring, size, newest, v, vn)
                 pair = newest - v[LAST]
@@ -326,21 +329,21 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                 out = (b * rows + pair - base) * low_width + left
                 out_high = (b * rows + pair - base) * high_width + left
                 if vertical == IDENTITY:
-                    copy_scaled(p_aa, out, buf, ring + low, hn[SCALE_P], columns)
-                    copy_scaled(p_ad, out_high, buf, ring + high, hn[SCALE_Q], highs)
+                    copy_scaled(shift(p_aa, out), shift(buf, ring + low), hn[SCALE_P], columns)
+                    copy_scaled(shift(p_ad, out_high), shift(buf, ring + high), hn[SCALE_Q], highs)
                     continue
                 below, below_high = p_da, p_dd
                 under = (b * rows_below + pair - base) * low_width + left
                 under_high = (b * rows_below + pair - base) * high_width + left
                 if pair - base >= rows_below:  # half a pair: its lower row is not wanted
                     below, below_high, under, under_high = spare, spare, 0, 0
-                _emit_pair(p_aa, out, below, under, buf, ring, size, low, pair, v, vn, hn[SCALE_P], at, columns)
+                _emit_pair(
+                    shift(p_aa, out), shift(below, under), buf, ring, size, low, pair, v, vn, hn[SCALE_P], at, columns
+                )
                 if highs > 0:
                     _emit_pair(
-                        p_ad,
-                        out_high,
-                        below_high,
-                        under_high,
+                        shift(p_ad, out_high),
+                        shift(below_high, under_high),
                         buf,
                         ring,
                         size,
@@ -383,7 +386,7 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 for member in range(1 if vertical == IDENTITY else 2):
                     place, found = lines, 2 * newest
-                    scale = vn[SCALE_EVEN + member]
+                    factor = vn[SCALE_EVEN + member]
                     if vertical != IDENTITY:
                         place = ring + (newest % v[DEPTH] * 2 + member) * size
                         found = _find_coefficient(v, vn, 2 * newest + v[EVEN + member])
@@ -398,10 +401,10 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         row = (b * rows_below + found // 2) * low_width
                         row_high = (b * rows_below + found // 2) * high_width
                     if horizontal == IDENTITY:
-                        copy_scaled(buf, place, low, row + left, scale, columns)
+                        copy_scaled(shift(buf, place), shift(low, row + left), factor, columns)
                     else:
                         _load_coefficients(
-                            buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], scale, n
+                            buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, n
                         )
                 if vertical == LIFTING:
                     _lift_ring(buf, ring, size, newest, v, vn)
@@ -409,15 +412,18 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                 if pair < r0:
                     continue
                 if vertical != IDENTITY:
-                    _emit_pair(buf, lines, buf, lines + size, buf, ring, size, 0, pair, v, vn, hn[SCALE_P], at, size)
+                    out = shift(buf, lines)
+                    _emit_pair(out, shift(out, size), buf, ring, size, 0, pair, v, vn, hn[SCALE_P], at, size)
                 for member in range(1 if vertical == IDENTITY else 2):
                     line = pair if vertical == IDENTITY else 2 * (pair - base) + member
                     if line >= height:
                         continue
-                    out = (b * height + line) * width
+                    out = shift(py, (b * height + line) * width + 2 * left)
                     place = lines + member * size
                     if horizontal == IDENTITY:
-                        copy_scaled(py, out + left, buf, place, hn[SCALE_P], columns)
+                        copy_scaled(
+                            shift(py, (b * height + line) * width + left), shift(buf, place), hn[SCALE_P], columns
+                        )
                         continue
                     p, q = lines + 2 * members, lines + 3 * members
                     if horizontal == LIFTING:
@@ -425,11 +431,11 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         p = place + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
                         q = place + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
                     else:
-                        _blend_row(buf, p, buf, q, buf, place, pitch, h, hn, at, round_up(columns))
+                        _blend_row(shift(buf, p), shift(buf, q), buf, place, pitch, h, hn, at, round_up(columns))
                     odd = min(columns, width // 2 - left)
-                    weave(py, out + 2 * left, buf, p, buf, q, odd)
+                    weave(out, shift(buf, p), shift(buf, q), odd)
                     if odd < columns:
-                        py[out + 2 * (left + odd)] = buf[p + odd]
+                        out[2 * odd] = buf[p + odd]
     return scratch.size + places.size
 
 

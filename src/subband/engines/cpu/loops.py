@@ -1,12 +1,14 @@
 """The hot loops: plain passes over contiguous numbers, which LLVM vectorises.
 
-Loops address memory by pointer and offset: ``x, i`` stands for the numbers that begin ``i`` places behind the address
-``x``. A Numba slice would cost an atomic count of references, as much as the loop itself on short rows.
+A loop is given addresses. What it writes overlaps nothing else it is given, and `keep_apart` tells LLVM so: otherwise
+it would compare all addresses before each pass, which costs more than the pass itself on short rows. A Numba slice
+instead of an address would cost an atomic count of references.
 """
 
 from __future__ import annotations
 
 import numba as nb
+from llvmlite import ir
 from numba.extending import intrinsic, overload
 
 from subband.engines.cpu.program import MARGIN
@@ -16,11 +18,14 @@ __all__ = [
     "blend",
     "copy_scaled",
     "data",
+    "keep_apart",
     "lift",
     "lift_both",
     "misalignment",
     "room_for",
     "round_up",
+    "scale",
+    "shift",
     "split",
     "weave",
 ]
@@ -39,70 +44,107 @@ def data(typingctx, array):
     return nb.types.CPointer(array.dtype)(array), codegen
 
 
+@intrinsic
+def shift(typingctx, address, count):
+    """Return the address `count` numbers behind another."""
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]], source_etype=context.get_data_type(signature.args[0].dtype))
+
+    return address(address, count), codegen
+
+
+@intrinsic
+def keep_apart(typingctx):
+    """Promise that what the calling function writes to overlaps none of the other addresses it was given."""
+
+    def codegen(context, builder, signature, args):
+        for argument in context.call_conv.get_arguments(builder.function):
+            if isinstance(argument.type, ir.PointerType):
+                argument.add_attribute("noalias")
+        return context.get_dummy_value()
+
+    return nb.types.none(), codegen
+
+
 @nb.njit(**OPTIONS)
-def copy_scaled(y, i, x, j, factor, n):
+def copy_scaled(y, x, factor, n):
     """Write `x` times a factor."""
+    keep_apart()
     for k in range(n):
-        y[i + k] = factor * x[j + k]
+        y[k] = factor * x[k]
 
 
 @nb.njit(**OPTIONS)
-def split(e, i, o, j, x, k, n):
+def scale(y, factor, n):
+    """Multiply by a factor."""
+    for k in range(n):
+        y[k] *= factor
+
+
+@nb.njit(**OPTIONS)
+def split(even, odd, x, n):
     """Write even and odd numbers of `x` apart."""
-    for m in range(n):
-        e[i + m] = x[k + 2 * m]
-        o[j + m] = x[k + 2 * m + 1]
+    keep_apart()
+    for k in range(n):
+        even[k] = x[2 * k]
+        odd[k] = x[2 * k + 1]
 
 
 @nb.njit(**OPTIONS)
-def weave(y, i, p, j, q, k, n):
+def weave(y, p, q, n):
     """Write numbers of `p` and `q` in turn."""
-    for m in range(n):
-        y[i + 2 * m] = p[j + m]
-        y[i + 2 * m + 1] = q[k + m]
+    keep_apart()
+    for k in range(n):
+        y[2 * k] = p[k]
+        y[2 * k + 1] = q[k]
 
 
 @nb.njit(**OPTIONS)
-def _lift_one(x, t, a, ca, n):
-    for j in range(n):
-        x[t + j] += ca * x[a + j]
+def _lift_one(t, a, ca, n):
+    keep_apart()
+    for k in range(n):
+        t[k] += ca * a[k]
 
 
 @nb.njit(**OPTIONS)
-def _lift_two(x, t, a, b, ca, cb, n):
-    for j in range(n):
-        x[t + j] += ca * x[a + j] + cb * x[b + j]
+def _lift_two(t, a, b, ca, cb, n):
+    keep_apart()
+    for k in range(n):
+        t[k] += ca * a[k] + cb * b[k]
 
 
 @nb.njit(**OPTIONS)
-def _lift_rounded(x, t, a, b, ca, cb, offset, shift, sign, n):
-    for j in range(n):
-        x[t + j] += sign * ((ca * x[a + j] + cb * x[b + j] + offset) >> shift)
+def _lift_rounded(t, a, b, ca, cb, offset, bits, sign, n):
+    keep_apart()
+    for k in range(n):
+        t[k] += sign * ((ca * a[k] + cb * b[k] + offset) >> bits)
 
 
 def _make_lift_both(two_sources, two_taps, shared):
     """Make the loop that runs two steps at once: the second one reads what the first has just computed.
 
     The first step may have one source or two; the second one tap, on the fresh value, or two; and what it changes
-    may be the first step's source, `shared`, which LLVM must be told to prove that the runs do not overlap.
+    may be the first step's source, `shared`.
     """
 
     @nb.njit(**OPTIONS)
-    def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, n):
-        for j in range(n):
-            u = x[a + j]
-            fresh = x[t + j] + ca * u
+    def lift_both(t, a, b, s, c, ca, cb, cc, cf, n):
+        keep_apart()
+        for k in range(n):
+            u = a[k]
+            fresh = t[k] + ca * u
             if two_sources:
-                fresh += cb * x[b + j]
-            x[t + j] = fresh
-            value = u if shared else x[s + j]
+                fresh += cb * b[k]
+            t[k] = fresh
+            value = u if shared else s[k]
             value += cf * fresh
             if two_taps:
-                value += cc * x[c + j]
+                value += cc * c[k]
             if shared:
-                x[a + j] = value
+                a[k] = value
             else:
-                x[s + j] = value
+                s[k] = value
 
     return lift_both
 
@@ -119,49 +161,52 @@ _lift_both_000 = _make_lift_both(False, False, False)
 
 @nb.njit(**OPTIONS)
 def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, two_sources, two_taps, n):
-    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`."""
+    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`; all are places in `x`."""
     if two_sources and s == b:
         a, b, ca, cb = b, a, cb, ca
     shared = s == a
+    pt, pa, pb, ps, pc = shift(x, t), shift(x, a), shift(x, b), shift(x, s), shift(x, c)
     if two_sources:
         if two_taps:
             if shared:
-                _lift_both_111(x, t, a, b, s, c, ca, cb, cc, cf, n)
+                _lift_both_111(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
             else:
-                _lift_both_110(x, t, a, b, s, c, ca, cb, cc, cf, n)
+                _lift_both_110(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
         elif shared:
-            _lift_both_101(x, t, a, b, s, c, ca, cb, cc, cf, n)
+            _lift_both_101(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
         else:
-            _lift_both_100(x, t, a, b, s, c, ca, cb, cc, cf, n)
+            _lift_both_100(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
     elif two_taps:
         if shared:
-            _lift_both_011(x, t, a, b, s, c, ca, cb, cc, cf, n)
+            _lift_both_011(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
         else:
-            _lift_both_010(x, t, a, b, s, c, ca, cb, cc, cf, n)
+            _lift_both_010(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
     elif shared:
-        _lift_both_001(x, t, a, b, s, c, ca, cb, cc, cf, n)
+        _lift_both_001(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
     else:
-        _lift_both_000(x, t, a, b, s, c, ca, cb, cc, cf, n)
+        _lift_both_000(pt, pa, pb, ps, pc, ca, cb, cc, cf, n)
 
 
 @nb.njit(**OPTIONS)
-def _blend_two(p, i, q, j, x, at, k, t, w, width, add, n):
+def _blend_two(p, q, x, at, k, t, w, width, add, n):
+    keep_apart()
     x0, x1 = at[k], at[k + 1]
     a0, a1, b0, b1 = t[w], t[w + 1], t[w + width], t[w + width + 1]
     if add:
         for m in range(n):
             u0, u1 = x[x0 + m], x[x1 + m]
-            p[i + m] += a0 * u0 + a1 * u1
-            q[j + m] += b0 * u0 + b1 * u1
+            p[m] += a0 * u0 + a1 * u1
+            q[m] += b0 * u0 + b1 * u1
     else:
         for m in range(n):
             u0, u1 = x[x0 + m], x[x1 + m]
-            p[i + m] = a0 * u0 + a1 * u1
-            q[j + m] = b0 * u0 + b1 * u1
+            p[m] = a0 * u0 + a1 * u1
+            q[m] = b0 * u0 + b1 * u1
 
 
 @nb.njit(**OPTIONS)
-def _blend_four(p, i, q, j, x, at, k, t, w, width, add, n):
+def _blend_four(p, q, x, at, k, t, w, width, add, n):
+    keep_apart()
     x0, x1, x2, x3 = at[k], at[k + 1], at[k + 2], at[k + 3]
     a0, a1, a2, a3 = t[w], t[w + 1], t[w + 2], t[w + 3]
     w += width
@@ -169,17 +214,18 @@ def _blend_four(p, i, q, j, x, at, k, t, w, width, add, n):
     if add:
         for m in range(n):
             u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
-            p[i + m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
-            q[j + m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+            p[m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
+            q[m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
     else:
         for m in range(n):
             u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
-            p[i + m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
-            q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+            p[m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
+            q[m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
 
 
 @nb.njit(**OPTIONS)
-def _blend_eight(p, i, q, j, x, at, k, t, w, width, add, n):
+def _blend_eight(p, q, x, at, k, t, w, width, add, n):
+    keep_apart()
     x0, x1, x2, x3, x4, x5, x6, x7 = at[k], at[k + 1], at[k + 2], at[k + 3], at[k + 4], at[k + 5], at[k + 6], at[k + 7]
     a0, a1, a2, a3, a4, a5, a6, a7 = t[w], t[w + 1], t[w + 2], t[w + 3], t[w + 4], t[w + 5], t[w + 6], t[w + 7]
     w += width
@@ -188,14 +234,14 @@ def _blend_eight(p, i, q, j, x, at, k, t, w, width, add, n):
         for m in range(n):
             u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
             u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
-            p[i + m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
-            q[j + m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
+            p[m] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
+            q[m] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
     else:
         for m in range(n):
             u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
             u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
-            p[i + m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
-            q[j + m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
+            p[m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
+            q[m] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
 
 
 @nb.njit(**OPTIONS)
@@ -217,7 +263,7 @@ def misalignment(array):
 
 
 def lift(x, weights, w, t, a, b, taps, n):
-    """Add one or two weighted runs of numbers to another, rounding if they are integers."""
+    """Add one or two weighted runs of numbers to another, all at places in `x`, rounding if they are integers."""
 
 
 @overload(lift)
@@ -225,29 +271,29 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
     if isinstance(x.dtype, nb.types.Integer):
 
         def lift_integers(x, weights, w, t, a, b, taps, n):
-            offset, shift, sign = weights[w + 2], weights[w + 3], weights[w + 4]
-            _lift_rounded(x, t, a, b, weights[w], weights[w + 1], offset, shift, sign, n)
+            ca, cb, offset, bits, sign = weights[w], weights[w + 1], weights[w + 2], weights[w + 3], weights[w + 4]
+            _lift_rounded(shift(x, t), shift(x, a), shift(x, b), ca, cb, offset, bits, sign, n)
 
         return lift_integers
 
     def lift_numbers(x, weights, w, t, a, b, taps, n):
         if taps == 1:
-            _lift_one(x, t, a, weights[w], n)
+            _lift_one(shift(x, t), shift(x, a), weights[w], n)
         else:
-            _lift_two(x, t, a, b, weights[w], weights[w + 1], n)
+            _lift_two(shift(x, t), shift(x, a), shift(x, b), weights[w], weights[w + 1], n)
 
     return lift_numbers
 
 
 @nb.njit(**OPTIONS)
-def blend(p, i, q, j, x, at, weights, w, width, n):
-    """Write two weighted sums of `width` runs of numbers, which stand at the places `at`; `width` is even."""
+def blend(p, q, x, at, weights, w, width, n):
+    """Write two weighted sums of `width` runs of numbers, at the places `at` in `x`; `width` is even."""
     k = 0
     while width - k >= 8:
-        _blend_eight(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
+        _blend_eight(p, q, x, at, k, weights, w + k, width, k > 0, n)
         k += 8
     if width - k >= 4:
-        _blend_four(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
+        _blend_four(p, q, x, at, k, weights, w + k, width, k > 0, n)
         k += 4
     if width - k >= 2:
-        _blend_two(p, i, q, j, x, at, k, weights, w + k, width, k > 0, n)
+        _blend_two(p, q, x, at, k, weights, w + k, width, k > 0, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.engines.cpu.loops import OPTIONS, blend, data
+from subband.engines.cpu.loops import OPTIONS, blend, data, keep_apart, shift
 
 __all__ = ["merge_images", "merge_rows", "split_images", "split_rows"]
 
@@ -39,7 +39,7 @@ def split_rows(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
             columns = min(_TILE, c1 - left)
             _unroll(w, px, row * length, length, left + first, columns + reach)
             place = row * length + left
-            blend(p, place, q, place, w, data(places), data(weights), 0, count, columns)
+            blend(shift(p, place), shift(q, place), w, data(places), data(weights), 0, count, columns)
     return window.size + places.size
 
 
@@ -58,19 +58,21 @@ def merge_rows(y, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
             _unroll(highs, ph, row * length, length, left + first, columns + reach)
             for k in range(count):
                 at = shifts[k] - first
-                _add_pair(p, row * length + left, lows, at, highs, at, weights[k], weights[count + k], k > 0, columns)
+                a, d = weights[k], weights[count + k]
+                _add_pair(shift(p, row * length + left), shift(lows, at), shift(highs, at), a, d, k > 0, columns)
     return window.size
 
 
 @nb.njit(**OPTIONS)
-def _add_pair(y, i, low, j, high, k, a, d, add, n):
+def _add_pair(y, low, high, a, d, add, n):
     """Write, or add, ``a * low + d * high``."""
+    keep_apart()
     if add:
-        for m in range(n):
-            y[i + m] += a * low[j + m] + d * high[k + m]
+        for k in range(n):
+            y[k] += a * low[k] + d * high[k]
     else:
-        for m in range(n):
-            y[i + m] = a * low[j + m] + d * high[k + m]
+        for k in range(n):
+            y[k] = a * low[k] + d * high[k]
 
 
 @nb.njit(cache=True, **OPTIONS)
@@ -85,7 +87,7 @@ def split_images(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
             for k in range(shifts.size):
                 at[k] = image + (row + shifts[k]) % height * width + c0
             place = image + row * width + c0
-            blend(p, place, q, place, px, at, data(weights), 0, shifts.size, c1 - c0)
+            blend(shift(p, place), shift(q, place), px, at, data(weights), 0, shifts.size, c1 - c0)
     return places.size
 
 
@@ -101,4 +103,5 @@ def merge_images(y, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
             place = image + row * width + c0
             for k in range(count):
                 at = image + (row + shifts[k]) % height * width + c0
-                _add_pair(p, place, pl, at, ph, at, weights[k], weights[count + k], k > 0, c1 - c0)
+                a, d = weights[k], weights[count + k]
+                _add_pair(shift(p, place), shift(pl, at), shift(ph, at), a, d, k > 0, c1 - c0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -65,6 +66,7 @@ class Sweep:
         self.plans = plans
         self.letters = ("aa", "ad", "da", "dd") if len(axes) == 2 else ("a", "d")
         self._layouts: dict[object, _Layout] = {}
+        self._band_layouts: dict[object, _Layout] = {}
 
     def forward(self, x: Array) -> Bands:
         """Return the bands of a C-contiguous array."""
@@ -104,10 +106,14 @@ class Sweep:
 
     def _find_band_layout(self, bands: Bands) -> _Layout:
         first = bands[self.letters[0]]
-        shape = list(first.shape)
-        for axis, plan in zip(self.axes, self.plans, strict=True):
-            shape[axis] = plan.length
-        return self._find_layout(tuple(shape), first.dtype)
+        layout = self._band_layouts.get((first.shape, first.dtype))
+        if layout is None:
+            shape = list(first.shape)
+            for axis, plan in zip(self.axes, self.plans, strict=True):
+                shape[axis] = plan.length
+            layout = self._find_layout(tuple(shape), first.dtype)
+            self._band_layouts[first.shape, first.dtype] = layout
+        return layout
 
     def _fill_places(self, bands: Sequence[Array]) -> Sequence[Array]:
         """Return four bands; one that this sweep does not have is never touched, and any array will do for it."""
@@ -172,11 +178,10 @@ def run_kernel(
         _run_whole(kernel, arguments, extent)
         return
     count = min(max(samples // TASK, threads), threads * TASKS)
-    tasks = cut_tasks((images, rows, columns), count, tile)
     if together is not None and enter_parallel(threads):
-        together(*arguments, np.array(tasks))
+        together(*arguments, _tabulate_tasks(extent, count, tile))
     else:
-        run_tasks(lambda *task: kernel(*arguments, *task), tasks)
+        run_tasks(lambda *task: kernel(*arguments, *task), cut_tasks(extent, count, tile))
 
 
 def _run_whole(kernel: Callable[..., object], arguments: tuple[Any, ...], extent: tuple[int, int, int]) -> None:
@@ -197,6 +202,11 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
     row_cuts = cut_range(rows, max(1, min(count // len(image_cuts), rows // 16)))
     column_cuts = cut_range(columns, max(1, min(count // (len(image_cuts) * len(row_cuts)), columns // tile)))
     return [(*b, *r, *c) for b in image_cuts for r in row_cuts for c in column_cuts]
+
+
+@lru_cache(maxsize=256)
+def _tabulate_tasks(extent: tuple[int, int, int], count: int, tile: int) -> Array:
+    return np.array(cut_tasks(extent, count, tile))
 
 
 def cut_range(length: int, count: int) -> list[tuple[int, int]]:
