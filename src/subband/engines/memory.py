@@ -51,8 +51,10 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 class _Block(np.ndarray[Any, Any]):
-    """Memory to lend. It is a class of its own because NumPy lets a view refer to the owner of its memory, past all
-    that lies between, if that is a plain array.
+    """Memory to lend.
+
+    It is a class of its own because NumPy lets a view refer to the owner of its memory, past all that lies between, if
+    that is a plain array.
     """
 
 
