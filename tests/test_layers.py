@@ -14,6 +14,7 @@ STOREYS = [
     {"wavelets"},
     {"boundary"},
     {"pairs"},
+    {"schedule"},
     {"plan"},
     {"stationary"},
     {"pyramid"},

@@ -16,6 +16,7 @@ import numpy as np
 from subband.boundary import Extension
 from subband.pairs import PairFilter, PairLifting, PairStep
 from subband.plan import AxisPlan
+from subband.schedule import schedule_filter, schedule_lifting
 from subband.typing import Array
 from subband.wavelets import Wavelet
 from subband.wavelets.reversible import IntegerScheme
@@ -141,8 +142,8 @@ def _compile_filter(
     weights[:, : pair.width] = pair.taps
     header = np.zeros(HEADER, np.int64)
     header[[KIND, ODD, COUNT]] = CONVOLUTION, 1, width
-    header[[FIRST, LAST]] = positions[0] // 2, positions[-1] // 2
-    header[DEPTH] = header[LAST] - header[FIRST] + 1
+    schedule = schedule_filter(PairFilter(pair.first, (tuple(weights[0]), tuple(weights[1]))))
+    header[[FIRST, LAST, DEPTH]] = schedule.first, schedule.last, schedule.depth
     return _assemble(header, rows, np.ones(NUMBERS), weights.ravel(), length, count, extend, dtype)
 
 
@@ -174,47 +175,23 @@ def _compile_lifting(
     dtype: np.dtype[np.generic],
 ) -> Program:
     steps = [operation.step for operation in operations]
-    lags = _schedule(steps)
+    schedule = schedule_lifting(steps, lifting.outputs)
     rows = np.zeros((len(steps), ROW), np.int64)
     weights = np.zeros((len(steps), WEIGHTS))
-    finished = [0, 0]
-    oldest = [0]
-    for k, (operation, lag) in enumerate(zip(operations, lags, strict=True)):
+    for k, (operation, lag) in enumerate(zip(operations, schedule.lags, strict=True)):
         step = operation.step
         rows[k, [TARGET, LAG, START, TAPS]] = step.target, lag, step.start, len(step.taps)
         weights[k, : len(step.taps)] = step.taps
         weights[k, 2:] = operation.rounding
-        finished[step.target] = lag
-        oldest.append(lag - min(step.start, 0))
     if not np.issubdtype(dtype, np.integer):
         _mark_fused(rows)
     p, q = lifting.outputs
-    first, needed = _reach(steps, lifting)
-    last = max(needed, p.shift + finished[p.member], q.shift + finished[q.member])
     header = np.zeros(HEADER, np.int64)
-    header[[KIND, EVEN, ODD, FIRST, LAST, COUNT]] = LIFTING, lifting.even, lifting.odd, first, last, len(steps)
+    header[[KIND, EVEN, ODD, COUNT]] = LIFTING, lifting.even, lifting.odd, len(steps)
+    header[[FIRST, LAST, DEPTH]] = schedule.first, schedule.last, schedule.depth
     header[[P_MEMBER, P_SHIFT, Q_MEMBER, Q_SHIFT]] = p.member, p.shift, q.member, q.shift
-    header[DEPTH] = max(*oldest, last - p.shift, last - q.shift) + 1
     scales = np.array([*lifting.scales, p.scale, q.scale])
     return _assemble(header, rows, scales, weights.ravel(), length, count, extend, dtype)
-
-
-def _schedule(steps: list[PairStep]) -> list[int]:
-    """Return how many pairs behind the newest one each step runs, so that all run in one sweep.
-
-    A step must find its sources finished by the steps before it, and must not be overtaken by a later step that
-    changes a source it has yet to read.
-    """
-    lags: list[int] = []
-    for step in steps:
-        lag = max(0, step.start + len(step.taps) - 1)
-        for other, other_lag in zip(steps, lags, strict=False):
-            if other.target == step.target:
-                lag = max(lag, other_lag)
-            else:
-                lag = max(lag, other_lag + step.start + len(step.taps) - 1, other_lag - other.start)
-        lags.append(lag)
-    return lags
 
 
 def _mark_fused(rows: Array) -> None:
@@ -227,19 +204,6 @@ def _mark_fused(rows: Array) -> None:
             step[FUSED] = 1
             k += 1
         k += 1
-
-
-def _reach(steps: list[PairStep], lifting: PairLifting) -> tuple[int, int]:
-    """Return the first and last pair that outputs number 0 depend on."""
-    low, high = [0, 0], [0, 0]
-    for member in (0, 1):
-        shifts = [output.shift for output in lifting.outputs if output.member == member]
-        low[member], high[member] = min(shifts), max(shifts)
-    for step in reversed(steps):
-        source = 1 - step.target
-        low[source] = min(low[source], low[step.target] + step.start)
-        high[source] = max(high[source], high[step.target] + step.start + len(step.taps) - 1)
-    return min(low), max(high)
 
 
 def _assemble(
