@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from subband.arrays import allocate_zeros, find_owner, is_foreign, numpy_dtype, to_host
 from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
 from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
@@ -61,7 +62,7 @@ class Pyramid:
         self.plan = plan
         self.approximation = approximation
         self.details: tuple[Bands, ...] = tuple(dict(bands) for bands in details)
-        self.dtype = np.dtype(approximation.dtype if dtype is None else dtype)
+        self.dtype = numpy_dtype(approximation) if dtype is None else np.dtype(dtype)
 
     @property
     def level(self) -> int:
@@ -156,19 +157,24 @@ class Pyramid:
         """
         if isinstance(self.plan, StationaryTransformPlan):
             raise CoefficientsError("an undecimated pyramid has no mosaic: each band is as large as the array")
+        owner = find_owner([("approximation", self.approximation)])
+        if owner is not None and not owner.is_native:
+            with owner.enter():
+                mosaic: Array = owner.give_back(owner.take(self, "approximation").mosaic())
+                return mosaic
         mosaic = self.approximation.copy()
         for bands, plan in zip(self.details, reversed(self.plan.levels), strict=True):
             halves = _halves(plan)
             shape = tuple(sum(halves[axis]) for axis in range(mosaic.ndim))
-            canvas = np.zeros(shape, mosaic.dtype)
+            canvas = allocate_zeros(shape, mosaic)
             for key, band in {"a" * len(self.axes): mosaic, **bands}.items():
                 corner = [slice(None)] * len(shape)
                 for letter, axis in zip(key, self.axes, strict=True):
                     low = halves[axis][0]
                     corner[axis] = slice(0, low) if letter == "a" else slice(low, None)
-                part = canvas[tuple(corner)]
-                fitting = tuple(slice(0, size) for size in part.shape)
-                part[...] = band[fitting]
+                place = tuple(corner)
+                fitting = tuple(slice(0, size) for size in canvas[place].shape)
+                canvas[place] = band[fitting]
             mosaic = canvas
         return mosaic
 
@@ -183,8 +189,10 @@ class Pyramid:
         Notes
         -----
         Grey values are relative to the range of the approximation, so the picture of a transformed 8-bit image looks
-        like the image itself in the corner.
+        like the image itself in the corner. The picture is an array of NumPy, whatever the bands are.
         """
+        if is_foreign(self.approximation):
+            return self._replace_arrays(to_host).picture(gain)
         if self.approximation.dtype.kind == "c":
             raise DtypeError("a complex pyramid has no picture; take that of its real or imaginary part")
         if not self.approximation.size:
@@ -227,7 +235,7 @@ class Pyramid:
             "stationary": self.is_stationary,
             "dtype": self.dtype.str,
         }
-        arrays: dict[str, Any] = {f"{level}{key}": band for level, key, band in self.bands()}
+        arrays: dict[str, Any] = {f"{level}{key}": to_host(band) for level, key, band in self.bands()}
         path = Path(path)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
@@ -262,6 +270,11 @@ class Pyramid:
             raise
         except (LookupError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
             raise FormatError(f"{os.fspath(path)!r} is not a pyramid that subband saved") from error
+
+    def _replace_arrays(self, function: Callable[[Any], Any]) -> Pyramid:
+        """Return the same pyramid with bands of another kind; `subband.arrays` asks for it."""
+        details = [{key: function(band) for key, band in bands.items()} for bands in self.details]
+        return Pyramid(self.plan, function(self.approximation), details, self.dtype)
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(repr(wavelet.name) for wavelet in self.plan.wavelets))

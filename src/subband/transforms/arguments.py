@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from operator import index
@@ -21,6 +22,7 @@ __all__ = [
     "read_length",
     "read_shape",
     "useful_levels",
+    "warn_caller",
     "wavelets_for_axes",
 ]
 
@@ -227,7 +229,7 @@ def useful_levels(length: int, taps: int) -> int:
     return max(length // (taps - 1), 1).bit_length() - 1
 
 
-def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int | None, *, stacklevel: int = 3) -> int:
+def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int | None) -> int:
     """Return the number of levels to compute, the greatest useful one if `level` is None.
 
     Parameters
@@ -238,8 +240,6 @@ def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int 
         One for each of `lengths`.
     level : int or None
         What the caller asked for.
-    stacklevel : int
-        Whom a warning blames: 3 is the caller of the function that calls this one.
 
     Raises
     ------
@@ -271,9 +271,26 @@ def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int 
     if level < 0:
         raise LevelError(f"level={level} is negative; use 0 to {most}, or None for the greatest useful level")
     if level > most and wavelet is not None:
-        warnings.warn(
+        warn_caller(
             f"level={level} is too high for an axis of length {length} with {wavelet.name!r}: beyond level {most} "
-            "every coefficient depends on samples outside the signal",
-            stacklevel=stacklevel,
+            "every coefficient depends on samples outside the signal"
         )
     return level
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of what a caller does, and blame the line outside of subband that does it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("level=9 is too high")
+    >>> str(caught[0].message)
+    'level=9 is too high'
+    """
+    frame, stacklevel = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "subband":
+        frame, stacklevel = frame.f_back, stacklevel + 1
+    warnings.warn(message, category, stacklevel=stacklevel)

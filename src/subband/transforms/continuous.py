@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from subband.arrays import as_computable
-from subband.errors import ArgumentError, ShapeError
+from subband.arrays import as_computable, is_on_device, place_of
+from subband.engines.dispatch import takes_arrays
+from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.transforms.arguments import normalise_axis
 from subband.typing import Array
 from subband.wavelets import Wavelet, as_wavelet
@@ -27,6 +28,7 @@ __all__ = ["cwt"]
 _BATCH = 1 << 19
 
 
+@takes_arrays("data", transforms=False)
 def cwt(
     data: Any,
     scales: Any,
@@ -85,6 +87,8 @@ def cwt(
     1
     """
     x = as_computable(data)
+    if is_on_device(x):
+        raise ArgumentTypeError(f"data is on {place_of(data)}, and cwt computes on the host; give a copy there")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
     if x.size == 0:

@@ -9,7 +9,8 @@ import numpy as np
 
 from subband.arrays import as_computable
 from subband.boundary import extend, is_expansive
-from subband.engines import Engine, get_engine
+from subband.engines import Engine
+from subband.engines.dispatch import call_natively, engine_for
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, ShapeError
 from subband.plan import find_integer_scheme, transform_plan
 from subband.pyramid import Pyramid
@@ -17,6 +18,7 @@ from subband.stationary import StationaryTransformPlan, stationary_transform_pla
 from subband.transforms.arguments import ModeLike, modes_for_axes, normalise_axes, useful_levels, wavelets_for_axes
 from subband.transforms.integers import as_integers, decompose_integers, reconstruct_integers
 from subband.transforms.levels import run_forward, run_inverse
+from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
 
@@ -92,6 +94,21 @@ def decompose(
     """
     if reversible and stationary:
         raise ArgumentError("reversible=True and stationary=True exclude each other; choose one")
+    options = (wavelet, level, mode, axes, engine, reversible, stationary)
+    pyramid: Pyramid = call_natively(_decompose, {0: "x"}, (x, *options), {}, engine)
+    return pyramid
+
+
+def _decompose(
+    x: Any,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    level: int | None,
+    mode: ModeLike | Sequence[ModeLike] | None,
+    axes: int | Sequence[int] | None,
+    engine: str | Engine | None,
+    reversible: bool,
+    stationary: bool,
+) -> Pyramid:
     array = as_integers(x) if reversible else as_computable(x, "x")
     axes = normalise_axes(axes, array.ndim, distinct=True)
     if not axes:
@@ -102,7 +119,7 @@ def decompose(
     wavelets = wavelets_for_axes(wavelet, axes)
     modes = _choose_modes(mode, wavelets, axes, reversible)
     level = _check_level(level, array.shape, axes, wavelets, modes, stationary)
-    chosen = get_engine(engine)
+    chosen = engine_for(array, engine)
     if stationary:
         return _decompose_stationary(
             chosen, array, stationary_transform_plan(array.shape, axes, wavelets, modes, level)
@@ -143,7 +160,12 @@ def reconstruct(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
     """
     if not isinstance(pyramid, Pyramid):
         raise ArgumentTypeError(f"pyramid is a {type(pyramid).__name__}; give what `decompose` returned")
-    chosen = get_engine(engine)
+    x: Array = call_natively(_reconstruct, {0: "pyramid"}, (pyramid, engine), {}, engine)
+    return x
+
+
+def _reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
+    chosen = engine_for(pyramid.approximation, engine)
     if isinstance(pyramid.plan, StationaryTransformPlan):
         return _reconstruct_stationary(chosen, pyramid, pyramid.plan)
     if pyramid.plan.reversible:
@@ -203,7 +225,7 @@ def _decompose_stationary(engine: Engine, x: Array, plan: StationaryTransformPla
         if margin:
             length = plan.shape[axis]
             extension = extend(mode, length, -margin, length + margin)
-            x = np.moveaxis(extension.apply(np.moveaxis(x, axis, -1)), -1, axis)
+            x = extend_axis(x, axis, extension)
     details: list[Bands] = []
     for level in plan.levels:
         bands = engine.stationary_forward(level, x)
@@ -225,4 +247,5 @@ def _reconstruct_stationary(engine: Engine, pyramid: Pyramid, plan: StationaryTr
     inner = [slice(None)] * x.ndim
     for axis, margin in zip(plan.axes, plan.margins, strict=True):
         inner[axis] = slice(margin, margin + plan.shape[axis])
-    return np.array(x[tuple(inner)], order="C")
+    # cut out of the extended array, which is not to be kept for the sake of its middle
+    return x[tuple(inner)].copy()

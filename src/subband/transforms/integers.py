@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_numbers
+from subband.arrays import as_numbers, cast, find_extremes
 from subband.engines import Engine
 from subband.errors import DtypeError, IntegerRangeError
 from subband.plan import TransformPlan
@@ -36,7 +36,7 @@ def as_integers(x: Any) -> Array:
     array = as_numbers(x, "x")
     if array.dtype.kind not in "iu":
         raise DtypeError(f"reversible=True needs integers, and x holds {array.dtype}; convert it, or leave it out")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return cast(array, array.dtype.newbyteorder("="))
 
 
 def decompose_integers(engine: Engine, x: Array, plan: TransformPlan) -> Pyramid:
@@ -50,13 +50,13 @@ def decompose_integers(engine: Engine, x: Array, plan: TransformPlan) -> Pyramid
     low, high = _find_range([x])
     if low < _INT32.min or high > _INT32.max:
         raise IntegerRangeError(f"x holds {low} to {high}, beyond the 32 bits of reversible transforms; scale it down")
-    approximation, details = run_forward(engine, x.astype(_wide_enough(low, high, plan)), plan)
+    approximation, details = run_forward(engine, cast(x, _wide_enough(low, high, plan)), plan)
     low, high = _find_range([approximation, *(band for level in details for band in level.values())])
     if low < _INT32.min or high > _INT32.max:
         safe = _INT32.max // 4 ** len(plan.axes)
         raise IntegerRangeError(f"coefficients from {low} to {high} do not fit 32 bits; use values of at most {safe}")
-    narrow = [{key: band.astype(np.int32, copy=False) for key, band in level.items()} for level in details]
-    return Pyramid(plan, approximation.astype(np.int32, copy=False), narrow, x.dtype)
+    narrow = [{key: cast(band, np.int32) for key, band in level.items()} for level in details]
+    return Pyramid(plan, cast(approximation, np.int32), narrow, x.dtype)
 
 
 def reconstruct_integers(engine: Engine, pyramid: Pyramid, plan: TransformPlan) -> Array:
@@ -76,8 +76,8 @@ def reconstruct_integers(engine: Engine, pyramid: Pyramid, plan: TransformPlan) 
     if low < _INT32.min or high > _INT32.max:
         raise IntegerRangeError(f"the bands hold {low} to {high}, beyond the 32 bits of reversible transforms")
     dtype = _wide_enough(low, high, plan)
-    details = [{key: band.astype(dtype, copy=False) for key, band in level.items()} for level in pyramid.details]
-    x = run_inverse(engine, pyramid.approximation.astype(dtype, copy=False), details, plan)
+    details = [{key: cast(band, dtype) for key, band in level.items()} for level in pyramid.details]
+    x = run_inverse(engine, cast(pyramid.approximation, dtype), details, plan)
     low, high = _find_range([x])
     limits = np.iinfo(pyramid.dtype)
     if low < limits.min or high > limits.max:
@@ -85,11 +85,11 @@ def reconstruct_integers(engine: Engine, pyramid: Pyramid, plan: TransformPlan) 
             f"the bands lead to samples from {low} to {high}, and {pyramid.dtype} holds {limits.min} to {limits.max}; "
             "change the bands less, or transform a wider dtype"
         )
-    return x.astype(pyramid.dtype)
+    return cast(x, pyramid.dtype)
 
 
 def _find_range(arrays: Iterable[Array]) -> tuple[int, int]:
-    extremes = [(int(array.min()), int(array.max())) for array in arrays if array.size]
+    extremes = [find_extremes(array) for array in arrays if array.size]
     return min((low for low, _ in extremes), default=0), max((high for _, high in extremes), default=0)
 
 

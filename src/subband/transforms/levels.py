@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from subband.arrays import as_computable
-from subband.engines import Engine, get_engine
+from subband.arrays import as_computable, cast
+from subband.engines import Engine
+from subband.engines.dispatch import engine_for
 from subband.errors import CoefficientsError, ShapeError
 from subband.plan import LevelPlan, TransformPlan, level_plan
 from subband.typing import Array, Bands
@@ -66,7 +67,7 @@ def split_level(x: Array, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], 
     """
     count = _count_distinct(axes)
     if count == len(axes):
-        return get_engine().forward(forward_plan(x.shape, axes, wavelets, modes), x)
+        return engine_for(x).forward(forward_plan(x.shape, axes, wavelets, modes), x)
     first = split_level(x, axes[:count], wavelets[:count], modes[:count])
     return {
         head + tail: band
@@ -99,7 +100,7 @@ def merge_level(
         bands = {head: merge_level(part, axes[count:], wavelets[count:], modes[count:]) for head, part in parts.items()}
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
     shapes = tuple((key, band.shape) for key, band in bands.items())
-    return get_engine().inverse(_inverse_plan(shapes, axes, wavelets, modes), bands)
+    return engine_for(next(iter(bands.values()))).inverse(_inverse_plan(shapes, axes, wavelets, modes), bands)
 
 
 def run_forward(engine: Engine, x: Array, plan: TransformPlan) -> tuple[Array, list[Bands]]:
@@ -141,7 +142,7 @@ def as_bands(bands: Mapping[str, object], name: str = "coeffs") -> Bands:
     dtypes = {band.dtype for band in arrays.values()}
     if len(dtypes) > 1:
         common = np.complex128 if any(dtype.kind == "c" for dtype in dtypes) else np.float64
-        arrays = {key: band.astype(common, copy=False) for key, band in arrays.items()}
+        arrays = {key: cast(band, common) for key, band in arrays.items()}
     return arrays
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_computable, as_numbers
-from subband.engines import get_engine
+from subband.arrays import as_computable, as_numbers, cast
+from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import ArgumentError, CoefficientsError, CoefficientsTypeError, ModeError, ShapeError
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
@@ -40,6 +40,7 @@ from subband.wavelets import Wavelet, WaveletLike
 __all__ = ["imra", "imra2", "imran", "mra", "mra2", "mran"]
 
 
+@takes_arrays("data")
 def mra(
     data: Any,
     wavelet: WaveletLike,
@@ -109,6 +110,7 @@ def mra(
     return [approximation, *(parts["d"] for parts in details)]
 
 
+@takes_arrays("mra_coeffs", transforms=False)
 def imra(mra_coeffs: Sequence[Array]) -> Array:
     """Add up the parts that `mra` returned.
 
@@ -136,6 +138,7 @@ def imra(mra_coeffs: Sequence[Array]) -> Array:
     return _add_parts(mra_coeffs, lambda part: (part,))
 
 
+@takes_arrays("data")
 def mra2(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -195,6 +198,7 @@ def mra2(
     return [approximation, *(tuple(parts[key] for key in DETAILS_2D) for parts in details)]
 
 
+@takes_arrays("mra_coeffs", transforms=False)
 def imra2(mra_coeffs: Sequence[Any]) -> Array:
     """Add up the parts that `mra2` returned.
 
@@ -224,6 +228,7 @@ def imra2(mra_coeffs: Sequence[Any]) -> Array:
     return _add_parts(mra_coeffs, iter)
 
 
+@takes_arrays("data")
 def mran(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -283,6 +288,7 @@ def mran(
     return [approximation, *details]
 
 
+@takes_arrays("mra_coeffs", transforms=False)
 def imran(mra_coeffs: Sequence[Any]) -> Array:
     """Add up the parts that `mran` returned.
 
@@ -324,8 +330,8 @@ def _analyse(
     stationary, decimated, transform = names
     wavelets = wavelets_for_axes(wavelet, axes)
     if not _is_stationary(transform, stationary, decimated, mode):
-        return _project_decimated(x, axes, wavelets, mode, level, stacklevel=5)
-    warn_unless_orthogonal(wavelets, "wavelets used are", stacklevel=4)
+        return _project_decimated(x, axes, wavelets, mode, level)
+    warn_unless_orthogonal(wavelets, "wavelets used are")
     level = min(map(swt_max_level, x.shape)) if level is None else level
     check_stationary_level(x.shape, axes, level)
     return _project_stationary(x, axes, wavelets, level)
@@ -350,7 +356,7 @@ def _project_stationary(
 ) -> tuple[Array, list[Bands]]:
     # The scaling that `swt` calls norm cancels on the way back, so that it is left out.
     plans = [stationary_plan(x.shape, axes, wavelets, number) for number in range(1, level + 1)]
-    engine = get_engine()
+    engine = engine_for(x)
     return _project(x, "a" * len(axes), plans, engine.stationary_forward, engine.stationary_inverse)
 
 
@@ -360,11 +366,10 @@ def _project_decimated(
     wavelets: tuple[Wavelet, ...],
     mode: ModeLike | Sequence[ModeLike],
     level: int | None,
-    stacklevel: int = 4,
 ) -> tuple[Array, list[Bands]]:
-    level = check_level([x.shape[axis] for axis in axes], wavelets, level, stacklevel=stacklevel)
+    level = check_level([x.shape[axis] for axis in axes], wavelets, level)
     plans = transform_plan(x.shape, axes, wavelets, modes_for_axes(mode, axes), level).levels
-    engine = get_engine()
+    engine = engine_for(x)
     return _project(x, "a" * len(axes), plans, engine.forward, engine.inverse)
 
 
@@ -383,10 +388,10 @@ def _project(
     def bring_home(bands: Bands, number: int) -> Array:
         for plan in reversed(plans[: number + 1]):
             bands = {low: inverse(plan, bands)}
-        return bands[low].astype(x.dtype, copy=False)
+        return cast(bands[low], x.dtype)
 
     details = []
-    approximation = x.astype(wide, copy=not plans)
+    approximation = cast(x, wide) if plans or x.dtype != wide else x.copy()
     for number, plan in enumerate(plans):
         bands = forward(plan, approximation)
         approximation = bands.pop(low)

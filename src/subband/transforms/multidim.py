@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from subband.arrays import as_computable
+from subband.engines.dispatch import takes_arrays
 from subband.errors import AxesError, CoefficientsError, ShapeError
 from subband.transforms.arguments import (
     Axes,
@@ -23,6 +24,7 @@ __all__ = ["dwt2", "dwtn", "idwt2", "idwtn"]
 Details2 = tuple[Array, Array, Array]
 
 
+@takes_arrays("data")
 def dwt2(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -73,6 +75,7 @@ def dwt2(
     return bands["aa"], (bands["da"], bands["ad"], bands["dd"])
 
 
+@takes_arrays("coeffs")
 def idwt2(
     coeffs: tuple[Any, tuple[Any, Any, Any]],
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -114,6 +117,7 @@ def idwt2(
     return _merge({"aa": cA, "da": cH, "ad": cV, "dd": cD}, wavelet, mode, axes, count=2)
 
 
+@takes_arrays("data")
 def dwtn(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -166,6 +170,7 @@ def dwtn(
     return _split(x, wavelet, mode, axes)
 
 
+@takes_arrays("coeffs")
 def idwtn(
     coeffs: Mapping[str, Any],
     wavelet: WaveletLike | Sequence[WaveletLike],

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_computable
+from subband.arrays import as_array, as_computable, is_array
+from subband.engines.dispatch import takes_arrays
 from subband.errors import AxesError, CoefficientsError, ShapeError
 from subband.transforms.arguments import (
     Axes,
@@ -30,6 +31,7 @@ Wavelets = WaveletLike | Sequence[WaveletLike]
 ModesLike = ModeLike | Sequence[ModeLike]
 
 
+@takes_arrays("data")
 def wavedec(
     data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", level: int | None = None, axis: int = -1
 ) -> list[Array]:
@@ -82,6 +84,7 @@ def wavedec(
     return [approximation, *(bands["d"] for bands in details)]
 
 
+@takes_arrays("coeffs")
 def waverec(coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
     """Undo several levels along one axis.
 
@@ -108,11 +111,12 @@ def waverec(coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symme
     >>> waverec(wavedec([1, 2, 3, 4, 5, 6, 7, 8], "haar", level=2), "haar").round(12)
     array([1., 2., 3., 4., 5., 6., 7., 8.])
     """
-    approximation, details = _open_list(coeffs, "wavedec", (np.ndarray, type(None)), "an array")
+    approximation, details = _open_list(coeffs, "wavedec", lambda entry: entry is None or is_array(entry), "an array")
     levels = [{"d": detail} for detail in details]
     return _synthesise(approximation, levels, wavelet, mode, (axis,))
 
 
+@takes_arrays("data")
 def wavedec2(
     data: Any,
     wavelet: Wavelets,
@@ -169,6 +173,7 @@ def wavedec2(
     return [approximation, *((bands["da"], bands["ad"], bands["dd"]) for bands in details)]
 
 
+@takes_arrays("coeffs")
 def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = (-2, -1)) -> Array:
     """Undo several levels of images.
 
@@ -198,7 +203,7 @@ def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmet
     True
     """
     form = "a tuple of three arrays"
-    approximation, details = _open_list(coeffs, "wavedec2", (tuple, list), form)
+    approximation, details = _open_list(coeffs, "wavedec2", lambda entry: isinstance(entry, tuple | list), form)
     levels = []
     for number, detail in enumerate(details, start=1):
         if len(detail) != 3:
@@ -207,6 +212,7 @@ def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmet
     return _synthesise(approximation, levels, wavelet, mode, axes, count=2)
 
 
+@takes_arrays("data")
 def wavedecn(
     data: Any,
     wavelet: Wavelets,
@@ -263,6 +269,7 @@ def wavedecn(
     return [approximation, *details]
 
 
+@takes_arrays("coeffs")
 def waverecn(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = None) -> Array:
     """Undo several levels along any axes.
 
@@ -292,7 +299,9 @@ def waverecn(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmet
     >>> np.allclose(waverecn(wavedecn(x, "haar"), "haar"), x)
     True
     """
-    approximation, details = _open_list(coeffs, "wavedecn", (Mapping,), "a dictionary of arrays")
+    approximation, details = _open_list(
+        coeffs, "wavedecn", lambda entry: isinstance(entry, Mapping), "a dictionary of arrays"
+    )
     for number, detail in enumerate(details, start=1):
         missing = [key for key, band in detail.items() if band is None]
         if missing:
@@ -316,9 +325,9 @@ def _analyse(
         if x.shape[axis] == 0:
             raise ShapeError(f"axis {axis} of data of shape {x.shape} is empty; it needs at least 1 sample")
     wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
-    levels = check_level([x.shape[axis] for axis in normal], wavelets, level, stacklevel=4)
+    levels = check_level([x.shape[axis] for axis in normal], wavelets, level)
     if levels == 0:
-        return np.asarray(data), []
+        return as_array(data), []
     details: list[Bands] = []
     for _ in range(levels):
         bands = split_level(x, normal, wavelets, modes)
@@ -353,7 +362,7 @@ def _synthesise(
         if approximation is not None and len(arrays) > 1:
             arrays[low] = _trim_approximation(arrays, normal, modes)
         approximation = merge_level(arrays, normal, wavelets, modes)
-    return np.asarray(approximation)
+    return as_array(approximation)
 
 
 def _trim_approximation(bands: Bands, axes: tuple[int, ...], modes: tuple[str, ...]) -> Array:
@@ -373,8 +382,10 @@ def _trim_approximation(bands: Bands, axes: tuple[int, ...], modes: tuple[str, .
     return approximation[tuple(window)]
 
 
-def _open_list(coeffs: Sequence[Any], function: str, kinds: tuple[type, ...], form: str) -> tuple[Any, Sequence[Any]]:
-    """Return approximation and details of a list of coefficients, each detail being of one of `kinds`."""
+def _open_list(
+    coeffs: Sequence[Any], function: str, is_detail: Callable[[Any], bool], form: str
+) -> tuple[Any, Sequence[Any]]:
+    """Return approximation and details of a list of coefficients, each detail being of the right form."""
     if not isinstance(coeffs, list | tuple):
         raise CoefficientsError(
             f"coeffs is a {type(coeffs).__name__}; it must be the list of coefficients that {function} returns"
@@ -382,7 +393,7 @@ def _open_list(coeffs: Sequence[Any], function: str, kinds: tuple[type, ...], fo
     if not coeffs:
         raise CoefficientsError("coeffs is empty; it must hold at least the approximation")
     for number, detail in enumerate(coeffs[1:], start=1):
-        if not isinstance(detail, kinds):
+        if not is_detail(detail):
             raise CoefficientsError(
                 f"Unexpected detail coefficient type: coeffs[{number}] is a {type(detail).__name__}, and "
                 f"{function} gives {form}; with array_to_coeffs and unravel_coeffs use output_format={function!r}"

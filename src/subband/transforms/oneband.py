@@ -5,9 +5,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any, Literal
 
-import numpy as np
-
-from subband.arrays import as_computable
+from subband.arrays import as_computable, pad_zeros
+from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, LevelError, ShapeError
 from subband.transforms.arguments import ModeLike
 from subband.transforms.levels import merge_level, split_level
@@ -18,6 +17,7 @@ from subband.wavelets import WaveletLike, as_wavelet
 __all__ = ["downcoef", "upcoef"]
 
 
+@takes_arrays("data")
 def downcoef(
     part: Literal["a", "d"], data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", level: int = 1
 ) -> Array:
@@ -62,6 +62,7 @@ def downcoef(
     return split_level(x, (0,), wavelets, modes)["a" if low else "d"]
 
 
+@takes_arrays("coeffs")
 def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: int = 1, take: int = 0) -> Array:
     """Return what coefficients of one kind at one level contribute to the samples.
 
@@ -105,7 +106,7 @@ def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: in
     margin = bank.rec_len // 2 - 1
     for number in range(repeat):
         key = "a" if low or number else "d"
-        x = merge_level({key: np.pad(x, margin)}, (0,), (bank,), ("zero",))
+        x = merge_level({key: pad_zeros(x, [(margin, margin)])}, (0,), (bank,), ("zero",))
     if 0 < wanted < x.size:
         start = (x.size - wanted) // 2
         return x[start : start + wanted]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from subband.arrays import as_computable
-from subband.engines import get_engine
+from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import CoefficientsError
 from subband.transforms.arguments import ModeLike, normalise_axis
 from subband.transforms.levels import as_bands, forward_plan, merge_level
@@ -16,6 +16,7 @@ from subband.wavelets import WaveletLike, as_wavelet
 __all__ = ["dwt", "idwt"]
 
 
+@takes_arrays("data")
 def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> tuple[Array, Array]:
     """Transform one level along one axis.
 
@@ -64,10 +65,11 @@ def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int
     """
     x = as_computable(data)
     plan = forward_plan(x.shape, (normalise_axis(axis, x.ndim),), (as_wavelet(wavelet),), (mode_name(mode),))
-    bands = get_engine().forward(plan, x)
+    bands = engine_for(x).forward(plan, x)
     return bands["a"], bands["d"]
 
 
+@takes_arrays("cA", "cD")
 def idwt(cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
     """Undo one level along one axis.
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_computable, as_numbers
+from subband.arrays import as_computable, as_numbers, is_array, is_foreign
+from subband.engines.dispatch import takes_arrays
 from subband.errors import (
     ArgumentError,
     CoefficientsError,
@@ -25,7 +26,7 @@ from subband.errors import (
 )
 from subband.transforms.arguments import modes_for_axes, normalise_axes, useful_levels
 from subband.transforms.levels import as_bands, merge_level, split_level
-from subband.typing import Array
+from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
 __all__ = ["BaseNode", "split_alike"]
@@ -85,7 +86,7 @@ class BaseNode:
         self.path = ""
         self.level = 0
         self._maxlevel: int | None = None
-        self._data_shape = None if data is None else as_numbers(data).shape
+        self._data_shape = None if data is None else tuple(data.shape if is_array(data) else as_numbers(data).shape)
         self._subnodes: dict[str, BaseNode | None] = dict.fromkeys(self._BANDS)
         if parent is not None:
             self.wavelet, self.mode, self.axes = parent.wavelet, parent.mode, parent.axes
@@ -149,8 +150,7 @@ class BaseNode:
                 if node is None:
                     self._create_subnode(part)
         else:
-            x = as_computable(self.data)
-            self._adopt_bands(split_level(x, *self._read_arguments(x.ndim)))
+            self._adopt_bands(_split(self.data, *self._read_arguments(np.ndim(self.data))))
         return tuple(self._subnodes.values())
 
     def reconstruct(self, update: bool = False) -> Any:
@@ -179,9 +179,7 @@ class BaseNode:
                 f"no subnode of node {self.path!r} has data to put it together from; set one of "
                 f"{', '.join(repr(self.path + part) for part in self._BANDS)}"
             )
-        bands = as_bands(parts, f"node {self.path!r}")
-        ndim = min(band.ndim for band in bands.values())
-        data = merge_level(bands, *self._read_arguments(ndim))
+        data = _merge(parts, self)
         if self._data_shape is not None and data.shape != self._data_shape:
             data = data[tuple(map(slice, self._data_shape))]
         if update:
@@ -227,7 +225,8 @@ class BaseNode:
         node = self
         for part in self._split_path(self._check_path(path)):
             node = node.get_subnode(part, decompose=False) or node._create_subnode(part)
-        node.data = as_computable(data.data if isinstance(data, BaseNode) else data)
+        given = data.data if isinstance(data, BaseNode) else data
+        node.data = given if is_foreign(given) else as_computable(given)
 
     def __delitem__(self, path: str | tuple[str, ...]) -> None:
         """Take the node at a path out of the tree; it keeps its data and its subnodes."""
@@ -375,17 +374,33 @@ class BaseNode:
         return [path[start : start + self.PART_LEN] for start in range(0, len(path), self.PART_LEN or 1)]
 
 
+@takes_arrays("data")
+def _split(data: Any, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]) -> Bands:
+    """Split the data of a node, or of several."""
+    return split_level(as_computable(data), axes, wavelets, modes)
+
+
+@takes_arrays("parts")
+def _merge(parts: Mapping[str, Any], node: BaseNode) -> Array:
+    """Put the data of a node together."""
+    bands = as_bands(parts, f"node {node.path!r}")
+    ndim = min(band.ndim for band in bands.values())
+    return merge_level(bands, *node._read_arguments(ndim))
+
+
 def split_alike(nodes: Sequence[BaseNode]) -> None:
     """Split those of `nodes`, all of one tree, that are alike and small in one transform, which is much faster.
 
     The data of their subnodes are views of its bands. Other nodes are left as they are.
     """
     chosen = [node for node in nodes if node._needs_splitting()]
+    if any(is_foreign(node.data) for node in chosen):
+        return
     arrays = [as_computable(node.data) for node in chosen]
     if len({(x.shape, x.dtype) for x in arrays}) != 1 or len(arrays) == 1 or arrays[0].size > _SMALL:
         return
     axes, wavelets, modes = chosen[0]._read_arguments(arrays[0].ndim)
-    bands = split_level(np.stack(arrays), tuple(axis + 1 for axis in axes), wavelets, modes)
+    bands = _split(np.stack(arrays), tuple(axis + 1 for axis in axes), wavelets, modes)
     for number, node in enumerate(chosen):
         node._adopt_bands({key: band[number] for key, band in bands.items()})
 

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from subband.arrays import as_array, concatenate, is_array, namespace
+from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, CoefficientsError
 from subband.transforms.arguments import Axes, normalise_axes
 from subband.transforms.levels import check_keys
@@ -32,6 +34,7 @@ _FORMATS = {
 }
 
 
+@takes_arrays("coeffs", transforms=False)
 def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes = None) -> tuple[Array, list[Any]]:
     """Lay the bands out in one array, as in the classical mosaic picture.
 
@@ -98,7 +101,8 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
             f"the {used} coefficients leave gaps in an array of shape {tuple(filled)}; "
             "give a padding to fill them with, or use ravel_coeffs"
         )
-    packed = np.full(filled, 0 if padding is None else padding, _common_dtype(approximation, details))
+    xp = namespace(approximation, "coeffs_to_array")
+    packed = xp.full(tuple(filled), 0 if padding is None else padding, _common_dtype(approximation, details))
     _copy_band(packed, slices[0], approximation, "the approximation")
     for number, (bands, places) in enumerate(zip(details, slices[1:], strict=True), start=1):
         for key, band in bands.items():
@@ -106,6 +110,7 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     return packed, slices
 
 
+@takes_arrays("arr", transforms=False)
 def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: OutputFormat = "wavedecn") -> list[Any]:
     """Take the bands out of an array that `coeffs_to_array` made.
 
@@ -138,10 +143,11 @@ def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: Output
     >>> [band.shape for band in array_to_coeffs(packed, slices, output_format="wavedec")]
     [(2,), (2,), (4,)]
     """
-    array = np.asarray(arr)
+    array = as_array(arr)
     return _lay_out(coeff_slices, lambda place, where: _cut_out(array, place, where), output_format)
 
 
+@takes_arrays("coeffs", transforms=False)
 def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
     """String the bands together in one dimension.
 
@@ -192,9 +198,10 @@ def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[
             pieces.append(band.ravel())
         slices.append(ranges)
         shapes.append({key: band.shape for key, band in bands.items()})
-    return np.concatenate(pieces), slices, shapes
+    return concatenate(pieces, 0), slices, shapes
 
 
+@takes_arrays("arr", transforms=False)
 def unravel_coeffs(
     arr: Any, coeff_slices: Sequence[Any], coeff_shapes: Sequence[Any], output_format: OutputFormat = "wavedecn"
 ) -> list[Any]:
@@ -229,7 +236,7 @@ def unravel_coeffs(
     >>> [band.shape for band in unravel_coeffs(*packed, output_format="wavedec")]
     [(2,), (2,), (4,)]
     """
-    array = np.asarray(arr)
+    array = as_array(arr)
     for name, entries in (("coeff_slices", coeff_slices), ("coeff_shapes", coeff_shapes)):
         _check_list(name, entries)
     if len(coeff_slices) != len(coeff_shapes):
@@ -300,7 +307,7 @@ def _check_list(name: str, entries: Any) -> None:
 def _cut_out(array: Array, place: Any, where: tuple[int, str | None]) -> Array:
     """Return the part of the array at a place, which has to be one that slices can name."""
     try:
-        return np.asarray(array[place])
+        return as_array(array[place])
     except (IndexError, TypeError) as error:
         number, key = where
         name = f"coeff_slices[{number}]" + ("" if key is None else f"[{key!r}]")
@@ -317,12 +324,12 @@ def _open_coefficients(coeffs: Sequence[Any]) -> tuple[Array, list[Bands]]:
         raise CoefficientsError("coeffs[0] is None; put np.zeros in the place of a missing band")
     if isinstance(coeffs[0], tuple | Mapping):
         raise CoefficientsError("coeffs[0] is no array; undecimated transforms need trim_approx=True to give one first")
-    return np.asarray(coeffs[0]), [_name_details(entry, number) for number, entry in enumerate(coeffs) if number]
+    return as_array(coeffs[0]), [_name_details(entry, number) for number, entry in enumerate(coeffs) if number]
 
 
 def _name_details(entry: Any, number: int) -> Bands:
     """Return the details of one level by their keys, in order of these."""
-    if isinstance(entry, np.ndarray):
+    if is_array(entry):
         bands: Mapping[str, Any] = {"d": entry}
     elif isinstance(entry, Mapping):
         bands = entry
@@ -336,7 +343,7 @@ def _name_details(entry: Any, number: int) -> Bands:
     for key, band in bands.items():
         if band is None:
             raise CoefficientsError(f"coeffs[{number}] has no band {key!r}; put np.zeros in its place")
-    return {key: np.asarray(bands[key]) for key in sorted(bands)}
+    return {key: as_array(bands[key]) for key in sorted(bands)}
 
 
 def _match_axes(details: list[Bands], axes: Axes, ndim: int) -> tuple[int, ...]:
@@ -369,7 +376,7 @@ def _place_band(key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled:
 
 def _common_dtype(approximation: Array, details: list[Bands]) -> np.dtype[Any]:
     """Return the dtype that holds all bands without loss."""
-    return np.result_type(approximation, *(band for bands in details for band in bands.values()))
+    return np.result_type(approximation.dtype, *(band.dtype for bands in details for band in bands.values()))
 
 
 def _copy_band(packed: Array, place: tuple[slice, ...], band: Array, name: str) -> None:

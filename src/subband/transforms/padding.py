@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_numbers
-from subband.boundary import extend
+from subband.arrays import as_numbers, namespace
+from subband.boundary import Extension, extend
+from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ShapeError
 from subband.transforms.modes import mode_name
 from subband.typing import Array
 
-__all__ = ["pad"]
+__all__ = ["extend_axis", "pad"]
 
 
+@takes_arrays("x", transforms=False)
 def pad(x: Any, pad_widths: Any, mode: str) -> Array:
     """Extend an array by samples that the boundary mode makes up.
 
@@ -54,9 +56,32 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
         if length == 0:
             raise ShapeError(f"axis {axis} of an array of shape {array.shape} is empty; there is nothing to extend")
         stop = length + after + (length % 2 if name == "periodization" else 0)
-        extension = extend(name, length, -before, stop)
-        array = np.moveaxis(extension.apply(np.moveaxis(array, axis, -1)), -1, axis)
+        array = extend_axis(array, axis, extend(name, length, -before, stop))
     return array
+
+
+def extend_axis(x: Array, axis: int, extension: Extension) -> Array:
+    """Extend one axis of a native array.
+
+    Examples
+    --------
+    >>> extend_axis(np.array([[1], [2]]), 0, extend("reflect", 2, -1, 2)).ravel()
+    array([2, 1, 2])
+    """
+    xp = namespace(x, "extending an array at its borders")
+    if xp is np:
+        return np.moveaxis(extension.apply(np.moveaxis(x, axis, -1)), -1, axis)
+    along = [1] * x.ndim
+    along[axis] = -1
+    weight, first, last = (
+        xp.asarray(numbers).astype(x.dtype).reshape(along)
+        for numbers in (extension.weight, extension.first, extension.last)
+    )
+    extended: Array = xp.take(x, xp.asarray(extension.index), axis) * weight
+    for part, place in ((first, 0), (last, -1)):
+        if xp.any(part):
+            extended += part * xp.take(x, xp.asarray([place]), axis)
+    return extended
 
 
 def _read_widths(pad_widths: Any, ndim: int) -> list[tuple[int, int]]:

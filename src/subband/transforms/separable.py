@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, product
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_computable
+from subband.arrays import as_array, as_computable, concatenate
+from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, CoefficientsError, LevelError
 from subband.transforms.arguments import (
     Axes,
@@ -146,7 +147,7 @@ class FswavedecnResult:
 
     def __setitem__(self, levels: tuple[int, ...], value: Array) -> None:
         place = self._locate(levels)
-        band = np.asarray(value)
+        band = as_array(value)
         if band.shape != self._coeffs[place].shape:
             raise CoefficientsError(
                 f"band {levels} has shape {self._coeffs[place].shape} and cannot become one of {band.shape}"
@@ -157,6 +158,10 @@ class FswavedecnResult:
                 stacklevel=2,
             )
         self._coeffs[place] = band
+
+    def _replace_arrays(self, function: Callable[[Any], Any]) -> FswavedecnResult:
+        """Return the same bands in an array of another kind; `subband.arrays` asks for it."""
+        return FswavedecnResult(function(self._coeffs), self._coeff_slices, self._wavelets, self._modes, self._axes)
 
     def _locate(self, levels: tuple[int, ...]) -> tuple[slice, ...]:
         """Return where in the array the band of these numbers lies."""
@@ -176,6 +181,7 @@ class FswavedecnResult:
         return tuple(place)
 
 
+@takes_arrays("data")
 def fswavedecn(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -250,7 +256,7 @@ def fswavedecn(
         bands = [x, *reversed(details)]
         ends = np.cumsum([0, *(band.shape[axis] for band in bands)]).tolist()
         coeff_slices.append([slice(start, stop) for start, stop in pairwise(ends)])
-        x = np.concatenate(bands, axis=axis)
+        x = concatenate(bands, axis)
     return FswavedecnResult(x, coeff_slices, wavelets, modes, normal)
 
 
@@ -262,6 +268,7 @@ def _list_levels(levels: Any, count: int) -> list[Any]:
     return [levels] * count
 
 
+@takes_arrays("fswavedecn_result")
 def fswaverecn(fswavedecn_result: FswavedecnResult) -> Array:
     """Undo a fully separable transform.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from subband.arrays import as_computable
-from subband.engines import get_engine
+from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import BandShapesError, CoefficientsError, CoefficientsTypeError, ShapeError
 from subband.stationary import stationary_plan
 from subband.transforms.arguments import Axes, normalise_axes, normalise_axis, wavelets_for_axes
@@ -33,6 +33,7 @@ __all__ = ["iswt", "iswt2", "iswtn", "swt", "swt2", "swt_max_level", "swtn"]
 DETAILS_2D = ("da", "ad", "dd")
 
 
+@takes_arrays("data")
 def swt(
     data: Any,
     wavelet: WaveletLike,
@@ -113,6 +114,7 @@ def swt(
     return [(bands["a"], bands["d"]) for bands in levels]
 
 
+@takes_arrays("coeffs")
 def iswt(coeffs: Sequence[Any], wavelet: WaveletLike, norm: bool = False, axis: int = -1) -> Array:
     """Undo `swt`.
 
@@ -143,6 +145,7 @@ def iswt(coeffs: Sequence[Any], wavelet: WaveletLike, norm: bool = False, axis: 
     return iswtn([approximation, *({"d": band} for band in details)], wavelet, axes=(axis,), norm=norm)
 
 
+@takes_arrays("data")
 def swt2(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -203,6 +206,7 @@ def swt2(
     return [(bands["aa"], tuple(bands[key] for key in DETAILS_2D)) for bands in levels]
 
 
+@takes_arrays("coeffs")
 def iswt2(
     coeffs: Sequence[Any],
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -241,6 +245,7 @@ def iswt2(
     return iswtn([approximation, *levels], wavelet, axes=axes, norm=norm)
 
 
+@takes_arrays("data")
 def swtn(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -307,6 +312,7 @@ def swtn(
     return levels
 
 
+@takes_arrays("coeffs")
 def iswtn(
     coeffs: Sequence[Any],
     wavelet: WaveletLike | Sequence[WaveletLike],
@@ -360,7 +366,7 @@ def iswtn(
     wavelets = prepare_wavelets(wavelets_for_axes(wavelet, normal), norm)
     if not levels:
         return x.copy()
-    engine = get_engine()
+    engine = engine_for(x)
     for number, bands in zip(range(len(levels), 0, -1), levels, strict=True):
         together = as_bands({**bands, "a" * letters: x})
         _check_shapes(together, number)

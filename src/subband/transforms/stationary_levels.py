@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import sqrt
 from operator import index
 
-from subband.engines import get_engine
+from subband.engines.dispatch import engine_for
 from subband.errors import AxesError, LevelError, ShapeError
 from subband.stationary import stationary_plan
-from subband.transforms.arguments import read_length
+from subband.transforms.arguments import read_length, warn_caller
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
@@ -58,10 +57,9 @@ def swt_max_level(input_len: int) -> int:
         raise ShapeError(f"input_len={input_len} is not positive; a transform takes at least 1 sample")
     most = _count_halvings(length)
     if most == 0:
-        warnings.warn(
+        warn_caller(
             f"a signal of length {length} has no stationary level: it must be a multiple of 2**level; "
-            "pad it with numpy.pad, or use decompose(..., stationary=True), which takes any length",
-            stacklevel=2,
+            "pad it with numpy.pad, or use decompose(..., stationary=True), which takes any length"
         )
     return most
 
@@ -106,14 +104,13 @@ def check_stationary_level(
             )
 
 
-def warn_unless_orthogonal(wavelets: Iterable[Wavelet], subject: str, *, stacklevel: int = 3) -> None:
+def warn_unless_orthogonal(wavelets: Iterable[Wavelet], subject: str) -> None:
     """Warn that scaled filters do not keep the energy if a wavelet is not orthogonal."""
     others = sorted({wavelet.name for wavelet in wavelets if not wavelet.orthogonal})
     if others:
-        warnings.warn(
+        warn_caller(
             f"norm=True, but the {subject} not orthogonal ({', '.join(others)}): the energy of the "
-            "coefficients will not be that of the signal",
-            stacklevel=stacklevel,
+            "coefficients will not be that of the signal"
         )
 
 
@@ -121,7 +118,7 @@ def split_stationary(
     x: Array, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], level: int, start_level: int, norm: bool
 ) -> list[Bands]:
     """Transform level by level and return all bands, coarsest level first."""
-    engine = get_engine()
+    engine = engine_for(x)
     wavelets = prepare_wavelets(wavelets, norm)
     levels = []
     for number in range(start_level + 1, start_level + level + 1):

@@ -20,13 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_numbers
+from subband.arrays import as_array, as_numbers, namespace
+from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError, suggest_names
 from subband.typing import Array
 
 __all__ = ["threshold", "threshold_firm"]
 
 
+@takes_arrays("data", "value", "substitute", transforms=False)
 def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) -> Array:
     """Shrink or replace the elements of an array that lie beyond a threshold.
 
@@ -89,9 +91,11 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
     numbers = as_numbers(data)
     for name, given in (("value", value), ("substitute", substitute)):
         _check_broadcast(name, given, numbers.shape)
+    namespace(numbers, "threshold")
     return apply(numbers, value, substitute)
 
 
+@takes_arrays("data", transforms=False)
 def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
     """Shrink with two thresholds: zero below the lower, unchanged above the upper, continuous between.
 
@@ -137,6 +141,7 @@ def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
     if value_high < value_low:
         raise ArgumentError(f"value_high={value_high} is less than value_low={value_low}; use at least that")
     numbers = as_numbers(data)
+    namespace(numbers, "threshold_firm")
     magnitude = np.absolute(numbers)
     if value_high == value_low:
         steepness: float = 0  # nothing lies between the thresholds
@@ -183,12 +188,12 @@ _MODES: dict[str, Callable[[Array, Any, Any], Array]] = {
 def _divide(value: Any, magnitude: Array) -> Array:
     """Divide where a magnitude may be zero: the quotient is then infinite, or NaN for 0 / 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.divide(value, magnitude))
+        return as_array(np.divide(value, magnitude))
 
 
 def _keep_positive(factor: Array) -> Array:
     """Replace negative factors, and the NaN of zero by zero, with zero."""
-    return np.asarray(np.fmax(factor, 0))
+    return as_array(np.fmax(factor, 0))
 
 
 def _substitute(shrunk: Array, small: Array, substitute: Any) -> Array:
@@ -198,10 +203,11 @@ def _substitute(shrunk: Array, small: Array, substitute: Any) -> Array:
 
 def _shape_of_numbers(name: str, value: Any) -> tuple[int, ...]:
     """Return the shape of an argument that must hold numbers: one, or an array of them."""
-    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    array = as_array(value)
     if array.dtype.kind in "OSUMmV" and not np.can_cast(array.dtype, np.complex128, "same_kind"):
         raise ArgumentTypeError(f"{name}={value!r} is not a number; use one such as 1.5")
-    return array.shape
+    shape: tuple[int, ...] = array.shape
+    return shape
 
 
 def _check_broadcast(name: str, value: Any, shape: tuple[int, ...]) -> None:

@@ -8,8 +8,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from subband.engines import ENGINES, Engine, get_engine, set_engine
-from subband.errors import UnknownEngineError
+from subband.engines import ENGINES, Engine, get_engine, registry, set_engine
+from subband.errors import ArgumentError, MissingExtraError, UnknownEngineError
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +25,8 @@ def run_python(code, **environment):
 
 @pytest.mark.parametrize("name", sorted(ENGINES))
 def test_names_are_those_of_the_classes(name):
+    if name in registry._LIBRARIES:
+        pytest.importorskip(registry._LIBRARIES[name][0])
     module, _, attribute = ENGINES[name].partition(":")
     kind = getattr(import_module(module), attribute)
     assert issubclass(kind, Engine)
@@ -63,6 +65,53 @@ def test_unknown_engines():
     with pytest.raises(UnknownEngineError, match="engine='abacus'"):
         set_engine("abacus")
     assert get_engine().name == "cpu", "a bad name leaves the choice as it was"
+
+
+def test_devices_have_numbers():
+    with pytest.raises(ArgumentError, match="engine='cpu:1' names a device, and 'cpu' has none; use 'cpu'"):
+        get_engine("cpu:1")
+    with pytest.raises(ArgumentError, match="engine='cuda:' names no device; use 'cuda:0', or 'cuda' for the first"):
+        get_engine("cuda:")
+    with pytest.raises(UnknownEngineError, match=r"engine='opencel:0' .*did you mean 'opencl'\?"):
+        set_engine("opencel:0")
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1", "opencl", "opencl:0:1"])
+def test_the_device_is_handed_to_the_engine(name, monkeypatch):
+    family, _, device = name.partition(":")
+    given = []
+
+    class Fake(Engine):
+        name = family
+        forward = inverse = stationary_forward = stationary_inverse = None
+
+        def __init__(self, device=None):
+            given.append(device)
+
+    monkeypatch.setitem(registry._LIBRARIES, family, ("numpy", "none"))
+    monkeypatch.setitem(ENGINES, family, "subband.engines.registry:Fake")
+    monkeypatch.setattr(registry, "Fake", Fake, raising=False)
+    registry._load_engine.cache_clear()
+    try:
+        assert isinstance(get_engine(name), Fake)
+        assert given == [device or None]
+        set_engine(name)
+        assert registry.uses_device
+        set_engine("auto")
+        assert not registry.uses_device
+    finally:
+        registry._load_engine.cache_clear()
+
+
+@pytest.mark.parametrize(("name", "extra"), [("cuda", "cuda"), ("cuda:1", "cuda"), ("opencl:0", "opencl")])
+def test_a_missing_library_comes_with_the_way_to_install_it(name, extra, monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda library: None)
+    registry._load_engine.cache_clear()
+    with pytest.raises(MissingExtraError, match=rf"engine='{name}' needs.*pip install 'subband\[{extra}\]'"):
+        get_engine(name)
+    with pytest.raises(MissingExtraError):
+        set_engine(name)
+    assert get_engine().name == "cpu"
 
 
 def test_environment_variable():

@@ -1,7 +1,7 @@
-"""Turning what a caller hands over into an array that engines compute on.
+"""Turning numbers of any dtype into those that engines compute on.
 
-Engines take float32, float64, complex64 and complex128 in the machine's byte order, with any strides. Everything
-else that holds numbers is converted here, and what holds none is refused here.
+Engines take float32, float64, complex64 and complex128 in the machine's byte order, with any strides; those of GPUs
+also numbers of 16 bits. Everything else that holds numbers is converted here, and what holds none is refused here.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import DtypeError, ShapeError, TextError
+from subband.arrays.kinds import HOST, find_kind
+from subband.errors import ArgumentTypeError, DtypeError, ShapeError, TextError
 from subband.typing import COMPUTED, Array
 
-__all__ = ["as_computable", "as_numbers", "computed_dtype"]
+__all__ = ["as_array", "as_computable", "as_numbers", "cast", "computed_dtype"]
 
 _COMPUTED = frozenset(map(np.dtype, COMPUTED))
 
@@ -25,7 +26,7 @@ def as_computable(x: Any, name: str = "data") -> Array:
     """Return `x` as an array that every engine takes, without a copy where it is one already.
 
     float16 and bfloat16-like numbers become float32; integers, booleans and long doubles float64; long complex
-    numbers complex128. Byte-swapped arrays are turned round.
+    numbers complex128. Byte-swapped arrays are turned round. Numbers of 16 bits on a device stay what they are.
 
     Parameters
     ----------
@@ -60,7 +61,9 @@ def as_computable(x: Any, name: str = "data") -> Array:
     if type(x) is np.ndarray and x.dtype in _COMPUTED:
         return x
     array = as_numbers(x, name)
-    return array.astype(computed_dtype(array.dtype, name), copy=False)
+    if type(array) is not np.ndarray and _is_half(array.dtype):
+        return array
+    return cast(array, computed_dtype(array.dtype, name))
 
 
 def as_numbers(x: Any, name: str = "data") -> Array:
@@ -94,6 +97,10 @@ def as_numbers(x: Any, name: str = "data") -> Array:
         ...
     subband.errors.DtypeError: data has 1 masked value, which would count like any other; fill it with .filled(...)
     """
+    if type(x) is not np.ndarray and (native := _find_device_array(x, name)) is not None:
+        computed_dtype(native.dtype, name)
+        on_device: Array = native
+        return on_device
     try:
         array: Array = np.asarray(x)
     except ValueError as error:
@@ -128,6 +135,47 @@ def computed_dtype(dtype: np.dtype[Any], name: str = "data") -> np.dtype[Any]:
         return np.dtype(np.float32)
     error = TextError if kind in "SU" else DtypeError
     raise error(f"{name} has dtype {_spell_dtype(dtype)}, which holds no numbers; convert it with .astype(float)")
+
+
+def as_array(x: Any) -> Array:
+    """Return `x` as an array, as `numpy.asarray` does; one on a device stays there.
+
+    Examples
+    --------
+    >>> as_array([1, 2])
+    array([1, 2])
+    """
+    if type(x) is np.ndarray:
+        return x
+    native = _find_device_array(x, "an array")
+    return np.asarray(x) if native is None else native
+
+
+def cast(x: Array, dtype: Any) -> Array:
+    """Return an array in another dtype, itself if it has that already.
+
+    Examples
+    --------
+    >>> cast(np.ones(2), "float32").dtype
+    dtype('float32')
+    """
+    wanted: np.dtype[Any] = np.dtype(dtype)
+    return x if x.dtype == wanted else x.astype(wanted)
+
+
+def _find_device_array(x: Any, name: str) -> Any:
+    """Return `x` if it is an array on a device that engines compute on, and None if it is anything of the host's."""
+    kind = find_kind(x)
+    if kind is None or (place := kind.place(x)) == HOST:
+        return None
+    if kind.is_native:
+        return x
+    raise ArgumentTypeError(f"{name} is a {kind.name} on {place}, and this function takes arrays of the host only")
+
+
+def _is_half(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a dtype is float16 or bfloat16."""
+    return dtype.itemsize == 2 and (dtype.kind == "f" or dtype.num >= _FIRST_USER_DTYPE)
 
 
 def _spell_dtype(dtype: np.dtype[Any]) -> str:

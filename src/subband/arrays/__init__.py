@@ -1,0 +1,34 @@
+"""Arrays as callers hand them over, and as engines compute on them."""
+
+from __future__ import annotations
+
+from subband.arrays.exchange import Owner, find_owner, map_arrays, numpy_dtype, to_host
+from subband.arrays.kinds import HOST, KINDS, Kind, find_kind, is_array, is_foreign, is_on_device, place_of
+from subband.arrays.numbers import as_array, as_computable, as_numbers, cast, computed_dtype
+from subband.arrays.operations import allocate_zeros, concatenate, find_extremes, namespace, pad_zeros
+
+__all__ = [
+    "HOST",
+    "KINDS",
+    "Kind",
+    "Owner",
+    "allocate_zeros",
+    "as_array",
+    "as_computable",
+    "as_numbers",
+    "cast",
+    "computed_dtype",
+    "concatenate",
+    "find_extremes",
+    "find_kind",
+    "find_owner",
+    "is_array",
+    "is_foreign",
+    "is_on_device",
+    "map_arrays",
+    "namespace",
+    "numpy_dtype",
+    "pad_zeros",
+    "place_of",
+    "to_host",
+]

@@ -1,0 +1,293 @@
+"""The kinds of array that callers have, and how each is handed to engines and back.
+
+Engines compute on *native* arrays: those of NumPy in the memory of the host, of CuPy on CUDA GPUs, of PyOpenCL on
+OpenCL devices. An array of any other library is looked at as the native one of the place where it lies, without a
+copy, and results go back the same way. A library is asked only if it has been imported already: nobody can have an
+array of a library that is not loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from subband.errors import ArgumentTypeError, MissingExtraError
+
+__all__ = ["HOST", "KINDS", "Kind", "find_kind", "is_array", "is_foreign", "is_on_device", "place_of"]
+
+#: The place of arrays in the memory of the host; others are called as the engines there, such as ``cuda:0``.
+HOST = "cpu"
+
+
+class Kind(ABC):
+    """One library's arrays.
+
+    Attributes
+    ----------
+    name : str
+        What its arrays are called in errors.
+    module : str
+        The module that must be loaded for such an array to exist.
+    is_native : bool
+        Whether engines compute on such arrays.
+    """
+
+    name: str
+    module: str
+    is_native: bool = False
+
+    @abstractmethod
+    def is_mine(self, x: Any) -> bool:
+        """Tell whether `x` is an array of this kind; the module is loaded."""
+
+    @abstractmethod
+    def place(self, x: Any) -> str:
+        """Return where the numbers are: ``cpu``, or the name of the engine there, such as ``cuda:0``."""
+
+    def to_native(self, x: Any, name: str) -> Any:
+        """Return `x`, which an error calls `name`, as a native array in the same place, without a copy."""
+        return x
+
+    def from_native(self, array: Any, like: Any) -> Any:
+        """Return a native array as one of this kind, in the place of `like`."""
+        return array
+
+    def enter(self, x: Any) -> AbstractContextManager[Any]:
+        """Return the context in which to compute with `x`: its device, and the stream that its owner uses."""
+        return nullcontext()
+
+
+class NumpyKind(Kind):
+    """NumPy, native on the host."""
+
+    name = "numpy.ndarray"
+    module = "numpy"
+    is_native = True
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray)
+
+    def place(self, x: Any) -> str:
+        return HOST
+
+
+class CupyKind(Kind):
+    """CuPy, native on CUDA GPUs."""
+
+    name = "cupy.ndarray"
+    module = "cupy"
+    is_native = True
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, _loaded("cupy").ndarray)
+
+    def place(self, x: Any) -> str:
+        return f"cuda:{x.device.id}"
+
+    def enter(self, x: Any) -> AbstractContextManager[Any]:
+        context: AbstractContextManager[Any] = x.device
+        return context
+
+
+class OpenCLKind(Kind):
+    """PyOpenCL, native on OpenCL devices."""
+
+    name = "pyopencl.array.Array"
+    module = "pyopencl.array"
+    is_native = True
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, _loaded("pyopencl.array").Array)
+
+    def place(self, x: Any) -> str:
+        device = x.context.devices[0] if x.queue is None else x.queue.device
+        devices = [device for platform in _loaded("pyopencl").get_platforms() for device in platform.get_devices()]
+        return f"opencl:{devices.index(device)}"
+
+
+class TorchKind(Kind):
+    """PyTorch: NumPy's view of tensors on the CPU, CuPy's of those on CUDA GPUs."""
+
+    name = "torch.Tensor"
+    module = "torch"
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, _loaded("torch").Tensor)
+
+    def place(self, x: Any) -> str:
+        device = x.device
+        if device.type == "cpu":
+            return HOST
+        if device.type == "cuda":
+            return f"cuda:{device.index}"
+        raise ArgumentTypeError(f"a tensor is on device {str(device)!r}; subband takes 'cpu' and 'cuda': use .cpu()")
+
+    def to_native(self, x: Any, name: str) -> Any:
+        torch = _loaded("torch")
+        if x.requires_grad and torch.is_grad_enabled():
+            raise ArgumentTypeError(
+                f"{name} requires grad, and this function has no gradient; use the same one of "
+                f"subband.integrations.torch, or give {name}.detach()"
+            )
+        if x.layout is not torch.strided:
+            raise ArgumentTypeError(f"{name} has layout {x.layout}; give {name}.to_dense()")
+        x = x.detach().resolve_conj().resolve_neg()
+        if x.device.type == "cpu":
+            return (x.float() if x.dtype == torch.bfloat16 else x).numpy()
+        return _as_cupy(x, name)
+
+    def from_native(self, array: Any, like: Any) -> Any:
+        torch = _loaded("torch")
+        if not isinstance(array, np.ndarray):
+            return torch.from_dlpack(array)
+        if not array.flags.writeable or any(step < 0 for step in array.strides):
+            array = array.copy()
+        return torch.from_numpy(array)
+
+    def enter(self, x: Any) -> AbstractContextManager[Any]:
+        if x.device.type != "cuda":
+            return nullcontext()
+        # CuPy is to work where Torch has queued what comes before, and will queue what comes after
+        stream = _loaded("torch").cuda.current_stream(x.device)
+        return _follow_stream(_import_cupy(self.name), x.device.index, stream.cuda_stream)
+
+
+class JaxKind(Kind):
+    """JAX: NumPy's view of arrays on the CPU, CuPy's of those on CUDA GPUs."""
+
+    name = "jax.Array"
+    module = "jax"
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, _loaded("jax").Array)
+
+    def place(self, x: Any) -> str:
+        device = self._device(x)
+        if device.platform == "cpu":
+            return HOST
+        if device.platform in ("gpu", "cuda"):
+            return f"cuda:{device.local_hardware_id}"
+        raise ArgumentTypeError(
+            f"an array is on the device {str(device)!r}; subband takes those of CPUs and CUDA GPUs: use jax.device_get"
+        )
+
+    def to_native(self, x: Any, name: str) -> Any:
+        if self.place(x) == HOST:
+            return np.asarray(x)
+        return _as_cupy(x, name)
+
+    def from_native(self, array: Any, like: Any) -> Any:
+        jax = _loaded("jax")
+        if isinstance(array, np.ndarray):
+            return jax.device_put(array, self._device(like))
+        return jax.dlpack.from_dlpack(_import_cupy(self.name).ascontiguousarray(array))
+
+    def enter(self, x: Any) -> AbstractContextManager[Any]:
+        place = self.place(x)
+        if place == HOST:
+            return nullcontext()
+        context: AbstractContextManager[Any] = _import_cupy(self.name).cuda.Device(int(place.partition(":")[2]))
+        return context
+
+    def _device(self, x: Any) -> Any:
+        if isinstance(x, _loaded("jax").core.Tracer):
+            raise ArgumentTypeError(
+                "jax.jit, vmap or grad traces an array, which has no numbers yet; call subband outside of them, "
+                "or through jax.pure_callback"
+            )
+        devices = x.devices()
+        if len(devices) != 1:
+            raise ArgumentTypeError(f"an array is spread over {len(devices)} devices; use jax.device_put for one")
+        return next(iter(devices))
+
+
+#: Every kind of array; the first that says an array is its own takes it.
+KINDS: list[Kind] = [NumpyKind(), CupyKind(), TorchKind(), JaxKind(), OpenCLKind()]
+
+
+def find_kind(x: Any) -> Kind | None:
+    """Return the kind of an array, or None of what is no array.
+
+    Examples
+    --------
+    >>> find_kind(np.zeros(3)).name
+    'numpy.ndarray'
+    >>> find_kind([1, 2]) is None
+    True
+    """
+    for kind in KINDS:
+        if sys.modules.get(kind.module) is not None and kind.is_mine(x):
+            return kind
+    return None
+
+
+def is_array(x: Any) -> bool:
+    """Tell whether `x` is an array of any kind.
+
+    Examples
+    --------
+    >>> is_array(np.zeros(3)), is_array([1, 2])
+    (True, False)
+    """
+    return type(x) is np.ndarray or find_kind(x) is not None
+
+
+def is_foreign(x: Any) -> bool:
+    """Tell whether `x` is an array of another library than NumPy.
+
+    Examples
+    --------
+    >>> is_foreign(np.zeros(3)), is_foreign([1, 2])
+    (False, False)
+    """
+    return is_array(x) and not isinstance(x, np.ndarray)
+
+
+def place_of(x: Any) -> str:
+    """Return where an array is: ``cpu``, or the name of the engine there, such as ``cuda:0``.
+
+    Examples
+    --------
+    >>> place_of(np.zeros(3)), place_of([1, 2])
+    ('cpu', 'cpu')
+    """
+    if type(x) is np.ndarray:
+        return HOST
+    kind = find_kind(x)
+    return HOST if kind is None else kind.place(x)
+
+
+def is_on_device(x: Any) -> bool:
+    """Tell whether `x` is an array that does not lie in the memory of the host."""
+    return place_of(x) != HOST
+
+
+def _loaded(module: str) -> Any:
+    """Return a library that its user has imported; importing it is never our part."""
+    return sys.modules[module]
+
+
+def _import_cupy(name: str) -> Any:
+    """Return CuPy, which looks at the memory of other libraries' CUDA arrays for us."""
+    try:
+        import cupy
+    except ImportError:
+        raise MissingExtraError(f"a {name} on a CUDA GPU", "cuda") from None
+    return cupy
+
+
+def _as_cupy(x: Any, name: str) -> Any:
+    """Look at a CUDA array of another library as one of CuPy; the memory stays its owner's."""
+    return _import_cupy(name).from_dlpack(x)
+
+
+@contextmanager
+def _follow_stream(cupy: Any, device: int, stream: int) -> Iterator[None]:
+    """Make a stream of another library the current one of CuPy."""
+    with cupy.cuda.Device(device), cupy.cuda.ExternalStream(stream, device):
+        yield

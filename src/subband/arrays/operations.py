@@ -1,0 +1,102 @@
+"""The few operations on native arrays that have to be the same for every library.
+
+CuPy follows NumPy's functions to the letter, and takes part in `numpy.concatenate` and its kind. PyOpenCL does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from subband.arrays.kinds import find_kind
+from subband.errors import ArgumentTypeError
+
+__all__ = ["allocate_zeros", "concatenate", "find_extremes", "namespace", "pad_zeros"]
+
+
+def namespace(x: Any, task: str) -> Any:
+    """Return the module whose functions work on a native array: ``numpy`` or ``cupy``.
+
+    Parameters
+    ----------
+    x : array
+        A native array.
+    task : str
+        What is to be done, for an error.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `x` is an array of PyOpenCL, which has no such functions.
+
+    Examples
+    --------
+    >>> namespace(np.zeros(3), "padding").__name__
+    'numpy'
+    """
+    if isinstance(x, np.ndarray):
+        return np
+    if _is_opencl(x):
+        raise ArgumentTypeError(f"{task} does not take arrays of PyOpenCL; give a copy on the host, x.get()")
+    return sys.modules[type(x).__module__.partition(".")[0]]
+
+
+def concatenate(arrays: Sequence[Any], axis: int) -> Any:
+    """Join native arrays along an axis.
+
+    Examples
+    --------
+    >>> concatenate([np.ones(2), np.zeros(1)], 0)
+    array([1., 1., 0.])
+    """
+    if _is_opencl(arrays[0]):
+        return sys.modules["pyopencl.array"].concatenate(list(arrays), axis)
+    return np.concatenate(arrays, axis)
+
+
+def pad_zeros(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
+    """Return a native array with zeros around it: one pair of widths for each axis.
+
+    Examples
+    --------
+    >>> pad_zeros(np.ones(2), [(1, 2)])
+    array([0., 1., 1., 0., 0.])
+    """
+    if not any(before or after for before, after in widths):
+        return x
+    shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
+    inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
+    padded = allocate_zeros(shape, x)
+    padded[inner] = x
+    return padded
+
+
+def find_extremes(x: Any) -> tuple[int, int]:
+    """Return the least and the greatest integer of a native array that is not empty.
+
+    Examples
+    --------
+    >>> find_extremes(np.array([3, -1, 2]))
+    (-1, 3)
+    """
+    if _is_opencl(x):
+        module = sys.modules["pyopencl.array"]
+        return int(module.min(x).get()), int(module.max(x).get())
+    return int(x.min()), int(x.max())
+
+
+def allocate_zeros(shape: tuple[int, ...], like: Any) -> Any:
+    """Return an array of zeros of the library, device and dtype of `like`."""
+    if _is_opencl(like):
+        return sys.modules["pyopencl.array"].zeros(like.queue, shape, like.dtype)
+    return np.zeros_like(like, shape=shape)
+
+
+def _is_opencl(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return False
+    kind = find_kind(x)
+    return kind is not None and kind.module == "pyopencl.array"

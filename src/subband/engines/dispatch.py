@@ -1,0 +1,192 @@
+"""Who computes a call: the caller's arrays decide, then what the caller has chosen.
+
+`takes_arrays` turns a function of native arrays into one that takes arrays of every kind that `subband.arrays` knows
+and returns the same kind, in the same place. Arrays of the host that are bound for a device are uploaded once a call,
+and the results downloaded.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from types import NoneType
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, find_owner, map_arrays, place_of
+from subband.engines import registry
+from subband.engines.base import Engine
+from subband.engines.registry import ENGINES, get_engine, is_device_engine
+from subband.errors import ArgumentError
+
+__all__ = ["call_natively", "engine_for", "takes_arrays"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Types that are what they are for every engine of the host.
+_NUMBERS = frozenset((int, float, complex, np.float64, np.float32))
+_PLAIN = _NUMBERS | {np.ndarray, NoneType, str}
+
+#: The engine that takes arrays of the host where they are.
+_DEFAULT = "cpu"
+
+#: The engine of the call under way, if that has uploaded arrays: those are its own, and no other's of the same device.
+_uploader: ContextVar[Engine | None] = ContextVar("uploader", default=None)
+
+
+def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function take arrays of every kind.
+
+    Parameters
+    ----------
+    names : str
+        The parameters that hold arrays, by themselves or in lists and dictionaries.
+    transforms : bool
+        Whether an engine does the work. Other functions compute where the arrays are, whatever engine is set.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = list(inspect.signature(function).parameters)
+        places = {parameters.index(name): name for name in names}
+        engine = None if transforms else _DEFAULT
+        stop = max(places) + 1
+
+        # Both callers let NumPy's arrays pass with as little ado as possible: a short transform takes microseconds.
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if args and not registry.uses_device and (type(args[0]) is np.ndarray or _is_plain(args[0])):
+                return function(*args, **kwargs)
+            result: R = call_natively(function, places, args, kwargs, engine)
+            return result
+
+        @wraps(function)
+        def call_with_several(*args: P.args, **kwargs: P.kwargs) -> R:
+            if not kwargs and not registry.uses_device and all(map(_is_plain, args[:stop])):
+                return function(*args, **kwargs)
+            result: R = call_natively(function, places, args, kwargs, engine)
+            return result
+
+        return call if list(places) == [0] else call_with_several
+
+    return decorate
+
+
+def call_natively(
+    function: Callable[..., Any],
+    places: Mapping[int, str],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    engine: str | Engine | None = None,
+) -> Any:
+    """Call a function with native arrays, and give its result back as the caller's kind.
+
+    Parameters
+    ----------
+    function : callable
+        Takes native arrays.
+    places : dict of int to str
+        Which of its parameters hold arrays.
+    args, kwargs
+        What it is called with.
+    engine : str, Engine or None
+        What the caller has named; arrays of the host go there.
+    """
+    named = [(name, args[place]) for place, name in places.items() if place < len(args)]
+    named += [(name, kwargs[name]) for name in places.values() if name in kwargs]
+    owner = find_owner(named)
+    if owner is None:
+        return function(*args, **kwargs)
+    uploader = _find_uploader(owner, engine)
+    if owner.is_native and uploader is None:
+        # engines look after the device of native arrays, but what happens between their calls has to be there too
+        with owner.enter():
+            return function(*args, **kwargs)
+
+    def take(value: Any, name: str) -> Any:
+        value = owner.take(value, name)
+        if uploader is None:
+            return value
+        return map_arrays(value, lambda x: uploader.device.upload(_make_sendable(x, name)))  # type: ignore[attr-defined]
+
+    with owner.enter(), _upload_with(uploader):
+        taken = list(args)
+        for place, name in places.items():
+            if place < len(args):
+                taken[place] = take(args[place], name)
+        named_taken = {name: take(kwargs[name], name) for name in places.values() if name in kwargs}
+        result = function(*taken, **{**kwargs, **named_taken})
+        if uploader is not None:
+            result = map_arrays(result, uploader.device.download)  # type: ignore[attr-defined]
+        return owner.give_back(result)
+
+
+def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
+    """Return the engine for a native array: that of its device, or for the host's the one named or set.
+
+    Raises
+    ------
+    ArgumentError
+        If `engine` names one that cannot reach the array.
+
+    Examples
+    --------
+    >>> engine_for(np.zeros(4), "reference")
+    <engine 'reference'>
+    """
+    if type(x) is np.ndarray or (place := place_of(x)) == HOST:
+        return get_engine(engine)
+    uploader = _uploader.get()
+    if uploader is not None and uploader.name == place.partition(":")[0]:
+        return uploader
+    if engine is None or engine == "auto":
+        return get_engine(place)
+    if isinstance(engine, Engine) and engine.name not in ENGINES:
+        return engine  # somebody's own, which knows what it takes
+    name = engine.name if isinstance(engine, Engine) else get_engine(engine).name
+    if name == place.partition(":")[0] and (isinstance(engine, Engine) or f"{place}:".startswith(f"{engine}:")):
+        return engine if isinstance(engine, Engine) else get_engine(place)
+    raise ArgumentError(
+        f"engine={engine!r} does not reach an array on {place}; leave engine out to compute there, "
+        "or give a copy on the host"
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell quickly whether there is nothing to convert: NumPy's arrays and numbers, by themselves or in containers."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    if kind is list or kind is tuple:
+        # a list that begins with a number is data itself, and may be long
+        return (bool(value) and type(value[0]) in _NUMBERS) or all(map(_is_plain, value))
+    return kind is dict and all(map(_is_plain, value.values()))
+
+
+def _find_uploader(owner: Owner, engine: str | Engine | None) -> Engine | None:
+    """Return the engine of a device that arrays of the host are bound for, if they are."""
+    if owner.place != HOST:
+        return None
+    wants_device = registry.uses_device if engine is None or engine == "auto" else is_device_engine(engine)
+    return get_engine(engine) if wants_device else None
+
+
+@contextmanager
+def _upload_with(engine: Engine | None) -> Iterator[None]:
+    """Let `engine`, if it is one, compute whatever is on its device in the meantime."""
+    token = _uploader.set(engine)
+    try:
+        yield
+    finally:
+        _uploader.reset(token)
+
+
+def _make_sendable(x: Any, name: str) -> Any:
+    """Return an array of the host in a dtype that devices have."""
+    x = as_numbers(x, name)
+    is_known = x.dtype.kind in "iub" or x.dtype.itemsize <= 8 + 8 * (x.dtype.kind == "c")
+    return cast(x, x.dtype.newbyteorder("=") if is_known else computed_dtype(x.dtype, name))
