@@ -6,6 +6,7 @@ One level of one axis is `dwt`; the suffixes ``2`` and ``n`` are for images and 
 
 from __future__ import annotations
 
+from subband.transforms.adjoint import decompose_adjoint, reconstruct_adjoint
 from subband.transforms.continuous import cwt
 from subband.transforms.decomposition import decompose, reconstruct
 from subband.transforms.lengths import (
@@ -45,6 +46,7 @@ __all__ = [
     "coeffs_to_array",
     "cwt",
     "decompose",
+    "decompose_adjoint",
     "downcoef",
     "dwt",
     "dwt2",
@@ -69,6 +71,7 @@ __all__ = [
     "pad",
     "ravel_coeffs",
     "reconstruct",
+    "reconstruct_adjoint",
     "swt",
     "swt2",
     "swt_max_level",
