@@ -136,13 +136,12 @@ def numpy_dtype(x: Any) -> np.dtype[Any]:
     >>> numpy_dtype(np.ones(2, "float32"))
     dtype('float32')
     """
-    try:
-        dtype: np.dtype[Any] = np.dtype(x.dtype)
-    except TypeError:
-        # Torch's are objects of its own, which are written torch.float32
-        name = str(x.dtype).rpartition(".")[2]
-        return np.dtype("float32" if name == "bfloat16" else name)
-    return dtype
+    dtype: Any = x.dtype
+    if isinstance(dtype, np.dtype):
+        return dtype
+    # Torch's are objects of its own, which are written torch.float32
+    name = str(dtype).rpartition(".")[2]
+    return np.dtype("float32" if name == "bfloat16" else name)
 
 
 def _find_arrays(value: Any, name: str) -> Iterator[tuple[str, Any, Kind]]:

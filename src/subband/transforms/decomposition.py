@@ -12,7 +12,7 @@ from subband.boundary import extend, is_expansive
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, ShapeError
-from subband.plan import find_integer_scheme, transform_plan
+from subband.plan import TransformPlan, find_integer_scheme, transform_plan
 from subband.pyramid import Pyramid
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.transforms.arguments import ModeLike, modes_for_axes, normalise_axes, useful_levels, wavelets_for_axes
@@ -22,7 +22,7 @@ from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
 
-__all__ = ["decompose", "reconstruct"]
+__all__ = ["choose_level", "choose_modes", "decompose", "reconstruct", "run_plan"]
 
 
 def decompose(
@@ -117,17 +117,21 @@ def _decompose(
         if array.shape[axis] == 0:
             raise ShapeError(f"axis {axis} of x, of shape {array.shape}, is empty; it needs at least 1 sample")
     wavelets = wavelets_for_axes(wavelet, axes)
-    modes = _choose_modes(mode, wavelets, axes, reversible)
-    level = _check_level(level, array.shape, axes, wavelets, modes, stationary)
-    chosen = engine_for(array, engine)
+    modes = choose_modes(mode, wavelets, axes, reversible)
+    level = choose_level(level, array.shape, axes, wavelets, modes, stationary)
     if stationary:
-        return _decompose_stationary(
-            chosen, array, stationary_transform_plan(array.shape, axes, wavelets, modes, level)
-        )
-    plan = transform_plan(array.shape, axes, wavelets, modes, level, reversible)
-    if reversible:
-        return decompose_integers(chosen, array, plan)
-    return Pyramid(plan, *run_forward(chosen, array, plan))
+        return run_plan(array, stationary_transform_plan(array.shape, axes, wavelets, modes, level), engine)
+    return run_plan(array, transform_plan(array.shape, axes, wavelets, modes, level, reversible), engine)
+
+
+def run_plan(x: Array, plan: TransformPlan | StationaryTransformPlan, engine: str | Engine | None = None) -> Pyramid:
+    """Transform a native array, of a dtype that engines compute in, by a plan that is made already."""
+    chosen = engine_for(x, engine)
+    if isinstance(plan, StationaryTransformPlan):
+        return _decompose_stationary(chosen, x, plan)
+    if plan.reversible:
+        return decompose_integers(chosen, x, plan)
+    return Pyramid(plan, *run_forward(chosen, x, plan))
 
 
 def reconstruct(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
@@ -174,9 +178,13 @@ def _reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
     return run_inverse(chosen, approximation, details, pyramid.plan)
 
 
-def _choose_modes(
-    mode: ModeLike | Sequence[ModeLike] | None, wavelets: tuple[Wavelet, ...], axes: tuple[int, ...], reversible: bool
+def choose_modes(
+    mode: ModeLike | Sequence[ModeLike] | None,
+    wavelets: tuple[Wavelet, ...],
+    axes: tuple[int, ...],
+    reversible: bool = False,
 ) -> tuple[str, ...]:
+    """Return one mode for each axis: those that are given, or the wavelets' own."""
     if reversible:
         # integers have boundary rules of their own, with as many coefficients as samples
         for wavelet in wavelets:
@@ -189,7 +197,7 @@ def _choose_modes(
     return modes_for_axes(mode, axes)
 
 
-def _check_level(
+def choose_level(
     level: int | None,
     shape: tuple[int, ...],
     axes: tuple[int, ...],

@@ -25,6 +25,7 @@ __all__ = [
     "check_axes_fit",
     "check_keys",
     "forward_plan",
+    "inverse_plan",
     "merge_level",
     "run_forward",
     "run_inverse",
@@ -100,7 +101,7 @@ def merge_level(
         bands = {head: merge_level(part, axes[count:], wavelets[count:], modes[count:]) for head, part in parts.items()}
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
     shapes = tuple((key, band.shape) for key, band in bands.items())
-    return engine_for(next(iter(bands.values()))).inverse(_inverse_plan(shapes, axes, wavelets, modes), bands)
+    return engine_for(next(iter(bands.values()))).inverse(inverse_plan(shapes, axes, wavelets, modes), bands)
 
 
 def run_forward(engine: Engine, x: Array, plan: TransformPlan) -> tuple[Array, list[Bands]]:
@@ -195,7 +196,7 @@ def _count_distinct(axes: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _inverse_plan(
+def inverse_plan(
     shapes: tuple[tuple[str, Shape], ...],
     axes: tuple[int, ...],
     wavelets: tuple[Wavelet, ...],
