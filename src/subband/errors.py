@@ -23,6 +23,10 @@ Every one of them is a `SubbandError`, and also the built-in exception that PyWa
     │       └── TextError (ValueError)    an array holds text
     ├── IntegerRangeError (OverflowError) a reversible transform would leave the range of its integers
     ├── MissingExtraError (ImportError)   an optional library is not installed
+    ├── DeviceError (RuntimeError)        a device cannot do what is asked of it
+    │   ├── NoDeviceError                 there is no such device, or no driver for it
+    │   ├── KernelError                   a kernel does not compile; has `source` and `log`
+    │   └── DeviceMemoryError (MemoryError)   the memory of the device is full
     └── FormatError (ValueError)          a file does not hold what its name promises
 """
 
@@ -40,14 +44,18 @@ __all__ = [
     "BandShapesError",
     "CoefficientsError",
     "CoefficientsTypeError",
+    "DeviceError",
+    "DeviceMemoryError",
     "DtypeError",
     "FormatError",
     "IntegerRangeError",
+    "KernelError",
     "LevelError",
     "MissingExtraError",
     "MissingNodeError",
     "ModeError",
     "ModeTypeError",
+    "NoDeviceError",
     "PathError",
     "PathTypeError",
     "ShapeError",
@@ -162,6 +170,43 @@ class MissingExtraError(SubbandError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional library; install it with: pip install 'subband[{extra}]'")
+
+
+class DeviceError(SubbandError, RuntimeError):
+    """A device cannot do what is asked of it."""
+
+
+class NoDeviceError(DeviceError):
+    """There is no such device, or no driver for it."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The memory of the device is full."""
+
+
+class KernelError(DeviceError):
+    """A kernel does not compile.
+
+    Parameters
+    ----------
+    message : str
+        Where it was to run.
+    source : str
+        The text of the kernel.
+    log : str
+        What the compiler said.
+
+    Examples
+    --------
+    >>> print(KernelError("GPU 0 does not compile a kernel", "void f(", "error: expected ')'"))
+    GPU 0 does not compile a kernel (its text is in .source):
+    error: expected ')'
+    """
+
+    def __init__(self, message: str, source: str, log: str) -> None:
+        super().__init__(f"{message} (its text is in .source):\n{log}")
+        self.source = source
+        self.log = log
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:

@@ -18,9 +18,8 @@ from subband.pairs import PairFilter, PairLifting, PairStep
 from subband.plan import AxisPlan
 from subband.schedule import schedule_filter, schedule_lifting
 from subband.typing import Array
-from subband.wavelets import Wavelet
+from subband.wavelets.choice import REACH, prefers_lifting
 from subband.wavelets.reversible import IntegerScheme
-from subband.wavelets.rounding import measure_amplification
 
 __all__ = ["Program", "forward_program", "identity_program", "inverse_program"]
 
@@ -43,10 +42,7 @@ SCALE_EVEN, SCALE_ODD, SCALE_P, SCALE_Q = range(4)
 NUMBERS = 4
 
 # How far a lifting step may reach beyond the members of a row: the kernels leave that much room.
-MARGIN = 16
-
-# How many times the rounding of one operation a lifting may add up to in single precision.
-_ROUNDING = 4.0
+MARGIN = REACH
 
 # A row of the table of numbers: two weights, or for integers two weights, an offset, a shift and a sign.
 WEIGHTS = 5
@@ -81,7 +77,7 @@ def forward_program(plan: AxisPlan, dtype: np.dtype[np.generic]) -> Program:
     """Return the program that turns samples into coefficients."""
     if plan.integer is not None:
         return _compile_integers(plan.integer, 1, plan.length, plan.low, plan.extend_samples, dtype)
-    lifting = plan.forward_lifting if _prefers_lifting(plan.wavelet) else None
+    lifting = plan.forward_lifting if prefers_lifting(plan.wavelet) else None
     return _compile(plan.forward, lifting, plan.length, plan.low, plan.extend_samples, dtype)
 
 
@@ -90,23 +86,8 @@ def inverse_program(plan: AxisPlan, dtype: np.dtype[np.generic]) -> Program:
     """Return the program that turns coefficients into samples."""
     if plan.integer is not None:
         return _compile_integers(plan.integer, -1, plan.coded, plan.pairs, plan.extend_coefficients, dtype)
-    lifting = plan.inverse_lifting if _prefers_lifting(plan.wavelet) else None
+    lifting = plan.inverse_lifting if prefers_lifting(plan.wavelet) else None
     return _compile(plan.inverse, lifting, plan.coded, plan.pairs, plan.extend_coefficients, dtype)
-
-
-@lru_cache(maxsize=256)
-def _prefers_lifting(wavelet: Wavelet) -> bool:
-    """Choose the form that was measured to be faster, or more exact where both are as fast.
-
-    Lifting takes two thirds of the time for biorthogonal wavelets, and somewhat less for short orthogonal ones. For
-    long orthogonal ones it gains nothing and rounds more often.
-    """
-    scheme = wavelet.lifting
-    if scheme is None or (wavelet.orthogonal and wavelet.dec_len > 10):
-        return False
-    if measure_amplification(scheme) > _ROUNDING:
-        return False
-    return all(abs(step.start) + len(step.taps) < MARGIN for step in scheme.steps)
 
 
 def _compile(

@@ -1,0 +1,107 @@
+"""The CUDA engine: NVIDIA GPUs through CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from subband.engines.device import Device, DeviceEngine, Groups
+from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
+from subband.kernels.dialects import CUDA, LANES
+from subband.typing import Array
+
+__all__ = ["CudaDevice", "CudaEngine"]
+
+#: Groups of lanes that a multiprocessor runs at the same time, for kernels of about 60 registers.
+_GROUPS_EACH = 32
+
+
+def _load_cupy() -> Any:
+    try:
+        import cupy
+    except ImportError:
+        raise MissingExtraError("the CUDA engine", "cuda") from None
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise NoDeviceError(
+            f"CUDA finds no GPU ({error}); install NVIDIA's driver, or use engine='cpu' or 'opencl'"
+        ) from error
+    if count == 0:
+        raise NoDeviceError("CUDA has no GPU; use engine='cpu' or 'opencl'")
+    return cupy
+
+
+class CudaDevice(Device):
+    """One GPU; work goes to CuPy's current stream."""
+
+    dialect = CUDA
+    most_block_groups = 32
+
+    def __init__(self, number: int) -> None:
+        self._cupy = _load_cupy()
+        self.number = number
+        properties = self._cupy.cuda.runtime.getDeviceProperties(number)
+        self.name = properties["name"].decode()
+        self.parallel_groups = properties["multiProcessorCount"] * _GROUPS_EACH
+
+    def compile(self, source: str) -> Any:
+        with self._cupy.cuda.Device(self.number):
+            module = self._cupy.RawModule(code=source, options=("-std=c++17",))
+            try:
+                return module.get_function("sweep")
+            except self._cupy.cuda.compiler.CompileException as error:
+                raise KernelError(f"{self.name} does not compile a kernel", source, str(error)) from error
+
+    def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
+        block = min(block, groups[0])
+        grid = (-(-groups[0] // block), groups[1], groups[2])
+        with self._cupy.cuda.Device(self.number):
+            kernel(grid, (block * LANES,), tuple(arguments))
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        try:
+            with self._cupy.cuda.Device(self.number):
+                return self._cupy.empty(shape, dtype)
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
+
+    def upload(self, x: Array) -> Any:
+        try:
+            with self._cupy.cuda.Device(self.number):
+                return self._cupy.asarray(x)
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
+
+    def download(self, x: Any) -> Array:
+        host: Array = x.get()
+        return host
+
+    def owns(self, x: Any) -> bool:
+        return isinstance(x, self._cupy.ndarray)
+
+    def as_contiguous(self, x: Any) -> Any:
+        with self._cupy.cuda.Device(self.number):
+            return self._cupy.ascontiguousarray(x)
+
+    def view(self, x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return x.reshape(-1).view(dtype).reshape(shape)
+
+    def is_aligned(self, x: Any, size: int) -> bool:
+        return bool(x.data.ptr % size == 0)
+
+
+class CudaEngine(DeviceEngine):
+    """Runs on an NVIDIA GPU; ``CudaEngine("1")`` is the second one."""
+
+    name = "cuda"
+
+    def __init__(self, device: str | None = None) -> None:
+        cupy = _load_cupy()
+        count = cupy.cuda.runtime.getDeviceCount()
+        text = str(cupy.cuda.runtime.getDevice()) if device is None else device
+        if not text.isdecimal() or int(text) >= count:
+            raise ArgumentError(f"engine='cuda:{text}' names no GPU; there are {count}, counted from 0")
+        super().__init__(CudaDevice(int(text)))

@@ -1,0 +1,492 @@
+"""What the engines of all devices share: a plan becomes sweeps, a sweep becomes a kernel and its tables.
+
+An engine for a kind of device is this class and a `Device`, which knows how to compile, launch and keep arrays there.
+Samples that come from the host are uploaded, and the results downloaded; arrays that are on the device already stay
+there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from subband.boundary import Extension
+from subband.engines.base import Engine
+from subband.kernels.axis import AxisProgram, forward_program, inverse_program
+from subband.kernels.dialects import LANES, Dialect
+from subband.kernels.launch import Launch, choose_launch
+from subband.kernels.numbers import STORAGES
+from subband.kernels.stationary import StationarySpec, render_stationary
+from subband.kernels.sweep import SweepSpec, render_sweep
+from subband.plan import AxisPlan, LevelPlan
+from subband.stationary import StationaryAxisPlan, StationaryPlan
+from subband.typing import Array, Bands
+
+__all__ = ["Device", "DeviceEngine", "Groups"]
+
+#: How many groups of lanes a kernel is launched with, in three directions.
+Groups = tuple[int, int, int]
+
+
+class Device(ABC):
+    """A device and its memory, as far as an engine needs it; arrays are of the device's own kind."""
+
+    dialect: Dialect
+
+    #: How many groups of lanes the device runs at the same time, which a launch should fill.
+    parallel_groups: int
+
+    #: Lane groups that are launched as one block.
+    most_block_groups: int
+
+    @abstractmethod
+    def compile(self, source: str) -> Any:
+        """Return the kernel ``sweep`` of `source`, ready to be launched.
+
+        Raises
+        ------
+        KernelError
+            If it does not compile; the error carries source and log.
+        """
+
+    @abstractmethod
+    def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
+        """Start a kernel on the current stream: `groups` groups of lanes, `block` of them in one block."""
+
+    @abstractmethod
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Return a new array with any contents.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If there is not enough memory.
+        """
+
+    @abstractmethod
+    def upload(self, x: Array) -> Any:
+        """Copy a host array to the device."""
+
+    @abstractmethod
+    def download(self, x: Any) -> Array:
+        """Copy a device array to the host."""
+
+    @abstractmethod
+    def owns(self, x: Any) -> bool:
+        """Say whether `x` is an array of this device's kind."""
+
+    @abstractmethod
+    def as_contiguous(self, x: Any) -> Any:
+        """Return the same numbers in C order, a copy only if need be."""
+
+    @abstractmethod
+    def view(self, x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Return a contiguous array as one of another shape and dtype, without a copy."""
+
+    @abstractmethod
+    def is_aligned(self, x: Any, size: int) -> bool:
+        """Say whether the first element lies at a multiple of `size` bytes."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How kernels see an array: images, perhaps interleaved, of rows and columns."""
+
+    outer: int
+    height: int
+    width: int
+    inner: int
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """One or two axes of an array that one kernel transforms."""
+
+    axes: tuple[int, ...]
+    plans: tuple[AxisPlan, ...]
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return ("aa", "ad", "da", "dd") if len(self.axes) == 2 else ("a", "d")
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A kernel with its tables, for arrays of one shape and dtype."""
+
+    kernel: Any
+    groups: Groups
+    block: int
+    table: Any
+    weights: Any
+    shape: tuple[int, ...]
+    band_shapes: tuple[tuple[int, ...], ...]
+    places: tuple[int, ...]  # which of aa, ad, da, dd each band is
+
+
+class DeviceEngine(Engine):
+    """Runs plans on a `Device`."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._prepared: dict[object, _Prepared] = {}
+        self._passes: dict[object, tuple[Any, Groups, Any]] = {}
+        self._kernels: dict[str, Any] = {}
+
+    def forward(self, plan: LevelPlan, x: Any) -> Bands:
+        if not self.device.owns(x):
+            bands = self.forward(plan, self.device.upload(x))
+            return {key: self.device.download(band) for key, band in bands.items()}
+        x = self.device.as_contiguous(x)
+        if x.dtype.kind == "c":
+            return self._forward_parts(plan, x)
+        bands = {"": x}
+        sweeps, keys = _schedule(plan)
+        for sweep in sweeps:
+            swept: Bands = {}
+            for key in list(bands):
+                # popped, so that a band is freed as soon as it has been split further
+                for letters, band in self._split(sweep, bands.pop(key)).items():
+                    swept[key + letters] = band
+            bands = swept
+        return {key: bands[swept_key] for key, swept_key in keys.items()}
+
+    def inverse(self, plan: LevelPlan, bands: Mapping[str, Any]) -> Any:
+        if not any(self.device.owns(band) for band in bands.values()):
+            dtype = np.result_type(*bands.values())
+            uploaded = {key: self.device.upload(band.astype(dtype, copy=False)) for key, band in bands.items()}
+            return self.device.download(self.inverse(plan, uploaded))
+        whole = self._fill_in(plan.band_shapes, bands)
+        if next(iter(whole.values())).dtype.kind == "c":
+            return self._inverse_parts(plan, whole)
+        sweeps, keys = _schedule(plan)
+        current = {keys[key]: band for key, band in whole.items()}
+        for sweep in reversed(sweeps):
+            letters = sweep.letters
+            merged: Bands = {}
+            for key in dict.fromkeys(key[: -len(letters[0])] for key in current):
+                merged[key] = self._merge(sweep, [current.pop(key + last) for last in letters])
+            current = merged
+        return current[""]
+
+    def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
+        if not self.device.owns(x):
+            bands = self.stationary_forward(plan, self.device.upload(x))
+            return {key: self.device.download(band) for key, band in bands.items()}
+        x = self.device.as_contiguous(x)
+        if x.dtype.kind == "c":
+            real = self.device.view(x, (*x.shape, 2), _real_dtype(x.dtype))
+            bands = self.stationary_forward(_plan_stationary_parts(plan), real)
+            return {key: self.device.view(band, x.shape, x.dtype) for key, band in bands.items()}
+        bands = {"": x}
+        for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
+            split: Bands = {}
+            for key in list(bands):
+                whole = bands.pop(key)
+                low, high = (self.device.allocate(x.shape, x.dtype) for _ in range(2))
+                self._pass(axis_plan, axis, "forward", whole, low, high)
+                split[key + "a"], split[key + "d"] = low, high
+            bands = split
+        return bands
+
+    def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Any]) -> Any:
+        if not any(self.device.owns(band) for band in bands.values()):
+            dtype = np.result_type(*bands.values())
+            uploaded = {key: self.device.upload(band.astype(dtype, copy=False)) for key, band in bands.items()}
+            return self.device.download(self.stationary_inverse(plan, uploaded))
+        current = self._fill_in(plan.band_shapes, bands)
+        dtype = next(iter(current.values())).dtype
+        if dtype.kind == "c":
+            real = _real_dtype(dtype)
+            parts = {key: self.device.view(band, (*band.shape, 2), real) for key, band in current.items()}
+            return self.device.view(self.stationary_inverse(_plan_stationary_parts(plan), parts), plan.shape, dtype)
+        for axis, axis_plan in reversed(list(zip(plan.axes, plan.plans, strict=True))):
+            merged: Bands = {}
+            for key in dict.fromkeys(key[:-1] for key in current):
+                merged[key] = self.device.allocate(plan.shape, dtype)
+                self._pass(axis_plan, axis, "inverse", merged[key], current.pop(key + "a"), current.pop(key + "d"))
+            current = merged
+        return current[""]
+
+    def _fill_in(self, shapes: Mapping[str, tuple[int, ...]], bands: Mapping[str, Any]) -> Bands:
+        """Return all bands, contiguous; those left out are zeros."""
+        dtype = next(iter(bands.values())).dtype
+        return {
+            key: self.device.as_contiguous(bands[key]) if key in bands else self.device.upload(np.zeros(shape, dtype))
+            for key, shape in shapes.items()
+        }
+
+    def _pass(self, plan: StationaryAxisPlan, axis: int, direction: str, x: Any, low: Any, high: Any) -> None:
+        """Run one undecimated pass along one axis."""
+        key = (plan, axis, x.shape, x.dtype, direction)
+        found = self._passes.get(key)
+        if found is None:
+            found = self._passes[key] = self._make_pass(plan, axis, direction, x.shape, x.dtype)
+        kernel, groups, table = found
+        self.device.launch(kernel, groups, 1, (x, low, high, table))
+
+    def _make_pass(
+        self, plan: StationaryAxisPlan, axis: int, direction: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> tuple[Any, Groups, Any]:
+        wavelet, half = plan.wavelet, plan.wavelet.dec_len // 2
+        if direction == "forward":
+            spec = StationarySpec("forward", tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), half, dtype.name)
+        else:
+            low, high = (tuple(tap / 2 for tap in taps) for taps in (wavelet.rec_lo, wavelet.rec_hi))
+            spec = StationarySpec("inverse", low, high, half - 1, dtype.name)
+        kernel = self._compile(render_stationary(spec, self.device.dialect))
+        table = np.array([prod(shape), plan.length, prod(shape[axis + 1 :]), plan.step], np.int64)
+        groups = max(1, min(-(-prod(shape) // LANES), 1 << 20))
+        return kernel, (groups, 1, 1), self.device.upload(table)
+
+    def _compile(self, source: str) -> Any:
+        kernel = self._kernels.get(source)
+        if kernel is None:
+            kernel = self._kernels[source] = self.device.compile(source)
+        return kernel
+
+    def _forward_parts(self, plan: LevelPlan, x: Any) -> Bands:
+        """Transform complex numbers as pairs of real ones, which lie interleaved."""
+        real = _real_dtype(x.dtype)
+        bands = self.forward(_plan_parts(plan), self.device.view(x, (*x.shape, 2), real))
+        return {key: self.device.view(band, band.shape[:-1], x.dtype) for key, band in bands.items()}
+
+    def _inverse_parts(self, plan: LevelPlan, bands: Bands) -> Any:
+        dtype = next(iter(bands.values())).dtype
+        real = _real_dtype(dtype)
+        parts = {key: self.device.view(band, (*band.shape, 2), real) for key, band in bands.items()}
+        x = self.inverse(_plan_parts(plan), parts)
+        return self.device.view(x, x.shape[:-1], dtype)
+
+    def _split(self, sweep: _Sweep, x: Any) -> Bands:
+        prepared = self._prepare(sweep, x.shape, x.dtype, "forward", [x])
+        bands = [self.device.allocate(shape, x.dtype) for shape in prepared.band_shapes]
+        self._launch(prepared, x, bands)
+        return dict(zip(sweep.letters, bands, strict=True))
+
+    def _merge(self, sweep: _Sweep, bands: Sequence[Any]) -> Any:
+        shape = list(bands[0].shape)
+        for axis, plan in zip(sweep.axes, sweep.plans, strict=True):
+            shape[axis] = plan.length
+        prepared = self._prepare(sweep, tuple(shape), bands[0].dtype, "inverse", bands)
+        x = self.device.allocate(prepared.shape, bands[0].dtype)
+        self._launch(prepared, x, bands)
+        return x
+
+    def _launch(self, prepared: _Prepared, x: Any, bands: Sequence[Any]) -> None:
+        if 0 in prepared.groups:
+            return
+        places = [bands[0]] * 4  # a band that a sweep does not have is never touched
+        for place, band in zip(prepared.places, bands, strict=True):
+            places[place] = band
+        arguments = (x, *places, prepared.table, prepared.weights)
+        self.device.launch(prepared.kernel, prepared.groups, prepared.block, arguments)
+
+    def _prepare(
+        self, sweep: _Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, inputs: Sequence[Any]
+    ) -> _Prepared:
+        is_aligned = all(self.device.is_aligned(x, 32) for x in inputs)
+        key = (sweep, shape, dtype, direction, is_aligned)
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            prepared = self._prepared[key] = self._make(sweep, shape, dtype, direction, is_aligned)
+        return prepared
+
+    def _make(
+        self, sweep: _Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, is_aligned: bool
+    ) -> _Prepared:
+        layout = _lay_out(sweep, shape)
+        vertical, horizontal = _orient(sweep, shape)
+        storage = STORAGES[dtype.name]
+        make_program = forward_program if direction == "forward" else inverse_program
+        programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
+        launch = choose_launch(self.device.dialect.name, programs[0], programs[1], storage.size)
+        spec = SweepSpec(
+            direction,  # type: ignore[arg-type]
+            programs[0],
+            programs[1],
+            storage.name,
+            storage.name,
+            launch.pairs,
+            is_aligned and _can_align(layout, programs, sweep.plans, launch.pairs, direction),
+            layout.inner > 1,
+            "index" if direction == "inverse" or all(map(_repeats_samples, sweep.plans)) else "mix",
+            launch.ahead,
+            launch.block,
+            layout.height * layout.width * layout.inner >= 1 << 30,
+            launch.is_split,
+        )
+        kernel = self._compile(render_sweep(spec, self.device.dialect))
+        table, weights, groups = _tabulate(layout, vertical, horizontal, spec, launch, self.device.parallel_groups)
+        number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "long": "i8"}[storage.number])
+        return _Prepared(
+            kernel,
+            groups,
+            min(launch.block, self.device.most_block_groups),
+            self.device.upload(table),
+            self.device.upload(weights.astype(number)),
+            shape,
+            _band_shapes(sweep, shape),
+            (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
+        )
+
+
+def _repeats_samples(plan: AxisPlan) -> bool:
+    """Say whether what lies outside the samples is always one of them as it is, or zero."""
+    return plan.forward_mode not in ("antisymmetric", "smooth", "antireflect")
+
+
+def _band_shapes(sweep: _Sweep, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    shapes = []
+    for letters in sweep.letters:
+        band = list(shape)
+        for letter, axis, plan in zip(letters, sweep.axes, sweep.plans, strict=True):
+            band[axis] = plan.low if letter == "a" else plan.high
+        shapes.append(tuple(band))
+    return tuple(shapes)
+
+
+def _orient(sweep: _Sweep, shape: tuple[int, ...]) -> tuple[AxisPlan | None, AxisPlan | None]:
+    """Return which plan runs down the columns and which along the rows."""
+    if len(sweep.axes) == 2:
+        return sweep.plans[0], sweep.plans[1]
+    return (None, sweep.plans[0]) if sweep.axes[0] == len(shape) - 1 else (sweep.plans[0], None)
+
+
+def _lay_out(sweep: _Sweep, shape: tuple[int, ...]) -> _Layout:
+    axis = sweep.axes[0]
+    if len(sweep.axes) == 2:
+        return _Layout(prod(shape[:axis]), shape[axis], shape[axis + 1], prod(shape[axis + 2 :]))
+    if axis == len(shape) - 1:
+        return _Layout(1, prod(shape[:-1]), shape[-1], 1)
+    return _Layout(prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), 1)
+
+
+def _can_align(
+    layout: _Layout,
+    programs: Sequence[AxisProgram | None],
+    plans: Sequence[AxisPlan],
+    pairs: int,
+    direction: str,
+) -> bool:
+    """Say whether every lane's part of every row begins at a multiple of its own size."""
+    horizontal = programs[1]
+    if layout.inner > 1 or layout.width % (2 * pairs):
+        return False
+    if horizontal is None:
+        return True
+    plan = plans[-1]
+    if plan.low % pairs or plan.high % pairs:
+        return False
+    if direction == "forward":
+        return horizontal.even % (2 * pairs) == 0
+    return horizontal.even // 2 % pairs == 0 and (horizontal.odd - 1) // 2 % pairs == 0
+
+
+def _tabulate(
+    layout: _Layout,
+    vertical: AxisPlan | None,
+    horizontal: AxisPlan | None,
+    spec: SweepSpec,
+    launch: Launch,
+    parallel_groups: int,
+) -> tuple[Array, Array, Groups]:
+    """Return the table of integers, the table of numbers and how many groups to launch."""
+    rows = _map_outside(vertical, spec.vertical, spec.direction)
+    columns = _map_outside(horizontal, spec.horizontal, spec.direction)
+    if spec.direction == "forward":
+        steps = vertical.low if vertical else layout.height
+        across = horizontal.low if horizontal else layout.width
+    else:
+        steps = vertical.pairs if vertical else layout.height
+        across = horizontal.pairs if horizontal else layout.width
+    lane = spec.useful * (spec.pairs if horizontal else spec.columns)
+    strips = -(-across // lane)
+    images = layout.outer * layout.inner
+    chunk = launch.choose_chunk(steps, strips * images, parallel_groups)
+    header = (
+        images,
+        layout.inner,
+        layout.height,
+        layout.width,
+        vertical.low if vertical else layout.height,
+        vertical.high if vertical else layout.height,
+        horizontal.low if horizontal else layout.width,
+        horizontal.high if horizontal else layout.width,
+        rows[0],
+        rows[1],
+        columns[0],
+        columns[1],
+        chunk,
+    )
+    table = np.concatenate([np.array(header), rows[2], columns[2]]).astype(np.int32)
+    weights = np.concatenate([rows[3].ravel(), columns[3].ravel(), np.zeros(1)])
+    return table, weights, (strips, -(-steps // chunk), min(images, 65_535))
+
+
+def _map_outside(plan: AxisPlan | None, program: AxisProgram | None, direction: str) -> tuple[int, int, Array, Array]:
+    """Return how many positions before and behind a sequence are read, and their samples and weights."""
+    if plan is None or program is None:
+        return 0, 0, np.zeros(0, np.int64), np.zeros((0, 3))
+    forward = direction == "forward"
+    length, count = (plan.length, plan.low) if forward else (plan.coded, plan.pairs)
+    extend: Callable[[int, int], Extension] = plan.extend_samples if forward else plan.extend_coefficients
+    first = 2 * program.schedule.first + min(program.even, program.odd)
+    stop = 2 * (count - 1 + program.schedule.last) + max(program.even, program.odd) + 1
+    before, behind = max(0, -first), max(0, stop - length)
+    sides = [extend(-before, 0), extend(length, length + behind)]
+    index = np.concatenate([side.index for side in sides])
+    weights = np.concatenate([np.stack([side.weight, side.first, side.last], axis=1) for side in sides])
+    index = np.where((weights == 0).all(axis=1), -1, index)
+    return before, behind, index, weights
+
+
+@lru_cache(maxsize=4096)
+def _schedule(plan: LevelPlan) -> tuple[tuple[_Sweep, ...], dict[str, str]]:
+    """Return the sweeps of a level, and for each key of the plan the key in the order of the sweeps.
+
+    The last two adjacent axes go together, if registers hold what that takes. Integer axes go one by one in the order
+    of the plan, because rounding makes the order matter.
+    """
+    by_axis = dict(zip(plan.axes, plan.plans, strict=True))
+    groups: list[tuple[int, ...]] = [(axis,) for axis in plan.axes]
+    if plan.plans[0].integer is None:
+        for axis in sorted(plan.axes, reverse=True):
+            if axis - 1 in by_axis and _fits(by_axis[axis - 1], by_axis[axis]):
+                groups = [(axis - 1, axis)] + [(other,) for other in plan.axes if other not in (axis - 1, axis)]
+                break
+    order = [axis for group in groups for axis in group]
+    places = [plan.axes.index(axis) for axis in order]
+    keys = {key: "".join(key[place] for place in places) for key in plan.band_shapes}
+    sweeps = tuple(_Sweep(group, tuple(by_axis[axis] for axis in group)) for group in groups)
+    return sweeps, keys
+
+
+def _fits(vertical: AxisPlan, horizontal: AxisPlan) -> bool:
+    """Say whether both axes can go together: the rows that are kept fit into registers, and strips are not all halo."""
+    for make_program in (forward_program, inverse_program):
+        if make_program(vertical).schedule.depth > 8:
+            return False
+        schedule = make_program(horizontal).schedule
+        if max(-schedule.first, schedule.last) > LANES // 4:
+            return False
+    return True
+
+
+def _plan_parts(plan: LevelPlan) -> LevelPlan:
+    """Return the plan of the real and imaginary parts, interleaved along a new last axis."""
+    return LevelPlan((*plan.shape, 2), plan.axes, plan.plans)
+
+
+def _plan_stationary_parts(plan: StationaryPlan) -> StationaryPlan:
+    return StationaryPlan((*plan.shape, 2), plan.axes, plan.plans)
+
+
+def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32 if dtype == np.complex64 else np.float64)

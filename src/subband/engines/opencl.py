@@ -1,0 +1,110 @@
+"""The OpenCL engine: any device with a driver, through PyOpenCL; with PoCL the CPU itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from subband.engines.device import Device, DeviceEngine, Groups
+from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
+from subband.kernels.dialects import LANES, OPENCL
+from subband.typing import Array
+
+__all__ = ["OpenCLDevice", "OpenCLEngine", "list_devices"]
+
+
+def _load_pyopencl() -> Any:
+    try:
+        import pyopencl as cl
+        import pyopencl.array
+    except ImportError:
+        raise MissingExtraError("the OpenCL engine", "opencl") from None
+    return cl
+
+
+def list_devices() -> list[Any]:
+    """Return the devices of all OpenCL platforms, in a fixed order.
+
+    Raises
+    ------
+    NoDeviceError
+        If there is none.
+    """
+    cl = _load_pyopencl()
+    try:
+        devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    except cl.Error as error:
+        raise NoDeviceError(
+            f"OpenCL finds no platform ({error}); install a driver, or subband[pocl] to use the CPU"
+        ) from error
+    if not devices:
+        raise NoDeviceError("OpenCL has no device; install a driver, or subband[pocl] to use the CPU")
+    return devices
+
+
+class OpenCLDevice(Device):
+    """One device, with one queue."""
+
+    dialect = OPENCL
+    most_block_groups = 1
+
+    def __init__(self, device: Any) -> None:
+        self._cl = _load_pyopencl()
+        self.device = device
+        self.context = self._cl.Context([device])
+        self.queue = self._cl.CommandQueue(self.context)
+        self.parallel_groups = device.max_compute_units * max(1, device.max_work_group_size // LANES)
+
+    def compile(self, source: str) -> Any:
+        try:
+            program = self._cl.Program(self.context, source).build()
+        except self._cl.Error as error:
+            raise KernelError(f"{self.device.name} does not compile a kernel", source, str(error)) from error
+        return program.sweep
+
+    def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
+        kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (LANES, 1, 1), *(a.data for a in arguments))
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        try:
+            return self._cl.array.empty(self.queue, shape, dtype)
+        except self._cl.MemoryError as error:
+            raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {shape}") from error
+
+    def upload(self, x: Array) -> Any:
+        return self._cl.array.to_device(self.queue, np.ascontiguousarray(x))
+
+    def download(self, x: Any) -> Array:
+        host: Array = x.get(self.queue)
+        return host
+
+    def owns(self, x: Any) -> bool:
+        return isinstance(x, self._cl.array.Array)
+
+    def as_contiguous(self, x: Any) -> Any:
+        # a kernel is given whole buffers
+        return x if x.flags.c_contiguous and x.offset == 0 else x.copy(self.queue)
+
+    def view(self, x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return x.view(dtype).reshape(shape)
+
+    def is_aligned(self, x: Any, size: int) -> bool:
+        return True
+
+
+class OpenCLEngine(DeviceEngine):
+    """Runs on an OpenCL device; ``OpenCLEngine("1")`` is the second one of `list_devices`."""
+
+    name = "opencl"
+
+    def __init__(self, device: str | None = None) -> None:
+        devices = list_devices()
+        text = device or "0"
+        if not text.isdecimal() or int(text) >= len(devices):
+            raise ArgumentError(
+                f"engine='opencl:{text}' names no device; there are {len(devices)}, counted from 0: "
+                + ", ".join(found.name for found in devices)
+            )
+        super().__init__(OpenCLDevice(devices[int(text)]))

@@ -1,0 +1,118 @@
+"""How a lane stores coefficients to bands, and loads them back."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from subband.kernels.numbers import STORAGES, spell
+
+if TYPE_CHECKING:
+    from subband.kernels.sweep import SweepSpec
+
+__all__ = ["render_load_band_rows", "render_load_bands", "render_read_bands", "render_store_bands"]
+
+
+def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], factor: float, *, is_inside: bool) -> str:
+    """Return the lines that store the row `name`: low and high coefficients in turn, or one band as it is."""
+    number = STORAGES[spec.bands].number
+
+    def scaled(value: str, scale: float) -> str:
+        return f"WRITE_BAND({value})" if scale == 1 else f"WRITE_BAND({spell(scale, number)} * {value})"
+
+    if spec.horizontal is None:
+        parts = [(bands[0], "width", "column", "V", "bands_t", scaled(f"{name}[k]", factor))]
+    else:
+        parts = [
+            (band, width, "pair", "P", "pairs_t", scaled(f"{name}[2 * k + {h}]", factor * spec.horizontal.factors[h]))
+            for h, (band, width) in enumerate(zip(bands, ("low_width", "high_width"), strict=True))
+        ]
+    lines = ["if (is_useful) {"]
+    for band, width, first, count, packed, value in parts:
+        place = f"((place_t)n * {width} + {first}) * INNER"
+        each = f"UNROLL for (int k = 0; k < {count}; ++k) {{}}goal[k * INNER] = {value};"
+        whole = each.format("")
+        if spec.is_aligned:
+            whole = f"""\
+{packed} packed;
+            UNROLL for (int k = 0; k < {count}; ++k) packed.v[k] = {value};
+            *(GLOBAL {packed} *)goal = packed;"""
+        rest = "" if is_inside else f" else {{\n            {each.format(f'if ({first} + k < {width}) ')}\n        }}"
+        condition = "true" if is_inside else f"{first} + {count} <= {width}"
+        lines.append(f"""\
+    {{
+        GLOBAL band_t *goal = image_{band} + {place};
+        if ({condition}) {{
+            {whole}
+        }}{rest}
+    }}""")
+    return "\n".join([*lines, "}"])
+
+
+def render_load_band_rows(spec: SweepSpec, *, is_inside: bool) -> str:
+    """Return the lines that bring row ``m`` of the pair ``newest``, which may lie outside the bands, to ``held``."""
+    assert spec.vertical is not None
+    return f"""\
+int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
+if (i < 0 || i >= low_height + high_height)
+    i = find_source(i, low_height + high_height, above, below, row_map);
+if (i < 0) {{
+    UNROLL for (int c = 0; c < V; ++c) held[c] = 0;
+}} else {{
+    GLOBAL const band_t *low = ((i & 1) ? image_da : image_aa) + (place_t)(i >> 1) * low_width * INNER;
+    GLOBAL const band_t *high = ((i & 1) ? image_dd : image_ad) + (place_t)(i >> 1) * high_width * INNER;
+{indent(render_load_bands(spec, is_inside=is_inside, is_staged=True), "    ")}
+}}"""
+
+
+def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str:
+    """Return the lines that bring the rows ``low`` and ``high`` of two bands, or ``low`` alone, to ``held``.
+
+    Low coefficients come first, then high ones. If `is_inside`, all columns are there; else ``source`` says which ones
+    to take, counting low and high ones in turn. If `is_staged`, they may still be on their way afterwards.
+    """
+    size = STORAGES[spec.bands].size
+
+    def bring(goal: str, place: str, is_there: str) -> str:
+        if is_staged:
+            return f"STAGE_ONE(held + {goal}, {place}, {is_there});"
+        return f"held[{goal}] = {is_there} ? *({place}) : (band_t)0;"
+
+    if not is_inside:
+        if spec.horizontal is None:
+            place = "low + (place_t)max(source[c], 0) * INNER"
+        else:
+            place = "((source[c] & 1) ? high : low) + (place_t)(max(source[c], 0) >> 1) * INNER"
+        return f"UNROLL for (int c = 0; c < V; ++c) {bring('c', place, 'source[c] >= 0')}"
+    if spec.horizontal is None:
+        parts = [("low", "column", "V", "bands_t", "0", size * spec.columns)]
+    else:
+        parts = [
+            (band, f"{band}_at", "P", "pairs_t", place, size * spec.pairs)
+            for band, place in (("low", "0"), ("high", "P"))
+        ]
+    lines = []
+    for band, first, count, packed, goal, length in parts:
+        if spec.is_aligned and is_staged and length >= 4:
+            lines.append(f"STAGE_PACK(held + {goal}, {band} + {first}, {packed});")
+        elif spec.is_aligned:
+            lines.append(f"{{ {packed} packed = *(GLOBAL const {packed} *)({band} + {first});")
+            lines.append(f"    UNROLL for (int k = 0; k < {count}; ++k) held[{goal} + k] = packed.v[k]; }}")
+        else:
+            place = f"{band} + (place_t)({first} + k) * INNER"
+            lines.append(f"UNROLL for (int k = 0; k < {count}; ++k) {bring(f'{goal} + k', place, 'true')}")
+    return "\n".join(lines)
+
+
+def render_read_bands(spec: SweepSpec, factor: float) -> str:
+    """Return the lines that turn ``held`` into the numbers ``u``, times a factor."""
+    number = STORAGES[spec.bands].number
+    if spec.horizontal is None:
+        times = "" if factor == 1 else f"{spell(factor, number)} * "
+        return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {times}READ_BAND(held[c]);"
+    lines = []
+    for h, place in enumerate(("k", "P + k")):
+        scale = factor * spec.horizontal.scales[h]
+        times = "" if scale == 1 else f"{spell(scale, number)} * "
+        lines.append(f"UNROLL for (int k = 0; k < P; ++k) u[2 * k + {h}] = {times}READ_BAND(held[{place}]);")
+    return "\n".join(lines)

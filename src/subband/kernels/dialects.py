@@ -1,0 +1,153 @@
+"""The few words in which CUDA and OpenCL differ.
+
+Kernels are written in C with the words defined here. A *group* is 32 lanes that walk together: a warp in CUDA, a
+work-group in OpenCL. Lanes hand numbers to each other with PUBLISH, MEET and FETCH: in CUDA the registers are read
+directly and the first two do nothing; in OpenCL the numbers go through local memory, in two halves taken in turn, so
+that one barrier for each exchange is enough. Rows on their way wait in STAGES: in CUDA in shared memory, where copies
+arrive without a register waiting for them; in OpenCL in registers, one pair at a time. IF_ALL_AGREE skips work that
+no lane needs, where that is allowed around an exchange; what must not happen still needs a condition of its own.
+SELDOM marks a function that stays out of the way of those who do not call it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CUDA", "DIALECTS", "LANES", "OPENCL", "Dialect"]
+
+#: Lanes of a group.
+LANES = 32
+
+_CUDA = """\
+#define KERNEL extern "C" __global__
+#define GLOBAL
+#define DEVICE __device__ __forceinline__
+#define SELDOM static __device__ __noinline__
+#define IF_ALL_AGREE(condition) if (condition)
+#define RESTRICT __restrict__
+#define ALIGN(bytes) __align__(bytes)
+#define UNROLL _Pragma("unroll")
+#define LANE ((int)(threadIdx.x & 31))
+#define GROUP_X ((int)(blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)))
+#define GROUP_Y ((int)blockIdx.y)
+#define GROUP_Z ((int)blockIdx.z)
+#define GROUPS_Z ((int)gridDim.z)
+#define ITEM_X ((size_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define ITEMS_X ((size_t)gridDim.x * blockDim.x)
+#define STAGES(slots) \\
+    __shared__ ALIGN(16) held_t staged[BLOCK * (slots) * 2 * 32 * V]; \\
+    held_t *const stage = staged + (threadIdx.x >> 5) * (slots) * 2 * 32 * V + (threadIdx.x & 31) * V;
+#define STAGE(slot, m) (stage + ((slot) * 2 + (m)) * 32 * V)
+#define STAGE_PACK(goal, source, type) stage_bytes<sizeof(type)>(goal, source)
+#define STAGE_ONE(goal, source, is_there) stage_one(goal, source, is_there)
+#define AWAIT(count) asm volatile("cp.async.commit_group;\\n cp.async.wait_group %0;" ::"n"(count) : "memory")
+#define EXCHANGE(slots)
+#define PUBLISH(slot, value)
+#define MEET
+#define FETCH(slot, value, distance) __shfl_sync(0xffffffffu, value, (lane + (distance)) & 31)
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+template <int bytes> DEVICE void stage_bytes(void *goal, const void *source)
+{
+    const uint to = (uint)__cvta_generic_to_shared(goal);
+    if (bytes % 16 == 0) {
+        UNROLL for (int k = 0; k < bytes; k += 16)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + k), "l"((const char *)source + k));
+    } else if (bytes == 8) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(source));
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(source));
+    }
+}
+template <typename S> DEVICE void stage_one(S *goal, const S *source, bool is_there)
+{
+    if (sizeof(S) == 4) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint)__cvta_generic_to_shared(goal)),
+                     "l"(source), "r"(is_there ? 4 : 0));
+    } else if (sizeof(S) == 8) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((uint)__cvta_generic_to_shared(goal)),
+                     "l"(source), "r"(is_there ? 8 : 0));
+    } else {
+        *goal = is_there ? *source : (S)0;
+    }
+}
+DEVICE float half_to_float(ushort h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
+DEVICE ushort float_to_half(float f) { ushort h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
+DEVICE uint float_bits(float f) { return __float_as_uint(f); }
+DEVICE float bits_float(uint u) { return __uint_as_float(u); }
+"""
+
+_OPENCL = """\
+#pragma OPENCL FP_CONTRACT ON
+#define KERNEL __kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+#define GLOBAL __global
+#define DEVICE static inline
+#define SELDOM static
+#define IF_ALL_AGREE(condition)
+#define RESTRICT restrict
+#define ALIGN(bytes) __attribute__((aligned(bytes)))
+#define UNROLL _Pragma("unroll")
+#define LANE ((int)get_local_id(0))
+#define GROUP_X ((int)get_group_id(0))
+#define GROUP_Y ((int)get_group_id(1))
+#define GROUP_Z ((int)get_group_id(2))
+#define GROUPS_Z ((int)get_num_groups(2))
+#define ITEM_X ((size_t)get_global_id(0))
+#define ITEMS_X ((size_t)get_global_size(0))
+#define STAGES(slots) held_t staged[2][V];
+#define STAGE(slot, m) staged[m]
+#define STAGE_PACK(goal, source, type) *(type *)(goal) = *(GLOBAL const type *)(source)
+#define STAGE_ONE(goal, source, is_there) *(goal) = (is_there) ? *(source) : 0
+#define AWAIT(count)
+#define EXCHANGE(slots) __local T exchange[2][slots][32]; int half_ = 0;
+#define PUBLISH(slot, value) exchange[half_][slot][lane] = value
+#define MEET half_ ^= 1; barrier(CLK_LOCAL_MEM_FENCE)
+#define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(lane + (distance)) & 31]
+DEVICE float half_to_float(ushort h) { return vload_half(0, (const half *)&h); }
+DEVICE ushort float_to_half(float f) { ushort h; vstore_half_rte(f, 0, (half *)&h); return h; }
+DEVICE uint float_bits(float f) { return as_uint(f); }
+DEVICE float bits_float(uint u) { return as_float(u); }
+"""
+
+_BOTH = """\
+DEVICE float bfloat_to_float(ushort b) { return bits_float((uint)b << 16); }
+DEVICE ushort float_to_bfloat(float f)
+{
+    uint u = float_bits(f);
+    if ((u & 0x7fffffffu) > 0x7f800000u) return (ushort)((u >> 16) | 64);
+    return (ushort)((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A language of kernels.
+
+    Attributes
+    ----------
+    name : str
+        ``"cuda"`` or ``"opencl"``.
+    prelude : str
+        The words of the kernels in this language.
+    is_staging : bool
+        Whether several pairs of rows can be on their way.
+    """
+
+    name: str
+    prelude: str
+    is_staging: bool
+
+    def begin(self, *, uses_doubles: bool = False) -> str:
+        """Return what the text of a kernel begins with."""
+        if uses_doubles and self.name == "opencl":
+            return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" + self.prelude
+        return self.prelude
+
+
+CUDA = Dialect("cuda", _CUDA + _BOTH, True)
+OPENCL = Dialect("opencl", _OPENCL + _BOTH, False)
+
+#: By name.
+DIALECTS = {dialect.name: dialect for dialect in (CUDA, OPENCL)}

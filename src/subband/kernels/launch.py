@@ -1,0 +1,62 @@
+"""How a sweep is spread over a device: what a lane holds, how long strips are, what is loaded ahead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from subband.kernels.axis import AxisProgram
+from subband.kernels.dialects import LANES
+
+__all__ = ["Launch", "choose_launch"]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The parameters of a launch.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of columns that a lane holds.
+    ahead : int
+        Pairs of rows that are loaded before they are needed.
+    chunk : int
+        Pairs of rows that a group walks, at most.
+    block : int
+        Groups in one block.
+    is_split : bool
+        Whether strips inside the image have a walk of their own: faster on a GPU, and twice the text to compile.
+    """
+
+    pairs: int
+    ahead: int
+    chunk: int
+    block: int
+    is_split: bool
+
+    def choose_chunk(self, steps: int, strips: int, parallel_groups: int) -> int:
+        """Return how many pairs of rows a group walks: fewer than `chunk` if that leaves groups of the device idle.
+
+        Examples
+        --------
+        >>> Launch(2, 1, 80, 4, True).choose_chunk(4096, 74, 4000)
+        76
+        """
+        if strips == 0:
+            return self.chunk
+        chunks = max(-(-steps // self.chunk), min(-(-steps // 8), parallel_groups // strips))
+        return -(-steps // max(1, chunks))
+
+
+def choose_launch(dialect: str, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int) -> Launch:
+    """Return the parameters for a sweep over elements of `size` bytes."""
+    pairs = max(1, 8 // size)
+    if horizontal is not None:
+        reach = max(-horizontal.schedule.first, horizontal.schedule.last)
+        while reach > pairs * LANES // 4:
+            pairs *= 2
+    elif vertical is not None and vertical.schedule.depth > 8:
+        pairs = 1
+    chunk = 80 if vertical is not None else 8
+    is_cuda = dialect == "cuda"
+    return Launch(pairs, 2 if is_cuda else 0, chunk, 4 if is_cuda else 1, is_cuda)

@@ -1,0 +1,81 @@
+"""How numbers are stored in arrays and computed with in kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from subband.kernels.axis import AxisStep
+
+__all__ = ["STORAGES", "Storage", "spell", "spell_step"]
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A dtype in an array, in the words of the kernels.
+
+    Attributes
+    ----------
+    name : str
+        As NumPy calls the dtype, or ``bfloat16``.
+    word : str
+        The C type of an element.
+    size : int
+        Its bytes.
+    number : str
+        The C type it is computed in.
+    read, write : str
+        How an element becomes a number and back, with ``v`` for its place.
+    """
+
+    name: str
+    word: str
+    size: int
+    number: str
+    read: str = "(v)"
+    write: str = "(v)"
+
+
+def _bounded(word: str, most: int) -> str:
+    """Write a fraction to a small unsigned integer: to the nearest, and nothing beyond its range."""
+    return f"({word})(fmin(fmax(v, 0.0f), {most}.0f) + 0.5f)"
+
+
+#: Every dtype that kernels read and write.
+STORAGES = {
+    storage.name: storage
+    for storage in (
+        Storage("float32", "float", 4, "float"),
+        Storage("float64", "double", 8, "double"),
+        Storage("float16", "ushort", 2, "float", "half_to_float(v)", "float_to_half(v)"),
+        Storage("bfloat16", "ushort", 2, "float", "bfloat_to_float(v)", "float_to_bfloat(v)"),
+        Storage("int16", "short", 2, "int", "(int)(v)", "(short)(v)"),
+        Storage("int32", "int", 4, "int"),
+        Storage("int64", "long", 8, "long"),
+        Storage("uint8", "uchar", 1, "float", "(float)(v)", _bounded("uchar", 255)),
+        Storage("uint16", "ushort", 2, "float", "(float)(v)", _bounded("ushort", 65535)),
+    )
+}
+
+
+def spell(value: float, number: str) -> str:
+    """Write a constant in C.
+
+    Examples
+    --------
+    >>> spell(0.5, "float"), spell(-1.0, "int")
+    ('0.5f', '-1')
+    """
+    if number in ("int", "long"):
+        return str(int(value))
+    text = repr(float(value))
+    return text + "f" if number == "float" else text
+
+
+def spell_step(entry: AxisStep, sources: Sequence[str], number: str) -> str:
+    """Write what follows the target of a lifting step: a sum in an order that fused multiply-adds can take."""
+    terms = [f"{spell(tap, number)} * {source}" for tap, source in zip(entry.step.taps, sources, strict=True)]
+    if entry.rounding is None:
+        return "".join(f" + {term}" for term in terms)
+    offset, bits, sign = entry.rounding
+    return f"{'-' if sign < 0 else '+'} (({' + '.join(terms)} + {offset}) >> {bits})"

@@ -1,0 +1,151 @@
+"""How a lane loads samples, beyond the borders too, and stores them."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from subband.kernels.numbers import STORAGES, spell
+
+if TYPE_CHECKING:
+    from subband.kernels.sweep import SweepSpec
+
+__all__ = [
+    "MIXTURE",
+    "render_load_row",
+    "render_load_samples",
+    "render_read_samples",
+    "render_store_samples",
+]
+
+#: What a position outside is in the modes that weigh samples: one of them, and parts of the first and the last one.
+MIXTURE = """\
+// weights sum to 1 if the ends take part: written so that large samples do not cancel
+DEVICE T mix(T value, T head, T tail, GLOBAL const T *weights)
+{
+    const T weight = weights[0], first = weights[1], last = weights[2];
+    if (first == 0 && last == 0) return weight == 0 ? (T)0 : weight * value;
+    if (last == 0) return head + weight * (value - head);
+    return tail + weight * (value - tail) + first * (head - tail);
+}
+"""
+
+
+def render_load_row(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str:
+    """Return the lines that bring the samples at ``row`` to ``held``.
+
+    If `is_inside`, all columns are there; else ``source`` says which ones to take. If `is_staged`, the samples may
+    still be on their way afterwards.
+    """
+    if not spec.holds_samples:
+        is_staged = False
+    hold = "{}" if spec.holds_samples else "READ_SAMPLE({})"
+    if not is_inside:
+        return _render_load_border(spec, hold, is_staged=is_staged)
+    if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.columns >= 4:
+        return "STAGE_PACK(held, row + column, samples_t);"
+    if spec.is_aligned:
+        return f"""\
+samples_t packed = *(GLOBAL const samples_t *)(row + column);
+UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format("packed.v[c]")};"""
+    place = "row + (place_t)(column + c) * INNER"
+    if is_staged:
+        return f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, true);"
+    return f"UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format(f'*({place})')};"
+
+
+def _render_load_border(spec: SweepSpec, hold: str, *, is_staged: bool) -> str:
+    place = "row + (place_t)max(source[c], 0) * INNER"
+    plain = f"source[c] < 0 ? (held_t)0 : {hold.format(f'*({place})')}"
+    if is_staged:
+        lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, source[c] >= 0);"
+    else:
+        lines = f"UNROLL for (int c = 0; c < V; ++c) held[c] = {plain};"
+    if spec.outside == "index" or spec.horizontal is None:
+        return lines
+    return f"""\
+if (is_outside) {{
+    const T head = READ_SAMPLE(row[0]), tail = READ_SAMPLE(row[(place_t)(width - 1) * INNER]);
+    UNROLL for (int c = 0; c < V; ++c) {{
+        const int k = find_outside(column + c, width, before, behind);
+        const T value = source[c] < 0 ? (T)0 : READ_SAMPLE(*({place}));
+        held[c] = k < 0 ? value : mix(value, head, tail, column_weights + 3 * k);
+    }}
+}} else {{
+    {lines}
+}}"""
+
+
+def render_load_samples(spec: SweepSpec, *, is_inside: bool) -> str:
+    """Return the lines that bring row ``m`` of the pair ``newest``, which may lie outside the image, to ``held``."""
+    assert spec.vertical is not None
+    load = render_load_row(spec, is_inside=is_inside, is_staged=True)
+    place = f"int i = 2 * newest + (m == 0 ? {spec.vertical.even} : {spec.vertical.odd});"
+    at_row = "GLOBAL const sample_t *row = image_at + (place_t){} * width * INNER;"
+    if spec.outside == "index":
+        return f"""\
+{place}
+if (i < 0 || i >= height) i = find_source(i, height, above, below, row_map);
+if (i < 0) {{
+    UNROLL for (int c = 0; c < V; ++c) held[c] = 0;
+}} else {{
+    {at_row.format("i")}
+{indent(load, "    ")}
+}}"""
+    load_now = render_load_row(spec, is_inside=is_inside, is_staged=False)
+    parts = "\n".join(
+        f"""\
+{{
+    held_t *held = {name};
+    {at_row.format(row)}
+{indent(load_now, "    ")}
+}}"""
+        for name, row in (("value", "max(row_map[k], 0)"), ("head", "0"), ("tail", "(height - 1)"))
+    )
+    mixed = "mix({}, {}, {}, row_weights + 3 * k)".format(
+        *((f"READ_SAMPLE({name}[c])" if spec.holds_samples else f"{name}[c]") for name in ("value", "head", "tail"))
+    )
+    return f"""\
+{place}
+if (i >= 0 && i < height) {{
+    {at_row.format("i")}
+{indent(load, "    ")}
+}} else {{
+    const int k = find_outside(i, height, above, below);
+    held_t value[V], head[V], tail[V];
+{indent(parts, " " * 4)}
+    UNROLL for (int c = 0; c < V; ++c) held[c] = {mixed};
+}}"""
+
+
+def render_read_samples(spec: SweepSpec) -> str:
+    """Return the line that turns ``held`` into the numbers ``u``."""
+    value = "READ_SAMPLE(held[c])" if spec.holds_samples else "held[c]"
+    return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {value};"
+
+
+def render_store_samples(spec: SweepSpec, name: str, *, is_inside: bool) -> str:
+    """Return the lines that store the array `name` to ``row``; `is_inside` if all columns are there."""
+    factors = spec.horizontal.factors if spec.horizontal is not None else (1.0, 1.0)
+    number = STORAGES[spec.bands].number
+    lines = [
+        f"UNROLL for (int k = 0; k < P; ++k) {name}[2 * k + {h}] *= {spell(factors[h], number)};"
+        for h in (0, 1)
+        if factors[h] != 1
+    ]
+    each = f"UNROLL for (int c = 0; c < V; ++c) {{}}row[(place_t)(column + c) * INNER] = WRITE_SAMPLE({name}[c]);"
+    whole = each.format("")
+    if spec.is_aligned:
+        whole = f"""\
+samples_t packed;
+        UNROLL for (int c = 0; c < V; ++c) packed.v[c] = WRITE_SAMPLE({name}[c]);
+        *(GLOBAL samples_t *)(row + column) = packed;"""
+    rest = "" if is_inside else f" else {{\n        {each.format('if (column + c < width) ')}\n    }}"
+    condition = "true" if is_inside else "column + V <= width"
+    lines.append(f"""\
+if (is_useful) {{
+    if ({condition}) {{
+        {whole}
+    }}{rest}
+}}""")
+    return "\n".join(lines)

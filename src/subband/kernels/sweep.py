@@ -1,0 +1,361 @@
+"""The sweep: a level of an image, or of one axis, in one pass over memory.
+
+A group of 32 lanes owns a strip of columns and walks down the rows. Each lane holds a few adjacent pairs of columns;
+steps along the row take what lies beyond from the neighbouring lanes, steps down the columns keep the last few pairs of
+rows in registers. So each sample is read once and each coefficient written once; only strips overlap, by the reach of
+the steps. The inverse is the same walk in a mirror.
+
+The text knows the wavelet, the dtypes and how much a lane holds. Sizes and the boundary map come in a table of integers
+and a table of numbers, so one text serves arrays of every size in every mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Literal
+
+from subband.kernels.axis import AxisProgram
+from subband.kernels.bands import (
+    render_load_band_rows,
+    render_load_bands,
+    render_read_bands,
+    render_store_bands,
+)
+from subband.kernels.columns import render_walk
+from subband.kernels.dialects import LANES, Dialect
+from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.rows import render_row
+from subband.kernels.samples import (
+    MIXTURE,
+    render_load_row,
+    render_load_samples,
+    render_read_samples,
+    render_store_samples,
+)
+
+__all__ = ["FIELDS", "SweepSpec", "render_sweep"]
+
+#: What the table of integers begins with; then come the samples that the positions outside the rows, then those
+#: outside the columns, are taken from. The table of numbers has three weights for each.
+FIELDS = (
+    "images",  # how many images there are
+    "inner",  # how many of them lie interleaved in one
+    "height",
+    "width",
+    "low_height",
+    "high_height",
+    "low_width",
+    "high_width",
+    "above",  # positions of the boundary map before the first row
+    "below",
+    "before",  # the same for columns
+    "behind",
+    "chunk",  # pairs of rows that a group walks
+)
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """All that the text of a sweep depends on.
+
+    Attributes
+    ----------
+    direction : {"forward", "inverse"}
+        From samples to bands, or back.
+    vertical, horizontal : AxisProgram or None
+        What happens down the columns and along the rows; not both are None.
+    samples, bands : str
+        How they are stored, by the names of `subband.kernels.numbers.STORAGES`.
+    pairs : int
+        Pairs of columns in a lane.
+    is_aligned : bool
+        Whether a lane can load and store all it holds at once.
+    is_interleaved : bool
+        Whether the images lie interleaved, as the channels of a pixel do.
+    outside : {"index", "mix"}
+        What a position outside the samples is: one of them as it is, or a weighted mixture.
+    ahead : int
+        Pairs of rows that are loaded before they are needed.
+    block : int
+        Groups in one block.
+    is_large : bool
+        Whether an image has more elements than an int can count.
+    is_split : bool
+        Whether strips that lie wholly inside the image have a walk of their own, which asks no questions.
+    """
+
+    direction: Literal["forward", "inverse"]
+    vertical: AxisProgram | None
+    horizontal: AxisProgram | None
+    samples: str
+    bands: str
+    pairs: int
+    is_aligned: bool
+    is_interleaved: bool
+    outside: Literal["index", "mix"]
+    ahead: int
+    block: int
+    is_large: bool
+    is_split: bool
+
+    @property
+    def holds_samples(self) -> bool:
+        """Whether lanes keep samples as they lie in memory, and not as numbers mixed from several."""
+        return self.outside == "index" or self.samples in ("float32", "float64", "int32", "int64")
+
+    @property
+    def columns(self) -> int:
+        """Columns in a lane."""
+        return 2 * self.pairs
+
+    @property
+    def halo(self) -> tuple[int, int]:
+        """Lanes at the left and at the right of a strip that only serve their neighbours."""
+        if self.horizontal is None:
+            return 0, 0
+        schedule = self.horizontal.schedule
+        left, right = -(min(schedule.first, 0) // self.pairs), -(-max(schedule.last, 0) // self.pairs)
+        # a strip whose bands begin on a sector of 32 bytes writes whole sectors
+        sector = max(1, 32 // (self.pairs * STORAGES[self.bands].size))
+        spare = (LANES - left - right) % sector
+        if left + right + spare <= LANES // 2:
+            left, right = left + spare // 2, right + spare - spare // 2
+        return left, right
+
+    @property
+    def useful(self) -> int:
+        """Lanes of a strip that have results."""
+        return LANES - sum(self.halo)
+
+
+def render_sweep(spec: SweepSpec, dialect: Dialect) -> str:
+    """Return the source of the kernel ``sweep``."""
+    samples, bands = ("const ", "") if spec.direction == "forward" else ("", "const ")
+    mixture = MIXTURE if spec.outside == "mix" else ""
+    body = _render_forward(spec) if spec.direction == "forward" else _render_inverse(spec)
+    frame = _KERNEL.replace("@SAMPLES@", samples).replace("@BANDS@", bands).replace("@BODY@", indent(body, " " * 8))
+    frame = frame.replace("@STAGES@", f"STAGES({spec.ahead + 1})" if spec.vertical is not None else "")
+    uses_doubles = "float64" in (spec.samples, spec.bands)
+    return "\n".join([dialect.begin(uses_doubles=uses_doubles), _render_types(spec), _FIND_OUTSIDE, mixture, frame])
+
+
+def _render_types(spec: SweepSpec) -> str:
+    samples, bands = STORAGES[spec.samples], STORAGES[spec.bands]
+    if spec.direction == "inverse":
+        held = "band_t"
+    else:
+        held = "sample_t" if spec.holds_samples else "T"
+    lines = [
+        f"typedef {bands.number} T;",
+        f"typedef {samples.word} sample_t;",
+        f"typedef {bands.word} band_t;",
+        f"typedef {held} held_t;",
+        f"typedef {'long' if spec.is_large else 'int'} place_t;",
+        f"#define READ_SAMPLE(v) {samples.read}",
+        f"#define WRITE_SAMPLE(v) {samples.write}",
+        f"#define READ_BAND(v) {bands.read}",
+        f"#define WRITE_BAND(v) {bands.write}",
+        f"#define P {spec.pairs}",
+        f"#define V {spec.columns}",
+        f"#define USEFUL {spec.useful}",
+        f"#define HALO {spec.halo[0]}",
+        f"#define BLOCK {spec.block}",
+        f"#define INNER {'inner' if spec.is_interleaved else '1'}",
+        f"typedef struct ALIGN({min(16, samples.size * spec.columns)}) {{ sample_t v[V]; }} samples_t;",
+        f"typedef struct ALIGN({min(16, bands.size * spec.columns)}) {{ band_t v[V]; }} bands_t;",
+        f"typedef struct ALIGN({min(16, bands.size * spec.pairs)}) {{ band_t v[P]; }} pairs_t;",
+    ]
+    lines += [f"#define AT_{name.upper()} {place}" for place, name in enumerate(FIELDS)]
+    lines.append(f"#define AT_MAP {len(FIELDS)}")
+    return "\n".join(lines) + "\n"
+
+
+_FIND_OUTSIDE = """\
+// which entry of the boundary map belongs to a position; -1 if it lies inside, or so far outside that nobody needs it
+DEVICE int find_outside(int i, int n, int before, int behind)
+{
+    int k = i < 0 ? i + before : i - n + before;
+    return (i >= 0 && i < n) || k < 0 || k >= before + behind ? -1 : k;
+}
+
+// where a position is found; -1 if it is zero, or nobody needs it
+SELDOM int find_source(int i, int n, int before, int behind, GLOBAL const int *map)
+{
+    if (i >= 0 && i < n) return i;
+    int k = find_outside(i, n, before, behind);
+    return k < 0 ? -1 : map[k];
+}
+"""
+
+_KERNEL = """\
+KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RESTRICT aa,
+                  GLOBAL @BANDS@band_t *RESTRICT ad, GLOBAL @BANDS@band_t *RESTRICT da,
+                  GLOBAL @BANDS@band_t *RESTRICT dd, GLOBAL const int *RESTRICT table,
+                  GLOBAL const T *RESTRICT weights)
+{
+    @STAGES@
+    EXCHANGE(V)
+    const int lane = LANE;
+    const int images = table[AT_IMAGES], inner = table[AT_INNER];
+    const int height = table[AT_HEIGHT], width = table[AT_WIDTH];
+    const int low_height = table[AT_LOW_HEIGHT], high_height = table[AT_HIGH_HEIGHT];
+    const int low_width = table[AT_LOW_WIDTH], high_width = table[AT_HIGH_WIDTH];
+    const int above = table[AT_ABOVE], below = table[AT_BELOW], before = table[AT_BEFORE], behind = table[AT_BEHIND];
+    GLOBAL const int *row_map = table + AT_MAP, *column_map = row_map + above + below;
+    GLOBAL const T *row_weights = weights, *column_weights = weights + 3 * (above + below);
+    const int start = GROUP_Y * table[AT_CHUNK];
+    const bool is_useful = lane >= HALO && lane < HALO + USEFUL;
+    for (int image = GROUP_Z; image < images; image += GROUPS_Z) {
+        const size_t outer_image = image / INNER, inner_image = image % INNER;
+        GLOBAL @SAMPLES@sample_t *image_at = x + outer_image * height * width * INNER + inner_image;
+        GLOBAL @BANDS@band_t *image_aa = aa + outer_image * low_height * low_width * INNER + inner_image;
+        GLOBAL @BANDS@band_t *image_ad = ad + outer_image * low_height * high_width * INNER + inner_image;
+        GLOBAL @BANDS@band_t *image_da = da + outer_image * high_height * low_width * INNER + inner_image;
+        GLOBAL @BANDS@band_t *image_dd = dd + outer_image * high_height * high_width * INNER + inner_image;
+@BODY@
+    }
+}
+"""
+
+
+def _render_place(spec: SweepSpec) -> str:
+    """Return the lines that say which columns a lane holds, and that leave strips beyond the image alone."""
+    if spec.horizontal is None:
+        return """\
+const int column = (GROUP_X * 32 + lane) * V;
+const bool is_strip_inside = (GROUP_X + 1) * 32 * V <= width;
+if (GROUP_X * 32 * V >= width) continue;"""
+    lines = [
+        "const int first_pair = (GROUP_X * USEFUL - HALO) * P, end_pair = first_pair + 32 * P;",
+        "const int pair = first_pair + lane * P;",
+    ]
+    even, odd = spec.horizontal.even, spec.horizontal.odd
+    if spec.direction == "forward":
+        lines.append(f"const int column = 2 * pair + {even};")
+        lines.append(f"const bool is_strip_inside = first_pair >= 0 && 2 * end_pair + {even} <= width;")
+        lines.append("if (GROUP_X * USEFUL * P >= low_width) continue;")
+    else:
+        lines.append(
+            f"const int column = 2 * pair, low_at = pair + ({even // 2}), high_at = pair + ({(odd - 1) // 2});"
+        )
+        lines.append(f"const bool is_strip_inside = first_pair + ({min(even // 2, (odd - 1) // 2)}) >= 0")
+        lines.append(f"    && end_pair + ({even // 2}) <= low_width && end_pair + ({(odd - 1) // 2}) <= high_width")
+        lines.append("    && 2 * end_pair <= width;")
+        lines.append("if (GROUP_X * USEFUL * V >= width) continue;")
+    return "\n".join(lines)
+
+
+def _render_sources(spec: SweepSpec) -> str:
+    """Return the lines that find, once for all rows, where a lane at the border takes its columns from."""
+    if spec.horizontal is None:
+        return "int source[V];\nUNROLL for (int c = 0; c < V; ++c) source[c] = column + c < width ? column + c : -1;"
+    if spec.direction == "forward":
+        lines = """\
+int source[V];
+UNROLL for (int c = 0; c < V; ++c) source[c] = find_source(column + c, width, before, behind, column_map);"""
+        if spec.outside == "mix":
+            lines += "\nconst bool is_outside = column < 0 || column + V > width;"
+        return lines
+    even, odd = spec.horizontal.even, spec.horizontal.odd
+    return f"""\
+int source[V];
+UNROLL for (int k = 0; k < P; ++k) {{
+    const int i = 2 * (pair + k), count = low_width + high_width;
+    source[k] = find_source(i + ({even}), count, before, behind, column_map);
+    source[P + k] = find_source(i + ({odd}), count, before, behind, column_map);
+}}"""
+
+
+def _render_ways(spec: SweepSpec, render: Callable[[bool], str]) -> str:
+    """Return the walk for strips at the borders, which serves all, and one for those inside if there is one."""
+    border = f"{_render_sources(spec)}\n{render(False)}"
+    if not spec.is_split:
+        return border
+    return f"""\
+if (is_strip_inside) {{
+{indent(render(True), "    ")}
+}} else {{
+{indent(border, "    ")}
+}}"""
+
+
+def _render_forward(spec: SweepSpec) -> str:
+    number = STORAGES[spec.bands].number
+    vertical = spec.vertical
+    read, along = render_read_samples(spec), render_row(spec.horizontal, "u", number, spec.pairs)
+
+    def render_rows(is_inside: bool) -> str:
+        return f"""\
+for (int n = start; n < stop; ++n) {{
+    T u[V];
+    held_t held[V];
+    GLOBAL const sample_t *row = image_at + (place_t)n * width * INNER;
+{indent(render_load_row(spec, is_inside=is_inside, is_staged=False), "    ")}
+{indent(read, "    ")}
+{indent(along, "    ")}
+{indent(render_store_bands(spec, "u", ("aa", "ad"), 1.0, is_inside=is_inside), "    ")}
+}}"""
+
+    def render_pairs(is_inside: bool) -> str:
+        assert vertical is not None
+        first, second = vertical.factors
+        emit = f"""\
+if (n >= start) {{
+{indent(render_store_bands(spec, "p", ("aa", "ad"), first, is_inside=is_inside), "    ")}
+}}
+if (n >= start && n < high_height) {{
+{indent(render_store_bands(spec, "q", ("da", "dd"), second, is_inside=is_inside), "    ")}
+}}"""
+        both = "\n".join(f"{{ T *u = rows[{m}][0];\n{along}\n}}" for m in (0, 1)) if along else ""
+        load = render_load_samples(spec, is_inside=is_inside)
+        return render_walk(vertical, number, spec.ahead, load=load, read=(read, read), along=both, emit=emit)
+
+    return f"""\
+{_render_place(spec)}
+const int stop = min(start + table[AT_CHUNK], {"low_height" if vertical is not None else "height"});
+{_render_ways(spec, render_rows if vertical is None else render_pairs)}"""
+
+
+def _render_inverse(spec: SweepSpec) -> str:
+    number = STORAGES[spec.bands].number
+    vertical = spec.vertical
+
+    def render_rows(is_inside: bool) -> str:
+        return f"""\
+for (int n = start; n < stop; ++n) {{
+    T u[V];
+    held_t held[V];
+    GLOBAL const band_t *low = image_aa + (place_t)n * low_width * INNER;
+    GLOBAL const band_t *high = image_ad + (place_t)n * high_width * INNER;
+{indent(render_load_bands(spec, is_inside=is_inside, is_staged=False), "    ")}
+{indent(render_read_bands(spec, 1.0), "    ")}
+{indent(render_row(spec.horizontal, "u", number, spec.pairs), "    ")}
+    GLOBAL sample_t *row = image_at + (place_t)n * width * INNER;
+{indent(render_store_samples(spec, "u", is_inside=is_inside), "    ")}
+}}"""
+
+    def render_pairs(is_inside: bool) -> str:
+        assert vertical is not None
+        emit = []
+        for member, name in enumerate("pq"):
+            factor = vertical.factors[member]
+            if factor != 1:
+                emit.append(f"UNROLL for (int c = 0; c < V; ++c) {name}[c] *= {spell(factor, number)};")
+            # the exchange needs all lanes: only the store asks whether there is such a row
+            emit.append(f"""\
+{render_row(spec.horizontal, name, number, spec.pairs)}
+if (n >= start && 2 * n + {member} < height) {{
+    GLOBAL sample_t *row = image_at + (place_t)(2 * n + {member}) * width * INNER;
+{indent(render_store_samples(spec, name, is_inside=is_inside), "    ")}
+}}""")
+        first, second = vertical.scales
+        read = render_read_bands(spec, first), render_read_bands(spec, second)
+        load = render_load_band_rows(spec, is_inside=is_inside)
+        return render_walk(vertical, number, spec.ahead, load=load, read=read, along="", emit="\n".join(emit))
+
+    return f"""\
+{_render_place(spec)}
+const int stop = min(start + table[AT_CHUNK], {"(height + 1) / 2" if vertical is not None else "height"});
+{_render_ways(spec, render_rows if vertical is None else render_pairs)}"""
