@@ -22,7 +22,7 @@ help: ## list the targets
 demo: $(VENV)/.demo ## denoise the bundled photograph: pictures under out/, a table on the screen
 	@$(BIN)/subband demo --output out
 
-test: $(VENV)/.test ## run everything: ruff, mypy, tests and doctests
+test: $(VENV)/.test $(VENV)/.torch ## run everything: ruff, mypy, tests and doctests
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
@@ -62,6 +62,12 @@ $(VENV)/.made:
 # The package is installed in place, so that Numba keeps its compiled code beside the sources.
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
 	@$(INSTALL) .
+	@touch $@
+
+# The build without CUDA, which would bring gigabytes. Where there is none, the tests of Torch are left out.
+$(VENV)/.torch: $(VENV)/.test
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu' || echo "tests of Torch are left out" >&2
 	@touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: $(VENV)/.made pyproject.toml

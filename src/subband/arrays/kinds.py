@@ -289,5 +289,21 @@ def _as_cupy(x: Any, name: str) -> Any:
 @contextmanager
 def _follow_stream(cupy: Any, device: int, stream: int) -> Iterator[None]:
     """Make a stream of another library the current one of CuPy."""
-    with cupy.cuda.Device(device), cupy.cuda.ExternalStream(stream, device):
-        yield
+    with cupy.cuda.Device(device):
+        followed = (
+            cupy.cuda.Stream.from_external(_Stream(stream))
+            if hasattr(cupy.cuda.Stream, "from_external")
+            else cupy.cuda.ExternalStream(stream, device)
+        )
+        with followed:
+            yield
+
+
+class _Stream:
+    """A stream as CUDA's Python protocol has it, which not every version of Torch does."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._address

@@ -14,7 +14,7 @@ import numpy as np
 from subband.arrays.kinds import find_kind
 from subband.errors import ArgumentTypeError
 
-__all__ = ["allocate_zeros", "concatenate", "find_extremes", "namespace", "pad_zeros"]
+__all__ = ["allocate_zeros", "concatenate", "find_extremes", "is_opencl", "namespace", "pad_zeros"]
 
 
 def namespace(x: Any, task: str) -> Any:
@@ -39,7 +39,7 @@ def namespace(x: Any, task: str) -> Any:
     """
     if isinstance(x, np.ndarray):
         return np
-    if _is_opencl(x):
+    if is_opencl(x):
         raise ArgumentTypeError(f"{task} does not take arrays of PyOpenCL; give a copy on the host, x.get()")
     return sys.modules[type(x).__module__.partition(".")[0]]
 
@@ -52,7 +52,7 @@ def concatenate(arrays: Sequence[Any], axis: int) -> Any:
     >>> concatenate([np.ones(2), np.zeros(1)], 0)
     array([1., 1., 0.])
     """
-    if _is_opencl(arrays[0]):
+    if is_opencl(arrays[0]):
         return sys.modules["pyopencl.array"].concatenate(list(arrays), axis)
     return np.concatenate(arrays, axis)
 
@@ -82,7 +82,7 @@ def find_extremes(x: Any) -> tuple[int, int]:
     >>> find_extremes(np.array([3, -1, 2]))
     (-1, 3)
     """
-    if _is_opencl(x):
+    if is_opencl(x):
         module = sys.modules["pyopencl.array"]
         return int(module.min(x).get()), int(module.max(x).get())
     return int(x.min()), int(x.max())
@@ -90,12 +90,19 @@ def find_extremes(x: Any) -> tuple[int, int]:
 
 def allocate_zeros(shape: tuple[int, ...], like: Any) -> Any:
     """Return an array of zeros of the library, device and dtype of `like`."""
-    if _is_opencl(like):
+    if is_opencl(like):
         return sys.modules["pyopencl.array"].zeros(like.queue, shape, like.dtype)
     return np.zeros_like(like, shape=shape)
 
 
-def _is_opencl(x: Any) -> bool:
+def is_opencl(x: Any) -> bool:
+    """Tell whether `x` is an array of PyOpenCL.
+
+    Examples
+    --------
+    >>> is_opencl(np.zeros(3))
+    False
+    """
     if isinstance(x, np.ndarray):
         return False
     kind = find_kind(x)

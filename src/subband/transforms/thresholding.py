@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_array, as_numbers, namespace
+from subband.arrays import as_array, as_numbers, is_opencl, namespace
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError, suggest_names
 from subband.typing import Array
@@ -91,7 +91,9 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
     numbers = as_numbers(data)
     for name, given in (("value", value), ("substitute", substitute)):
         _check_broadcast(name, given, numbers.shape)
-    namespace(numbers, "threshold")
+    if is_opencl(numbers):
+        on_device: Array = _threshold_on_opencl(numbers, value, mode, substitute)
+        return on_device
     return apply(numbers, value, substitute)
 
 
@@ -183,6 +185,27 @@ _MODES: dict[str, Callable[[Array, Any, Any], Array]] = {
     "less": _keep_below,
     "garotte": _shrink_by_garrote,  # a misspelling that PyWavelets takes too
 }
+
+
+def _threshold_on_opencl(data: Any, value: Any, mode: str, substitute: Any) -> Any:
+    """Do as `threshold` with the few operations that arrays of PyOpenCL have, for real numbers and one threshold."""
+    from pyopencl.array import if_positive
+
+    if data.dtype.kind != "f" or np.ndim(value) or np.ndim(substitute):
+        raise ArgumentTypeError(
+            f"threshold takes arrays of PyOpenCL with real numbers and one threshold, and data has dtype {data.dtype} "
+            f"and value shape {np.shape(value)}; give a copy on the host, data.get()"
+        )
+    kind = data.dtype.type
+    value, instead = kind(value), data * kind(0) + kind(substitute)
+    if mode in ("greater", "less"):
+        return if_positive(value - data if mode == "greater" else data - value, instead, data)
+    magnitude = abs(data)
+    kept = data
+    if mode != "hard" and value > 0:
+        ratio = value / magnitude
+        kept = data * (kind(1) - (ratio if mode == "soft" else ratio * ratio))
+    return if_positive(value - magnitude, instead, kept)
 
 
 def _divide(value: Any, magnitude: Array) -> Array:

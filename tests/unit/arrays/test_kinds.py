@@ -198,13 +198,22 @@ def test_traced_arrays_of_jax_are_refused():
 class TestOpenCL:
     pytestmark = pytest.mark.opencl
 
-    def test_place(self):
+    def test_thresholds_on_the_device(self):
         cl = pytest.importorskip("pyopencl")
         arrays = pytest.importorskip("pyopencl.array")
         try:
             device = cl.get_platforms()[0].get_devices()[0]
         except (cl.Error, IndexError):
             pytest.skip("OpenCL has no device")
-        x = arrays.to_device(cl.CommandQueue(cl.Context([device])), np.ones(4, np.float32))
-        assert place_of(x) == "opencl:0"
-        assert find_kind(x).name == "pyopencl.array.Array"
+        x = np.array([-3.0, -1.0, 0.0, 0.5, 2.0, 4.0], np.float32)
+        y = arrays.to_device(cl.CommandQueue(cl.Context([device])), x)
+        assert place_of(y) == "opencl:0"
+        assert find_kind(y).name == "pyopencl.array.Array"
+        for mode in ("soft", "hard", "garrote", "greater", "less"):
+            for value, substitute in ((2, 0), (0, 0), (1, 7)):
+                result = sb.threshold(y, value, mode, substitute)
+                np.testing.assert_allclose(result.get(), sb.threshold(x, value, mode, substitute), rtol=1e-6)
+        with pytest.raises(ArgumentTypeError, match=r"one threshold.*data\.get\(\)"):
+            sb.threshold(y, y)
+        with pytest.raises(ArgumentTypeError, match=r"pad|extending an array.*x\.get\(\)"):
+            sb.pad(y, 2, "symmetric")
