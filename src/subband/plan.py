@@ -226,6 +226,11 @@ class LevelPlan:
             shapes["".join(letters)] = tuple(shape)
         return shapes
 
+    @cached_property
+    def amplifies(self) -> bool:
+        """Whether the extension of an axis grows far beyond the samples, which needs double precision."""
+        return any(plan.amplifies for plan in self.plans)
+
     @property
     def approximation_shape(self) -> tuple[int, ...]:
         """Shape of the band that the next level transforms."""

@@ -14,9 +14,6 @@ from subband.typing import Array
 
 __all__ = ["CudaDevice", "CudaEngine"]
 
-#: Groups of lanes that a multiprocessor runs at the same time, for kernels of about 60 registers.
-_GROUPS_EACH = 32
-
 
 def _load_cupy() -> Any:
     try:
@@ -38,14 +35,15 @@ class CudaDevice(Device):
     """One GPU; work goes to CuPy's current stream."""
 
     dialect = CUDA
-    most_block_groups = 32
 
     def __init__(self, number: int) -> None:
         self._cupy = _load_cupy()
         self.number = number
         properties = self._cupy.cuda.runtime.getDeviceProperties(number)
         self.name = properties["name"].decode()
-        self.parallel_groups = properties["multiProcessorCount"] * _GROUPS_EACH
+        self._processors = int(properties["multiProcessorCount"])
+        self._registers = int(properties["regsPerMultiprocessor"])
+        self._most_groups = int(properties["maxThreadsPerMultiProcessor"]) // LANES
 
     def compile(self, source: str) -> Any:
         with self._cupy.cuda.Device(self.number):
@@ -54,6 +52,12 @@ class CudaDevice(Device):
                 return module.get_function("sweep")
             except self._cupy.cuda.compiler.CompileException as error:
                 raise KernelError(f"{self.name} does not compile a kernel", source, str(error)) from error
+
+    def count_resident(self, kernel: Any, block: int) -> int:
+        # registers are handed out to groups in portions of 256, and a multiprocessor takes whole blocks
+        each = -(-kernel.num_regs * LANES // 256) * 256
+        blocks = min(self._registers // (each * block), self._most_groups // block, 32)
+        return int(self._processors * max(1, blocks) * block)
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
         block = min(block, groups[0])

@@ -39,11 +39,8 @@ class Device(ABC):
 
     dialect: Dialect
 
-    #: How many groups of lanes the device runs at the same time, which a launch should fill.
-    parallel_groups: int
-
-    #: Lane groups that are launched as one block.
-    most_block_groups: int
+    #: What the device is called; tuned launch parameters are remembered under it.
+    name: str
 
     @abstractmethod
     def compile(self, source: str) -> Any:
@@ -54,6 +51,10 @@ class Device(ABC):
         KernelError
             If it does not compile; the error carries source and log.
         """
+
+    @abstractmethod
+    def count_resident(self, kernel: Any, block: int) -> int:
+        """Return how many groups of lanes of a kernel run at the same time, `block` of them in one block."""
 
     @abstractmethod
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
@@ -135,6 +136,8 @@ class DeviceEngine(Engine):
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
+        self.launch_override: Launch | None = None
         self._prepared: dict[object, _Prepared] = {}
         self._passes: dict[object, tuple[Any, Groups, Any]] = {}
         self._kernels: dict[str, Any] = {}
@@ -146,6 +149,10 @@ class DeviceEngine(Engine):
         x = self.device.as_contiguous(x)
         if x.dtype.kind == "c":
             return self._forward_parts(plan, x)
+        if x.dtype.name in ("float32", "float16", "bfloat16") and plan.amplifies:
+            # what is added to the few samples is so much larger that single precision would leave little of them
+            wide = self.forward(plan, x.astype(np.float64))
+            return {key: band.astype(x.dtype) for key, band in wide.items()}
         bands = {"": x}
         sweeps, keys = _schedule(plan)
         for sweep in sweeps:
@@ -292,7 +299,7 @@ class DeviceEngine(Engine):
         self, sweep: _Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, inputs: Sequence[Any]
     ) -> _Prepared:
         is_aligned = all(self.device.is_aligned(x, 32) for x in inputs)
-        key = (sweep, shape, dtype, direction, is_aligned)
+        key = (sweep, shape, dtype, direction, is_aligned, self.launch_override)
         prepared = self._prepared.get(key)
         if prepared is None:
             prepared = self._prepared[key] = self._make(sweep, shape, dtype, direction, is_aligned)
@@ -306,7 +313,9 @@ class DeviceEngine(Engine):
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        launch = choose_launch(self.device.dialect.name, programs[0], programs[1], storage.size)
+        launch = self.launch_override or choose_launch(
+            self.device.dialect.name, programs[0], programs[1], storage.size
+        )
         spec = SweepSpec(
             direction,  # type: ignore[arg-type]
             programs[0],
@@ -323,12 +332,13 @@ class DeviceEngine(Engine):
             launch.is_split,
         )
         kernel = self._compile(render_sweep(spec, self.device.dialect))
-        table, weights, groups = _tabulate(layout, vertical, horizontal, spec, launch, self.device.parallel_groups)
+        resident = self.device.count_resident(kernel, launch.block)
+        table, weights, groups = _tabulate(layout, vertical, horizontal, spec, launch, resident)
         number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "long": "i8"}[storage.number])
         return _Prepared(
             kernel,
             groups,
-            min(launch.block, self.device.most_block_groups),
+            launch.block,
             self.device.upload(table),
             self.device.upload(weights.astype(number)),
             shape,
@@ -395,7 +405,7 @@ def _tabulate(
     horizontal: AxisPlan | None,
     spec: SweepSpec,
     launch: Launch,
-    parallel_groups: int,
+    resident: int,
 ) -> tuple[Array, Array, Groups]:
     """Return the table of integers, the table of numbers and how many groups to launch."""
     rows = _map_outside(vertical, spec.vertical, spec.direction)
@@ -409,7 +419,7 @@ def _tabulate(
     lane = spec.useful * (spec.pairs if horizontal else spec.columns)
     strips = -(-across // lane)
     images = layout.outer * layout.inner
-    chunk = launch.choose_chunk(steps, strips * images, parallel_groups)
+    chunk = launch.choose_chunk(steps, strips * images, resident)
     header = (
         images,
         layout.inner,

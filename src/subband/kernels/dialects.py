@@ -104,10 +104,23 @@ _OPENCL = """\
 #define PUBLISH(slot, value) exchange[half_][slot][lane] = value
 #define MEET half_ ^= 1; barrier(CLK_LOCAL_MEM_FENCE)
 #define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(lane + (distance)) & 31]
-DEVICE float half_to_float(ushort h) { return vload_half(0, (const half *)&h); }
-DEVICE ushort float_to_half(float f) { ushort h; vstore_half_rte(f, 0, (half *)&h); return h; }
 DEVICE uint float_bits(float f) { return as_uint(f); }
 DEVICE float bits_float(uint u) { return as_float(u); }
+// by hand: devices need not have numbers of half precision, not even to convert them
+DEVICE float half_to_float(ushort h)
+{
+    const uint sign = (uint)(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 1023;
+    if (exponent == 0) return (sign ? -1.0f : 1.0f) * (float)mantissa * 0x1p-24f;
+    return as_float(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
+}
+DEVICE ushort float_to_half(float f)
+{
+    const uint bits = as_uint(f), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u) return (ushort)(sign | 0x7e00);
+    if (size >= 0x477ff000u) return (ushort)(sign | 0x7c00);
+    if (size < 0x38800000u) return (ushort)(sign | (uint)rint(as_float(size) * 0x1p24f));
+    return (ushort)(sign | (size - 0x38000000u + 0xfff + (size >> 13 & 1)) >> 13);
+}
 """
 
 _BOTH = """\

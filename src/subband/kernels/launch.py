@@ -34,18 +34,30 @@ class Launch:
     block: int
     is_split: bool
 
-    def choose_chunk(self, steps: int, strips: int, parallel_groups: int) -> int:
-        """Return how many pairs of rows a group walks: fewer than `chunk` if that leaves groups of the device idle.
+    def choose_chunk(self, steps: int, strips: int, resident: int) -> int:
+        """Return how many pairs of rows a group walks, at most `chunk`, so that whole waves of groups fill the device.
+
+        Parameters
+        ----------
+        steps : int
+            Pairs of rows of the image.
+        strips : int
+            How many strips there are, side by side and in all images.
+        resident : int
+            Groups that the device runs at the same time.
 
         Examples
         --------
-        >>> Launch(2, 1, 80, 4, True).choose_chunk(4096, 74, 4000)
-        76
+        >>> Launch(2, 2, 24, 4, True).choose_chunk(4096, 74, 3168)
+        24
+        >>> Launch(2, 2, 24, 4, True).choose_chunk(540, 18, 3168)
+        4
         """
-        if strips == 0:
-            return self.chunk
-        chunks = max(-(-steps // self.chunk), min(-(-steps // 8), parallel_groups // strips))
-        return -(-steps // max(1, chunks))
+        fewest = -(-steps // self.chunk)
+        waves = -(-fewest * strips // resident)
+        chunks = max(fewest, waves * resident // max(1, strips))
+        # a group that walks too few pairs mostly walks what its neighbours walk too
+        return max(1, -(-steps // max(1, chunks)), min(4, steps))
 
 
 def choose_launch(dialect: str, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int) -> Launch:
@@ -57,6 +69,6 @@ def choose_launch(dialect: str, vertical: AxisProgram | None, horizontal: AxisPr
             pairs *= 2
     elif vertical is not None and vertical.schedule.depth > 8:
         pairs = 1
-    chunk = 80 if vertical is not None else 8
+    chunk = 24 if vertical is not None else 8
     is_cuda = dialect == "cuda"
     return Launch(pairs, 2 if is_cuda else 0, chunk, 4 if is_cuda else 1, is_cuda)

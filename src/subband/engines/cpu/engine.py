@@ -27,7 +27,7 @@ class CpuEngine(Engine):
     def forward(self, plan: LevelPlan, x: Array) -> Bands:
         if x.dtype.kind == "c":
             return {key: _join_parts(band) for key, band in self.forward(_plan_parts(plan), _split_parts(x)).items()}
-        if x.dtype == np.float32 and _amplifies(plan):
+        if x.dtype == np.float32 and plan.amplifies:
             # what is added to the few samples is so much larger that single precision would leave little of them
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(np.float32) for key, band in wide.items()}
@@ -106,11 +106,6 @@ def _schedule(plan: LevelPlan) -> tuple[tuple[Sweep | VolumeSweep, ...], dict[st
         kind = VolumeSweep if len(group) == 3 else Sweep
         sweeps.append(kind(group, tuple(by_axis[axis] for axis in group)))
     return tuple(sweeps), keys
-
-
-@lru_cache(maxsize=4096)
-def _amplifies(plan: LevelPlan) -> bool:
-    return any(axis_plan.amplifies for axis_plan in plan.plans)
 
 
 @lru_cache(maxsize=1024)
