@@ -1,4 +1,4 @@
-# Every target makes the virtual environment .venv and installs what it needs; nothing but Python >= 3.11 and make
+# Every target but those for GPUs makes the virtual environment .venv and installs what it needs; nothing but Python >= 3.11 and make
 # has to be there. `make` alone lists the targets.
 
 PYTHON ?= python3
@@ -10,14 +10,18 @@ JOBS ?= 2
 ARGS ?=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
+# A machine with a GPU has its own CuPy and Torch, and often no way to install others.
+ON_GPU := PYTHONPATH=src $(PYTHON)
+SANITIZER ?= compute-sanitizer
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # Two installations into one environment at a time would break it.
 .NOTPARALLEL:
-.PHONY: help demo test lint format docs bench hooks clean
+.PHONY: help demo test test-gpu sanitize-gpu lint format docs bench hooks clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## denoise the bundled photograph: pictures under out/, a table on the screen
 	@$(BIN)/subband demo --output out
@@ -27,6 +31,16 @@ test: $(VENV)/.test $(VENV)/.torch ## run everything: ruff, mypy, tests and doct
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
+
+test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
+	@$(ON_GPU) -m pytest tests/gpu $(ARGS)
+
+sanitize-gpu: ## look for stray accesses and races in the CUDA kernels, with NVIDIA's compute-sanitizer
+	@for tool in memcheck racecheck; do \
+	  echo "compute-sanitizer --tool $$tool"; \
+	  PYTHONPATH=src $(SANITIZER) --tool $$tool --error-exitcode 86 --target-processes all \
+	    $(PYTHON) tests/gpu/sanitized.py || exit 1; \
+	done
 
 lint: $(VENV)/.lint ## run ruff and mypy
 	$(BIN)/ruff check .
@@ -70,6 +84,10 @@ $(VENV)/.torch: $(VENV)/.test
 	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu' || echo "tests of Torch are left out" >&2
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: $(VENV)/.made pyproject.toml
+$(VENV)/.test: $(VENV)/.made pyproject.toml
+	@$(INSTALL) '.[test,kernels]'
+	@touch $@
+
+$(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: $(VENV)/.made pyproject.toml
 	@$(INSTALL) '.[$*]'
 	@touch $@
