@@ -1,8 +1,8 @@
-"""A colour space whose channels have little in common, and in which white noise stays white.
+"""Colour spaces whose channels have little in common.
 
-The three channels of a photograph are nearly the same picture. Turned into brightness and two differences by an
-orthonormal matrix, most of the picture lies in the first, the other two are smooth, and noise of equal strength
-in red, green and blue has the same strength in each of them.
+The three channels of a photograph are nearly the same picture. Turned into brightness and two differences, most of the
+picture lies in the first, and the other two are smooth. By an orthonormal matrix, noise of equal strength in red, green
+and blue has the same strength in each of them: the opponents. Y'CbCr is what JPEG and video use.
 """
 
 from __future__ import annotations
@@ -11,7 +11,19 @@ import numpy as np
 
 from subband.typing import Array
 
-__all__ = ["from_opponents", "to_opponents"]
+__all__ = ["FROM_YCBCR", "TO_YCBCR", "from_opponents", "from_ycbcr", "to_opponents", "to_ycbcr"]
+
+#: Red, green and blue to Y'CbCr of full range, as JFIF has it (ITU-R BT.601); Cb and Cr are centred on 0.
+TO_YCBCR = np.array(
+    [
+        [0.299, 0.587, 0.114],
+        [-0.299 / 1.772, -0.587 / 1.772, 0.5],
+        [0.5, -0.587 / 1.402, -0.114 / 1.402],
+    ]
+)
+
+#: The way back.
+FROM_YCBCR = np.linalg.inv(TO_YCBCR)
 
 _MATRIX = np.array(
     [
@@ -44,3 +56,35 @@ def from_opponents(planes: Array) -> Array:
     True
     """
     return np.ascontiguousarray(np.moveaxis(np.tensordot(_MATRIX.T.astype(planes.dtype), planes, 1), 0, -1))
+
+
+def to_ycbcr(pixels: Array) -> Array:
+    """Turn red, green and blue (last axis) into planes (first axis): Y', Cb and Cr, the last two centred on 0.
+
+    Integers become float32.
+
+    Examples
+    --------
+    >>> to_ycbcr(np.array([[[0, 0, 255], [255, 0, 0]]], np.uint8))[:, 0].round().tolist()
+    [[29.0, 76.0], [128.0, -43.0], [-21.0, 128.0]]
+    """
+    return _change_colour(TO_YCBCR, np.moveaxis(pixels, -1, 0))
+
+
+def from_ycbcr(planes: Array) -> Array:
+    """Turn planes (first axis) back into red, green and blue (last axis), neither rounded nor clipped.
+
+    Examples
+    --------
+    >>> pixels = np.array([[[10, 200, 30]]], np.uint8)
+    >>> from_ycbcr(to_ycbcr(pixels)).round().tolist()
+    [[[10.0, 200.0, 30.0]]]
+    """
+    return np.moveaxis(_change_colour(FROM_YCBCR, planes), 0, -1)
+
+
+def _change_colour(matrix: Array, planes: Array) -> Array:
+    """Multiply a matrix with the first axis of an array."""
+    dtype = planes.dtype if planes.dtype.kind == "f" else np.dtype(np.float32)
+    flat = planes.reshape(3, -1).astype(dtype, copy=False)
+    return (matrix.astype(dtype) @ flat).reshape(planes.shape)
