@@ -13,7 +13,6 @@ from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.plan import transform_plan
 from subband.pyramid import Pyramid
 from subband.stationary import stationary_transform_plan
-from subband.transforms.levels import run_forward
 from subband.wavelets import Wavelet, as_wavelet
 
 WAVELETS = ("haar", "db2", "db5", "sym4", "bior1.3", "bior2.2", "bior4.4", "rbio3.1", "cdf97", "cdf53", "coif2", "dmey")
@@ -44,7 +43,7 @@ def check(plan, dtype=np.float64, rtol=1e-10):
     if bands.is_stationary:
         transformed = sb.decompose(x, list(plan.wavelets), plan.level, plan.modes, plan.axes, stationary=True)
     else:
-        transformed = Pyramid(plan, *run_forward(sb.get_engine(), x, plan))
+        transformed = Pyramid(plan, *sb.get_engine().forward_all(plan, x))
     back = sb.decompose_adjoint(bands)
     assert back.shape == plan.shape
     assert back.dtype == dtype

@@ -5,6 +5,7 @@ the plan's, and gives back what the plan describes.
 
 - `Engine.forward` takes an array of ``plan.shape`` and returns one band for each key of ``plan.band_shapes``.
 - `Engine.inverse` takes those bands and returns an array of ``plan.shape``. A band left out counts as zeros.
+- `Engine.forward_all` and `Engine.inverse_all` do so for all levels of a transform; an engine may have a faster way.
 - `Engine.stationary_forward` and `Engine.stationary_inverse` do the same for undecimated levels.
 - Data are float32, float64, complex64 or complex128; results have the dtype of the input unless the
   engine says otherwise (the reference engine computes and returns double precision).
@@ -20,9 +21,9 @@ the plan's, and gives back what the plan describes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from subband.plan import LevelPlan
+from subband.plan import LevelPlan, TransformPlan
 from subband.stationary import StationaryPlan
 from subband.typing import Array, Bands
 
@@ -50,6 +51,22 @@ class Engine(ABC):
     @abstractmethod
     def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
         """Undo `stationary_forward`."""
+
+    def forward_all(self, plan: TransformPlan, x: Array) -> tuple[Array, list[Bands]]:
+        """Transform all levels; return the approximation, and the details from coarse to fine."""
+        details: list[Bands] = []
+        for level in plan.levels:
+            bands = self.forward(level, x)
+            x = bands.pop("a" * len(plan.axes))
+            details.insert(0, bands)
+        return (x if plan.levels else x.copy()), details
+
+    def inverse_all(self, plan: TransformPlan, approximation: Array, details: Sequence[Bands]) -> Array:
+        """Undo `forward_all`."""
+        x = approximation
+        for level, bands in zip(reversed(plan.levels), details, strict=True):
+            x = self.inverse(level, {"a" * len(plan.axes): x, **bands})
+        return x if plan.levels else x.copy()
 
     def __repr__(self) -> str:
         return f"<engine {self.name!r}>"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,15 @@ from subband.kernels.dialects import CUDA, LANES
 from subband.typing import Array
 
 __all__ = ["CudaDevice", "CudaEngine"]
+
+#: Bytes up to which arrays that are made together share one piece of memory, which then is freed with the last of them:
+#: asking for each would take longer than to fill them.
+_SMALL = 1 << 25
+
+#: Arrays begin at multiples of so many bytes, as those of CuPy do.
+_ALIGNMENT = 512
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def _load_cupy() -> Any:
@@ -46,7 +57,7 @@ class CudaDevice(Device):
         self._most_groups = int(properties["maxThreadsPerMultiProcessor"]) // LANES
 
     def compile(self, source: str) -> Any:
-        with self._cupy.cuda.Device(self.number):
+        with self._enter():
             module = self._cupy.RawModule(code=source, options=("-std=c++17",))
             try:
                 return module.get_function("sweep")
@@ -59,22 +70,43 @@ class CudaDevice(Device):
         blocks = min(self._registers // (each * block), self._most_groups // block, 32)
         return int(self._processors * max(1, blocks) * block)
 
+    def _enter(self) -> AbstractContextManager[Any]:
+        """Make this GPU the current one, which costs nothing if it is."""
+        if self._cupy.cuda.runtime.getDevice() == self.number:
+            return _NOTHING
+        device: AbstractContextManager[Any] = self._cupy.cuda.Device(self.number)
+        return device
+
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
         block = min(block, groups[0])
         grid = (-(-groups[0] // block), groups[1], groups[2])
-        with self._cupy.cuda.Device(self.number):
+        with self._enter():
             kernel(grid, (block * LANES,), tuple(arguments))
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         try:
-            with self._cupy.cuda.Device(self.number):
+            with self._enter():
                 return self._cupy.empty(shape, dtype)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
 
+    def allocate_all(self, shapes: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> list[Any]:
+        places = [0]
+        for shape in shapes:
+            places.append(places[-1] + -(-prod(shape) * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT)
+        if places[-1] > _SMALL:
+            return super().allocate_all(shapes, dtype)
+        try:
+            with self._enter():
+                memory = self._cupy.cuda.alloc(max(1, places[-1]))
+                make = self._cupy.ndarray
+                return [make(shape, dtype, memory + place) for shape, place in zip(shapes, places, strict=False)]
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceMemoryError(f"{self.name} has no memory for arrays of {places[-1]} bytes: {error}") from error
+
     def upload(self, x: Array) -> Any:
         try:
-            with self._cupy.cuda.Device(self.number):
+            with self._enter():
                 return self._cupy.asarray(x)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
@@ -87,7 +119,9 @@ class CudaDevice(Device):
         return isinstance(x, self._cupy.ndarray)
 
     def as_contiguous(self, x: Any) -> Any:
-        with self._cupy.cuda.Device(self.number):
+        if x.flags.c_contiguous:
+            return x
+        with self._enter():
             return self._cupy.ascontiguousarray(x)
 
     def view(self, x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

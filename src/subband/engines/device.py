@@ -24,7 +24,7 @@ from subband.kernels.launch import Launch, choose_launch
 from subband.kernels.numbers import STORAGES
 from subband.kernels.stationary import StationarySpec, render_stationary
 from subband.kernels.sweep import SweepSpec, render_sweep
-from subband.plan import AxisPlan, LevelPlan
+from subband.plan import AxisPlan, LevelPlan, TransformPlan
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 
@@ -69,6 +69,10 @@ class Device(ABC):
         DeviceMemoryError
             If there is not enough memory.
         """
+
+    def allocate_all(self, shapes: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> list[Any]:
+        """Return new arrays, which a device may place in one piece of memory if they are small."""
+        return [self.allocate(shape, dtype) for shape in shapes]
 
     @abstractmethod
     def upload(self, x: Array) -> Any:
@@ -182,6 +186,38 @@ class DeviceEngine(Engine):
             current = merged
         return current[""]
 
+    def forward_all(self, plan: TransformPlan, x: Any) -> tuple[Any, list[Bands]]:
+        if not self.device.owns(x):
+            approximation, details = self.forward_all(plan, self.device.upload(x))
+            return self.device.download(approximation), [
+                {key: self.device.download(band) for key, band in bands.items()} for bands in details
+            ]
+        if not _has_single_sweeps(plan) or x.dtype.kind == "c":
+            return super().forward_all(plan, x)
+        # one sweep a level: all memory is asked for at once, because on small images asking takes longest
+        x = self.device.as_contiguous(x)
+        shapes = [shape for level in plan.levels for shape in level.band_shapes.values()]
+        arrays = iter(self.device.allocate_all(shapes, x.dtype))
+        details = []
+        for level in plan.levels:
+            bands = {key: next(arrays) for key in level.band_shapes}
+            (sweep,), _ = _schedule(level)
+            self._launch(self._prepare(sweep, x.shape, x.dtype, "forward", [x]), x, list(bands.values()))
+            x = bands.pop("a" * len(plan.axes))
+            details.append(bands)
+        return x, details[::-1]
+
+    def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Any:
+        if self.device.owns(approximation):
+            return super().inverse_all(plan, approximation, details)
+        dtype = np.result_type(approximation, *(band for bands in details for band in bands.values()))
+        uploaded = [
+            {key: self.device.upload(band.astype(dtype, copy=False)) for key, band in bands.items()}
+            for bands in details
+        ]
+        low = self.device.upload(approximation.astype(dtype, copy=False))
+        return self.device.download(super().inverse_all(plan, low, uploaded))
+
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         if not self.device.owns(x):
             bands = self.stationary_forward(plan, self.device.upload(x))
@@ -273,7 +309,7 @@ class DeviceEngine(Engine):
 
     def _split(self, sweep: _Sweep, x: Any) -> Bands:
         prepared = self._prepare(sweep, x.shape, x.dtype, "forward", [x])
-        bands = [self.device.allocate(shape, x.dtype) for shape in prepared.band_shapes]
+        bands = self.device.allocate_all(prepared.band_shapes, x.dtype)
         self._launch(prepared, x, bands)
         return dict(zip(sweep.letters, bands, strict=True))
 
@@ -313,9 +349,7 @@ class DeviceEngine(Engine):
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        launch = self.launch_override or choose_launch(
-            self.device.dialect.name, programs[0], programs[1], storage.size
-        )
+        launch = self.launch_override or choose_launch(self.device.dialect.name, programs[0], programs[1], storage.size)
         spec = SweepSpec(
             direction,  # type: ignore[arg-type]
             programs[0],
@@ -476,6 +510,16 @@ def _schedule(plan: LevelPlan) -> tuple[tuple[_Sweep, ...], dict[str, str]]:
     keys = {key: "".join(key[place] for place in places) for key in plan.band_shapes}
     sweeps = tuple(_Sweep(group, tuple(by_axis[axis] for axis in group)) for group in groups)
     return sweeps, keys
+
+
+@lru_cache(maxsize=1024)
+def _has_single_sweeps(plan: TransformPlan) -> bool:
+    """Say whether every level is one sweep, whose bands come in the order of the plan, in the precision of the data."""
+    for level in plan.levels:
+        sweeps, keys = _schedule(level)
+        if len(sweeps) != 1 or level.amplifies or any(key != swept for key, swept in keys.items()):
+            return False
+    return bool(plan.levels)
 
 
 def _fits(vertical: AxisPlan, horizontal: AxisPlan) -> bool:

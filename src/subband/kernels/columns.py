@@ -47,10 +47,12 @@ UNROLL for (int k = 0; k < DEPTH; ++k)
 const int first = start + ({schedule.first}), end = stop + ({schedule.last});
 int slot = 0;
 for (int at = first - AHEAD; at < end; ++at) {{
-    const int newest = min(at + AHEAD, end - 1);
-    UNROLL for (int m = 0; m < 2; ++m) {{
-        held_t *held = STAGE(slot, m);
-{indent(load, " " * 8)}
+    const int newest = at + AHEAD;
+    if (newest < end) {{
+        UNROLL for (int m = 0; m < 2; ++m) {{
+            held_t *held = STAGE(slot, m);
+{indent(load, " " * 12)}
+        }}
     }}
     AWAIT({ahead});
     slot = slot == AHEAD ? 0 : slot + 1;

@@ -17,7 +17,6 @@ from subband.pyramid import Pyramid
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.transforms.arguments import ModeLike, modes_for_axes, normalise_axes, useful_levels, wavelets_for_axes
 from subband.transforms.integers import as_integers, decompose_integers, reconstruct_integers
-from subband.transforms.levels import run_forward, run_inverse
 from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
@@ -131,7 +130,7 @@ def run_plan(x: Array, plan: TransformPlan | StationaryTransformPlan, engine: st
         return _decompose_stationary(chosen, x, plan)
     if plan.reversible:
         return decompose_integers(chosen, x, plan)
-    return Pyramid(plan, *run_forward(chosen, x, plan))
+    return Pyramid(plan, *chosen.forward_all(plan, x))
 
 
 def reconstruct(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
@@ -175,7 +174,7 @@ def _reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
     if pyramid.plan.reversible:
         return reconstruct_integers(chosen, pyramid, pyramid.plan)
     approximation, details = _as_computable_bands(pyramid)
-    return run_inverse(chosen, approximation, details, pyramid.plan)
+    return chosen.inverse_all(pyramid.plan, approximation, details)
 
 
 def choose_modes(

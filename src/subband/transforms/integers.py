@@ -12,7 +12,6 @@ from subband.engines import Engine
 from subband.errors import DtypeError, IntegerRangeError
 from subband.plan import TransformPlan
 from subband.pyramid import Pyramid
-from subband.transforms.levels import run_forward, run_inverse
 from subband.typing import Array
 
 __all__ = ["as_integers", "decompose_integers", "reconstruct_integers"]
@@ -50,7 +49,7 @@ def decompose_integers(engine: Engine, x: Array, plan: TransformPlan) -> Pyramid
     low, high = _find_range([x])
     if low < _INT32.min or high > _INT32.max:
         raise IntegerRangeError(f"x holds {low} to {high}, beyond the 32 bits of reversible transforms; scale it down")
-    approximation, details = run_forward(engine, cast(x, _wide_enough(low, high, plan)), plan)
+    approximation, details = engine.forward_all(plan, cast(x, _wide_enough(low, high, plan)))
     low, high = _find_range([approximation, *(band for level in details for band in level.values())])
     if low < _INT32.min or high > _INT32.max:
         safe = _INT32.max // 4 ** len(plan.axes)
@@ -77,7 +76,7 @@ def reconstruct_integers(engine: Engine, pyramid: Pyramid, plan: TransformPlan) 
         raise IntegerRangeError(f"the bands hold {low} to {high}, beyond the 32 bits of reversible transforms")
     dtype = _wide_enough(low, high, plan)
     details = [{key: cast(band, dtype) for key, band in level.items()} for level in pyramid.details]
-    x = run_inverse(engine, cast(pyramid.approximation, dtype), details, plan)
+    x = engine.inverse_all(plan, cast(pyramid.approximation, dtype), details)
     low, high = _find_range([x])
     limits = np.iinfo(pyramid.dtype)
     if low < limits.min or high > limits.max:

@@ -6,17 +6,16 @@ what these leave out: axes that are repeated, and finding out from bands alone h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
 from subband.arrays import as_computable, cast
-from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.errors import CoefficientsError, ShapeError
-from subband.plan import LevelPlan, TransformPlan, level_plan
+from subband.plan import LevelPlan, level_plan
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
@@ -27,8 +26,6 @@ __all__ = [
     "forward_plan",
     "inverse_plan",
     "merge_level",
-    "run_forward",
-    "run_inverse",
     "split_level",
 ]
 
@@ -102,24 +99,6 @@ def merge_level(
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
     shapes = tuple((key, band.shape) for key, band in bands.items())
     return engine_for(next(iter(bands.values()))).inverse(inverse_plan(shapes, axes, wavelets, modes), bands)
-
-
-def run_forward(engine: Engine, x: Array, plan: TransformPlan) -> tuple[Array, list[Bands]]:
-    """Return the approximation and the details, the coarsest first, of all levels of a plan."""
-    details: list[Bands] = []
-    for level in plan.levels:
-        bands = engine.forward(level, x)
-        x = bands.pop("a" * len(plan.axes))
-        details.insert(0, bands)
-    return (x if plan.levels else x.copy()), details
-
-
-def run_inverse(engine: Engine, approximation: Array, details: Sequence[Bands], plan: TransformPlan) -> Array:
-    """Undo `run_forward`."""
-    x = approximation
-    for level, bands in zip(reversed(plan.levels), details, strict=True):
-        x = engine.inverse(level, {"a" * len(plan.axes): x, **bands})
-    return x if plan.levels else x.copy()
 
 
 def as_bands(bands: Mapping[str, object], name: str = "coeffs") -> Bands:
