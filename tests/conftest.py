@@ -5,6 +5,7 @@ The default is the same examples every time; ``--hypothesis-profile=thorough`` l
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -19,6 +20,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", deadline=None, max_examples=5000, suppress_health_check=SLOW)
 settings.load_profile("steady")
+
+# PoCL takes seconds to optimise a kernel, and the tests have hundreds of them that run for milliseconds.
+os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
 
 
 def pytest_configure() -> None:

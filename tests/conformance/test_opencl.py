@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from subband.errors import MissingExtraError, NoDeviceError
+from subband.testing import EngineTests
+
+pytestmark = pytest.mark.opencl
+
+try:
+    from subband.engines.opencl import OpenCLEngine
+
+    ENGINE = OpenCLEngine()
+except (MissingExtraError, NoDeviceError) as missing:
+    pytest.skip(f"{missing}", allow_module_level=True)
+
+
+class TestOpenCLEngine(EngineTests):
+    engine = ENGINE
+    # the drivers' threads stay behind in the parent
+    survives_fork = False
+    # short and long, with and without lifting steps, symmetric and not: each is a dozen kernels to compile
+    wavelets = (
+        "haar", "cdf53", "cdf97", "bior4.4", "rbio3.1", "db2", "db4", "db5", "sym8", "coif1", "db20", "db38", "dmey",
+    )  # fmt: skip
