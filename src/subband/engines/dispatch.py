@@ -66,7 +66,7 @@ def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, 
 
         @wraps(function)
         def call_with_several(*args: P.args, **kwargs: P.kwargs) -> R:
-            if not kwargs and not registry.uses_device and all(map(_is_plain, args[:stop])):
+            if not kwargs and not registry.uses_device and _PLAIN.issuperset(map(type, args[:stop])):
                 return function(*args, **kwargs)
             result: R = call_natively(function, places, args, kwargs, engine)
             return result

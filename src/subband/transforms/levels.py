@@ -97,8 +97,9 @@ def merge_level(
             parts.setdefault(key[:count], {})[key[count:]] = band
         bands = {head: merge_level(part, axes[count:], wavelets[count:], modes[count:]) for head, part in parts.items()}
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
-    shapes = tuple((key, band.shape) for key, band in bands.items())
-    return engine_for(next(iter(bands.values()))).inverse(inverse_plan(shapes, axes, wavelets, modes), bands)
+    shapes = tuple([(key, band.shape) for key, band in bands.items()])
+    plan = inverse_plan(shapes, axes, wavelets, modes)
+    return engine_for(bands[shapes[0][0]]).inverse(plan, bands)
 
 
 def as_bands(bands: Mapping[str, object], name: str = "coeffs") -> Bands:
