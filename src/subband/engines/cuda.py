@@ -46,6 +46,7 @@ class CudaDevice(Device):
     """One GPU; work goes to CuPy's current stream."""
 
     dialect = CUDA
+    is_gpu = True
 
     def __init__(self, number: int) -> None:
         self._cupy = _load_cupy()

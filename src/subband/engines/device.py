@@ -18,6 +18,7 @@ import numpy as np
 
 from subband.boundary import Extension
 from subband.engines.base import Engine
+from subband.engines.tuned import classify, identify, load_tuned
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.launch import Launch, choose_launch
@@ -41,6 +42,9 @@ class Device(ABC):
 
     #: What the device is called; tuned launch parameters are remembered under it.
     name: str
+
+    #: Whether many groups of lanes hide each other's waiting: a GPU, and not a CPU.
+    is_gpu: bool
 
     @abstractmethod
     def compile(self, source: str) -> Any:
@@ -142,6 +146,7 @@ class DeviceEngine(Engine):
         self.device = device
         #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
         self.launch_override: Launch | None = None
+        self._tuned: Mapping[str, Launch] | None = None
         self._prepared: dict[object, _Prepared] = {}
         self._passes: dict[object, tuple[Any, Groups, Any]] = {}
         self._kernels: dict[str, Any] = {}
@@ -288,6 +293,17 @@ class DeviceEngine(Engine):
         groups = max(1, min(-(-prod(shape) // LANES), 1 << 20))
         return kernel, (groups, 1, 1), self.device.upload(table)
 
+    def _choose_launch(
+        self, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: str
+    ) -> Launch:
+        """Return what was asked for, else what was measured on this device, else what usually serves."""
+        if self.launch_override is not None:
+            return self.launch_override
+        if self._tuned is None:
+            self._tuned = load_tuned(identify(self.device))
+        tuned = self._tuned.get(classify(vertical, horizontal, size, direction))
+        return tuned or choose_launch(self.device.dialect, vertical, horizontal, size, is_gpu=self.device.is_gpu)
+
     def _compile(self, source: str) -> Any:
         kernel = self._kernels.get(source)
         if kernel is None:
@@ -349,7 +365,7 @@ class DeviceEngine(Engine):
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        launch = self.launch_override or choose_launch(self.device.dialect.name, programs[0], programs[1], storage.size)
+        launch = self._choose_launch(programs[0], programs[1], storage.size, direction)
         spec = SweepSpec(
             direction,  # type: ignore[arg-type]
             programs[0],

@@ -55,6 +55,7 @@ class OpenCLDevice(Device):
         self.context = self._cl.Context([device])
         self.queue = self._cl.CommandQueue(self.context)
         self.name = device.name
+        self.is_gpu = bool(device.type & self._cl.device_type.GPU)
 
     def compile(self, source: str) -> Any:
         try:
@@ -65,8 +66,7 @@ class OpenCLDevice(Device):
 
     def count_resident(self, kernel: Any, block: int) -> int:  # noqa: ARG002 - what OpenCL does not tell
         # a processor of a GPU keeps some tens of groups going, one of a CPU works on one at a time
-        is_gpu = self.device.type & self._cl.device_type.GPU
-        return int(self.device.max_compute_units) * (24 if is_gpu else 1)
+        return int(self.device.max_compute_units) * (24 if self.is_gpu else 1)
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:  # noqa: ARG002
         kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (LANES, 1, 1), *(a.data for a in arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from subband.kernels.axis import AxisProgram
-from subband.kernels.dialects import LANES
+from subband.kernels.dialects import LANES, Dialect
 
 __all__ = ["Launch", "choose_launch"]
 
@@ -60,8 +60,21 @@ class Launch:
         return max(1, -(-steps // max(1, chunks)), min(4, steps))
 
 
-def choose_launch(dialect: str, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int) -> Launch:
-    """Return the parameters for a sweep over elements of `size` bytes."""
+def choose_launch(
+    dialect: Dialect, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, *, is_gpu: bool
+) -> Launch:
+    """Return the parameters that serve for a sweep over elements of `size` bytes on most devices.
+
+    Examples
+    --------
+    >>> from subband.kernels.axis import forward_program
+    >>> from subband.kernels.dialects import CUDA
+    >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
+    >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
+    >>> choose_launch(CUDA, program, program, 4, is_gpu=True)
+    Launch(pairs=2, ahead=2, chunk=24, block=4, is_split=True)
+    """
     pairs = max(1, 8 // size)
     if horizontal is not None:
         reach = max(-horizontal.schedule.first, horizontal.schedule.last)
@@ -70,5 +83,4 @@ def choose_launch(dialect: str, vertical: AxisProgram | None, horizontal: AxisPr
     elif vertical is not None and vertical.schedule.depth > 8:
         pairs = 1
     chunk = 24 if vertical is not None else 8
-    is_cuda = dialect == "cuda"
-    return Launch(pairs, 2 if is_cuda else 0, chunk, 4 if is_cuda else 1, is_cuda)
+    return Launch(pairs, 2 if dialect.is_staging else 0, chunk, 4 if dialect.is_staging else 1, is_gpu)
