@@ -20,7 +20,7 @@ def run(monkeypatch):
 
 def test_everything_is_written(run, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("# Speed\n\n<!-- measured: begin -->\nold\n<!-- measured: end -->\n", encoding="utf-8")
+    page.write_text("# Speed\n\n<!-- measured cpu: begin -->\nold\n<!-- measured cpu: end -->\n", encoding="utf-8")
     result = run("cpu", "--json", tmp_path / "figures.json", "--markdown", page)
     assert result.exit_code == 0, result.output
     assert "of 2 speed targets met" in result.output
@@ -52,7 +52,7 @@ def test_page_is_checked_before_measuring(run, tmp_path):
     page.write_text("# Speed\n", encoding="utf-8")
     result = run("cpu", "--markdown", page)
     assert result.exit_code == 2
-    assert "measured: begin" in result.stderr
+    assert "measured cpu: begin" in result.stderr
 
 
 def test_no_command_shows_help(run):

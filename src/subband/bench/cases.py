@@ -1,23 +1,26 @@
 """What is measured, and what is expected of it.
 
 A case is called the same way in `subband` and in PyWavelets, because the two have the same vocabulary; so a case
-takes the library to call as an argument.
+takes the library to call as an argument. The cases of devices are in `subband.bench.device_cases`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from subband.errors import ArgumentError
 from subband.typing import Array
 
-__all__ = ["CPU_CASES", "MOST_MEMORY", "Case", "Target", "select_cases"]
+__all__ = ["CPU_CASES", "MOST_MEMORY", "PYWAVELETS", "Case", "Target", "select_cases"]
+
+#: What the peer on the CPU is called.
+PYWAVELETS = "PyWavelets"
 
 #: Peak of memory that a call may add, as a multiple of what it returns.
 MOST_MEMORY = 1.3
@@ -35,45 +38,58 @@ class Target:
 
     Attributes
     ----------
-    speedup : float or None
-        How many times as fast as the peer it should be, at least.
+    speedups : dict of str to float
+        How many times as fast as each peer it should be, at least; a peer that was not measured does not count.
     copies : float or None
         How many plain copies it may take, at most.
+    bandwidth : float or None
+        How near to the speed of a plain copy it should be, at least: the same the other way round.
     seconds : float or None
         How long it may take, at most.
 
     Examples
     --------
-    >>> print(Target(speedup=30, copies=2.2))
-    ≥ 30× peer, ≤ 2.2× copy
+    >>> print(Target({"PyWavelets": 30}, copies=2.2))
+    ≥ 30× PyWavelets, ≤ 2.2× copy
+    >>> print(Target(bandwidth=0.88, seconds=2.1e-4))
+    ≥ 0.88 of copy, ≤ 210 µs
     """
 
-    speedup: float | None = None
+    speedups: Mapping[str, float] = field(default_factory=dict)
     copies: float | None = None
+    bandwidth: float | None = None
     seconds: float | None = None
 
-    def is_met(self, ours: float, peer: float, copy: float) -> bool:
-        """Say whether three times in seconds meet the target.
+    def is_met(self, ours: float, peers: Mapping[str, float], copy: float) -> bool:
+        """Say whether times in seconds meet the target.
 
         Examples
         --------
-        >>> Target(speedup=30, copies=2.2).is_met(ours=2.0, peer=64.0, copy=1.0)
+        >>> Target({"PyWavelets": 30}, copies=2.2).is_met(2.0, {"PyWavelets": 64.0}, copy=1.0)
         True
-        >>> Target(speedup=30, copies=2.2).is_met(ours=2.0, peer=64.0, copy=0.5)
+        >>> Target({"PyWavelets": 30}, copies=2.2).is_met(2.0, {"PyWavelets": 64.0}, copy=0.5)
         False
         """
         return (
-            (self.speedup is None or peer >= self.speedup * ours)
+            all(peers[name] >= factor * ours for name, factor in self.speedups.items() if name in peers)
             and (self.copies is None or ours <= self.copies * copy)
+            and (self.bandwidth is None or copy >= self.bandwidth * ours)
             and (self.seconds is None or ours <= self.seconds)
         )
 
+    def restrict(self, peers: Iterable[str]) -> Target:
+        """Return what of it can be judged where only these peers were measured."""
+        return replace(self, speedups={name: self.speedups[name] for name in peers if name in self.speedups})
+
+    def __bool__(self) -> bool:
+        return bool(self.speedups) or any(x is not None for x in (self.copies, self.bandwidth, self.seconds))
+
     def __str__(self) -> str:
-        parts = []
-        if self.speedup is not None:
-            parts.append(f"≥ {self.speedup:g}× peer")
+        parts = [f"≥ {factor:g}× {name}" for name, factor in self.speedups.items()]
         if self.copies is not None:
             parts.append(f"≤ {self.copies:g}× copy")
+        if self.bandwidth is not None:
+            parts.append(f"≥ {self.bandwidth:g} of copy")
         if self.seconds is not None:
             parts.append(f"≤ {self.seconds * 1e6:g} µs")
         return ", ".join(parts)
@@ -81,12 +97,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Case:
-    """One transform of one array of float32.
+    """One transform of one array.
 
     Attributes
     ----------
     shape : tuple of int
-        All axes are transformed.
+        Of the array.
     wavelet, mode : str
         By name, as a user would give them.
     level : int
@@ -95,6 +111,10 @@ class Case:
         Whether the way back is measured.
     is_quick : bool
         Whether it is part of the short run.
+    dtype : str
+        Of the array.
+    axes : tuple of int or None
+        The axes that are transformed, all if None.
 
     Examples
     --------
@@ -102,7 +122,7 @@ class Case:
     >>> case.name
     '2-D 1080x1920 db4 periodization 5-level inverse'
     >>> print(case.target)
-    ≥ 30× peer
+    ≥ 30× PyWavelets
     """
 
     shape: tuple[int, ...]
@@ -111,13 +131,30 @@ class Case:
     level: int = 1
     inverse: bool = False
     is_quick: bool = False
+    dtype: str = "float32"
+    axes: tuple[int, ...] | None = None
 
     @property
     def name(self) -> str:
         """All of it in one line, which `select_cases` searches."""
         size = "x".join(map(str, self.shape))
         direction = "inverse" if self.inverse else "forward"
-        return f"{len(self.shape)}-D {size} {self.wavelet} {self.mode} {self.level}-level {direction}"
+        parts = [f"{self.dimensions}-D", size, self.wavelet, self.mode, f"{self.level}-level", direction]
+        if self.dtype != "float32":
+            parts.append(self.dtype)
+        if self.dimensions < len(self.shape):
+            parts.append("interleaved" if self.transformed[-1] < len(self.shape) - 1 else "planar")
+        return " ".join(parts)
+
+    @property
+    def transformed(self) -> tuple[int, ...]:
+        """The axes that are transformed."""
+        return tuple(range(len(self.shape))) if self.axes is None else self.axes
+
+    @property
+    def dimensions(self) -> int:
+        """How many axes are transformed."""
+        return len(self.transformed)
 
     @property
     def size(self) -> int:
@@ -139,15 +176,15 @@ class Case:
         """What is expected of it."""
         from subband.wavelets import Wavelet
 
-        dimensions = len(self.shape)
+        dimensions = self.dimensions
         if self.shape == _SHORT:
             return Target(seconds=12e-6)
         if dimensions != 2:
-            return Target(speedup=4 if dimensions == 1 else 8)
+            return Target({PYWAVELETS: 4 if dimensions == 1 else 8})
         if Wavelet(self.wavelet).dec_len > 10:
-            return Target(speedup=10)
+            return Target({PYWAVELETS: 10})
         is_bound_by_memory = self.level == 1 and self.size >= prod(_FULL_HD)
-        return Target(speedup=30, copies=2.2 if is_bound_by_memory else None)
+        return Target({PYWAVELETS: 30}, copies=2.2 if is_bound_by_memory else None)
 
     def make_samples(self, seed: int = 0) -> Array:
         """Draw the array that is transformed."""
@@ -175,36 +212,51 @@ class Case:
         >>> approximation.shape
         (4, 4)
         """
-        if self.mode == "whole":
-            way = partial(library.decompose, samples, self.wavelet, self.level, self.mode)
-        elif self.level == 1:
-            way = partial(getattr(library, f"dwt{self._suffix}"), samples, self.wavelet, self.mode)
-        else:
-            way = partial(getattr(library, f"wavedec{self._suffix}"), samples, self.wavelet, self.mode, self.level)
-        return self.prepare_inverse(library, way()) if self.inverse else way
+        return self.bind(library, self.make_input(library, samples))
 
-    def prepare_inverse(self, library: Any, coefficients: Any) -> Callable[[], Any]:
-        """Return the way back as a function without arguments.
+    def make_input(self, library: Any, samples: Any) -> Any:
+        """Return what is transformed: the samples, or for an inverse the coefficients that `library` makes of them."""
+        return self._bind_forward(library, samples)() if self.inverse else samples
+
+    def bind(self, library: Any, given: Any) -> Callable[[], Any]:
+        """Return what is measured as a function without arguments.
 
         Parameters
         ----------
         library : module
             `subband` or `pywt`.
-        coefficients : Pyramid, list, tuple or dict
-            As the way there returns them.
+        given : array, Pyramid, list, tuple or dict
+            As `make_input` returns it.
         """
+        return self._bind_inverse(library, given) if self.inverse else self._bind_forward(library, given)
+
+    def _bind_forward(self, library: Any, samples: Any) -> Callable[[], Any]:
+        if self.mode == "whole":
+            return partial(library.decompose, samples, self.wavelet, self.level, self.mode, **self._options)
+        if self.level == 1:
+            return partial(getattr(library, f"dwt{self._suffix}"), samples, self.wavelet, self.mode, **self._options)
+        function = getattr(library, f"wavedec{self._suffix}")
+        return partial(function, samples, self.wavelet, self.mode, self.level, **self._options)
+
+    def _bind_inverse(self, library: Any, coefficients: Any) -> Callable[[], Any]:
         if self.mode == "whole":
             return partial(library.reconstruct, coefficients)
         if self.level > 1:
-            return partial(getattr(library, f"waverec{self._suffix}"), coefficients, self.wavelet, self.mode)
-        if len(self.shape) == 1:
+            function = getattr(library, f"waverec{self._suffix}")
+            return partial(function, coefficients, self.wavelet, self.mode, **self._options)
+        if self.dimensions == 1:
             return partial(library.idwt, *coefficients, self.wavelet, self.mode)
-        return partial(getattr(library, f"idwt{self._suffix}"), coefficients, self.wavelet, self.mode)
+        return partial(getattr(library, f"idwt{self._suffix}"), coefficients, self.wavelet, self.mode, **self._options)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The axes, where not all are transformed."""
+        return {} if self.axes is None else {"axes": self.axes}
 
     @property
     def _suffix(self) -> str:
         """How the functions for so many axes are called."""
-        return {1: "", 2: "2"}.get(len(self.shape), "n")
+        return {1: "", 2: "2"}.get(self.dimensions, "n")
 
 
 def _list_cases() -> Iterable[Case]:
@@ -227,13 +279,17 @@ def _list_cases() -> Iterable[Case]:
     yield Case(_SHORT, "db4", "symmetric", is_quick=True)
 
 
+AnyCase = TypeVar("AnyCase", bound=Case)
+
 #: Every case of ``subband bench cpu``, each followed by its inverse.
 CPU_CASES: tuple[Case, ...] = tuple(
     case for forward in _list_cases() for case in (forward, replace(forward, inverse=True))
 )
 
 
-def select_cases(cases: Sequence[Case], *, is_quick: bool = False, patterns: Sequence[str] = ()) -> tuple[Case, ...]:
+def select_cases(
+    cases: Sequence[AnyCase], *, is_quick: bool = False, patterns: Sequence[str] = ()
+) -> tuple[AnyCase, ...]:
     """Choose some of the cases.
 
     Parameters

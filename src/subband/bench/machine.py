@@ -6,15 +6,19 @@ import os
 import platform
 import subprocess
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from subband._version import __version__
 from subband.engines import get_threads
+
+if TYPE_CHECKING:
+    from subband.bench.devices import DeviceRecord
 
 __all__ = ["Machine", "describe_machine", "measure_copy"]
 
@@ -39,6 +43,10 @@ class Machine:
         Operating system and architecture.
     versions : dict
         Of Python, subband and the libraries that compute.
+    device : str or None
+        The GPU, where one was measured.
+    date : str
+        The day, as ISO 8601 writes it.
     """
 
     processor: str
@@ -47,6 +55,8 @@ class Machine:
     memory: int | None
     system: str
     versions: dict[str, str] = field(default_factory=dict)
+    device: str | None = None
+    date: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON can hold."""
@@ -55,11 +65,14 @@ class Machine:
     def __str__(self) -> str:
         memory = "" if self.memory is None else f", {self.memory / 2**30:.0f} GiB"
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        return f"{self.processor}, {self.threads} of {self.cores} threads{memory}; {self.system}; {versions}"
+        device = "" if self.device is None else f"{self.device}; "
+        date = f"; {self.date}" if self.date else ""
+        host = f"{self.processor}, {self.threads} of {self.cores} threads{memory}"
+        return f"{device}{host}; {self.system}; {versions}{date}"
 
 
-def describe_machine() -> Machine:
-    """Describe the machine that this process runs on.
+def describe_machine(device: DeviceRecord | None = None) -> Machine:
+    """Describe the machine that this process runs on, and the device that was measured, if one was.
 
     Examples
     --------
@@ -74,9 +87,13 @@ def describe_machine() -> Machine:
         except PackageNotFoundError:
             continue
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Machine(
-        _name_processor(), cores, get_threads(), _count_memory(), f"{platform.system()} {platform.machine()}", versions
-    )
+    name = None
+    if device is not None:
+        name = device.device if device.memory is None else f"{device.device}, {device.memory / 2**30:.0f} GiB"
+        versions.update(device.versions)
+    system = f"{platform.system()} {platform.machine()}"
+    today = datetime.now(UTC).date().isoformat()
+    return Machine(_name_processor(), cores, get_threads(), _count_memory(), system, versions, name, today)
 
 
 def measure_copy(size: int = 2**28, turns: int = 7) -> float:

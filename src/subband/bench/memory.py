@@ -79,7 +79,7 @@ def print_peak(text: str) -> None:
     small.prepare(subband, small.make_samples())()
     # Not computed: what the way there leaves behind for reuse would hide what the way back asks for.
     if case.inverse:
-        call = case.prepare_inverse(subband, _draw_coefficients(case))
+        call = case.bind(subband, _draw_coefficients(case))
     else:
         call = case.prepare(subband, case.make_samples())
     is_reset = _reset_peak()

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from subband.bench.cases import Case
+    from subband.bench.machine import Machine
+    from subband.bench.measuring import Measurement
+
 app = typer.Typer(no_args_is_help=True)
 
-_PAPER_WIDTH = 180
+_PAPER_WIDTH = 220
+
+Quick = Annotated[bool, typer.Option("--quick", help="Some cases only, half a minute in all.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORDS", help="Cases whose name holds all these words, such as 'db4 inverse'; repeatable."),
+]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured as JSON.")]
+Markdown = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the table into a page, between its two lines `measured`."),
+]
 
 
 @app.callback()
@@ -19,46 +36,85 @@ def bench() -> None:
 
 @app.command()
 def cpu(
-    quick: Annotated[bool, typer.Option("--quick", help="Some cases only, half a minute in all.")] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORDS", help="Cases whose name holds all these words, such as 'db4 inverse'; repeatable."
-        ),
-    ] = None,
+    quick: Quick = False,
+    only: Only = None,
     memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
-    as_json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured as JSON.")
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the table into a page, between its two lines `measured`."),
-    ] = None,
+    as_json: Json = None,
+    markdown: Markdown = None,
 ) -> None:
     """Measure the CPU engine, PyWavelets and np.copyto, taking turns in one run.
 
     Results are checked. The exit code does not depend on the targets: a busy machine is not an error.
     """
-    import json
+    from subband.bench.cases import CPU_CASES, select_cases
+    from subband.bench.machine import describe_machine
+    from subband.bench.measuring import Effort, measure_cases
+    from subband.bench.memory import measure_peak
+    from subband.bench.peers import load_peer
 
+    cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
+    load_peer()
+    _check_outputs(as_json, markdown, "cpu")
+    effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
+    measurements = _measure(cases, lambda case: measure_cases([case], effort, memory=measure_peak if memory else None))
+    _write(measurements, describe_machine(), as_json, markdown, "cpu")
+
+
+@app.command()
+def gpu(
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORDS", help="Cases whose name holds all these words, such as 'db5 inverse'; all by default."
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", metavar="NAME", help="cuda, opencl, or one device such as opencl:0.")
+    ] = "cuda",
+    quick: Quick = False,
+    peers: Annotated[bool, typer.Option(help="Compare with PDWT, ptwt and pytorch_wavelets, if installed.")] = True,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure an engine on its device, a copy there, and other libraries for GPUs, taking turns in one run.
+
+    Times are those of the device. Results are checked. The exit code does not depend on the targets.
+    """
+    from subband.bench import device_cases
+    from subband.bench.beds import open_bed
+    from subband.bench.cases import select_cases
+    from subband.bench.devices import describe_device
+    from subband.bench.machine import describe_machine
+    from subband.bench.measuring import Effort, measure_on_device
+    from subband.bench.peers import find_peers
+
+    family = engine.partition(":")[0]
+    cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
+    # The pages have one part for each kind of engine.
+    _check_outputs(as_json, markdown, family)
+    bed = open_bed(engine)
+    found, remarks = find_peers() if peers and family == "cuda" else ([], [])
+    effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
+    measurements = _measure(cases, lambda case: measure_on_device([case], effort, bed, found))
+    _write(measurements, describe_machine(describe_device(bed.engine_name)), as_json, markdown, family, remarks)
+
+
+def _check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
+    """Try now what would fail at the end."""
+    from subband.bench.report import insert_section
+    from subband.media import check_output
+
+    if markdown is not None:
+        insert_section(markdown, "", part)
+    for path in filter(None, (as_json, markdown)):
+        check_output(path)
+
+
+def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measurement]]) -> list[Measurement]:
+    """Measure cases one after the other, and show how far it is."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from subband.bench.cases import CPU_CASES, select_cases
-    from subband.bench.machine import describe_machine
-    from subband.bench.measuring import Effort, Measurement, load_peer, measure_cases
-    from subband.bench.memory import measure_peak
-    from subband.bench.report import insert_section, summarise, to_json, to_markdown, to_table
-    from subband.media import check_output, place_output
-
-    cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
-    # What would fail at the end is tried now.
-    load_peer()
-    if markdown is not None:
-        insert_section(markdown, "")
-    for path in filter(None, (as_json, markdown)):
-        check_output(path)
-    effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
     measurements: list[Measurement] = []
     columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     errors = Console(stderr=True)
@@ -69,19 +125,38 @@ def cpu(
         task = progress.add_task("", total=len(cases))
         for number, case in enumerate(cases):
             progress.update(task, description=case.name, completed=number, refresh=True)
-            measurements += measure_cases([case], effort, memory=measure_peak if memory else None)
+            measurements += measure(case)
+    return measurements
 
-    machine = describe_machine()
+
+def _write(
+    measurements: Sequence[Measurement],
+    machine: Machine,
+    as_json: Path | None,
+    markdown: Path | None,
+    part: str,
+    remarks: Sequence[str] = (),
+) -> None:
+    """Show the table, and write what was asked for."""
+    import json
+
+    from rich.console import Console
+
+    from subband.bench.report import insert_section, summarise, to_json, to_markdown, to_table
+    from subband.media import place_output
+
     console = Console()
     if not console.is_terminal:
         # Where nobody looks at a screen, the table keeps its lines whole.
         console = Console(width=_PAPER_WIDTH)
     console.print(to_table(measurements, machine))
+    for remark in (*remarks, *dict.fromkeys(remark for entry in measurements for remark in entry.remarks)):
+        typer.echo(remark)
     typer.echo(summarise(measurements))
     if as_json is not None:
         with place_output(as_json) as unfinished:
             unfinished.write_text(json.dumps(to_json(measurements, machine), indent=2) + "\n", encoding="utf-8")
     if markdown is not None:
-        text = insert_section(markdown, to_markdown(measurements, machine))
+        text = insert_section(markdown, to_markdown(measurements, machine, remarks), part)
         with place_output(markdown) as unfinished:
             unfinished.write_text(text, encoding="utf-8")

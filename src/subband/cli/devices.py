@@ -9,7 +9,7 @@ import typer
 from subband.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from subband.bench.machine import Machine
+    from rich.table import Table
 
 app = typer.Typer()
 
@@ -19,37 +19,36 @@ def devices(
     measure: Annotated[bool, typer.Option("--measure", help="Measure how fast memory is copied, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the engines, and what each runs on."""
+    """List the engines, what each runs on and takes, and what is missing for the others."""
     import json
 
     from rich.console import Console
 
-    from subband.bench.machine import describe_machine, measure_copy
-    from subband.engines import ENGINES, get_engine
+    from subband.bench import devices as inventory
+    from subband.bench.machine import describe_machine
+    from subband.engines import get_engine
 
-    machine = describe_machine()
-    chosen = get_engine().name
-    speed = measure_copy() if measure else None
-    records = [{"engine": name, "is_default": name == chosen, **_describe(name, machine)} for name in ENGINES]
-    if speed is not None:
-        for record in records:
-            record["copy_bytes_per_second"] = speed
+    records = inventory.list_records()
+    if measure:
+        records = [inventory.measure_record(record) for record in records]
+    try:
+        chosen = get_engine().name
+    except (ImportError, RuntimeError, ValueError):
+        # what SUBBAND_ENGINE names may be what is missing
+        chosen = ""
+    default = next((record for record in records if record.engine.partition(":")[0] == chosen), None)
+    entries = [{**record.to_dict(), "is_default": record is default} for record in records]
     if as_json:
-        typer.echo(json.dumps({"engines": records, "machine": machine.to_dict()}, indent=2))
+        typer.echo(json.dumps({"engines": entries, "machine": describe_machine().to_dict()}, indent=2))
         return
-    Console().print(_tabulate(records))
+    console = Console()
+    console.print(_tabulate([entry for entry in entries if not entry["missing"]], is_measured=measure))
+    for entry in entries:
+        if entry["missing"]:
+            console.print(f"{entry['engine']}: {entry['missing']}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _describe(name: str, machine: Machine) -> dict[str, Any]:
-    """Collect what an engine runs on."""
-    common = {"device": machine.processor, "memory": machine.memory}
-    if name == "cpu":
-        runtime = f"Numba {machine.versions['numba']}"
-        return {**common, "cores": machine.cores, "threads": machine.threads, "runtime": runtime}
-    return {**common, "cores": machine.cores, "threads": 1, "runtime": f"NumPy {machine.versions['numpy']}"}
-
-
-def _tabulate(records: list[dict[str, Any]]) -> Any:
+def _tabulate(entries: list[dict[str, Any]], *, is_measured: bool) -> Table:
     """Make the table for the screen."""
     from rich import box
     from rich.table import Table
@@ -57,23 +56,21 @@ def _tabulate(records: list[dict[str, Any]]) -> Any:
     table = Table(box=box.SIMPLE_HEAVY)
     table.add_column("engine", style="bold")
     table.add_column("runs on")
-    for column in ("cores", "threads", "memory"):
-        table.add_column(column, justify="right")
+    table.add_column("memory", justify="right")
     table.add_column("by")
-    is_measured = "copy_bytes_per_second" in records[0]
+    table.add_column("takes")
     if is_measured:
-        table.add_column("copy, 1 thread", justify="right")
-    for record in records:
-        memory = record["memory"]
+        table.add_column("copy", justify="right")
+    for entry in entries:
+        memory, copy = entry["memory"], entry["copy_bytes_per_second"]
         cells = [
-            record["engine"] + (" (default)" if record["is_default"] else ""),
-            record["device"],
-            str(record["cores"]),
-            str(record["threads"]),
+            entry["engine"] + (" (default)" if entry["is_default"] else ""),
+            entry["device"],
             "" if memory is None else f"{memory / 2**30:.1f} GiB",
-            record["runtime"],
+            entry["runtime"],
+            ", ".join(entry["dtypes"]),
         ]
         if is_measured:
-            cells.append(f"{record['copy_bytes_per_second'] / 1e9:.1f} GB/s")
+            cells.append("" if copy is None else f"{copy / 1e9:.1f} GB/s")
         table.add_row(*cells)
     return table
