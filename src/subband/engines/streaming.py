@@ -1,0 +1,459 @@
+"""Frames on their way from the host to a device, through a computation, and back.
+
+A `Conveyor` carries frames of one shape. On a GPU three streams take turns: while one frame is computed, the next is
+uploaded and the one before is downloaded, for a GPU has an engine of its own for each direction of the bus. What a
+frame needs on the device is allocated once, and what the host calls for a frame is recorded once and then replayed.
+
+Memory of the host has to be *pinned* for that: the operating system must not move it while the bus reads it. Pinning
+takes longer than processing a frame, so `HostMemory` lends such memory again as soon as nobody holds it any more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from subband.engines.cuda import CudaDevice
+from subband.engines.device import Device
+from subband.engines.memory import allocate
+from subband.engines.opencl import OpenCLDevice
+from subband.engines.threads import get_threads, run_tasks
+from subband.errors import DeviceMemoryError
+from subband.typing import Array
+
+__all__ = ["Computation", "Conveyor", "HostConveyor", "HostMemory", "Slot", "host_memory_for", "make_conveyor"]
+
+#: Queues the work on a frame: takes the pixels and where the result goes, both on the device.
+Computation: TypeAlias = Callable[[Any, Any], None]
+
+#: Frames from this size on are copied by several threads.
+_LARGE = 1 << 20
+
+
+class HostMemory:
+    """Lends memory of the host from which, and to which, frames are carried without another copy."""
+
+    def __init__(self) -> None:
+        self._lent: WeakValueDictionary[int, Array] = WeakValueDictionary()
+
+    def lend(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return an array with any contents; its memory is used again when the array and all its views are gone."""
+        array = self._allocate(shape, dtype)
+        self._lent[_address(array)] = array
+        return array
+
+    def is_lent(self, frame: Array) -> bool:
+        """Tell whether an array is one that was lent, or shows all of one in the same order."""
+        known = self._lent.get(_address(frame))
+        return known is not None and known.nbytes == frame.nbytes and frame.flags.c_contiguous
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        return allocate(shape, dtype)
+
+
+class _PinnedMemory(HostMemory):
+    """Memory that CUDA reads and writes without the host's help; CuPy's pool keeps what is given back."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        super().__init__()
+        self._cupy = _load_cupy()
+        self._number = device.number
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        count = prod(shape)
+        try:
+            with self._cupy.cuda.Device(self._number):
+                memory = self._cupy.cuda.alloc_pinned_memory(count * dtype.itemsize)
+        except self._cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceMemoryError(f"the host has no memory to pin for a frame of shape {shape}: {error}") from error
+        return np.frombuffer(memory, dtype, count).reshape(shape)
+
+
+def host_memory_for(device: Device | None) -> HostMemory:
+    """Return memory of the host that suits a device, or the host itself."""
+    return _PinnedMemory(device) if isinstance(device, CudaDevice) else HostMemory()
+
+
+class Slot:
+    """A place for one frame under way.
+
+    Attributes
+    ----------
+    pixels, result : device arrays
+        What comes from the host and what goes there; they stay for as long as the conveyor.
+    frame, target : ndarray or None
+        What is read and written on the host while the frame is under way.
+    """
+
+    def __init__(self, pixels: Any = None, result: Any = None) -> None:
+        self.pixels = pixels
+        self.result = result
+        self.frame: Array | None = None
+        self.target: Array | None = None
+        self.staging: Array | None = None
+
+
+class Conveyor(ABC):
+    """Carries frames of one shape and dtype through a computation; they come back in the order they were sent in."""
+
+    @abstractmethod
+    def send(self, frame: Array) -> Slot:
+        """Start with a frame; unless its memory was lent for that, it may be changed afterwards."""
+
+    @abstractmethod
+    def is_done(self, slot: Slot) -> bool:
+        """Tell whether `receive` would not have to wait."""
+
+    @abstractmethod
+    def receive(self, slot: Slot) -> Array:
+        """Wait for a frame and return its result, a new array."""
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Wait for whatever is under way, and forget it."""
+
+
+class HostConveyor(Conveyor):
+    """Computes a frame when it is sent, on the host.
+
+    Parameters
+    ----------
+    compute : callable
+        Takes a frame and returns a new one.
+
+    Examples
+    --------
+    >>> conveyor = HostConveyor(lambda frame: 255 - frame)
+    >>> conveyor.receive(conveyor.send(np.array([[5]], np.uint8)))
+    array([[250]], dtype=uint8)
+    """
+
+    def __init__(self, compute: Callable[[Array], Array]) -> None:
+        self._compute = compute
+
+    def send(self, frame: Array) -> Slot:
+        """Compute a frame."""
+        slot = Slot()
+        slot.target = self._compute(frame)
+        return slot
+
+    def is_done(self, slot: Slot) -> bool:  # noqa: ARG002 - `send` has waited already
+        """Return True: there is nothing to wait for."""
+        return True
+
+    def receive(self, slot: Slot) -> Array:
+        """Return what was computed."""
+        assert slot.target is not None
+        return slot.target
+
+    def drain(self) -> None:
+        """Do nothing: nothing is under way."""
+
+
+class _DeviceConveyor(Conveyor):
+    """What conveyors to devices share: slots, and frames that have to be copied before they can go."""
+
+    def __init__(
+        self,
+        device: Device,
+        memory: HostMemory,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        count: int,
+    ) -> None:
+        self._memory = memory
+        self._shape = shape
+        self._dtype = dtype
+        self._slots = [Slot(device.allocate(shape, dtype), device.allocate(shape, dtype)) for _ in range(count)]
+        self._free = deque(self._slots)
+
+    def send(self, frame: Array) -> Slot:
+        """Copy a frame to where the device can fetch it, if need be, and queue the work on it."""
+        slot = self._free.popleft()
+        try:
+            if frame.dtype == self._dtype and self._memory.is_lent(frame):
+                slot.frame = frame
+            else:
+                if slot.staging is None:
+                    slot.staging = self._memory.lend(self._shape, self._dtype)
+                _copy(slot.staging, frame)
+                slot.frame = slot.staging
+            slot.target = self._memory.lend(self._shape, self._dtype)
+            self._start(slot, slot.frame, slot.target)
+        except BaseException:
+            self._free.append(slot)
+            raise
+        return slot
+
+    def receive(self, slot: Slot) -> Array:
+        """Wait for the download of a frame."""
+        self._wait(slot)
+        target, slot.frame, slot.target = slot.target, None, None
+        self._free.append(slot)
+        assert target is not None
+        return target
+
+    def drain(self) -> None:
+        """Wait for the device, and take all slots back."""
+        self._finish()
+        for slot in self._slots:
+            slot.frame = slot.target = None
+        self._free = deque(self._slots)
+
+    @abstractmethod
+    def _start(self, slot: Slot, frame: Array, target: Array) -> None:
+        """Queue upload, computation and download of a frame."""
+
+    @abstractmethod
+    def _wait(self, slot: Slot) -> None:
+        """Wait for the download of a frame."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Wait for everything."""
+
+
+class CudaConveyor(_DeviceConveyor):
+    """Three streams: upload, compute and download, that wait for each other by events.
+
+    The work of a slot is captured as a graph, so that a frame costs the host a single launch. Arrays between input and
+    output live in a pool of their own, which all slots share: they are computed one after the other.
+    """
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        memory: HostMemory,
+        compute: Computation,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        count: int,
+    ) -> None:
+        self._cupy = cupy = _load_cupy()
+        self._device = cupy.cuda.Device(device.number)
+        self._compute = compute
+        super().__init__(device, memory, shape, dtype, count)
+        self._bytes = prod(shape) * dtype.itemsize
+        with self._device:
+            self._upload, self._work, self._download = (cupy.cuda.Stream(non_blocking=True) for _ in range(3))
+            self._events = {slot: tuple(cupy.cuda.Event(disable_timing=True) for _ in range(3)) for slot in self._slots}
+            self._pool = cupy.cuda.MemoryPool()
+            # tables that were uploaded on other streams have to be there
+            self._device.synchronize()
+            with self._work:
+                # the first time compiles and uploads what stays, in memory for all
+                compute(self._slots[0].pixels, self._slots[0].result)
+            self._run(self._slots[0])
+            self._work.synchronize()
+            self._graphs = self._capture()
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether the work is replayed from graphs; else every kernel is launched by itself."""
+        return bool(self._graphs)
+
+    def is_done(self, slot: Slot) -> bool:
+        """Ask the event behind the download."""
+        return bool(self._events[slot][2].done)
+
+    def measure_stages(self, turns: int = 20) -> dict[str, float]:
+        """Return the seconds that upload, computation and download of a frame take when nothing else is under way."""
+        slot = self._slots[0]
+        host = self._memory.lend(self._shape, self._dtype)
+        host[...] = 0
+        stages: dict[str, tuple[Any, Callable[[], None]]] = {
+            "upload": (self._upload, lambda: self._copy_in(slot, host)),
+            "compute": (self._work, lambda: self._launch(slot)),
+            "download": (self._download, lambda: self._copy_out(slot, host)),
+        }
+        seconds = {}
+        with self._device:
+            self._finish()
+            for name, (stream, run) in stages.items():
+                start, stop = self._cupy.cuda.Event(), self._cupy.cuda.Event()
+                run()
+                start.record(stream)
+                for _ in range(turns):
+                    run()
+                stop.record(stream)
+                stop.synchronize()
+                seconds[name] = self._cupy.cuda.get_elapsed_time(start, stop) / turns / 1e3
+        return seconds
+
+    def measure_duplex(self, turns: int = 20) -> float:
+        """Return the seconds that an upload and a download take at the same time."""
+        slot, other = self._slots[0], self._slots[-1]
+        hosts = [self._memory.lend(self._shape, self._dtype) for _ in range(2)]
+        hosts[0][...] = 0
+        with self._device:
+            self._finish()
+            start, stop, joined = (self._cupy.cuda.Event() for _ in range(3))
+            start.record(self._upload)
+            self._download.wait_event(start)
+            for _ in range(turns):
+                self._copy_in(slot, hosts[0])
+                self._copy_out(other, hosts[1])
+            joined.record(self._download)
+            self._upload.wait_event(joined)
+            stop.record(self._upload)
+            stop.synchronize()
+            return float(self._cupy.cuda.get_elapsed_time(start, stop)) / turns / 1e3
+
+    def _start(self, slot: Slot, frame: Array, target: Array) -> None:
+        uploaded, computed, downloaded = self._events[slot]
+        with self._device:
+            self._copy_in(slot, frame)
+            uploaded.record(self._upload)
+            self._work.wait_event(uploaded)
+            self._launch(slot)
+            computed.record(self._work)
+            self._download.wait_event(computed)
+            self._copy_out(slot, target)
+            downloaded.record(self._download)
+
+    def _wait(self, slot: Slot) -> None:
+        self._events[slot][2].synchronize()
+
+    def _finish(self) -> None:
+        for stream in (self._upload, self._work, self._download):
+            stream.synchronize()
+
+    def _copy_in(self, slot: Slot, frame: Array) -> None:
+        runtime = self._cupy.cuda.runtime
+        address = slot.pixels.data.ptr
+        runtime.memcpyAsync(address, _address(frame), self._bytes, runtime.memcpyHostToDevice, self._upload.ptr)
+
+    def _copy_out(self, slot: Slot, target: Array) -> None:
+        runtime = self._cupy.cuda.runtime
+        address = slot.result.data.ptr
+        runtime.memcpyAsync(_address(target), address, self._bytes, runtime.memcpyDeviceToHost, self._download.ptr)
+
+    def _launch(self, slot: Slot) -> None:
+        if self._graphs:
+            self._graphs[slot].launch(self._work)
+        else:
+            self._run(slot)
+
+    def _run(self, slot: Slot) -> None:
+        """Launch every kernel of a frame, with memory of the pool between them."""
+        with self._work, self._cupy.cuda.using_allocator(self._pool.malloc):
+            self._compute(slot.pixels, slot.result)
+
+    def _capture(self) -> dict[Slot, Any]:
+        """Return a graph for each slot, or nothing where the driver cannot capture the work."""
+        graphs = {}
+        try:
+            for slot in self._slots:
+                self._work.begin_capture()
+                try:
+                    self._run(slot)
+                finally:
+                    graphs[slot] = self._work.end_capture()
+        except (self._cupy.cuda.runtime.CUDARuntimeError, self._cupy.cuda.driver.CUDADriverError):
+            return {}
+        return graphs
+
+
+class OpenCLConveyor(_DeviceConveyor):
+    """Three queues: one for each direction of the bus, and the device's own."""
+
+    def __init__(
+        self,
+        device: OpenCLDevice,
+        memory: HostMemory,
+        compute: Computation,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        count: int,
+    ) -> None:
+        super().__init__(device, memory, shape, dtype, count)
+        import pyopencl as cl
+
+        self._cl = cl
+        self._device = device
+        self._compute = compute
+        self._upload, self._download = (cl.CommandQueue(device.context) for _ in range(2))
+        self._downloaded: dict[Slot, Any] = {}
+
+    def is_done(self, slot: Slot) -> bool:
+        """Ask the event behind the download."""
+        # errors are negative, and are met by whoever waits
+        return bool(self._downloaded[slot].command_execution_status <= self._cl.command_execution_status.COMPLETE)
+
+    def _start(self, slot: Slot, frame: Array, target: Array) -> None:
+        cl, queue = self._cl, self._device.queue
+        uploaded = cl.enqueue_copy(self._upload, slot.pixels.data, frame, is_blocking=False)
+        self._upload.flush()
+        cl.enqueue_barrier(queue, wait_for=[uploaded])
+        self._compute(slot.pixels, slot.result)
+        computed = cl.enqueue_marker(queue)
+        queue.flush()
+        copy = cl.enqueue_copy(self._download, target, slot.result.data, is_blocking=False, wait_for=[computed])
+        self._download.flush()
+        self._downloaded[slot] = copy
+
+    def _wait(self, slot: Slot) -> None:
+        self._downloaded.pop(slot).wait()
+
+    def _finish(self) -> None:
+        for queue in (self._upload, self._device.queue, self._download):
+            queue.finish()
+        self._downloaded.clear()
+
+
+def make_conveyor(
+    device: Device,
+    memory: HostMemory,
+    compute: Computation,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    count: int,
+) -> Conveyor:
+    """Return a conveyor to a device.
+
+    Parameters
+    ----------
+    device : Device
+        Where the frames are computed.
+    memory : HostMemory
+        What `host_memory_for` returns for the device.
+    compute : callable
+        Queues the work on one frame.
+    shape, dtype
+        Of a frame.
+    count : int
+        Frames under way at the same time, at most.
+    """
+    if isinstance(device, CudaDevice):
+        return CudaConveyor(device, memory, compute, shape, dtype, count)
+    assert isinstance(device, OpenCLDevice)
+    return OpenCLConveyor(device, memory, compute, shape, dtype, count)
+
+
+def _load_cupy() -> Any:
+    """Return CuPy, which a device of CUDA has loaded already."""
+    import cupy
+
+    return cupy
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _copy(target: Array, source: Array) -> None:
+    """Copy a frame; one thread alone reads memory far slower than the bus."""
+    threads = get_threads()
+    if target.nbytes < _LARGE or threads == 1:
+        np.copyto(target, source)
+        return
+    rows = -(-len(target) // (2 * threads))
+    tasks = [(start, start + rows) for start in range(0, len(target), rows)]
+    run_tasks(lambda start, stop: np.copyto(target[start:stop], source[start:stop]), tasks)
