@@ -260,6 +260,29 @@ class Pipeline:
                 # an error refers to this call by its traceback, and would keep the memory of the frames
                 del failure
 
+    def measure_stages(self, shape: tuple[int, ...], dtype: Any = np.uint8, turns: int = 20) -> dict[str, float]:
+        """Measure how long upload, computation and download of a frame take, each by itself.
+
+        Parameters
+        ----------
+        shape, dtype
+            Of a frame.
+        turns : int
+            The mean of so many is taken.
+
+        Returns
+        -------
+        dict of str to float
+            Seconds of ``upload``, ``compute`` and ``download``, and of ``both`` transfers at the same time. The slowest
+            limits how fast frames can follow each other. Empty for engines that do not overlap them.
+        """
+        kind = np.dtype(dtype)
+        key = (tuple(shape), kind.name)
+        conveyor = self._parked.pop(key, None) or self._prepare(tuple(shape), kind)
+        stages = conveyor.measure_stages(turns)
+        self._parked = {key: conveyor}
+        return stages
+
     def _prepare(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Conveyor:
         plan = _plan(self.operation, shape)
         if self._device is None:

@@ -118,6 +118,10 @@ class Conveyor(ABC):
     def drain(self) -> None:
         """Wait for whatever is under way, and forget it."""
 
+    def measure_stages(self, turns: int = 20) -> dict[str, float]:  # noqa: ARG002 - nothing to measure here
+        """Return the seconds of each stage that overlaps with others; nothing where there are no such stages."""
+        return {}
+
 
 class HostConveyor(Conveyor):
     """Computes a frame when it is sent, on the host.
@@ -247,8 +251,11 @@ class CudaConveyor(_DeviceConveyor):
             # tables that were uploaded on other streams have to be there
             self._device.synchronize()
             with self._work:
-                # the first time compiles and uploads what stays, in memory for all
+                # the first time compiles, and uploads tables that outlive this conveyor and so its pool
                 compute(self._slots[0].pixels, self._slots[0].result)
+            self._work.synchronize()
+            # what else was allocated would wait for this stream, which will not ask for it again
+            cupy.get_default_memory_pool().free_all_blocks(self._work)
             self._run(self._slots[0])
             self._work.synchronize()
             self._graphs = self._capture()
@@ -263,47 +270,45 @@ class CudaConveyor(_DeviceConveyor):
         return bool(self._events[slot][2].done)
 
     def measure_stages(self, turns: int = 20) -> dict[str, float]:
-        """Return the seconds that upload, computation and download of a frame take when nothing else is under way."""
-        slot = self._slots[0]
-        host = self._memory.lend(self._shape, self._dtype)
-        host[...] = 0
-        stages: dict[str, tuple[Any, Callable[[], None]]] = {
-            "upload": (self._upload, lambda: self._copy_in(slot, host)),
-            "compute": (self._work, lambda: self._launch(slot)),
-            "download": (self._download, lambda: self._copy_out(slot, host)),
-        }
-        seconds = {}
-        with self._device:
-            self._finish()
-            for name, (stream, run) in stages.items():
-                start, stop = self._cupy.cuda.Event(), self._cupy.cuda.Event()
-                run()
-                start.record(stream)
-                for _ in range(turns):
-                    run()
-                stop.record(stream)
-                stop.synchronize()
-                seconds[name] = self._cupy.cuda.get_elapsed_time(start, stop) / turns / 1e3
-        return seconds
+        """Return the seconds that upload, computation and download of a frame take when nothing else is under way.
 
-    def measure_duplex(self, turns: int = 20) -> float:
-        """Return the seconds that an upload and a download take at the same time."""
-        slot, other = self._slots[0], self._slots[-1]
+        ``both`` is an upload and a download at the same time.
+        """
+        first, last = self._slots[0], self._slots[-1]
         hosts = [self._memory.lend(self._shape, self._dtype) for _ in range(2)]
         hosts[0][...] = 0
+        uploads, computations, downloads = (
+            (self._upload, lambda: self._copy_in(first, hosts[0])),
+            (self._work, lambda: self._launch(first)),
+            (self._download, lambda: self._copy_out(last, hosts[1])),
+        )
         with self._device:
             self._finish()
-            start, stop, joined = (self._cupy.cuda.Event() for _ in range(3))
-            start.record(self._upload)
-            self._download.wait_event(start)
-            for _ in range(turns):
-                self._copy_in(slot, hosts[0])
-                self._copy_out(other, hosts[1])
-            joined.record(self._download)
-            self._upload.wait_event(joined)
-            stop.record(self._upload)
-            stop.synchronize()
-            return float(self._cupy.cuda.get_elapsed_time(start, stop)) / turns / 1e3
+            return {
+                "upload": self._time(turns, uploads),
+                "compute": self._time(turns, computations),
+                "download": self._time(turns, downloads),
+                "both": self._time(turns, uploads, downloads),
+            }
+
+    def _time(self, turns: int, *stages: tuple[Any, Callable[[], None]]) -> float:
+        """Return the seconds of a turn, in which each stage runs once on its own stream."""
+        start, stop = (self._cupy.cuda.Event() for _ in range(2))
+        leader = stages[0][0]
+        for number in range(-1, turns):  # once beforehand, to warm up
+            if number == 0:
+                start.record(leader)
+                for stream, _ in stages[1:]:
+                    stream.wait_event(start)
+            for _, run in stages:
+                run()
+        for stream, _ in stages[1:]:
+            joined = self._cupy.cuda.Event()
+            joined.record(stream)
+            leader.wait_event(joined)
+        stop.record(leader)
+        stop.synchronize()
+        return float(self._cupy.cuda.get_elapsed_time(start, stop)) / turns / 1e3
 
     def _start(self, slot: Slot, frame: Array, target: Array) -> None:
         uploaded, computed, downloaded = self._events[slot]
