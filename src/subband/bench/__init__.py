@@ -1,11 +1,13 @@
 """Measuring: how fast, how much memory, how good, and compared with what.
 
-- `subband.bench.cases` lists what is measured and what is expected of it;
+- `subband.bench.cases` lists what is measured and what is expected of it, `subband.bench.device_cases` what on GPUs;
+- `subband.bench.beds` holds what measuring needs of a device, `subband.bench.peers` the libraries to compare with;
 - `subband.bench.measuring` lets the contenders take turns;
 - `subband.bench.checking` makes sure that what was measured was also right;
 - `subband.bench.memory` measures the peak of memory in a process of its own;
 - `subband.bench.report` turns the measurements into a table, JSON or a page;
-- `subband.bench.machine` says what they were measured on;
+- `subband.bench.machine` says what they were measured on, `subband.bench.devices` what else there is;
+- `subband.bench.tuning` finds the best launch parameters of a device;
 - `subband.bench.quality` compares pictures.
 """
 

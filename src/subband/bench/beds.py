@@ -22,6 +22,9 @@ from subband.typing import Array
 
 __all__ = ["Bed", "CudaBed", "OpenCLBed", "Replay", "open_bed"]
 
+# Numbers whose bits are all set are NaN in every floating-point dtype.
+_NAN_BYTE = 0xFF
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -103,11 +106,10 @@ class CudaBed(Bed):
         cupy = self._cupy
         try:
             x = cupy.random.default_rng(seed).random(shape, dtype=np.float32)
-        except (ImportError, RuntimeError):
-            # without NVIDIA's library of random numbers
+            x -= 0.5
+            return x.astype(dtype, copy=False)
+        except Exception:  # noqa: BLE001 - without cuRAND or CUDA's headers, which the engine can do without, too
             return super().draw(shape, dtype, seed)
-        x -= 0.5
-        return x.astype(dtype, copy=False)
 
     def run_poisoned(self, call: Callable[[], Any]) -> Any:
         """Fill every allocation of the call, those of levels in between too."""
@@ -116,8 +118,7 @@ class CudaBed(Bed):
         def allocate(size: int) -> Any:
             memory = pool.malloc(size)
             if size:
-                # all bits set are NaN in every floating-point dtype
-                memory.memset_async(0xFF, size, self._cupy.cuda.get_current_stream())
+                memory.memset_async(_NAN_BYTE, size, self._cupy.cuda.get_current_stream())
             return memory
 
         with self._cupy.cuda.using_allocator(allocate):
@@ -162,18 +163,19 @@ class CudaBed(Bed):
         """Record an event before and one behind the calls, on the current stream."""
         cuda = self._cupy.cuda
         start, stop = cuda.Event(), cuda.Event()
+        stream = cuda.get_current_stream()
         # while the device is busy with this one, Python queues those that count
         call()
-        start.record()
+        start.record(stream)
         for _ in range(count):
             call()
-        stop.record()
+        stop.record(stream)
         stop.synchronize()
         return float(cuda.get_elapsed_time(start, stop)) * 1e-3
 
     def poison(self, x: Any) -> None:
-        """Fill by CuPy."""
-        x.fill(np.nan)
+        """Fill by ``cudaMemsetAsync``."""
+        x.data.memset_async(_NAN_BYTE, x.nbytes, self._cupy.cuda.get_current_stream())
 
 
 class OpenCLBed(Bed):
@@ -207,8 +209,7 @@ class OpenCLBed(Bed):
 
     def poison(self, x: Any) -> None:
         """Fill by ``clEnqueueFillBuffer``."""
-        # all bits set are NaN in every floating-point dtype
-        self._cl.enqueue_fill_buffer(self._queue, x.data, np.full(1, 0xFF, np.uint8), x.offset, x.nbytes)
+        self._cl.enqueue_fill_buffer(self._queue, x.data, np.full(1, _NAN_BYTE, np.uint8), x.offset, x.nbytes)
 
 
 def open_bed(engine_name: str) -> Bed:

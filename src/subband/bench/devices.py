@@ -162,7 +162,11 @@ def _find_opencl() -> Iterator[DeviceRecord]:
             int(device.global_mem_size),
             tuple(dtype for dtype in _DEVICE_DTYPES if has_doubles or dtype not in _DOUBLES),
             f"{device.platform.name} by PyOpenCL {library}",
-            {"driver": device.driver_version, "OpenCL": device.version.strip(), "PyOpenCL": library},
+            {
+                "driver": device.driver_version,
+                "OpenCL": device.version.removeprefix("OpenCL ").strip(),
+                "PyOpenCL": library,
+            },
         )
 
 

@@ -17,7 +17,7 @@ from subband.arrays import map_arrays, to_host
 from subband.bench.beds import Bed, Replay
 from subband.bench.cases import MOST_MEMORY, PYWAVELETS, Case, Target
 from subband.bench.checking import check_result, compute_reference, judge_on_host, poison_memory
-from subband.bench.device_cases import FULL_PRECISION
+from subband.bench.device_cases import FULL_PRECISION, DeviceCase
 from subband.bench.peers import Contender, Peer, load_peer
 
 __all__ = ["Clock", "Effort", "Measurement", "measure_cases", "measure_on_device", "take_turns"]
@@ -300,6 +300,9 @@ def _prepare_contenders(
         # by the host, because PyOpenCL does not convert half precision on devices that do not compute with it
         widened = map_arrays(given, lambda x: bed.engine.device.upload(to_host(x).astype(FULL_PRECISION)))
         yield FULL_PRECISION, Contender(wide.bind(subband, widened))
+        return
+    if isinstance(case, DeviceCase) and case.is_bare:
+        # what users call has been compared already
         return
     for peer, module in peers:
         try:

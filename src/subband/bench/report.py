@@ -29,7 +29,8 @@ _DEVICE_LEGEND = (
     "CUDA graph and repeated without Python; copy: the same bytes from one place of the device to another; of copy: "
     "the speed as a part of the copy's, of the call and of its graph; × a peer: how many times as fast as its call. "
     "Met: by the call itself (yes), by its graph only (graph), or not. Times of the device. float32 unless said. "
-    "Every result was compared with the reference engine's, coefficient by coefficient."
+    "Every result was compared, number by number, with that of the reference engine in double precision, those of "
+    "large arrays with that of the CPU engine in double precision, which was compared with the former on a small array."
 )
 
 
@@ -176,7 +177,7 @@ def _peer_column(name: str) -> _Column:
 
 def _ratio_column(name: str) -> _Column:
     """Make the column that says how many times as fast as a peer."""
-    return _Column(f"× {name}", lambda m: f"{m.speedups[name]:.1f}" if name in m.peers else "")
+    return _Column(f"× {name}", lambda m: _write_ratio(m.speedups.get(name)))
 
 
 def _write_target(measurement: Measurement) -> str:
@@ -192,6 +193,13 @@ def _write_verdict(measurement: Measurement) -> str:
     if measurement.is_met and measurement.is_lean is not False:
         return "yes"
     return "graph" if measurement.is_met_by_graph else "no"
+
+
+def _write_ratio(ratio: float | None) -> str:
+    """Write a ratio with as many digits as mean something."""
+    if ratio is None:
+        return ""
+    return f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"
 
 
 def _write_milliseconds(seconds: float | None) -> str:

@@ -13,7 +13,7 @@ from subband.errors import SubbandError
 __all__ = ["COMMANDS", "LazyGroup"]
 
 #: The commands in the order of the help text; each is a module of this package that holds an `app`.
-COMMANDS = ("demo", "wavelets", "devices", "decompose", "reconstruct", "verify", "bench")
+COMMANDS = ("demo", "wavelets", "devices", "decompose", "reconstruct", "verify", "bench", "tune")
 
 
 class LazyGroup(TyperGroup):

@@ -12,7 +12,9 @@ from subband.bench.report import insert_section, summarise, to_json, to_markdown
 from subband.errors import FormatError
 
 FAST = Measurement(Case((8192, 8192)), ours=0.03, peers={"PyWavelets": 2.0}, copy=0.02, error=1e-7, memory=1.0)
-SLOW = Measurement(Case((8192, 8192), inverse=True), ours=0.3, peers={"PyWavelets": 2.0}, copy=0.02, error=1e-7, memory=2.0)
+SLOW = Measurement(
+    Case((8192, 8192), inverse=True), ours=0.3, peers={"PyWavelets": 2.0}, copy=0.02, error=1e-7, memory=2.0
+)
 
 
 def test_summary_counts():
