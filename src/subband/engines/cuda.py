@@ -105,6 +105,12 @@ class CudaDevice(Device):
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no memory for arrays of {places[-1]} bytes: {error}") from error
 
+    def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        zeros = self.allocate(shape, dtype)
+        with self._enter():
+            zeros.fill(0)
+        return zeros
+
     def upload(self, x: Array) -> Any:
         try:
             with self._enter():

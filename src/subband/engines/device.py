@@ -79,6 +79,10 @@ class Device(ABC):
         return [self.allocate(shape, dtype) for shape in shapes]
 
     @abstractmethod
+    def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Return a new array of zeros, without a copy from the host."""
+
+    @abstractmethod
     def upload(self, x: Array) -> Any:
         """Copy a host array to the device."""
 
@@ -266,7 +270,7 @@ class DeviceEngine(Engine):
         """Return all bands, contiguous; those left out are zeros."""
         dtype = next(iter(bands.values())).dtype
         return {
-            key: self.device.as_contiguous(bands[key]) if key in bands else self.device.upload(np.zeros(shape, dtype))
+            key: self.device.as_contiguous(bands[key]) if key in bands else self.device.make_zeros(shape, dtype)
             for key, shape in shapes.items()
         }
 

@@ -77,6 +77,11 @@ class OpenCLDevice(Device):
         except self._cl.MemoryError as error:
             raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {shape}") from error
 
+    def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        zeros = self.allocate(shape, dtype)
+        zeros.fill(0)
+        return zeros
+
     def upload(self, x: Array) -> Any:
         return self._cl.array.to_device(self.queue, np.ascontiguousarray(x))
 

@@ -49,7 +49,7 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
     return "\n".join([*lines, "}"])
 
 
-def render_load_band_rows(spec: SweepSpec, *, is_inside: bool) -> str:
+def render_load_band_rows(spec: SweepSpec) -> str:
     """Return the lines that bring row ``m`` of the pair ``newest``, which may lie outside the bands, to ``held``."""
     assert spec.vertical is not None
     return f"""\
@@ -61,7 +61,7 @@ if (i < 0) {{
 }} else {{
     GLOBAL const band_t *low = ((i & 1) ? image_da : image_aa) + (place_t)(i >> 1) * low_width * INNER;
     GLOBAL const band_t *high = ((i & 1) ? image_dd : image_ad) + (place_t)(i >> 1) * high_width * INNER;
-{indent(render_load_bands(spec, is_inside=is_inside, is_staged=True), "    ")}
+{indent(render_load_bands(spec, is_inside=False, is_staged=True), "    ")}
 }}"""
 
 

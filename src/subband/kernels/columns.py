@@ -7,7 +7,7 @@ from textwrap import indent
 from subband.kernels.axis import AxisProgram
 from subband.kernels.numbers import spell, spell_step
 
-__all__ = ["render_walk"]
+__all__ = ["render_outputs", "render_shift", "render_steps", "render_walk"]
 
 
 def render_walk(
@@ -54,27 +54,34 @@ for (int at = first - AHEAD; at < end; ++at) {{
 {indent(load, " " * 12)}
         }}
     }}
+    COMMIT;
     AWAIT({ahead});
     slot = slot == AHEAD ? 0 : slot + 1;
     const int at_slot = slot;
     if (AHEAD > 0 && at < first) continue;
-    UNROLL for (int k = DEPTH - 1; k > 0; --k)
-        UNROLL for (int c = 0; c < V; ++c) {{
-            rows[0][k][c] = rows[0][k - 1][c];
-            rows[1][k][c] = rows[1][k - 1][c];
-        }}
+{indent(render_shift(), " " * 4)}
 {indent(reading, " " * 4)}
 {indent(along, " " * 4)}
-{indent(_render_steps(program, number), " " * 4)}
+{indent(render_steps(program, number), " " * 4)}
     const int n = at - ({schedule.last});
     IF_ALL_AGREE(n >= start) {{
-{indent(_render_outputs(program, number), " " * 8)}
+{indent(render_outputs(program, number), " " * 8)}
 {indent(emit, " " * 8)}
     }}
 }}"""
 
 
-def _render_steps(program: AxisProgram, number: str) -> str:
+def render_shift() -> str:
+    """Return the lines that make every pair of rows one older."""
+    return """\
+UNROLL for (int k = DEPTH - 1; k > 0; --k)
+    UNROLL for (int c = 0; c < V; ++c) {
+        rows[0][k][c] = rows[0][k - 1][c];
+        rows[1][k][c] = rows[1][k - 1][c];
+    }"""
+
+
+def render_steps(program: AxisProgram, number: str) -> str:
     """Return the lifting steps; ages of rows count from the newest pair."""
     lines = []
     for entry in program.steps:
@@ -86,7 +93,7 @@ def _render_steps(program: AxisProgram, number: str) -> str:
     return "\n".join(lines)
 
 
-def _render_outputs(program: AxisProgram, number: str) -> str:
+def render_outputs(program: AxisProgram, number: str) -> str:
     """Return the lines that declare the rows ``p`` and ``q`` that are ready."""
     last = program.schedule.last
     lines = ["T p[V], q[V];", "UNROLL for (int c = 0; c < V; ++c) {"]

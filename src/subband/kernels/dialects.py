@@ -40,7 +40,8 @@ _CUDA = """\
 #define STAGE(slot, m) (stage + ((slot) * 2 + (m)) * 32 * V)
 #define STAGE_PACK(goal, source, type) stage_bytes<sizeof(type)>(goal, source)
 #define STAGE_ONE(goal, source, is_there) stage_one(goal, source, is_there)
-#define AWAIT(count) asm volatile("cp.async.commit_group;\\n cp.async.wait_group %0;" ::"n"(count) : "memory")
+#define COMMIT asm volatile("cp.async.commit_group;" ::: "memory")
+#define AWAIT(count) asm volatile("cp.async.wait_group %0;" ::"n"(count) : "memory")
 #define EXCHANGE(slots)
 #define PUBLISH(slot, value)
 #define MEET
@@ -99,6 +100,7 @@ _OPENCL = """\
 #define STAGE(slot, m) staged[m]
 #define STAGE_PACK(goal, source, type) *(type *)(goal) = *(GLOBAL const type *)(source)
 #define STAGE_ONE(goal, source, is_there) *(goal) = (is_there) ? *(source) : 0
+#define COMMIT
 #define AWAIT(count)
 #define EXCHANGE(slots) __local T exchange[2][slots][32]; int half_ = 0;
 #define PUBLISH(slot, value) exchange[half_][slot][lane] = value

@@ -76,10 +76,10 @@ if (is_outside) {{
 }}"""
 
 
-def render_load_samples(spec: SweepSpec, *, is_inside: bool) -> str:
+def render_load_samples(spec: SweepSpec) -> str:
     """Return the lines that bring row ``m`` of the pair ``newest``, which may lie outside the image, to ``held``."""
     assert spec.vertical is not None
-    load = render_load_row(spec, is_inside=is_inside, is_staged=True)
+    load = render_load_row(spec, is_inside=False, is_staged=True)
     place = f"int i = 2 * newest + (m == 0 ? {spec.vertical.even} : {spec.vertical.odd});"
     at_row = "GLOBAL const sample_t *row = image_at + (place_t){} * width * INNER;"
     if spec.outside == "index":
@@ -92,7 +92,7 @@ if (i < 0) {{
     {at_row.format("i")}
 {indent(load, "    ")}
 }}"""
-    load_now = render_load_row(spec, is_inside=is_inside, is_staged=False)
+    load_now = render_load_row(spec, is_inside=False, is_staged=False)
     parts = "\n".join(
         f"""\
 {{

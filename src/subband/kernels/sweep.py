@@ -11,7 +11,6 @@ and a table of numbers, so one text serves arrays of every size in every mode.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Literal
@@ -25,6 +24,7 @@ from subband.kernels.bands import (
 )
 from subband.kernels.columns import render_walk
 from subband.kernels.dialects import LANES, Dialect
+from subband.kernels.inner import render_inner_condition, render_inner_walk
 from subband.kernels.numbers import STORAGES, spell
 from subband.kernels.rows import render_row
 from subband.kernels.samples import (
@@ -268,14 +268,15 @@ UNROLL for (int k = 0; k < P; ++k) {{
 }}"""
 
 
-def _render_ways(spec: SweepSpec, render: Callable[[bool], str]) -> str:
-    """Return the walk for strips at the borders, which serves all, and one for those inside if there is one."""
-    border = f"{_render_sources(spec)}\n{render(False)}"
+def _render_ways(spec: SweepSpec, border: str, inner: str) -> str:
+    """Return the way of strips at the borders, which serves all, and that of those inside if it is wanted."""
+    border = f"{_render_sources(spec)}\n{border}"
     if not spec.is_split:
         return border
+    condition = "is_strip_inside" if spec.vertical is None else render_inner_condition(spec)
     return f"""\
-if (is_strip_inside) {{
-{indent(render(True), "    ")}
+if ({condition}) {{
+{indent(inner, "    ")}
 }} else {{
 {indent(border, "    ")}
 }}"""
@@ -286,7 +287,7 @@ def _render_forward(spec: SweepSpec) -> str:
     vertical = spec.vertical
     read, along = render_read_samples(spec), render_row(spec.horizontal, "u", number, spec.pairs)
 
-    def render_rows(is_inside: bool) -> str:
+    def render_rows(*, is_inside: bool) -> str:
         return f"""\
 for (int n = start; n < stop; ++n) {{
     T u[V];
@@ -298,31 +299,32 @@ for (int n = start; n < stop; ++n) {{
 {indent(render_store_bands(spec, "u", ("aa", "ad"), 1.0, is_inside=is_inside), "    ")}
 }}"""
 
-    def render_pairs(is_inside: bool) -> str:
-        assert vertical is not None
+    if vertical is None:
+        border, inner = render_rows(is_inside=False), render_rows(is_inside=True)
+    else:
         first, second = vertical.factors
         emit = f"""\
 if (n >= start) {{
-{indent(render_store_bands(spec, "p", ("aa", "ad"), first, is_inside=is_inside), "    ")}
+{indent(render_store_bands(spec, "p", ("aa", "ad"), first, is_inside=False), "    ")}
 }}
 if (n >= start && n < high_height) {{
-{indent(render_store_bands(spec, "q", ("da", "dd"), second, is_inside=is_inside), "    ")}
+{indent(render_store_bands(spec, "q", ("da", "dd"), second, is_inside=False), "    ")}
 }}"""
         both = "\n".join(f"{{ T *u = rows[{m}][0];\n{along}\n}}" for m in (0, 1)) if along else ""
-        load = render_load_samples(spec, is_inside=is_inside)
-        return render_walk(vertical, number, spec.ahead, load=load, read=(read, read), along=both, emit=emit)
-
+        load = render_load_samples(spec)
+        border = render_walk(vertical, number, spec.ahead, load=load, read=(read, read), along=both, emit=emit)
+        inner = render_inner_walk(spec)
     return f"""\
 {_render_place(spec)}
 const int stop = min(start + table[AT_CHUNK], {"low_height" if vertical is not None else "height"});
-{_render_ways(spec, render_rows if vertical is None else render_pairs)}"""
+{_render_ways(spec, border, inner)}"""
 
 
 def _render_inverse(spec: SweepSpec) -> str:
     number = STORAGES[spec.bands].number
     vertical = spec.vertical
 
-    def render_rows(is_inside: bool) -> str:
+    def render_rows(*, is_inside: bool) -> str:
         return f"""\
 for (int n = start; n < stop; ++n) {{
     T u[V];
@@ -336,8 +338,9 @@ for (int n = start; n < stop; ++n) {{
 {indent(render_store_samples(spec, "u", is_inside=is_inside), "    ")}
 }}"""
 
-    def render_pairs(is_inside: bool) -> str:
-        assert vertical is not None
+    if vertical is None:
+        border, inner = render_rows(is_inside=False), render_rows(is_inside=True)
+    else:
         emit = []
         for member, name in enumerate("pq"):
             factor = vertical.factors[member]
@@ -348,14 +351,14 @@ for (int n = start; n < stop; ++n) {{
 {render_row(spec.horizontal, name, number, spec.pairs)}
 if (n >= start && 2 * n + {member} < height) {{
     GLOBAL sample_t *row = image_at + (place_t)(2 * n + {member}) * width * INNER;
-{indent(render_store_samples(spec, name, is_inside=is_inside), "    ")}
+{indent(render_store_samples(spec, name, is_inside=False), "    ")}
 }}""")
         first, second = vertical.scales
         read = render_read_bands(spec, first), render_read_bands(spec, second)
-        load = render_load_band_rows(spec, is_inside=is_inside)
-        return render_walk(vertical, number, spec.ahead, load=load, read=read, along="", emit="\n".join(emit))
-
+        load = render_load_band_rows(spec)
+        border = render_walk(vertical, number, spec.ahead, load=load, read=read, along="", emit="\n".join(emit))
+        inner = render_inner_walk(spec)
     return f"""\
 {_render_place(spec)}
 const int stop = min(start + table[AT_CHUNK], {"(height + 1) / 2" if vertical is not None else "height"});
-{_render_ways(spec, render_rows if vertical is None else render_pairs)}"""
+{_render_ways(spec, border, inner)}"""
