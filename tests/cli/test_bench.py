@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench import cases
-from subband.bench.cases import Case
+from subband.bench import cases, device_cases
+from subband.bench.cases import Case, Target
+from subband.bench.device_cases import DeviceCase
 from subband.cli import app
 
 TINY = (Case((64, 96), is_quick=True), Case((64,), "db4", "symmetric", inverse=True))
@@ -57,3 +58,58 @@ def test_page_is_checked_before_measuring(run, tmp_path):
 
 def test_no_command_shows_help(run):
     assert "cpu" in run().output
+
+
+@pytest.fixture
+def tiny_device_cases(monkeypatch):
+    pytest.importorskip("pyopencl")
+    found = (
+        DeviceCase((32, 32), "haar", goal=Target(bandwidth=0.65), is_quick=True),
+        DeviceCase((32, 32), "haar", inverse=True),
+    )
+    monkeypatch.setattr(device_cases, "list_device_cases", lambda family: found)
+    return found
+
+
+@pytest.mark.opencl
+def test_gpu_writes_its_own_part_of_the_page(run, tmp_path, tiny_device_cases):
+    page = tmp_path / "page.md"
+    parts = [
+        f"<!-- measured {part}: begin -->\nold {part}\n<!-- measured {part}: end -->\n" for part in ("cpu", "opencl")
+    ]
+    page.write_text("".join(parts), encoding="utf-8")
+    result = run("gpu", "--engine", "opencl:0", "--json", tmp_path / "figures.json", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "of 1 speed targets met" in result.output
+    text = page.read_text(encoding="utf-8")
+    assert "old cpu" in text
+    assert "old opencl" not in text
+    assert all(case.name in text for case in tiny_device_cases)
+    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert record["machine"]["device"]
+    assert record["measurements"][1]["is_met"] is None
+
+
+@pytest.mark.opencl
+def test_gpu_takes_words_and_quick(run, tiny_device_cases):
+    assert "inverse" not in run("gpu", "-e", "opencl", "--quick").output
+    output = run("gpu", "-e", "opencl", "haar inverse").output
+    assert "haar periodization 1-level inverse" in output
+    assert "forward" not in output
+
+
+def test_gpu_without_a_gpu_is_one_line(run, monkeypatch):
+    from subband.engines import registry
+
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    registry._load_engine.cache_clear()
+    result = run("gpu", "--quick")
+    assert result.exit_code == 2
+    assert "subband[cuda]" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_gpu_takes_no_engine_of_the_host(run):
+    result = run("gpu", "--engine", "cpu")
+    assert result.exit_code == 2
+    assert "engine='cpu' has no device" in result.stderr
