@@ -1,6 +1,7 @@
 """What engines are tested with: subband's own, and those that others write.
 
 - `EngineTests`: the contract of an engine as a class of tests; subclass it and name your engine.
+- `DeviceParityTests`: what an engine for a device is tested with besides.
 - `strategies`: Hypothesis strategies for wavelets, modes, plans and arrays.
 - `tolerances`: the one table that says how close is close enough, and why.
 
@@ -17,11 +18,13 @@ if find_spec("hypothesis") is None or find_spec("pytest") is None:
     raise MissingExtraError("subband.testing", "test")
 
 from subband.testing.conformance import EngineTests
+from subband.testing.devices import DeviceParityTests
 from subband.testing.samples import LAYOUTS, all_wavelets, allowed_modes, as_layout, draw_samples
 from subband.testing.tolerances import assert_close, imprecision, largest, relative_tolerance
 
 __all__ = [
     "LAYOUTS",
+    "DeviceParityTests",
     "EngineTests",
     "all_wavelets",
     "allowed_modes",
