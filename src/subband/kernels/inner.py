@@ -142,6 +142,11 @@ def _bring_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
         )
         for m, offset in enumerate((spec.vertical.even, spec.vertical.odd))
     ]
+    if not spec.holds_samples:
+        lines = [
+            f"UNROLL for (int k = 0; k < V; ++k) STAGE(slot, {m})[k] = READ_SAMPLE(row{m}[k * INNER]);" for m in (0, 1)
+        ]
+        return streams, "\n".join(lines)
     size = STORAGES[spec.samples].size * spec.columns
     return streams, "\n".join(_bring(spec, f"STAGE(slot, {m})", f"row{m}", "V", "samples_t", size) for m in (0, 1))
 
