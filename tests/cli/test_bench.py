@@ -113,3 +113,24 @@ def test_gpu_takes_no_engine_of_the_host(run):
     result = run("gpu", "--engine", "cpu")
     assert result.exit_code == 2
     assert "engine='cpu' has no device" in result.stderr
+
+
+def test_a_wrong_result_does_not_take_the_other_figures_with_it(run, tmp_path, monkeypatch):
+    from subband.bench import measuring
+    from subband.bench.checking import WrongResultError
+
+    check = measuring.check_result
+
+    def find_fault(case, *results):
+        if case.inverse:
+            raise WrongResultError("db4 is not what it was")
+        return check(case, *results)
+
+    monkeypatch.setattr(measuring, "check_result", find_fault)
+    page = tmp_path / "page.md"
+    result = run("cpu", "--no-memory", "--markdown", page)
+    assert result.exit_code == 2
+    assert "db4 is not what it was" in result.stderr
+    assert TINY[0].name in result.output
+    assert "1 speed targets met" in result.output
+    assert not page.exists()

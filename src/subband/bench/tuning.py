@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import subband
+from subband.arrays import to_host
 from subband.bench.beds import Bed
-from subband.bench.checking import WrongResultError, check_result, judge_on_host, poison_memory
+from subband.bench.checking import WrongResultError, check_result, flatten_bands, judge_on_host, poison_memory
 from subband.bench.device_cases import DeviceCase
 from subband.bench.measuring import Effort, take_turns
 from subband.engines.tuned import classify, measure_span
@@ -230,6 +231,8 @@ class _Search:
         device = self._bed.engine.device
         usual = choose_launch(device.dialect, case.vertical, case.horizontal, case.size, is_gpu=device.is_gpu)
         self._check(usual)
+        # what was checked in double precision judges the others, in a quarter of the time
+        self._judge = [to_host(band) for band in flatten_bands(self._launched(usual)())]
         best, tried = usual, {usual}
         for _ in range(_MOST_ROUNDS):
             before = best

@@ -71,7 +71,7 @@ def gpu(
     engine: Annotated[
         str, typer.Option("--engine", "-e", metavar="NAME", help="cuda, opencl, or one device such as opencl:0.")
     ] = "cuda",
-    quick: Quick = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Most of the cases, each for a moment.")] = False,
     peers: Annotated[bool, typer.Option(help="Compare with PDWT, ptwt and pytorch_wavelets, if installed.")] = True,
     as_json: Json = None,
     markdown: Markdown = None,
@@ -111,11 +111,18 @@ def _check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> No
 
 
 def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measurement]]) -> list[Measurement]:
-    """Measure cases one after the other, and show how far it is."""
+    """Measure cases one after the other, and show how far it is.
+
+    What goes wrong with one is told at the end, so that an hour of measuring is not lost with it.
+    """
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from subband.bench.machine import describe_machine
+    from subband.errors import SubbandError
+
     measurements: list[Measurement] = []
+    failures: list[SubbandError] = []
     columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     errors = Console(stderr=True)
     # Not refreshed by itself: a display that moves would take time from what is measured.
@@ -125,7 +132,15 @@ def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measuremen
         task = progress.add_task("", total=len(cases))
         for number, case in enumerate(cases):
             progress.update(task, description=case.name, completed=number, refresh=True)
-            measurements += measure(case)
+            try:
+                measurements += measure(case)
+            except SubbandError as error:
+                errors.print(f"{case.name}: {error}", style="bold red", markup=False, soft_wrap=True)
+                failures.append(error)
+    if failures:
+        if measurements:
+            _show(measurements, describe_machine())
+        raise failures[0]
     return measurements
 
 
@@ -140,10 +155,24 @@ def _write(
     """Show the table, and write what was asked for."""
     import json
 
+    from subband.bench.report import insert_section, to_json, to_markdown
+    from subband.media import place_output
+
+    _show(measurements, machine, remarks)
+    if as_json is not None:
+        with place_output(as_json) as unfinished:
+            unfinished.write_text(json.dumps(to_json(measurements, machine), indent=2) + "\n", encoding="utf-8")
+    if markdown is not None:
+        text = insert_section(markdown, to_markdown(measurements, machine, remarks), part)
+        with place_output(markdown) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+
+def _show(measurements: Sequence[Measurement], machine: Machine, remarks: Sequence[str] = ()) -> None:
+    """Print the table, what could not be measured, and how many targets were met."""
     from rich.console import Console
 
-    from subband.bench.report import insert_section, summarise, to_json, to_markdown, to_table
-    from subband.media import place_output
+    from subband.bench.report import summarise, to_table
 
     console = Console()
     if not console.is_terminal:
@@ -153,10 +182,3 @@ def _write(
     for remark in (*remarks, *dict.fromkeys(remark for entry in measurements for remark in entry.remarks)):
         typer.echo(remark)
     typer.echo(summarise(measurements))
-    if as_json is not None:
-        with place_output(as_json) as unfinished:
-            unfinished.write_text(json.dumps(to_json(measurements, machine), indent=2) + "\n", encoding="utf-8")
-    if markdown is not None:
-        text = insert_section(markdown, to_markdown(measurements, machine, remarks), part)
-        with place_output(markdown) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")

@@ -62,6 +62,8 @@ def tune(
                 progress.update(task, description=f"{name}: {_spell(launch)}", completed=number, refresh=True)
 
             found.append(tuning.tune_case(case, bed, grid, effort, show))
+            if not errors.is_terminal:
+                errors.print(f"{number + 1}/{len(cases)} {case.name}: {_spell(found[-1].best)}", soft_wrap=True)
             if not dry_run:
                 # at once, so that what was found stays found if a later class fails
                 path = save_tuned(identify(device), {case.kernels: found[-1].best})
