@@ -355,7 +355,10 @@ def _apply(operation: Shrink, plan: TransformPlan, frame: Array, engine: Engine)
     pyramid = decompose(planes, operation.wavelet, plan.level, plan.modes, (1, 2), engine)
     planes = reconstruct(pyramid.map(shrink), engine)
     pixels = from_ycbcr(planes) if is_colour else planes[0]
-    return (np.clip(pixels, 0, np.iinfo(frame.dtype).max) + 0.5).astype(frame.dtype.newbyteorder("="), order="C")
+    np.clip(pixels, 0, np.iinfo(frame.dtype).max, out=pixels)
+    pixels += 0.5
+    # first to bytes, plane by plane, and then interleaved: strides over bytes cost less than over numbers
+    return np.ascontiguousarray(pixels.astype(frame.dtype.newbyteorder("=")))
 
 
 def _plan(operation: Shrink, shape: tuple[int, ...]) -> TransformPlan:
