@@ -2,6 +2,7 @@
 
 - `EngineTests`: the contract of an engine as a class of tests; subclass it and name your engine.
 - `DeviceParityTests`: what an engine for a device is tested with besides.
+- `RecordingEngine`: shows what would run on a GPU, without one.
 - `strategies`: Hypothesis strategies for wavelets, modes, plans and arrays.
 - `tolerances`: the one table that says how close is close enough, and why.
 
@@ -19,6 +20,7 @@ if find_spec("hypothesis") is None or find_spec("pytest") is None:
 
 from subband.testing.conformance import EngineTests
 from subband.testing.devices import DeviceParityTests
+from subband.testing.recording import RecordingDevice, RecordingEngine
 from subband.testing.samples import LAYOUTS, all_wavelets, allowed_modes, as_layout, draw_samples
 from subband.testing.tolerances import assert_close, imprecision, largest, relative_tolerance
 
@@ -26,6 +28,8 @@ __all__ = [
     "LAYOUTS",
     "DeviceParityTests",
     "EngineTests",
+    "RecordingDevice",
+    "RecordingEngine",
     "all_wavelets",
     "allowed_modes",
     "as_layout",

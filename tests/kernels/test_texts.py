@@ -1,0 +1,148 @@
+"""The kernels of the whole matrix compile: for two generations of NVIDIA's GPUs, with no GPU, and on PoCL.
+
+The texts are those that an engine asks for, plan by plan, so they are what users get.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from subband.boundary import MODES
+from subband.engines import get_engine
+from subband.errors import MissingExtraError, NoDeviceError
+from subband.kernels.dialects import CUDA, OPENCL
+from subband.kernels.launch import Launch
+from subband.plan import level_plan
+from subband.stationary import stationary_plan
+from subband.testing import RecordingEngine
+from subband.wavelets import as_wavelet
+
+#: One or two kernels for each axis and direction; several of them in each test.
+WAVELETS = (
+    "haar",
+    "cdf53",
+    "cdf97",
+    "bior4.4",
+    "rbio3.1",
+    "db2",
+    "db4",
+    "db5",
+    "sym8",
+    "coif1",
+    "db20",
+    "db38",
+    "dmey",
+)
+
+#: Modes that differ in more than the boundary map: samples as they are, mixtures of them, other phases.
+FORMS = ("symmetric", "antireflect", "periodization", "whole")
+
+STORAGES = ("float32", "float64", "float16", "bfloat16", "int16", "int32", "int64", "complex64", "complex128")
+
+#: Shapes with axes: aligned and not, rows or columns alone, interleaved, three axes, images too large for an int.
+FRAMES = (
+    ((64, 512), (0, 1)),
+    ((63, 511), (0, 1)),
+    ((64, 512), (1,)),
+    ((64, 511), (1,)),
+    ((64, 512), (0,)),
+    ((63, 511), (0,)),
+    ((64, 128, 3), (0, 1)),
+    ((16, 32, 64), (0, 1, 2)),
+)
+
+LAUNCHES = (
+    Launch(1, 0, 8, 1, False),
+    Launch(1, 3, 8, 2, True),
+    Launch(4, 2, 24, 8, True),
+    Launch(4, 2, 24, 4, False),
+)
+
+
+def make_dtype(name):
+    if name == "bfloat16":
+        return np.dtype(pytest.importorskip("ml_dtypes", reason="NumPy alone has no bfloat16").bfloat16)
+    return np.dtype(name)
+
+
+def run_level(engine, shape, axes, name, mode, storage="float32"):
+    dtype, wavelet = make_dtype(storage), as_wavelet(name)
+    if mode == "whole" and dtype.kind != "i" and not wavelet.is_whole_sample_symmetric:
+        return
+    plan = level_plan(shape, axes, (wavelet,) * len(axes), (mode,) * len(axes), dtype.kind == "i")
+    engine.inverse(plan, engine.forward(plan, np.zeros(shape, dtype)))
+
+
+def collect_wavelet(engine, name):
+    # the longest filters take a second for each kernel
+    for mode in FORMS[: {"db38": 2, "dmey": 1}.get(name)]:
+        run_level(engine, (64, 512), (0, 1), name, mode)
+    plan = stationary_plan((8, 64), (0,), (as_wavelet(name),), 2)
+    engine.stationary_inverse(plan, engine.stationary_forward(plan, np.zeros((8, 64), np.float32)))
+
+
+def collect_storage(engine, storage):
+    name = "cdf53" if storage.startswith("int") else "cdf97"
+    # one half precision differs from the other in nothing but how a number is read and written
+    for shape, axes in FRAMES[: 2 if storage == "bfloat16" else None]:
+        run_level(engine, shape, axes, name, "whole", storage)
+    if not storage.startswith("int"):
+        run_level(engine, (64, 512), (0, 1), "db2", "smooth", storage)
+        run_level(engine, (64, 128, 3), (0, 1), "db2", "antisymmetric", storage)
+        plan = stationary_plan((8, 64), (1,), (as_wavelet("db2"),), 1)
+        engine.stationary_inverse(plan, engine.stationary_forward(plan, np.zeros((8, 64), make_dtype(storage))))
+
+
+def collect_launch(engine, launch):
+    engine.launch_override = launch
+    for (shape, axes), mode in zip(FRAMES[:7], ("whole", "antireflect", "symmetric", "smooth") * 2, strict=False):
+        run_level(engine, shape, axes, "cdf97", mode)
+
+
+#: What each test compiles.
+CASES = {
+    **{name: (collect_wavelet, name) for name in WAVELETS},
+    **{storage: (collect_storage, storage) for storage in STORAGES},
+    **{f"launch {number}": (collect_launch, launch) for number, launch in enumerate(LAUNCHES)},
+}
+
+
+@cache
+def collect_texts(dialect, case):
+    engine = RecordingEngine(dialect)
+    collect, what = CASES[case]
+    collect(engine, what)
+    assert engine.device.sources
+    return tuple(engine.device.sources)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+def test_cuda_text_compiles(architecture, case):
+    core = pytest.importorskip("cuda.core", reason="NVRTC is not installed: pip install 'subband[kernels]'")
+    for source in collect_texts(CUDA, case):
+        options = core.ProgramOptions(std="c++17", arch=architecture)
+        assert core.Program(source, "c++", options).compile("cubin").code
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("case", ["db20", "bfloat16", "complex64", "launch 0"])
+def test_opencl_text_compiles(case):
+    try:
+        device = get_engine("opencl").device
+    except (MissingExtraError, NoDeviceError) as missing:
+        pytest.skip(str(missing))
+    for source in collect_texts(OPENCL, case):
+        assert device.compile(source) is not None
+
+
+def test_text_depends_on_no_size_and_hardly_on_the_mode():
+    engine = RecordingEngine(CUDA)
+    for mode in MODES:
+        for height, width in ((64, 512), (640, 1024), (128, 256)):
+            run_level(engine, (height, width), (0, 1), "bior4.4", mode)
+    # forward with samples as they are and with mixtures, and inverse; periodization and whole begin elsewhere
+    assert len(set(engine.device.sources)) == len(engine.device.sources) <= 9
