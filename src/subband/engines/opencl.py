@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class OpenCLDevice(Device):
         self.queue = self._cl.CommandQueue(self.context)
         self.name = device.name
         self.is_gpu = bool(device.type & self._cl.device_type.GPU)
+        self._launching = Lock()
 
     def compile(self, source: str) -> Any:
         try:
@@ -69,13 +71,16 @@ class OpenCLDevice(Device):
         return int(self.device.max_compute_units) * (24 if self.is_gpu else 1)
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:  # noqa: ARG002
-        kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (LANES, 1, 1), *(a.data for a in arguments))
+        # arguments are set on the kernel, which all threads share, one by one before it is enqueued
+        with self._launching:
+            kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (LANES, 1, 1), *(a.data for a in arguments))
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         try:
             return self._cl.array.empty(self.queue, shape, dtype)
-        except self._cl.MemoryError as error:
-            raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {shape}") from error
+        except (self._cl.MemoryError, self._cl.LogicError) as error:
+            # a LogicError is said of a size that no buffer can have
+            raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {shape}: {error}") from error
 
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         zeros = self.allocate(shape, dtype)
@@ -83,7 +88,10 @@ class OpenCLDevice(Device):
         return zeros
 
     def upload(self, x: Array) -> Any:
-        return self._cl.array.to_device(self.queue, np.ascontiguousarray(x))
+        try:
+            return self._cl.array.to_device(self.queue, np.ascontiguousarray(x))
+        except (self._cl.MemoryError, self._cl.LogicError) as error:
+            raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {x.shape}: {error}") from error
 
     def download(self, x: Any) -> Array:
         host: Array = x.get(self.queue)
