@@ -80,7 +80,7 @@ class OpenCLDevice(Device):
             return self._cl.array.empty(self.queue, shape, dtype)
         except (self._cl.MemoryError, self._cl.LogicError) as error:
             # a LogicError is said of a size that no buffer can have
-            raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {shape}: {error}") from error
+            raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
 
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         zeros = self.allocate(shape, dtype)
@@ -91,7 +91,7 @@ class OpenCLDevice(Device):
         try:
             return self._cl.array.to_device(self.queue, np.ascontiguousarray(x))
         except (self._cl.MemoryError, self._cl.LogicError) as error:
-            raise DeviceMemoryError(f"{self.device.name} has no memory for an array of shape {x.shape}: {error}") from error
+            raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
 
     def download(self, x: Any) -> Array:
         host: Array = x.get(self.queue)
