@@ -18,12 +18,8 @@ class TestOpenCLEngine(EngineTests):
     engine = ENGINE
     # the drivers' threads stay behind in the parent
     survives_fork = False
+    alternates_dtypes = True
     # short and long, with and without lifting steps, symmetric and not: each is a dozen kernels to compile
     wavelets = (
         "haar", "cdf53", "cdf97", "bior4.4", "rbio3.1", "db2", "db4", "db5", "sym8", "coif1", "db20", "db38", "dmey",
     )  # fmt: skip
-
-    def _check(self, plan, x, dtypes):
-        """Take each wavelet in one precision, and in the other one with more axes or fewer: half the kernels."""
-        place = plan.plans[0].wavelet.dec_len // 2 + len(plan.axes)
-        super()._check(plan, x, (dtypes[place % len(dtypes)],))

@@ -1,0 +1,79 @@
+"""What `make sanitize-gpu` runs under compute-sanitizer: a kernel of every form, on arrays of awkward sizes.
+
+Sizes are small, because each access is looked at, but several strips wide and several chunks high. Results are compared
+too: a tool that finds nothing because nothing ran would be no help.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from subband.engines import get_engine
+from subband.kernels.launch import Launch
+from subband.plan import LevelPlan, level_plan
+from subband.stationary import stationary_plan
+from subband.testing import assert_close, draw_samples, largest, relative_tolerance
+from subband.wavelets import as_wavelet
+
+#: Shapes with axes, wavelet, mode and dtype.
+LEVELS = (
+    ((67, 333), (0, 1), "cdf97", "whole", "float32"),
+    ((64, 512), (0, 1), "cdf97", "whole", "float32"),
+    ((64, 512), (0, 1), "cdf97", "periodization", "float64"),
+    ((67, 333), (0, 1), "db5", "symmetric", "float32"),
+    ((66, 130), (0, 1), "db2", "antireflect", "float32"),
+    ((67, 129, 3), (0, 1), "cdf97", "whole", "float32"),
+    ((5, 333), (1,), "db38", "smooth", "float32"),
+    ((333, 5), (0,), "db38", "reflect", "float32"),
+    ((9, 34, 65), (0, 1, 2), "haar", "zero", "float32"),
+    ((33, 65), (0, 1), "cdf97", "symmetric", "complex64"),
+    ((67, 333), (0, 1), "cdf53", "whole", "int32"),
+    ((64, 512), (0, 1), "haar", "whole", "int64"),
+    ((1, 1), (0, 1), "db2", "symmetric", "float32"),
+)
+
+#: How finely they are cut.
+LAUNCHES = (None, Launch(2, 2, 4, 4, True), Launch(1, 1, 3, 2, False))
+
+
+def check_level(engine, plan: LevelPlan, dtype: str) -> None:
+    reference = get_engine("reference")
+    x = draw_samples(plan.shape, dtype)
+    expected = reference.forward(plan, x)
+    is_whole = np.dtype(dtype).kind == "i"
+    tolerance = 0.0 if is_whole else relative_tolerance(dtype, [axis.wavelet for axis in plan.plans])
+    bands = engine.forward(plan, x)
+    for key, band in bands.items():
+        assert_close(band, expected[key], tolerance, largest(x, expected), (key, plan))
+    assert_close(engine.inverse(plan, bands), x, tolerance, largest(x, expected), plan)
+
+
+def main() -> None:
+    engine = get_engine("cuda")
+    count = 0
+    for launch in LAUNCHES:
+        engine.launch_override = launch
+        for shape, axes, name, mode, dtype in LEVELS:
+            wavelet = as_wavelet(name)
+            if launch is not None and wavelet.dec_len > 20:
+                continue
+            reversible = np.dtype(dtype).kind == "i"
+            plan = level_plan(shape, axes, (wavelet,) * len(axes), (mode,) * len(axes), reversible)
+            check_level(engine, plan, dtype)
+            count += 1
+    engine.launch_override = None
+    plan = stationary_plan((33, 65), (0, 1), (as_wavelet("db2"),) * 2, 2)
+    x = draw_samples((33, 65), "float32")
+    y = engine.stationary_inverse(plan, engine.stationary_forward(plan, x))
+    assert_close(y, x, relative_tolerance("float32", [as_wavelet("db2")] * 2), 4 * largest(x))
+    half = level_plan((64, 512), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2)
+    x = draw_samples((64, 512), "float32").astype(np.float16)
+    y = engine.inverse(half, engine.forward(half, x))
+    assert_close(y.astype(np.float64), x.astype(np.float64), 0.02, 4 * largest(x.astype(np.float64)))
+    print(f"{count + 2} levels are right")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

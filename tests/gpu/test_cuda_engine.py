@@ -1,0 +1,50 @@
+"""The contract of engines, and the comparison with the reference engine, on a real GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from subband.engines import get_engine
+from subband.errors import MissingExtraError, NoDeviceError
+from subband.testing import DeviceParityTests, EngineTests
+
+pytestmark = pytest.mark.gpu
+
+try:
+    ENGINE = get_engine("cuda")
+except (MissingExtraError, NoDeviceError) as missing:
+    pytest.skip(f"{missing}", allow_module_level=True)
+
+
+class TestCudaEngine(EngineTests):
+    engine = ENGINE
+    # a child process cannot use the GPU of its parent
+    survives_fork = False
+    alternates_dtypes = True
+    # compiling takes half a second for each of a dozen kernels; the rest is below
+    wavelets = ("haar", "cdf53", "cdf97", "bior4.4", "rbio3.1", "db2", "db5", "sym8", "db38")
+
+
+class TestCudaEngineOnItsOwnArrays(EngineTests):
+    """The same with arrays that are on the GPU already; what is fast enough to do twice."""
+
+    engine = ENGINE
+    survives_fork = False
+    alternates_dtypes = True
+    wavelets = ("cdf97", "db2", "db38")
+    lengths = (1, 8, 17, 131)
+
+    def upload(self, x):
+        import cupy
+
+        return cupy.asarray(x)
+
+    def download(self, x):
+        import cupy
+
+        assert isinstance(x, cupy.ndarray)
+        return x.get()
+
+
+class TestCudaParity(DeviceParityTests):
+    engine = ENGINE
