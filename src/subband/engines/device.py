@@ -35,6 +35,13 @@ __all__ = ["Device", "DeviceEngine", "Groups"]
 Groups = tuple[int, int, int]
 
 
+#: The largest piece, in bytes, that a lane loads or stores at once: arrays that begin at a multiple of it are aligned.
+_ALIGNMENT = 32
+
+#: No more transforms than this are remembered.
+_MOST_CHAINS = 1024
+
+
 class Device(ABC):
     """A device and its memory, as far as an engine needs it; arrays are of the device's own kind."""
 
@@ -143,6 +150,16 @@ class _Prepared:
     places: tuple[int, ...]  # which of aa, ad, da, dd each band is
 
 
+@dataclass(frozen=True)
+class _Chain:
+    """The sweeps of a transform that has one for each level."""
+
+    plan: TransformPlan  # kept, so that no other plan gets its place in memory and is taken for it
+    sweeps: tuple[_Prepared, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    keys: tuple[tuple[str, ...], ...]
+
+
 class DeviceEngine(Engine):
     """Runs plans on a `Device`."""
 
@@ -152,6 +169,7 @@ class DeviceEngine(Engine):
         self.launch_override: Launch | None = None
         self._tuned: Mapping[str, Launch] | None = None
         self._prepared: dict[object, _Prepared] = {}
+        self._chains: dict[object, _Chain] = {}
         self._passes: dict[object, tuple[Any, Groups, Any]] = {}
         self._kernels: dict[str, Any] = {}
 
@@ -203,18 +221,37 @@ class DeviceEngine(Engine):
             ]
         if not _has_single_sweeps(plan) or x.dtype.kind == "c":
             return super().forward_all(plan, x)
-        # one sweep a level: all memory is asked for at once, because on small images asking takes longest
         x = self.device.as_contiguous(x)
-        shapes = [shape for level in plan.levels for shape in level.band_shapes.values()]
-        arrays = iter(self.device.allocate_all(shapes, x.dtype))
+        chain = self._find_chain(plan, x)
+        # all memory is asked for at once, because on small images asking takes longest
+        arrays = iter(self.device.allocate_all(chain.shapes, x.dtype))
         details = []
-        for level in plan.levels:
-            bands = {key: next(arrays) for key in level.band_shapes}
-            (sweep,), _ = _schedule(level)
-            self._launch(self._prepare(sweep, x.shape, x.dtype, "forward", [x]), x, list(bands.values()))
-            x = bands.pop("a" * len(plan.axes))
+        for prepared, keys in zip(chain.sweeps, chain.keys, strict=True):
+            bands = {key: next(arrays) for key in keys}
+            self._launch(prepared, x, list(bands.values()))
+            x = bands.pop(keys[0])
             details.append(bands)
         return x, details[::-1]
+
+    def _find_chain(self, plan: TransformPlan, x: Any) -> _Chain:
+        """Return the sweeps of all levels, each of which is one."""
+        key = (id(plan), x.dtype, self.device.is_aligned(x, _ALIGNMENT), self.launch_override)
+        chain = self._chains.get(key)
+        if chain is None:
+            sweeps: list[_Prepared] = []
+            shapes: list[tuple[int, ...]] = []
+            keys: list[tuple[str, ...]] = []
+            for number, level in enumerate(plan.levels):
+                (sweep,), _ = _schedule(level)
+                # what later levels read was allocated here, where arrays are aligned
+                is_aligned = key[2] if number == 0 else True
+                sweeps.append(self._prepare(sweep, level.shape, x.dtype, "forward", is_aligned))
+                shapes.extend(level.band_shapes.values())
+                keys.append(tuple(level.band_shapes))
+            if len(self._chains) >= _MOST_CHAINS:
+                self._chains.clear()
+            chain = self._chains[key] = _Chain(plan, tuple(sweeps), tuple(shapes), tuple(keys))
+        return chain
 
     def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Any:
         if self.device.owns(approximation):
@@ -328,7 +365,7 @@ class DeviceEngine(Engine):
         return self.device.view(x, x.shape[:-1], dtype)
 
     def _split(self, sweep: _Sweep, x: Any) -> Bands:
-        prepared = self._prepare(sweep, x.shape, x.dtype, "forward", [x])
+        prepared = self._prepare(sweep, x.shape, x.dtype, "forward", self.device.is_aligned(x, _ALIGNMENT))
         bands = self.device.allocate_all(prepared.band_shapes, x.dtype)
         self._launch(prepared, x, bands)
         return dict(zip(sweep.letters, bands, strict=True))
@@ -337,7 +374,8 @@ class DeviceEngine(Engine):
         shape = list(bands[0].shape)
         for axis, plan in zip(sweep.axes, sweep.plans, strict=True):
             shape[axis] = plan.length
-        prepared = self._prepare(sweep, tuple(shape), bands[0].dtype, "inverse", bands)
+        is_aligned = all(self.device.is_aligned(band, _ALIGNMENT) for band in bands)
+        prepared = self._prepare(sweep, tuple(shape), bands[0].dtype, "inverse", is_aligned)
         x = self.device.allocate(prepared.shape, bands[0].dtype)
         self._launch(prepared, x, bands)
         return x
@@ -352,9 +390,8 @@ class DeviceEngine(Engine):
         self.device.launch(prepared.kernel, prepared.groups, prepared.block, arguments)
 
     def _prepare(
-        self, sweep: _Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, inputs: Sequence[Any]
+        self, sweep: _Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, is_aligned: bool
     ) -> _Prepared:
-        is_aligned = all(self.device.is_aligned(x, 32) for x in inputs)
         key = (sweep, shape, dtype, direction, is_aligned, self.launch_override)
         prepared = self._prepared.get(key)
         if prepared is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from subband.engines.device import Device, DeviceEngine, Groups
 from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
-from subband.kernels.dialects import LANES, OPENCL
+from subband.kernels.dialects import LANES, OPENCL, OPENCL_NVIDIA
 from subband.typing import Array
 
 __all__ = ["OpenCLDevice", "OpenCLEngine", "list_devices"]
@@ -20,6 +20,7 @@ def _load_pyopencl() -> Any:
     try:
         import pyopencl as cl
         import pyopencl.array
+        import pyopencl.tools
     except ImportError:
         raise MissingExtraError("the OpenCL engine", "opencl") from None
     return cl
@@ -48,14 +49,15 @@ def list_devices() -> list[Any]:
 class OpenCLDevice(Device):
     """One device, with one queue."""
 
-    dialect = OPENCL
-
     def __init__(self, device: Any) -> None:
         self._cl = _load_pyopencl()
         self.device = device
         self.context = self._cl.Context([device])
         self.queue = self._cl.CommandQueue(self.context)
+        # a new buffer costs a GPU's driver more time than filling it
+        self._pool = self._cl.tools.MemoryPool(self._cl.tools.ImmediateAllocator(self.queue))
         self.name = device.name
+        self.dialect = OPENCL_NVIDIA if "NVIDIA" in device.vendor else OPENCL
         self.is_gpu = bool(device.type & self._cl.device_type.GPU)
         self._launching = Lock()
 
@@ -77,7 +79,7 @@ class OpenCLDevice(Device):
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         try:
-            return self._cl.array.empty(self.queue, shape, dtype)
+            return self._cl.array.empty(self.queue, shape, dtype, allocator=self._pool)
         except (self._cl.MemoryError, self._cl.LogicError) as error:
             # a LogicError is said of a size that no buffer can have
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
@@ -89,7 +91,7 @@ class OpenCLDevice(Device):
 
     def upload(self, x: Array) -> Any:
         try:
-            return self._cl.array.to_device(self.queue, np.ascontiguousarray(x))
+            return self._cl.array.to_device(self.queue, np.ascontiguousarray(x), allocator=self._pool)
         except (self._cl.MemoryError, self._cl.LogicError) as error:
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
 
@@ -112,16 +114,26 @@ class OpenCLDevice(Device):
 
 
 class OpenCLEngine(DeviceEngine):
-    """Runs on an OpenCL device; ``OpenCLEngine("1")`` is the second one of `list_devices`."""
+    """Runs on an OpenCL device: ``OpenCLEngine("1")`` is the second one of all, ``"0:1"`` that of the first platform."""
 
     name = "opencl"
 
     def __init__(self, device: str | None = None) -> None:
         devices = list_devices()
         text = device or "0"
-        if not text.isdecimal() or int(text) >= len(devices):
+        platform, colon, number = text.rpartition(":")
+        if colon:
+            platforms = list(dict.fromkeys(found.platform for found in devices))
+            place = _read_number(platform)
+            devices = [found for found in devices if place < len(platforms) and found.platform == platforms[place]]
+        if _read_number(number) >= len(devices):
             raise ArgumentError(
-                f"engine='opencl:{text}' names no device; there are {len(devices)}, counted from 0: "
-                + ", ".join(found.name for found in devices)
+                f"engine='opencl:{text}' names no device; devices are counted from 0: "
+                + ", ".join(found.name for found in list_devices())
             )
-        super().__init__(OpenCLDevice(devices[int(text)]))
+        super().__init__(OpenCLDevice(devices[_read_number(number)]))
+
+
+def _read_number(text: str) -> int:
+    """Return a number from 0 on; what is none is more than there are devices."""
+    return int(text) if text.isdecimal() else 1 << 30

@@ -36,7 +36,7 @@ def render_walk(
     """
     schedule = program.schedule
     reading = "\n".join(
-        f"{{ T *u = rows[{m}][0]; const held_t *held = STAGE(at_slot, {m});\n{indent(read[m], '    ')}\n}}"
+        f"{{ T *u = rows[{m}][0]; const HELD *held = STAGE(at_slot, {m});\n{indent(read[m], '    ')}\n}}"
         for m in (0, 1)
     )
     return f"""\
@@ -50,7 +50,7 @@ for (int at = first - AHEAD; at < end; ++at) {{
     const int newest = at + AHEAD;
     if (newest < end) {{
         UNROLL for (int m = 0; m < 2; ++m) {{
-            held_t *held = STAGE(slot, m);
+            HELD *held = STAGE(slot, m);
 {indent(load, " " * 12)}
         }}
     }}

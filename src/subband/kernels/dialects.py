@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CUDA", "DIALECTS", "LANES", "OPENCL", "Dialect"]
+__all__ = ["CUDA", "DIALECTS", "LANES", "OPENCL", "OPENCL_NVIDIA", "Dialect"]
 
 #: Lanes of a group.
 LANES = 32
@@ -34,6 +34,7 @@ _CUDA = """\
 #define GROUPS_Z ((int)gridDim.z)
 #define ITEM_X ((size_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define ITEMS_X ((size_t)gridDim.x * blockDim.x)
+#define HELD held_t
 #define STAGES(slots) \\
     __shared__ ALIGN(16) held_t staged[BLOCK * (slots) * 2 * 32 * V]; \\
     held_t *const stage = staged + (threadIdx.x >> 5) * (slots) * 2 * 32 * V + (threadIdx.x & 31) * V;
@@ -52,9 +53,10 @@ typedef unsigned int uint;
 template <int bytes> DEVICE void stage_bytes(void *goal, const void *source)
 {
     const uint to = (uint)__cvta_generic_to_shared(goal);
+    // through the first-level cache: the next strip wants the last columns too
     if (bytes % 16 == 0) {
         UNROLL for (int k = 0; k < bytes; k += 16)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + k), "l"((const char *)source + k));
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to + k), "l"((const char *)source + k));
     } else if (bytes == 8) {
         asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(source));
     } else {
@@ -88,7 +90,7 @@ _OPENCL = """\
 #define IF_ALL_AGREE(condition)
 #define RESTRICT restrict
 #define ALIGN(bytes) __attribute__((aligned(bytes)))
-#define UNROLL _Pragma("unroll")
+#define UNROLL __attribute__((opencl_unroll_hint))
 #define LANE ((int)get_local_id(0))
 #define GROUP_X ((int)get_group_id(0))
 #define GROUP_Y ((int)get_group_id(1))
@@ -96,16 +98,6 @@ _OPENCL = """\
 #define GROUPS_Z ((int)get_num_groups(2))
 #define ITEM_X ((size_t)get_global_id(0))
 #define ITEMS_X ((size_t)get_global_size(0))
-#define STAGES(slots) held_t staged[2][V];
-#define STAGE(slot, m) staged[m]
-#define STAGE_PACK(goal, source, type) *(type *)(goal) = *(GLOBAL const type *)(source)
-#define STAGE_ONE(goal, source, is_there) *(goal) = (is_there) ? *(source) : 0
-#define COMMIT
-#define AWAIT(count)
-#define EXCHANGE(slots) __local T exchange[2][slots][32]; int half_ = 0;
-#define PUBLISH(slot, value) exchange[half_][slot][lane] = value
-#define MEET half_ ^= 1; barrier(CLK_LOCAL_MEM_FENCE)
-#define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(lane + (distance)) & 31]
 DEVICE uint float_bits(float f) { return as_uint(f); }
 DEVICE float bits_float(uint u) { return as_float(u); }
 // by hand: devices need not have numbers of half precision, not even to convert them
@@ -122,6 +114,81 @@ DEVICE ushort float_to_half(float f)
     if (size >= 0x477ff000u) return (ushort)(sign | 0x7c00);
     if (size < 0x38800000u) return (ushort)(sign | (uint)rint(as_float(size) * 0x1p24f));
     return (ushort)(sign | (size - 0x38000000u + 0xfff + (size >> 13 & 1)) >> 13);
+}
+"""
+
+_OPENCL_PLAIN = """\
+#define HELD held_t
+#define STAGES(slots) held_t staged[2][V];
+#define STAGE(slot, m) staged[m]
+#define STAGE_PACK(goal, source, type) *(type *)(goal) = *(GLOBAL const type *)(source)
+#define STAGE_ONE(goal, source, is_there) *(goal) = (is_there) ? *(source) : 0
+#define COMMIT
+#define AWAIT(count)
+#define EXCHANGE(slots) __local T exchange[2][slots][32]; int half_ = 0;
+#define PUBLISH(slot, value) exchange[half_][slot][lane] = value
+#define MEET half_ ^= 1; barrier(CLK_LOCAL_MEM_FENCE)
+#define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(lane + (distance)) & 31]
+"""
+
+#: OpenCL as NVIDIA's compiler takes it: with the instructions of the GPU that CUDA uses.
+_OPENCL_NVIDIA = """\
+#define HELD __local held_t
+#define STAGES(slots) \\
+    __local held_t staged[(slots) * 2 * 32 * V] ALIGN(16); \\
+    __local held_t *const stage = staged + LANE * V;
+#define STAGE(slot, m) (stage + ((slot) * 2 + (m)) * 32 * V)
+#define STAGE_PACK(goal, source, type) stage_bytes((__local char *)(goal), (GLOBAL const char *)(source), sizeof(type))
+#define STAGE_ONE(goal, source, is_there) \\
+    stage_one((__local char *)(goal), (GLOBAL const char *)(source), (is_there), sizeof(held_t))
+#define COMMIT asm volatile("cp.async.commit_group;" ::: "memory")
+#define AWAIT(count) asm volatile("cp.async.wait_group %0;" ::"n"(count) : "memory")
+#define EXCHANGE(slots)
+#define PUBLISH(slot, value)
+#define MEET
+#define FETCH(slot, value, distance) fetch(value, (lane + (distance)) & 31)
+DEVICE void stage_bytes(__local char *goal, GLOBAL const char *source, int bytes)
+{
+    const uint to = (uint)(size_t)goal;
+    if (bytes % 16 == 0) {
+        UNROLL for (int k = 0; k < bytes; k += 16)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to + k), "l"(source + k) : "memory");
+    } else if (bytes == 8) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(source) : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(source) : "memory");
+    }
+}
+DEVICE void stage_one(__local char *goal, GLOBAL const char *source, bool is_there, int bytes)
+{
+    const uint to = (uint)(size_t)goal, count = is_there ? bytes : 0;
+    if (bytes == 4) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(source), "r"(count) : "memory");
+    } else if (bytes == 8) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(source), "r"(count) : "memory");
+    } else if (bytes == 2) {
+        *(__local ushort *)goal = is_there ? *(GLOBAL const ushort *)source : (ushort)0;
+    } else {
+        *(__local uchar *)goal = is_there ? *(GLOBAL const uchar *)source : (uchar)0;
+    }
+}
+DEVICE uint fetch_bits(uint value, int from)
+{
+    uint got;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(got) : "r"(value), "r"(from));
+    return got;
+}
+float __attribute__((overloadable)) fetch(float value, int from) { return as_float(fetch_bits(as_uint(value), from)); }
+int __attribute__((overloadable)) fetch(int value, int from) { return as_int(fetch_bits(as_uint(value), from)); }
+long __attribute__((overloadable)) fetch(long value, int from)
+{
+    const uint2 bits = as_uint2(value);
+    return as_long((uint2)(fetch_bits(bits.x, from), fetch_bits(bits.y, from)));
+}
+double __attribute__((overloadable)) fetch(double value, int from)
+{
+    const uint2 bits = as_uint2(value);
+    return as_double((uint2)(fetch_bits(bits.x, from), fetch_bits(bits.y, from)));
 }
 """
 
@@ -162,7 +229,8 @@ class Dialect:
 
 
 CUDA = Dialect("cuda", _CUDA + _BOTH, True)
-OPENCL = Dialect("opencl", _OPENCL + _BOTH, False)
+OPENCL = Dialect("opencl", _OPENCL + _OPENCL_PLAIN + _BOTH, False)
+OPENCL_NVIDIA = Dialect("opencl", _OPENCL + _OPENCL_NVIDIA + _BOTH, True)
 
 #: By name.
-DIALECTS = {dialect.name: dialect for dialect in (CUDA, OPENCL)}
+DIALECTS = {"cuda": CUDA, "opencl": OPENCL, "opencl on NVIDIA": OPENCL_NVIDIA}

@@ -89,7 +89,7 @@ def render_inner_walk(spec: SweepSpec) -> str:
         both = ""
         reads = [render_read_bands(spec, scale) for scale in program.scales]
     reading = "\n".join(
-        f"{{ T *u = rows[{m}][0]; const held_t *held = STAGE(arrived, {m});\n{reads[m]}\n}}" for m in (0, 1)
+        f"{{ T *u = rows[{m}][0]; const HELD *held = STAGE(arrived, {m});\n{reads[m]}\n}}" for m in (0, 1)
     )
     declarations = "\n".join(stream.declaration for stream in (*sources, *goals))
     advance = "\n".join(stream.advance for stream in sources)

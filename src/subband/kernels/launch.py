@@ -65,6 +65,9 @@ def choose_launch(
 ) -> Launch:
     """Return the parameters that serve for a sweep over elements of `size` bytes on most devices.
 
+    Strips are short, so that the rows on which groups are at work fit into the cache of the device: where one strip
+    begins it reads again what the one above it has just read.
+
     Examples
     --------
     >>> from subband.kernels.axis import forward_program
@@ -73,14 +76,14 @@ def choose_launch(
     >>> from subband.wavelets import Wavelet
     >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
     >>> choose_launch(CUDA, program, program, 4, is_gpu=True)
-    Launch(pairs=2, ahead=2, chunk=24, block=4, is_split=True)
+    Launch(pairs=2, ahead=2, chunk=8, block=4, is_split=True)
     """
-    pairs = max(1, 8 // size)
-    if horizontal is not None:
-        reach = max(-horizontal.schedule.first, horizontal.schedule.last)
-        while reach > pairs * LANES // 4:
-            pairs *= 2
-    elif vertical is not None and vertical.schedule.depth > 8:
-        pairs = 1
-    chunk = 24 if vertical is not None else 8
-    return Launch(pairs, 2 if dialect.is_staging else 0, chunk, 4 if dialect.is_staging else 1, is_gpu)
+    pairs, chunk = max(1, 8 // size), 8
+    ahead, block = (2, 4) if dialect.is_staging else (0, 1)
+    if vertical is not None and vertical.schedule.depth > 4:
+        # many rows are kept: narrower lanes leave registers for more groups, longer strips repeat fewer rows
+        pairs, ahead, chunk = 1, ahead + dialect.is_staging, 24
+    reach = 0 if horizontal is None else max(-horizontal.schedule.first, horizontal.schedule.last)
+    while reach > pairs * LANES // 4:
+        pairs *= 2
+    return Launch(pairs, ahead, chunk, block, is_gpu)
