@@ -114,7 +114,7 @@ class OpenCLDevice(Device):
 
 
 class OpenCLEngine(DeviceEngine):
-    """Runs on an OpenCL device: ``OpenCLEngine("1")`` is the second one of all, ``"0:1"`` that of the first platform."""
+    """Runs on an OpenCL device: ``OpenCLEngine("1")`` is the second of all, ``"0:1"`` that of the first platform."""
 
     name = "opencl"
 
