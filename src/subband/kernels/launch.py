@@ -57,7 +57,8 @@ class Launch:
         waves = -(-fewest * strips // resident)
         chunks = max(fewest, waves * resident // max(1, strips))
         # a group that walks too few pairs mostly walks what its neighbours walk too
-        return max(1, -(-steps // max(1, chunks)), min(4, steps))
+        # and CUDA has room for 65,535 groups in that direction
+        return max(1, -(-steps // max(1, chunks)), min(4, steps), -(-steps // 65_535))
 
 
 def choose_launch(
