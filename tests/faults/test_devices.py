@@ -56,7 +56,7 @@ class TestCuda:
     @pytest.mark.parametrize("device", ["2", "-1", "x", "1.0"])
     def test_no_such_gpu(self, monkeypatch, device):
         monkeypatch.setitem(sys.modules, "cupy", fake_cupy(2))
-        with pytest.raises(ArgumentError, match=f"engine='cuda:{device}' names no GPU; there are 2, counted from 0"):
+        with pytest.raises(ArgumentError, match=f"engine='cuda:{device}' names no GPU.* counted from 0"):
             CudaEngine(device)
 
 
@@ -93,7 +93,7 @@ class TestOpenCL:
 
     @pytest.mark.parametrize("device", ["99", "-1", "x"])
     def test_no_such_device(self, device):
-        with pytest.raises(ArgumentError, match=f"engine='opencl:{device}' names no device; there are [0-9]+, counted"):
+        with pytest.raises(ArgumentError, match=f"engine='opencl:{device}' names no device.* counted from 0"):
             OpenCLEngine(device)
 
     def test_text_that_does_not_compile(self, engine):

@@ -22,7 +22,7 @@ class TestCudaEngine(EngineTests):
     survives_fork = False
     alternates_dtypes = True
     # compiling takes half a second for each of a dozen kernels; the rest is below
-    wavelets = ("haar", "cdf53", "cdf97", "bior4.4", "rbio3.1", "db2", "db5", "sym8", "db38")
+    wavelets = ("haar", "cdf53", "cdf97", "bior4.4", "db2", "db5", "sym8", "db38")
 
 
 class TestCudaEngineOnItsOwnArrays(EngineTests):

@@ -40,7 +40,7 @@ WAVELETS = (
 #: Modes that differ in more than the boundary map: samples as they are, mixtures of them, other phases.
 FORMS = ("symmetric", "antireflect", "periodization", "whole")
 
-STORAGES = ("float32", "float64", "float16", "bfloat16", "int16", "int32", "int64", "complex64", "complex128")
+STORAGES = ("float32", "float64", "float16", "bfloat16", "int16", "int32", "int64", "complex64")
 
 #: Shapes with axes: aligned and not, rows or columns alone, interleaved, three axes, images too large for an int.
 FRAMES = (
@@ -86,8 +86,8 @@ def collect_wavelet(engine, name):
 
 def collect_storage(engine, storage):
     name = "cdf53" if storage.startswith("int") else "cdf97"
-    # one half precision differs from the other in nothing but how a number is read and written
-    for shape, axes in FRAMES[: 2 if storage == "bfloat16" else None]:
+    # what differs is how a number is read and written, and how many a lane holds
+    for shape, axes in FRAMES[: 3 if storage in ("float64", "bfloat16") else None]:
         run_level(engine, shape, axes, name, "whole", storage)
     if not storage.startswith("int"):
         run_level(engine, (64, 512), (0, 1), "db2", "smooth", storage)
@@ -98,8 +98,8 @@ def collect_storage(engine, storage):
 
 def collect_launch(engine, launch):
     engine.launch_override = launch
-    for (shape, axes), mode in zip(FRAMES[:7], ("whole", "antireflect", "symmetric", "smooth") * 2, strict=False):
-        run_level(engine, shape, axes, "cdf97", mode)
+    for place, mode in ((0, "whole"), (1, "antireflect"), (3, "smooth"), (4, "symmetric"), (6, "periodization")):
+        run_level(engine, *FRAMES[place], "cdf97", mode)
 
 
 #: What each test compiles.

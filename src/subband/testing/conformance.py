@@ -184,6 +184,8 @@ class EngineTests:
     def test_every_mode_down_the_columns(self, mode: str) -> None:
         for name, length in product(("haar", "db2", "cdf97", "bior6.8", "rbio3.1", "db38", "dmey"), self.lengths):
             wavelet = as_wavelet(name)
+            if name not in self.wavelets:
+                continue
             if mode == "whole" and not wavelet.is_whole_sample_symmetric:
                 continue
             for shape, axes in (((length, 3), (0,)), ((length, 5), (0, 1)), ((6, length), (0, 1))):
