@@ -25,7 +25,7 @@ import pytest
 
 from subband.boundary import MODES
 from subband.engines import Engine, get_engine
-from subband.plan import LevelPlan, level_plan
+from subband.plan import LevelPlan, level_plan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.testing.samples import LAYOUTS, all_wavelets, as_layout, draw_samples
 from subband.testing.tolerances import assert_close, largest, relative_tolerance
@@ -221,6 +221,30 @@ class EngineTests:
                         one = {key: draw_samples(band_shape, dtype)}
                         all_bands = {other: np.zeros(s, dtype) for other, s in plan.band_shapes.items()} | one
                         np.testing.assert_array_equal(self._inverse(plan, one), self._inverse(plan, all_bands))
+
+    def test_all_levels_at_once(self) -> None:
+        engine = get_engine(self.engine)
+        for (shape, axes), (name, mode), level in product(_FRAMES[4:10], _KINDS[:2], (0, 1, 3)):
+            wavelets, modes = (as_wavelet(name),) * len(axes), (mode,) * len(axes)
+            for dtype in (self._real_dtypes()[0], "complex64" if "complex64" in self.dtypes else "int32", "int32"):
+                reversible = dtype == "int32"
+                if reversible:
+                    wavelets = (as_wavelet("cdf53"),) * len(axes)
+                plan = transform_plan(shape, axes, wavelets, modes, level, reversible)
+                x = draw_samples(shape, dtype)
+                low, details = engine.forward_all(plan, self.upload(x))
+                current = x
+                for number, bands in enumerate(details[::-1]):
+                    expected = self._forward(plan.levels[number], current)
+                    current = expected.pop("a" * len(axes))
+                    assert list(bands) == list(expected)
+                    for key, band in bands.items():
+                        np.testing.assert_array_equal(self.download(band), expected[key])
+                np.testing.assert_array_equal(self.download(low), current)
+                assert not np.shares_memory(self.download(low), x)
+                y = self.download(engine.inverse_all(plan, low, details))
+                tolerance = 0.0 if reversible else relative_tolerance(dtype, wavelets, level)
+                assert_close(y, x, tolerance, largest(x, current), plan)
 
     @pytest.mark.parametrize(("shape", "axes", "name", "mode"), _LARGE)
     def test_large_arrays(self, shape: tuple[int, ...], axes: tuple[int, ...], name: str, mode: str) -> None:
