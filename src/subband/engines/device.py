@@ -19,6 +19,7 @@ import numpy as np
 from subband.boundary import Extension
 from subband.engines.base import Engine
 from subband.engines.tuned import classify, identify, load_tuned
+from subband.errors import DeviceError
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.launch import Launch, choose_launch
@@ -37,6 +38,9 @@ Groups = tuple[int, int, int]
 
 #: The largest piece, in bytes, that a lane loads or stores at once: arrays that begin at a multiple of it are aligned.
 _ALIGNMENT = 32
+
+#: Kernels count rows and columns in 32 bits, and some more than there are.
+_LONGEST = 1 << 30
 
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
@@ -402,6 +406,10 @@ class DeviceEngine(Engine):
         self, sweep: _Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, is_aligned: bool
     ) -> _Prepared:
         layout = _lay_out(sweep, shape)
+        if max(layout.height, layout.width) >= _LONGEST:
+            raise DeviceError(
+                f"axis of {max(layout.height, layout.width)} samples: kernels count to {_LONGEST}; use engine='cpu'"
+            )
         vertical, horizontal = _orient(sweep, shape)
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
