@@ -425,7 +425,7 @@ class DeviceEngine(Engine):
             is_aligned and _can_align(layout, programs, sweep.plans, launch.pairs, direction),
             layout.inner > 1,
             "index" if direction == "inverse" or all(map(_repeats_samples, sweep.plans)) else "mix",
-            launch.ahead,
+            launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,
             layout.height * layout.width * layout.inner >= 1 << 30,
             launch.is_split,
@@ -433,7 +433,7 @@ class DeviceEngine(Engine):
         kernel = self._compile(render_sweep(spec, self.device.dialect))
         resident = self.device.count_resident(kernel, launch.block)
         table, weights, groups = _tabulate(layout, vertical, horizontal, spec, launch, resident)
-        number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "long": "i8"}[storage.number])
+        number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "wide_t": "i8"}[storage.number])
         return _Prepared(
             kernel,
             groups,

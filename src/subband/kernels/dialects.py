@@ -50,6 +50,7 @@ _CUDA = """\
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
+typedef long long wide_t;
 template <int bytes> DEVICE void stage_bytes(void *goal, const void *source)
 {
     const uint to = (uint)__cvta_generic_to_shared(goal);
@@ -98,6 +99,7 @@ _OPENCL = """\
 #define GROUPS_Z ((int)get_num_groups(2))
 #define ITEM_X ((size_t)get_global_id(0))
 #define ITEMS_X ((size_t)get_global_size(0))
+typedef long wide_t;
 DEVICE uint float_bits(float f) { return as_uint(f); }
 DEVICE float bits_float(uint u) { return as_float(u); }
 // by hand: devices need not have numbers of half precision, not even to convert them

@@ -51,7 +51,7 @@ STORAGES = {
         Storage("bfloat16", "ushort", 2, "float", "bfloat_to_float(v)", "float_to_bfloat(v)"),
         Storage("int16", "short", 2, "int", "(int)(v)", "(short)(v)"),
         Storage("int32", "int", 4, "int"),
-        Storage("int64", "long", 8, "long"),
+        Storage("int64", "wide_t", 8, "wide_t"),
         Storage("uint8", "uchar", 1, "float", "(float)(v)", _bounded("uchar", 255)),
         Storage("uint16", "ushort", 2, "float", "(float)(v)", _bounded("ushort", 65535)),
     )
@@ -66,7 +66,7 @@ def spell(value: float, number: str) -> str:
     >>> spell(0.5, "float"), spell(-1.0, "int")
     ('0.5f', '-1')
     """
-    if number in ("int", "long"):
+    if number in ("int", "wide_t"):
         return str(int(value))
     text = repr(float(value))
     return text + "f" if number == "float" else text

@@ -78,7 +78,7 @@ typedef struct ALIGN({storage.size * spec.each}) {{ stored_t v[{spec.each}]; }} 
 #define WRITE(v) {storage.write}
 
 KERNEL void sweep(GLOBAL stored_t *RESTRICT ad, GLOBAL stored_t *RESTRICT da, GLOBAL stored_t *RESTRICT dd,
-                  GLOBAL const long *RESTRICT table, GLOBAL const T *RESTRICT values)
+                  GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT values)
 {{
     const int band = GROUP_Z, channel = GROUP_Y;
     const size_t count = table[band];
@@ -132,7 +132,7 @@ typedef struct ALIGN({4 * each}) {{ float v[{each}]; }} run_t;
 #define WRITE(v) {storage.write}
 
 KERNEL void sweep(GLOBAL {qualifiers[0]}pack_t *RESTRICT pixels, GLOBAL {qualifiers[1]}run_t *RESTRICT planes,
-                  GLOBAL const long *RESTRICT table)
+                  GLOBAL const wide_t *RESTRICT table)
 {{
     const size_t count = table[0];
     for (size_t item = ITEM_X; item < count; item += ITEMS_X) {{

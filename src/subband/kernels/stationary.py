@@ -46,7 +46,8 @@ def render_stationary(spec: StationarySpec, dialect: Dialect) -> str:
     number = storage.number
     places = [spec.reach - k for k in range(len(spec.low))]
     lines = [
-        f"const size_t i{k} = base + wrap(at + ({place}L) * step, length) * stride;" for k, place in enumerate(places)
+        f"const size_t i{k} = base + wrap(at + (wide_t)({place}) * step, length) * stride;"
+        for k, place in enumerate(places)
     ]
     terms = {}
     for name, taps in (("low", spec.low), ("high", spec.high)):
@@ -65,18 +66,18 @@ typedef {storage.word} stored_t;
 #define READ(v) {storage.read}
 #define WRITE(v) {storage.write}
 
-DEVICE size_t wrap(long i, long n)
+DEVICE size_t wrap(wide_t i, wide_t n)
 {{
     i %= n;
     return (size_t)(i < 0 ? i + n : i);
 }}
 
 KERNEL void sweep(GLOBAL {qualifiers[0]}stored_t *RESTRICT x, GLOBAL {qualifiers[1]}stored_t *RESTRICT low,
-                  GLOBAL {qualifiers[2]}stored_t *RESTRICT high, GLOBAL const long *RESTRICT table)
+                  GLOBAL {qualifiers[2]}stored_t *RESTRICT high, GLOBAL const wide_t *RESTRICT table)
 {{
-    const long count = table[0], length = table[1], stride = table[2], step = table[3];
+    const wide_t count = table[0], length = table[1], stride = table[2], step = table[3];
     for (size_t item = ITEM_X; item < (size_t)count; item += ITEMS_X) {{
-        const long at = (item / stride) % length;
+        const wide_t at = (item / stride) % length;
         const size_t base = item - at * stride;
         {body}
     }}

@@ -152,7 +152,7 @@ def _render_types(spec: SweepSpec) -> str:
         f"typedef {samples.word} sample_t;",
         f"typedef {bands.word} band_t;",
         f"typedef {held} held_t;",
-        f"typedef {'long' if spec.is_large else 'int'} place_t;",
+        f"typedef {'wide_t' if spec.is_large else 'int'} place_t;",
         f"#define READ_SAMPLE(v) {samples.read}",
         f"#define WRITE_SAMPLE(v) {samples.write}",
         f"#define READ_BAND(v) {bands.read}",

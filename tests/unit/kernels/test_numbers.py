@@ -22,7 +22,7 @@ def test_constants_are_never_taken_for_integers(value):
 
 def test_whole_constants_are_whole():
     assert spell(-2.0, "int") == "-2"
-    assert spell(3.0, "long") == "3"
+    assert spell(3.0, "wide_t") == "3"
 
 
 def test_steps():
