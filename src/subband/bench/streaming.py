@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -19,15 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.bench.machine import describe_machine
+from subband.bench.devices import describe_device
+from subband.bench.machine import Machine, describe_machine
+from subband.bench.report import insert_section
 from subband.engines import Engine, get_engine
+from subband.media import place_output
 from subband.pipeline import Pipeline, Shrink
 from subband.typing import Array
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["SIZES", "Streaming", "measure_pipeline", "to_json", "to_table"]
+__all__ = ["SIZES", "Streaming", "measure_pipeline", "to_json", "to_markdown", "to_table"]
 
 #: Frames of film, rows × columns.
 SIZES = {"1080p": (1080, 1920), "4K": (2160, 3840), "8K": (4320, 7680)}
@@ -183,7 +186,9 @@ def to_table(measured: Sequence[Streaming], engine: str, in_flight: int) -> Tabl
     return table
 
 
-def to_json(measured: Sequence[Streaming], engine: str, in_flight: int) -> dict[str, Any]:
+def to_json(
+    measured: Sequence[Streaming], engine: str, in_flight: int, machine: Machine | None = None
+) -> dict[str, Any]:
     """Return everything as what JSON can hold; times are in seconds."""
     rows = [
         {
@@ -198,12 +203,45 @@ def to_json(measured: Sequence[Streaming], engine: str, in_flight: int) -> dict[
         for each in measured
     ]
     return {
-        "machine": describe_machine().to_dict(),
+        "machine": (machine or describe_machine()).to_dict(),
         "engine": engine,
         "operation": repr(OPERATION),
         "in_flight": in_flight,
         "measurements": rows,
     }
+
+
+def to_markdown(report: Mapping[str, Any]) -> str:
+    """Return the section of a page that tells what `to_json` holds.
+
+    Examples
+    --------
+    >>> measured = measure_pipeline("tiny", "cpu", count=3, turns=1, shape=(48, 64))
+    >>> to_markdown(to_json([measured], "cpu", 3)).splitlines()[2]
+    '| frame | frames/s | limit | fraction | from ordinary memory | right | target | met |'
+    """
+    machine = report["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    place = f"{report['engine']}; {machine['processor']}; {versions}; {machine['date']}"
+    lines = [
+        f"Measured on: {place}. {report['operation']}, {report['in_flight']} frames in flight.",
+        "",
+        "| frame | frames/s | limit | fraction | from ordinary memory | right | target | met |",
+        "| --- | ---: | ---: | ---: | ---: | --- | --- | --- |",
+    ]
+    for row in report["measurements"]:
+        cells = (
+            row["name"],
+            f"{row['rate']:.0f}",
+            _write(row["limit"], ".0f"),
+            _write(row["fraction"], ".2f"),
+            f"{1 / row['ordinary']:.0f}",
+            "yes" if row["is_right"] else "no",
+            "" if row["target"] is None else f"≥ {row['target']} of the limit",
+            {None: "", True: "yes", False: "no"}[row["is_met"]],
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _write(value: float | None, form: str) -> str:
@@ -258,16 +296,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, help="frames in one turn")
     parser.add_argument("--turns", type=int, default=5, help="the median of so many is taken")
     parser.add_argument("--output", type=Path, default=Path("streaming.json"), help="where the figures go")
+    parser.add_argument("--markdown", type=Path, help="a page whose part `pipeline` is to tell them too")
+    parser.add_argument("--recorded", type=Path, help="write the page from an --output of before, and measure nothing")
     options = parser.parse_args(arguments)
-    engine = get_engine(options.engine)
-    device = getattr(engine, "device", None)
-    name = engine.name if device is None else f"{engine.name}: {device.name}"
-    measured = [
-        measure_pipeline(size, engine, in_flight=options.in_flight, count=options.count, turns=options.turns)
-        for size in options.sizes
-    ]
-    Console(width=140).print(to_table(measured, name, options.in_flight))
-    options.output.write_text(json.dumps(to_json(measured, name, options.in_flight), indent=2), encoding="utf-8")
+    if options.recorded is None:
+        engine = get_engine(options.engine)
+        device = getattr(engine, "device", None)
+        name = engine.name if device is None else f"{engine.name}: {device.name}"
+        measured = [
+            measure_pipeline(size, engine, in_flight=options.in_flight, count=options.count, turns=options.turns)
+            for size in options.sizes
+        ]
+        Console(width=140).print(to_table(measured, name, options.in_flight))
+        number = getattr(device, "number", 0)
+        machine = describe_machine(None if device is None else describe_device(f"{engine.name}:{number}"))
+        report = to_json(measured, name, options.in_flight, machine)
+        with place_output(options.output) as unfinished:
+            unfinished.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    else:
+        report = json.loads(options.recorded.read_text(encoding="utf-8"))
+    if options.markdown is not None:
+        page = insert_section(options.markdown, to_markdown(report), "pipeline")
+        with place_output(options.markdown) as unfinished:
+            unfinished.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,13 @@ def _load_cupy() -> Any:
     return cupy
 
 
+def _restore_cache() -> None:
+    """Make the folder of CuPy's kernels again if it was deleted: CuPy itself makes it when it is imported only."""
+    folder = os.environ.get("CUPY_CACHE_DIR", "~/.cupy/kernel_cache")
+    with suppress(OSError):
+        Path(folder).expanduser().mkdir(parents=True, exist_ok=True)
+
+
 class CudaDevice(Device):
     """One GPU; work goes to CuPy's current stream."""
 
@@ -58,6 +67,7 @@ class CudaDevice(Device):
         self._most_groups = int(properties["maxThreadsPerMultiProcessor"]) // LANES
 
     def compile(self, source: str) -> Any:
+        _restore_cache()
         with self._enter():
             module = self._cupy.RawModule(code=source, options=("-std=c++17",))
             try:

@@ -226,7 +226,7 @@ class DeviceEngine(Engine):
         if not _has_single_sweeps(plan) or x.dtype.kind == "c":
             return super().forward_all(plan, x)
         x = self.device.as_contiguous(x)
-        chain = self._find_chain(plan, x)
+        chain = self._find_chain(plan, "forward", x.dtype, self.device.is_aligned(x, _ALIGNMENT))
         # all memory is asked for at once, because on small images asking takes longest
         arrays = iter(self.device.allocate_all(chain.shapes, x.dtype))
         details = []
@@ -237,36 +237,52 @@ class DeviceEngine(Engine):
             details.append(bands)
         return x, details[::-1]
 
-    def _find_chain(self, plan: TransformPlan, x: Any) -> _Chain:
-        """Return the sweeps of all levels, each of which is one."""
-        key = (id(plan), x.dtype, self.device.is_aligned(x, _ALIGNMENT), self.launch_override)
+    def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Any:
+        if not self.device.owns(approximation):
+            dtype = np.result_type(approximation, *(band for bands in details for band in bands.values()))
+            uploaded = [
+                {key: self.device.upload(band.astype(dtype, copy=False)) for key, band in bands.items()}
+                for bands in details
+            ]
+            low = self.device.upload(approximation.astype(dtype, copy=False))
+            return self.device.download(self.inverse_all(plan, low, uploaded))
+        x, dtype = approximation, approximation.dtype
+        given = [x, *(band for bands in details for band in bands.values())]
+        is_plain = _has_single_sweeps(plan) and len(given) == 1 + sum(
+            len(level.band_shapes) - 1 for level in plan.levels
+        )
+        if not is_plain or dtype.kind == "c" or any(array.dtype != dtype for array in given):
+            return super().inverse_all(plan, approximation, details)
+        is_aligned = all(self.device.is_aligned(array, _ALIGNMENT) for array in given)
+        chain = self._find_chain(plan, "inverse", dtype, is_aligned)
+        for prepared, keys, goal, bands in zip(
+            chain.sweeps, chain.keys, self.device.allocate_all(chain.shapes, dtype), details, strict=True
+        ):
+            rows = [self.device.as_contiguous(band) for band in (x, *(bands[key] for key in keys[1:]))]
+            self._launch(prepared, goal, rows)
+            x = goal
+        return x
+
+    def _find_chain(self, plan: TransformPlan, direction: str, dtype: np.dtype[Any], is_aligned: bool) -> _Chain:
+        """Return the sweeps of all levels, each of which is one, in the order in which they run."""
+        key = (id(plan), direction, dtype, is_aligned, self.launch_override)
         chain = self._chains.get(key)
         if chain is None:
             sweeps: list[_Prepared] = []
             shapes: list[tuple[int, ...]] = []
             keys: list[tuple[str, ...]] = []
-            for number, level in enumerate(plan.levels):
+            is_forward = direction == "forward"
+            for number, level in enumerate(plan.levels if is_forward else reversed(plan.levels)):
                 (sweep,), _ = _schedule(level)
-                # what later levels read was allocated here, where arrays are aligned
-                is_aligned = key[2] if number == 0 else True
-                sweeps.append(self._prepare(sweep, level.shape, x.dtype, "forward", is_aligned))
-                shapes.extend(level.band_shapes.values())
+                # what later levels read alone was allocated here, where arrays are aligned
+                is_read_aligned = is_aligned or (is_forward and number > 0)
+                sweeps.append(self._prepare(sweep, level.shape, dtype, direction, is_read_aligned))
+                shapes.extend(level.band_shapes.values() if is_forward else [level.shape])
                 keys.append(tuple(level.band_shapes))
             if len(self._chains) >= _MOST_CHAINS:
                 self._chains.clear()
             chain = self._chains[key] = _Chain(plan, tuple(sweeps), tuple(shapes), tuple(keys))
         return chain
-
-    def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Any:
-        if self.device.owns(approximation):
-            return super().inverse_all(plan, approximation, details)
-        dtype = np.result_type(approximation, *(band for bands in details for band in bands.values()))
-        uploaded = [
-            {key: self.device.upload(band.astype(dtype, copy=False)) for key, band in bands.items()}
-            for bands in details
-        ]
-        low = self.device.upload(approximation.astype(dtype, copy=False))
-        return self.device.download(super().inverse_all(plan, low, uploaded))
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         if not self.device.owns(x):
@@ -309,11 +325,16 @@ class DeviceEngine(Engine):
 
     def _fill_in(self, shapes: Mapping[str, tuple[int, ...]], bands: Mapping[str, Any]) -> Bands:
         """Return all bands, contiguous; those left out are zeros."""
-        dtype = next(iter(bands.values())).dtype
-        return {
-            key: self.device.as_contiguous(bands[key]) if key in bands else self.device.make_zeros(shape, dtype)
-            for key, shape in shapes.items()
-        }
+        dtypes = {band.dtype for band in bands.values()}
+        dtype = dtypes.pop() if len(dtypes) == 1 else np.result_type(*dtypes)
+        whole: Bands = {}
+        for key, shape in shapes.items():
+            band = bands.get(key)
+            if band is None:
+                whole[key] = self.device.make_zeros(shape, dtype)
+            else:
+                whole[key] = self.device.as_contiguous(band if band.dtype == dtype else band.astype(dtype))
+        return whole
 
     def _pass(self, plan: StationaryAxisPlan, axis: int, direction: str, x: Any, low: Any, high: Any) -> None:
         """Run one undecimated pass along one axis."""
