@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from subband.engines import Engine, get_engine
-from subband.engines.device import DeviceEngine
+from subband.engines.device_engine import DeviceEngine
 from subband.engines.pointwise import Pointwise, prepare_values
 from subband.engines.streaming import Conveyor, HostConveyor, Slot, host_memory_for, make_conveyor
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR, from_ycbcr, to_ycbcr

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.device import Device, DeviceEngine, Groups
+from subband.engines.device import Device, Groups
+from subband.engines.device_engine import DeviceEngine
 from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
 from subband.kernels.dialects import CUDA, LANES
 from subband.typing import Array

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.device import Device, DeviceEngine, Groups
+from subband.engines.device import Device, Groups
+from subband.engines.device_engine import DeviceEngine
 from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
 from subband.kernels.dialects import LANES, OPENCL, OPENCL_NVIDIA
 from subband.typing import Array

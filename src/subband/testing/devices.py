@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from subband.engines import get_engine
-from subband.engines.device import DeviceEngine
+from subband.engines.device_engine import DeviceEngine
 from subband.kernels.launch import Launch
 from subband.plan import LevelPlan, level_plan
 from subband.testing.samples import all_wavelets, allowed_modes, draw_samples

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.device import Device, DeviceEngine, Groups
+from subband.engines.device import Device, Groups
+from subband.engines.device_engine import DeviceEngine
 from subband.kernels.dialects import Dialect
 from subband.typing import Array
 
