@@ -129,6 +129,13 @@ class CudaDevice(Device):
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
 
+    def upload_table(self, x: Array) -> Any:
+        table = self.upload(x)
+        # the copy is part of the current stream, and other streams would not wait for it
+        with self._enter():
+            self._cupy.cuda.get_current_stream().synchronize()
+        return table
+
     def download(self, x: Any) -> Array:
         host: Array = x.get()
         return host

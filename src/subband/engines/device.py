@@ -68,6 +68,10 @@ class Device(ABC):
     def upload(self, x: Array) -> Any:
         """Copy a host array to the device."""
 
+    def upload_table(self, x: Array) -> Any:
+        """Copy a host array to the device, for kernels on any stream to read from now on."""
+        return self.upload(x)
+
     @abstractmethod
     def download(self, x: Any) -> Array:
         """Copy a device array to the host."""

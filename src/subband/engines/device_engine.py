@@ -267,7 +267,7 @@ class DeviceEngine(Engine):
         kernel = self._compile(render_stationary(spec, self.device.dialect))
         table = np.array([prod(shape), plan.length, prod(shape[axis + 1 :]), plan.step], np.int64)
         groups = max(1, min(-(-prod(shape) // LANES), 1 << 20))
-        return kernel, (groups, 1, 1), self.device.upload(table)
+        return kernel, (groups, 1, 1), self.device.upload_table(table)
 
     def _choose_launch(
         self, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: str
@@ -369,8 +369,8 @@ class DeviceEngine(Engine):
             kernel,
             groups,
             launch.block,
-            self.device.upload(table),
-            self.device.upload(weights.astype(number)),
+            self.device.upload_table(table),
+            self.device.upload_table(weights.astype(number)),
             shape,
             list_band_shapes(sweep, shape),
             (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
