@@ -249,8 +249,8 @@ class Pipeline:
             while waiting:
                 yield _receive(waiting)
         finally:
-            for busy in {conveyor, *(each for each, _ in waiting)} - {None}:
-                busy.drain()  # type: ignore[union-attr]
+            for busy in {each for each in (conveyor, *(sent for sent, _ in waiting)) if each is not None}:
+                busy.drain()
             if conveyor is not None and failure is None:
                 self._parked = {key: conveyor}
         if failure is not None:

@@ -80,11 +80,14 @@ def list_records() -> list[DeviceRecord]:
     ['cpu', 'reference']
     """
     machine = describe_machine()
-    common = {"device": machine.processor, "memory": machine.memory, "dtypes": _HOST_DTYPES}
     threads = f"{machine.threads} of {machine.cores} threads"
+    runtimes = {
+        "cpu": f"Numba {machine.versions.get('numba', '')}, {threads}",
+        "reference": f"NumPy {machine.versions['numpy']}, 1 thread",
+    }
     records = [
-        DeviceRecord("cpu", runtime=f"Numba {machine.versions.get('numba', '')}, {threads}", **common),  # type: ignore[arg-type]
-        DeviceRecord("reference", runtime=f"NumPy {machine.versions['numpy']}, 1 thread", **common),  # type: ignore[arg-type]
+        DeviceRecord(name, runtime=runtime, device=machine.processor, memory=machine.memory, dtypes=_HOST_DTYPES)
+        for name, runtime in runtimes.items()
     ]
     for family, find in (("cuda", _find_cuda), ("opencl", _find_opencl)):
         records += _find_safely(family, find)

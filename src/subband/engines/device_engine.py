@@ -33,7 +33,7 @@ from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, choose_launch
 from subband.kernels.numbers import STORAGES
 from subband.kernels.stationary import StationarySpec, render_stationary
-from subband.kernels.sweep import SweepSpec, render_sweep
+from subband.kernels.sweep import Direction, SweepSpec, render_sweep
 from subband.plan import LevelPlan, TransformPlan
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Bands
@@ -59,7 +59,6 @@ class _Prepared:
     block: int
     table: Any
     weights: Any
-    shape: tuple[int, ...]
     band_shapes: tuple[tuple[int, ...], ...]
     places: tuple[int, ...]  # which of aa, ad, da, dd each band is
 
@@ -173,7 +172,7 @@ class DeviceEngine(Engine):
             x = goal
         return x
 
-    def _find_chain(self, plan: TransformPlan, direction: str, dtype: np.dtype[Any], is_aligned: bool) -> _Chain:
+    def _find_chain(self, plan: TransformPlan, direction: Direction, dtype: np.dtype[Any], is_aligned: bool) -> _Chain:
         """Return the sweeps of all levels, each of which is one, in the order in which they run."""
         key = (id(plan), direction, dtype, is_aligned, self.launch_override)
         chain = self._chains.get(key)
@@ -246,7 +245,7 @@ class DeviceEngine(Engine):
                 whole[key] = self.device.as_contiguous(band if band.dtype == dtype else band.astype(dtype))
         return whole
 
-    def _pass(self, plan: StationaryAxisPlan, axis: int, direction: str, x: Any, low: Any, high: Any) -> None:
+    def _pass(self, plan: StationaryAxisPlan, axis: int, direction: Direction, x: Any, low: Any, high: Any) -> None:
         """Run one undecimated pass along one axis."""
         key = (plan, axis, x.shape, x.dtype, direction)
         found = self._passes.get(key)
@@ -256,7 +255,7 @@ class DeviceEngine(Engine):
         self.device.launch(kernel, groups, 1, (x, low, high, table))
 
     def _make_pass(
-        self, plan: StationaryAxisPlan, axis: int, direction: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+        self, plan: StationaryAxisPlan, axis: int, direction: Direction, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> tuple[Any, Groups, Any]:
         wavelet, half = plan.wavelet, plan.wavelet.dec_len // 2
         if direction == "forward":
@@ -270,7 +269,7 @@ class DeviceEngine(Engine):
         return kernel, (groups, 1, 1), self.device.upload_table(table)
 
     def _choose_launch(
-        self, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: str
+        self, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: Direction
     ) -> Launch:
         """Return what was asked for, else what was measured on this device, else what usually serves."""
         if self.launch_override is not None:
@@ -311,7 +310,7 @@ class DeviceEngine(Engine):
             shape[axis] = plan.length
         is_aligned = all(self.device.is_aligned(band, _ALIGNMENT) for band in bands)
         prepared = self._prepare(sweep, tuple(shape), bands[0].dtype, "inverse", is_aligned)
-        x = self.device.allocate(prepared.shape, bands[0].dtype)
+        x = self.device.allocate(tuple(shape), bands[0].dtype)
         self._launch(prepared, x, bands)
         return x
 
@@ -325,7 +324,7 @@ class DeviceEngine(Engine):
         self.device.launch(prepared.kernel, prepared.groups, prepared.block, arguments)
 
     def _prepare(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, is_aligned: bool
+        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> _Prepared:
         key = (sweep, shape, dtype, direction, is_aligned, self.launch_override)
         prepared = self._prepared.get(key)
@@ -334,7 +333,7 @@ class DeviceEngine(Engine):
         return prepared
 
     def _make(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: str, is_aligned: bool
+        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> _Prepared:
         layout = lay_out(sweep, shape)
         if max(layout.height, layout.width) >= _LONGEST:
@@ -347,7 +346,7 @@ class DeviceEngine(Engine):
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
         launch = self._choose_launch(programs[0], programs[1], storage.size, direction)
         spec = SweepSpec(
-            direction,  # type: ignore[arg-type]
+            direction,
             programs[0],
             programs[1],
             storage.name,
@@ -371,7 +370,6 @@ class DeviceEngine(Engine):
             launch.block,
             self.device.upload_table(table),
             self.device.upload_table(weights.astype(number)),
-            shape,
             list_band_shapes(sweep, shape),
             (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
         )

@@ -8,12 +8,13 @@ and the results downloaded.
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from types import NoneType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from subband.engines import registry
 from subband.engines.base import Engine
 from subband.engines.registry import ENGINES, get_engine, is_device_engine
 from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.engines.device_engine import DeviceEngine
 
 __all__ = ["call_natively", "engine_for", "takes_arrays"]
 
@@ -36,7 +40,7 @@ _PLAIN = _NUMBERS | {np.ndarray, NoneType, str}
 _DEFAULT = "cpu"
 
 #: The engine of the call under way, if that has uploaded arrays: those are its own, and no other's of the same device.
-_uploader: ContextVar[Engine | None] = ContextVar("uploader", default=None)
+_uploader: ContextVar[DeviceEngine | None] = ContextVar("uploader", default=None)
 
 
 def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -111,7 +115,7 @@ def call_natively(
         value = owner.take(value, name)
         if uploader is None:
             return value
-        return map_arrays(value, lambda x: uploader.device.upload(_make_sendable(x, name)))  # type: ignore[attr-defined]
+        return map_arrays(value, lambda x: uploader.device.upload(_make_sendable(x, name)))
 
     with owner.enter(), _upload_with(uploader):
         taken = list(args)
@@ -121,7 +125,7 @@ def call_natively(
         named_taken = {name: take(kwargs[name], name) for name in places.values() if name in kwargs}
         result = function(*taken, **{**kwargs, **named_taken})
         if uploader is not None:
-            result = map_arrays(result, uploader.device.download)  # type: ignore[attr-defined]
+            result = map_arrays(result, uploader.device.download)
         return owner.give_back(result)
 
 
@@ -167,16 +171,16 @@ def _is_plain(value: Any) -> bool:
     return kind is dict and all(map(_is_plain, value.values()))
 
 
-def _find_uploader(owner: Owner, engine: str | Engine | None) -> Engine | None:
+def _find_uploader(owner: Owner, engine: str | Engine | None) -> DeviceEngine | None:
     """Return the engine of a device that arrays of the host are bound for, if they are."""
     if owner.place != HOST:
         return None
     wants_device = registry.uses_device if engine is None or engine == "auto" else is_device_engine(engine)
-    return get_engine(engine) if wants_device else None
+    return typing.cast("DeviceEngine", get_engine(engine)) if wants_device else None
 
 
 @contextmanager
-def _upload_with(engine: Engine | None) -> Iterator[None]:
+def _upload_with(engine: DeviceEngine | None) -> Iterator[None]:
     """Let `engine`, if it is one, compute whatever is on its device in the meantime."""
     token = _uploader.set(engine)
     try:

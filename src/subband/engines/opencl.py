@@ -74,7 +74,8 @@ class OpenCLDevice(Device):
         return int(self.device.max_compute_units) * (24 if self.is_gpu else 1)
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:  # noqa: ARG002
-        # arguments are set on the kernel, which all threads share, one by one before it is enqueued
+        # a work-group is one group of lanes, whatever `block` says; arguments are set on the kernel, which all threads
+        # share, one by one before it is enqueued
         with self._launching:
             kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (LANES, 1, 1), *(a.data for a in arguments))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import indent
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from subband.kernels.axis import AxisProgram
 from subband.kernels.bands import (
@@ -35,7 +35,10 @@ from subband.kernels.samples import (
     render_store_samples,
 )
 
-__all__ = ["FIELDS", "SweepSpec", "render_sweep"]
+__all__ = ["FIELDS", "Direction", "SweepSpec", "render_sweep"]
+
+#: From samples to bands, or back.
+Direction: TypeAlias = Literal["forward", "inverse"]
 
 #: What the table of integers begins with; then come the samples that the positions outside the rows, then those
 #: outside the columns, are taken from. The table of numbers has three weights for each.
@@ -86,7 +89,7 @@ class SweepSpec:
         Whether strips that lie wholly inside the image have a walk of their own, which asks no questions.
     """
 
-    direction: Literal["forward", "inverse"]
+    direction: Direction
     vertical: AxisProgram | None
     horizontal: AxisProgram | None
     samples: str

@@ -51,7 +51,7 @@ class RecordingDevice(Device):
         return 2048
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:  # noqa: ARG002
-        """Keep how many groups there are."""
+        """Keep how many groups there are; nothing runs, so kernel and arguments do not matter."""
         self.launches.append((groups, block))
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, SingleAxisError
 from subband.transforms.modes import mode_name
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
+from subband.wavelets.cascade import read_count
 
 __all__ = [
     "Axes",
@@ -190,14 +191,7 @@ def read_length(length: Any, name: str) -> int:
         ...
     subband.errors.ArgumentTypeError: data_len='a' is not a number of samples; use an integer
     """
-    if isinstance(length, str | bytes):
-        raise ArgumentTypeError(f"{name}={length!r} is not a number of samples; use an integer")
-    try:
-        return int(length)
-    except TypeError:
-        raise ArgumentTypeError(f"{name}={length!r} is not a number of samples; use an integer") from None
-    except (ValueError, OverflowError):
-        raise ArgumentError(f"{name}={length!r} is not a number of samples; use an integer") from None
+    return read_count(length, name, "a number of samples; use an integer")
 
 
 def read_shape(shape: Any) -> tuple[int, ...]:

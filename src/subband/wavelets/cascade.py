@@ -15,8 +15,17 @@ __all__ = ["FloatArray", "count_samples", "iterate_cascade", "read_count"]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
-def read_count(count: Any, name: str) -> int:
+def read_count(count: Any, name: str, kind: str = "an integer; use one such as 8") -> int:
     """Return a number of levels or samples as an integer; fractions are cut off, as PyWavelets does.
+
+    Parameters
+    ----------
+    count : object
+        What was given.
+    name : str
+        What to call it in an error.
+    kind : str
+        What it should have been, and the way out.
 
     Raises
     ------
@@ -35,13 +44,13 @@ def read_count(count: Any, name: str) -> int:
     subband.errors.ArgumentTypeError: level='a' is not an integer; use one such as 8
     """
     if isinstance(count, str | bytes):
-        raise ArgumentTypeError(f"{name}={count!r} is not an integer; use one such as 8")
+        raise ArgumentTypeError(f"{name}={count!r} is not {kind}")
     try:
         return int(count)
     except TypeError:
-        raise ArgumentTypeError(f"{name}={count!r} is not an integer; use one such as 8") from None
+        raise ArgumentTypeError(f"{name}={count!r} is not {kind}") from None
     except (ValueError, OverflowError):
-        raise ArgumentError(f"{name}={count!r} is not an integer; use one such as 8") from None
+        raise ArgumentError(f"{name}={count!r} is not {kind}") from None
 
 
 def count_samples(length: int, level: int, is_orthogonal: bool) -> int:
