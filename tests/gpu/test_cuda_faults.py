@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -68,18 +67,13 @@ class TestMemory:
         small = draw_samples((64, 96), "float32")
         plan = plan_image(small.shape)
         large = level_plan((64, 2048, 2048), (1, 2), WAVELETS, ("whole",) * 2)
-        pool = cupy.get_default_memory_pool()
-        # what an error of an earlier test still holds would otherwise be freed here, and make room
-        gc.collect()
-        pool.free_all_blocks()
-        before = pool.get_limit()
-        pool.set_limit(size=pool.total_bytes() + (64 << 20))
-        try:
+        # a pool of its own: that of the process may have room left from earlier tests
+        pool = cupy.cuda.MemoryPool()
+        pool.set_limit(size=64 << 20)
+        with cupy.cuda.using_allocator(pool.malloc):
             with pytest.raises(DeviceMemoryError):
                 ENGINE.forward(large, np.zeros(large.shape, np.float32))
             assert_right(plan, small, ENGINE.forward(plan, small))
-        finally:
-            pool.set_limit(size=before)
 
 
 class TestDevices:

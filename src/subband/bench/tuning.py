@@ -117,7 +117,7 @@ def choose_grid(dialect: Dialect) -> Grid:
     >>> choose_grid(OPENCL)["block"]
     (1,)
     """
-    chunks = (8, 12, 16, 24, 32, 48, 64, 96, 160)
+    chunks = (5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 160)
     if not dialect.is_staging:
         return {"pairs": (1, 2, 4), "chunk": chunks, "ahead": (0,), "block": (1,), "is_split": (False, True)}
     return {
@@ -229,7 +229,14 @@ class _Search:
     def run(self, grid: Grid) -> Tuning:
         case = self._case
         device = self._bed.engine.device
-        usual = choose_launch(device.dialect, case.vertical, case.horizontal, case.size, is_gpu=device.is_gpu)
+        usual = choose_launch(
+            device.dialect,
+            case.vertical,
+            case.horizontal,
+            case.size,
+            is_gpu=device.is_gpu,
+            is_inverse=case.case.inverse,
+        )
         self._check(usual)
         # what was checked in double precision judges the others, in a quarter of the time
         self._judge = [to_host(band) for band in flatten_bands(self._launched(usual)())]

@@ -269,15 +269,29 @@ class DeviceEngine(Engine):
         return kernel, (groups, 1, 1), self.device.upload_table(table)
 
     def _choose_launch(
-        self, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: Direction
+        self,
+        vertical: AxisProgram | None,
+        horizontal: AxisProgram | None,
+        size: int,
+        direction: Direction,
+        is_interleaved: bool,
     ) -> Launch:
         """Return what was asked for, else what was measured on this device, else what usually serves."""
         if self.launch_override is not None:
             return self.launch_override
         if self._tuned is None:
             self._tuned = load_tuned(identify(self.device))
-        tuned = self._tuned.get(classify(vertical, horizontal, size, direction))
-        return tuned or choose_launch(self.device.dialect, vertical, horizontal, size, is_gpu=self.device.is_gpu)
+        # measured is what lies in planes
+        tuned = None if is_interleaved else self._tuned.get(classify(vertical, horizontal, size, direction))
+        return tuned or choose_launch(
+            self.device.dialect,
+            vertical,
+            horizontal,
+            size,
+            is_gpu=self.device.is_gpu,
+            is_inverse=direction == "inverse",
+            is_interleaved=is_interleaved,
+        )
 
     def _compile(self, source: str) -> Any:
         kernel = self._kernels.get(source)
@@ -344,7 +358,7 @@ class DeviceEngine(Engine):
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        launch = self._choose_launch(programs[0], programs[1], storage.size, direction)
+        launch = self._choose_launch(programs[0], programs[1], storage.size, direction, layout.inner > 1)
         spec = SweepSpec(
             direction,
             programs[0],

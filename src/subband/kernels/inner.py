@@ -71,6 +71,10 @@ def render_inner_condition(spec: SweepSpec) -> str:
             f"{end} + ({high}) <= high_height",
             "2 * stop <= height",
         ]
+    shortest = spec.ahead - (schedule.last - schedule.first)
+    if shortest > 1:
+        # as many pairs are loaded before the first is looked at, and a shorter strip does not have them
+        rows.append(f"stop - start >= {shortest}")
     return " && ".join(["is_strip_inside", *rows])
 
 

@@ -62,7 +62,14 @@ class Launch:
 
 
 def choose_launch(
-    dialect: Dialect, vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, *, is_gpu: bool
+    dialect: Dialect,
+    vertical: AxisProgram | None,
+    horizontal: AxisProgram | None,
+    size: int,
+    *,
+    is_gpu: bool,
+    is_inverse: bool = False,
+    is_interleaved: bool = False,
 ) -> Launch:
     """Return the parameters that serve for a sweep over elements of `size` bytes on most devices.
 
@@ -77,14 +84,24 @@ def choose_launch(
     >>> from subband.wavelets import Wavelet
     >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
     >>> choose_launch(CUDA, program, program, 4, is_gpu=True)
-    Launch(pairs=2, ahead=2, chunk=8, block=4, is_split=True)
+    Launch(pairs=2, ahead=3, chunk=7, block=4, is_split=True)
     """
-    pairs, chunk = max(1, 8 // size), 8
-    ahead, block = (2, 4) if dialect.is_staging else (0, 1)
-    if vertical is not None and vertical.schedule.depth > 4:
-        # many rows are kept: narrower lanes leave registers for more groups, longer strips repeat fewer rows
-        pairs, ahead, chunk = 1, ahead + dialect.is_staging, 24
+    pairs = max(1, 8 // size)
+    depth = 0 if vertical is None else vertical.schedule.depth
+    # ahead and chunk: rows of small elements take less of the cache, and where many rows are kept, longer strips repeat
+    # fewer of them and registers are left for fewer that are under way
+    if is_interleaved:
+        # neighbours lie apart, so that there is nothing to load in one piece
+        pairs, ahead, chunk, block = (1, 0, 16, 2) if is_inverse else (1, 2, 32, 8)
+    elif depth > 5:
+        pairs, ahead, chunk, block = 1, 4, 24, 4
+    elif depth == 5 or horizontal is None:
+        ahead, chunk, block = 2, 12, 4
+    else:
+        ahead, chunk, block = 3, 12 if size < 4 else 7, 4
+    if not dialect.is_staging:
+        ahead, block = 0, 1
     reach = 0 if horizontal is None else max(-horizontal.schedule.first, horizontal.schedule.last)
     while reach > pairs * LANES // 4:
         pairs *= 2
-    return Launch(pairs, ahead, chunk, block, is_gpu)
+    return Launch(pairs, ahead, chunk, block, is_gpu and not (is_interleaved and is_inverse))
