@@ -28,7 +28,8 @@ KIND, EVEN, ODD, LENGTH, FIRST, LAST, DEPTH, COUNT = range(8)
 P_MEMBER, P_SHIFT, Q_MEMBER, Q_SHIFT = range(8, 12)
 LEFT, OUTSIDE, MIXING = 12, 13, 14  # positions before the sequence; where the extension stands in both tables
 MIXED = 15  # whether the extension takes part of the first or last sample
-HEADER = 16
+FRAME, TONES = 16, 17  # where the table of a frame stands in both tables, 0 if there is none
+HEADER = 18
 
 # What KIND says.
 IDENTITY, CONVOLUTION, LIFTING = range(3)
@@ -43,6 +44,15 @@ NUMBERS = 4
 
 # How far a lifting step may reach beyond the members of a row: the kernels leave that much room.
 MARGIN = REACH
+
+# The integer table of a frame: the address of the loop that passes over pixels, or 0 if the sweep does not touch them;
+# that of the pixels, and the bytes of one; the channels and size of the frame; the address of the loop that shrinks.
+PIXELS, ADDRESS, BYTES, CHANNELS, HEIGHT, WIDTH, SHRINK = range(7)
+
+# The table of numbers of a frame: a matrix that changes colours; then for each band ad, da, dd of each channel both
+# thresholds, steepness and gain.
+VALUES = 9
+THRESHOLDS = 4
 
 # A row of the table of numbers: two weights, or for integers two weights, an offset, a shift and a sign.
 WEIGHTS = 5

@@ -18,7 +18,7 @@ from subband.engines.threads import get_threads, run_tasks
 from subband.plan import AxisPlan
 from subband.typing import Array, Bands
 
-__all__ = ["Sweep", "cut_range", "cut_tasks", "run_kernel"]
+__all__ = ["Layout", "Sweep", "cut_range", "cut_tasks", "run_kernel"]
 
 #: Bytes of half a row that a sweep carries down at a time: long enough for the processor to read ahead, and a ring of
 #: such rows stays in the second-level cache.
@@ -36,7 +36,7 @@ TASK = 65_536
 TASKS = 8
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """A sweep over arrays of one shape and dtype: what the kernels are given."""
 
     images: tuple[int, int, int]  # how the kernels see the samples: images, rows, columns
@@ -65,12 +65,12 @@ class Sweep:
         self.axes = axes
         self.plans = plans
         self.letters = ("aa", "ad", "da", "dd") if len(axes) == 2 else ("a", "d")
-        self._layouts: dict[object, _Layout] = {}
-        self._band_layouts: dict[object, _Layout] = {}
+        self._layouts: dict[object, Layout] = {}
+        self._band_layouts: dict[object, Layout] = {}
 
     def forward(self, x: Array) -> Bands:
         """Return the bands of a C-contiguous array."""
-        layout = self._find_layout(x.shape, x.dtype)
+        layout = self.find_layout(x.shape, x.dtype)
         bands = [allocate(shape, x.dtype) for shape in layout.bands]
         arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
         run_kernel(kernels.forward, arguments, layout.forward_extent, layout.tile, kernels.forward_tasks)
@@ -81,7 +81,7 @@ class Sweep:
 
     def forward_into(self, x: Array, goals: Bands) -> None:
         """Write the bands of a C-contiguous array to C-contiguous arrays, by this thread alone."""
-        layout = self._find_layout(x.shape, x.dtype)
+        layout = self.find_layout(x.shape, x.dtype)
         bands = [goals[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
         arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
         _run_whole(kernels.forward, arguments, layout.forward_extent)
@@ -100,18 +100,18 @@ class Sweep:
         arguments = self._inverse_arguments(layout, bands, goal.reshape(layout.images))
         _run_whole(kernels.inverse, arguments, layout.inverse_extent)
 
-    def _inverse_arguments(self, layout: _Layout, bands: Bands, y: Array) -> tuple[Any, ...]:
+    def _inverse_arguments(self, layout: Layout, bands: Bands, y: Array) -> tuple[Any, ...]:
         images = [bands[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
         return (y, *self._fill_places(images), *layout.inverse_tables, layout.tile, 0)
 
-    def _find_band_layout(self, bands: Bands) -> _Layout:
+    def _find_band_layout(self, bands: Bands) -> Layout:
         first = bands[self.letters[0]]
         layout = self._band_layouts.get((first.shape, first.dtype))
         if layout is None:
             shape = list(first.shape)
             for axis, plan in zip(self.axes, self.plans, strict=True):
                 shape[axis] = plan.length
-            layout = self._find_layout(tuple(shape), first.dtype)
+            layout = self.find_layout(tuple(shape), first.dtype)
             self._band_layouts[first.shape, first.dtype] = layout
         return layout
 
@@ -122,13 +122,14 @@ class Sweep:
         low, high = bands
         return low, high, high, low
 
-    def _find_layout(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Layout:
+    def find_layout(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Layout:
+        """Return what the kernels are given for arrays of a shape and dtype."""
         layout = self._layouts.get((shape, dtype))
         if layout is None:
             layout = self._layouts[shape, dtype] = self._lay_out(shape, dtype)
         return layout
 
-    def _lay_out(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Layout:
+    def _lay_out(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Layout:
         axis = self.axes[0]
         vertical: AxisPlan | None = self.plans[0]
         horizontal: AxisPlan | None = self.plans[1] if len(self.axes) == 2 else None
@@ -148,7 +149,7 @@ class Sweep:
             for letter, place, plan in zip(letters, self.axes, self.plans, strict=True):
                 band[place] = plan.low if letter == "a" else plan.high
             band_shapes.append(tuple(band))
-        return _Layout(
+        return Layout(
             images,
             shape,
             tuple((images[0], height, width) for height in rows for width in columns),
@@ -167,17 +168,22 @@ def run_kernel(
     extent: tuple[int, int, int],
     tile: int = 64,
     together: Callable[..., object] | None = None,
+    channels: int = 1,
 ) -> None:
     """Run a kernel over images, rows and columns, by several threads if there is enough to do.
 
-    `together` is the kernel that takes a list of tasks, if there is one.
+    `together` is the kernel that takes a list of tasks, if there is one. The kernel may take several `channels`, all of
+    one image, at a time.
     """
     images, rows, columns = extent
     samples, threads = 4 * images * rows * columns, get_threads()
+    extent = images // channels, rows, columns
     if samples < SMALL or threads == 1:
         _run_whole(kernel, arguments, extent)
         return
     count = min(max(samples // TASK, threads), threads * TASKS)
+    # tasks that are larger by themselves, and as many for each thread
+    count = -(-count // (channels * threads)) * threads if channels > 1 else count
     if together is not None and enter_parallel(threads):
         together(*arguments, _tabulate_tasks(extent, count, tile))
     else:
@@ -199,7 +205,8 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
     """
     images, rows, columns = extent
     image_cuts = cut_range(images, count)
-    row_cuts = cut_range(rows, max(1, min(count // len(image_cuts), rows // 16)))
+    # rounded up, for the threads would share three tasks less evenly than six
+    row_cuts = cut_range(rows, max(1, min(-(-count // len(image_cuts)), rows // 16)))
     column_cuts = cut_range(columns, max(1, min(count // (len(image_cuts) * len(row_cuts)), columns // tile)))
     return [(*b, *r, *c) for b in image_cuts for r in row_cuts for c in column_cuts]
 

@@ -1,0 +1,171 @@
+"""The work on one frame of film, from its pixels to pixels again.
+
+What looks at each pixel or coefficient by itself is done by the sweeps, on rows that lie in the cache anyway. The first
+level reads pixels and changes their colours, all channels of a row at once; coefficients shrink before they are
+written; and the last level back writes pixels. So the planes of a frame, four times as large, never exist in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subband.engines.base import Engine
+from subband.engines.cpu import kernels
+from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame
+from subband.engines.cpu.pointwise import as_pixels, join_planes, shrink_bands, split_pixels
+from subband.engines.cpu.program import FRAME, Program
+from subband.engines.cpu.sweep import Layout, Sweep, run_kernel
+from subband.engines.memory import allocate
+from subband.errors import ArgumentError, DtypeError, ShapeError
+from subband.plan import TransformPlan
+from subband.typing import Array
+
+__all__ = ["FrameProgram"]
+
+_FLOAT = np.dtype(np.float32)
+
+#: Stands for the samples of a sweep that reads or writes pixels instead.
+_NO_SAMPLES = np.empty((1, 0, 0), _FLOAT)
+
+
+class FrameProgram:
+    """Shrinks the coefficients of frames of one shape. May be called from several threads at once.
+
+    Parameters
+    ----------
+    engine : Engine
+        The CPU's; it computes the frames that are too small to be swept in single precision.
+    plan : TransformPlan
+        Of the planes, channels × rows × columns, along the last two axes; one channel or three.
+    matrices : pair of ndarray, optional
+        Turn the three channels of a pixel into planes, and back. Left out, channels stay as they are.
+    values : ndarray
+        Levels × bands × channels × 4: thresholds, steepness and gain of the bands ``ad``, ``da`` and ``dd``, the finest
+        level first, as `subband.engines.pointwise.prepare_values` makes them.
+    mode : {"soft", "hard", "garrote", "firm"}
+        The threshold.
+
+    Examples
+    --------
+    >>> from subband.engines import get_engine
+    >>> from subband.engines.pointwise import prepare_values
+    >>> from subband.plan import transform_plan
+    >>> from subband.wavelets import Wavelet
+    >>> plan = transform_plan((1, 2, 4), (1, 2), (Wavelet("haar"),) * 2, ("symmetric",) * 2, 1)
+    >>> low, gain = np.full((1, 3, 1), 5.0), np.ones((1, 3, 1))
+    >>> program = FrameProgram(get_engine("cpu"), plan, None, prepare_values(low, low, gain), "soft")
+    >>> pixels = np.array([[10, 12, 90, 10], [10, 10, 10, 10]], np.uint8)
+    >>> result = np.empty_like(pixels)
+    >>> program(pixels, result)
+    >>> result
+    array([[10, 10, 82, 13],
+           [10, 10, 13, 13]], dtype=uint8)
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        plan: TransformPlan,
+        matrices: tuple[Array, Array] | None,
+        values: Array,
+        mode: str,
+    ) -> None:
+        if len(plan.shape) != 3 or plan.shape[0] not in (1, 3) or plan.axes != (1, 2):
+            raise ArgumentError(
+                f"plan is one of shape {plan.shape} along the axes {plan.axes}; frames need (1, rows, columns) or "
+                "(3, rows, columns) along (1, 2)"
+            )
+        self._engine = engine
+        self._plan = plan
+        self._mode = mode
+        self._values = values
+        self._matrices = matrices if matrices is not None else (np.eye(3), np.eye(3))
+        self._is_swept = not any(level.amplifies for level in plan.levels)
+        self._layouts: list[Layout] = []
+        self._rows: list[Program] = []
+        if plan.levels and self._is_swept:
+            self._lay_out()
+
+    def __call__(self, pixels: Array, result: Array) -> None:
+        """Do the work.
+
+        Parameters
+        ----------
+        pixels : ndarray of uint8 or uint16
+            Rows × columns, or rows × columns × 3, of any strides.
+        result : ndarray
+            Of the same shape and dtype, C-contiguous; written to.
+        """
+        self._check(pixels, result)
+        pixels = as_pixels(pixels)
+        if not self._plan.levels:
+            result[...] = pixels
+        elif self._is_swept:
+            self._sweep(pixels, result)
+        else:
+            self._transform(pixels, result)
+
+    def _check(self, pixels: Array, result: Array) -> None:
+        """Refuse what the kernels, which know no more than addresses, would write past the end of."""
+        channels, *size = self._plan.shape
+        shape = (*size, channels) if channels > 1 else tuple(size)
+        if pixels.shape != shape or result.shape != shape:
+            raise ShapeError(f"pixels has shape {pixels.shape} and result {result.shape}; the plan is for {shape}")
+        if pixels.dtype.name not in ("uint8", "uint16") or result.dtype != pixels.dtype.newbyteorder("="):
+            raise DtypeError(
+                f"pixels has dtype {pixels.dtype} and result {result.dtype}; use uint8 or uint16, the same for both"
+            )
+        if not result.flags.carray:
+            raise ArgumentError("result cannot be written to as it is; use a C-contiguous array, as from numpy.empty")
+
+    def _lay_out(self) -> None:
+        plan = self._plan
+        for level, values in zip(plan.levels, self._values, strict=True):
+            layout = Sweep((1, 2), level.plans).find_layout(level.shape, _FLOAT)
+            frame = tabulate_frame(plan.shape, self._matrices[0], values, self._mode)
+            self._layouts.append(layout)
+            self._rows.append(attach_frame(Program(*layout.forward_tables[:2]), frame))
+        finest = Program(*self._layouts[0].inverse_tables[:2])
+        self._last_rows = attach_frame(finest, tabulate_frame(plan.shape, self._matrices[1]))
+
+    def _sweep(self, pixels: Array, result: Array) -> None:
+        x = _NO_SAMPLES
+        details: list[list[Array]] = []
+        for layout, rows in zip(self._layouts, self._rows, strict=True):
+            bands = [allocate(shape, _FLOAT) for shape in layout.bands]
+            ints, channels = rows.ints, 1
+            if not details:
+                ints, channels = point_to(pixels, "split", rows.ints, rows.ints[FRAME]), self._plan.shape[0]
+            tables = (ints, rows.numbers, *layout.forward_tables[2:])
+            arguments = (x, *bands, *tables, layout.tile, 0)
+            extent, tile = layout.forward_extent, layout.tile
+            run_kernel(kernels.forward, arguments, extent, tile, kernels.forward_tasks, channels)
+            details.append(bands[1:])
+            x = bands[0]
+        for layout in reversed(self._layouts):
+            # popped, so that a level is freed as soon as it is put together
+            bands = [x, *details.pop()]
+            tables, channels = layout.inverse_tables, 1
+            if details:
+                x = allocate(layout.images, _FLOAT)
+            else:
+                x, channels = _NO_SAMPLES, self._plan.shape[0]
+                rows = self._last_rows
+                tables = (point_to(result, "join", rows.ints, rows.ints[FRAME]), rows.numbers, *tables[2:])
+            arguments = (x, *bands, *tables, layout.tile, 0)
+            extent, tile = layout.inverse_extent, layout.tile
+            run_kernel(kernels.inverse, arguments, extent, tile, kernels.inverse_tasks, channels)
+
+    def _transform(self, pixels: Array, result: Array) -> None:
+        """Do the same one step after the other, where the engine computes in double precision."""
+        x = allocate(self._plan.shape, _FLOAT)
+        split_pixels(pixels, x, self._matrices[0])
+        details = []
+        for level, values in zip(self._plan.levels, self._values, strict=True):
+            bands = self._engine.forward(level, x)
+            shrink_bands(bands, values, self._mode)
+            x = bands.pop("aa")
+            details.append(bands)
+        for level in reversed(self._plan.levels):
+            x = self._engine.inverse(level, {"aa": x, **details.pop()})
+        join_planes(x, result, self._matrices[1])

@@ -1,0 +1,281 @@
+"""What a sweep does to one row, or to the ring of rows that it carries down: loading, lifting and filtering."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from subband.engines.cpu.loops import OPTIONS, blend, copy_scaled, lift, lift_both, round_up, scale, shift, split
+from subband.engines.cpu.pointwise_kernels import pass_pixels
+from subband.engines.cpu.program import (
+    CHANNELS,
+    CONVOLUTION,
+    COUNT,
+    DEPTH,
+    EVEN,
+    FIRST,
+    FUSED,
+    HEADER,
+    KIND,
+    LAG,
+    LEFT,
+    LENGTH,
+    MIXED,
+    MIXING,
+    NUMBERS,
+    ODD,
+    OUTSIDE,
+    P_MEMBER,
+    P_SHIFT,
+    Q_MEMBER,
+    Q_SHIFT,
+    ROW,
+    SCALE_EVEN,
+    SCALE_ODD,
+    SCALE_P,
+    SCALE_Q,
+    START,
+    TAPS,
+    TARGET,
+    WEIGHTS,
+    WIDTH,
+)
+
+__all__ = [
+    "blend_row",
+    "emit_pair",
+    "fetch_pixels",
+    "find_coefficient",
+    "find_columns",
+    "find_nearest",
+    "find_row",
+    "lift_ring",
+    "lift_row",
+    "load_coefficients",
+    "load_samples",
+    "mix_row",
+]
+
+# --- Steps and filters of a program, on a row or on the ring of rows. ---
+
+
+@nb.njit(**OPTIONS)
+def lift_row(x, e, n, pitch, ints, numbers):
+    """Run all steps along a row whose `n` even members stand at `e` and its odd ones `pitch` behind them."""
+    for k in range(ints[COUNT]):
+        r = HEADER + ROW * k
+        target, start, taps = ints[r + TARGET], ints[r + START], ints[r + TAPS]
+        begin = max(0, -start)
+        end = n - max(0, start + taps - 1)
+        if end > begin:
+            t = e + target * pitch + begin
+            a = e + (1 - target) * pitch + begin + start
+            lift(x, numbers, NUMBERS + WEIGHTS * k, t, a, a + taps - 1, taps, round_up(end - begin))
+
+
+@nb.njit(**OPTIONS)
+def blend_row(p, q, x, e, pitch, ints, numbers, at, count):
+    """Filter a row whose even members stand at `e` and its odd ones `pitch` behind them."""
+    for k in range(ints[COUNT]):
+        r = HEADER + ROW * k
+        at[k] = e + ints[r] * pitch + ints[r + 1] - ints[FIRST]
+    blend(p, q, x, at, numbers, NUMBERS, ints[COUNT], count)
+
+
+@nb.njit(**OPTIONS)
+def lift_ring(x, ring, size, newest, ints, numbers):
+    """Run each step on the pair of rows that it has come to when the pair `newest` has just been loaded."""
+    depth = ints[DEPTH]
+    k = 0
+    while k < ints[COUNT]:
+        r, w = HEADER + ROW * k, NUMBERS + WEIGHTS * k
+        target, start, taps = ints[r + TARGET], ints[r + START], ints[r + TAPS]
+        pair = newest - ints[r + LAG]
+        t = ring + (pair % depth * 2 + target) * size
+        a = ring + ((pair + start) % depth * 2 + 1 - target) * size
+        b = ring + ((pair + start + taps - 1) % depth * 2 + 1 - target) * size
+        if ints[r + FUSED]:
+            pair = newest - ints[r + ROW + LAG]
+            s = ring + (pair % depth * 2 + 1 - target) * size
+            c = ring + ((pair + ints[r + ROW + START]) % depth * 2 + target) * size
+            two_taps = ints[r + ROW + TAPS] == 2
+            cc, cf = numbers[w + WEIGHTS], numbers[w + WEIGHTS + two_taps]
+            lift_both(x, t, a, b, s, c, numbers[w], numbers[w + 1], cc, cf, taps == 2, two_taps, size)
+            k += 1
+        else:
+            lift(x, numbers, w, t, a, b, taps, size)
+        k += 1
+
+
+@nb.njit(**OPTIONS)
+def emit_pair(p, q, x, ring, size, column, pair, ints, numbers, factor, at, n):
+    """Write the pair of output rows that the ring has ready, `n` numbers from `column` on."""
+    depth = ints[DEPTH]
+    if ints[KIND] == CONVOLUTION:
+        for k in range(ints[COUNT]):
+            r = HEADER + ROW * k
+            at[k] = ring + ((pair + ints[r + 1]) % depth * 2 + ints[r]) * size + column
+        blend(p, q, x, at, numbers, NUMBERS, ints[COUNT], n)
+        if factor != 1:  # of a lifting along the rows
+            scale(p, factor, n)
+            scale(q, factor, n)
+    else:
+        slot = (pair + ints[P_SHIFT]) % depth * 2 + ints[P_MEMBER]
+        copy_scaled(p, shift(x, ring + slot * size + column), factor * numbers[SCALE_P], n)
+        slot = (pair + ints[Q_SHIFT]) % depth * 2 + ints[Q_MEMBER]
+        copy_scaled(q, shift(x, ring + slot * size + column), factor * numbers[SCALE_Q], n)
+
+
+# --- Loading, with the extension outside the sequence. ---
+
+
+@nb.njit(**OPTIONS)
+def _outside(ints, position):
+    """Return which entry of the extension belongs to a position outside the sequence."""
+    if position < 0:
+        return position + ints[LEFT]
+    return position - ints[LENGTH] + ints[LEFT]
+
+
+@nb.njit(**OPTIONS)
+def _inner_pairs(ints, start, stop):
+    """Return the part of the pairs `start` … `stop` whose members both lie inside the sequence."""
+    low, high = min(ints[EVEN], ints[ODD]), max(ints[EVEN], ints[ODD])
+    begin = min(max(start, (1 - low) // 2), stop)
+    end = max(min(stop, (ints[LENGTH] - 1 - high) // 2 + 1), begin)
+    return begin, end
+
+
+@nb.njit(**OPTIONS)
+def find_columns(ints, start, n, width):
+    """Return which samples of a row `n` pairs, from pair `start` on, are made of: all if some lie outside."""
+    begin = 2 * start + min(ints[EVEN], ints[ODD])
+    end = 2 * (start + n - 1) + max(ints[EVEN], ints[ODD]) + 1
+    if begin < 0 or end > width:
+        return 0, width
+    return begin, end
+
+
+@nb.njit(**OPTIONS)
+def _mix(value, head, tail, weight, first, last):
+    """Return ``weight * value + first * head + last * tail``, whose weights sum to 1, without cancellation."""
+    if last == 0:
+        return head + weight * (value - head)
+    return tail + weight * (value - tail) + first * (head - tail)
+
+
+@nb.njit(**OPTIONS)
+def _sample(x, i, ints, numbers, position):
+    """Return the row at `x, i` extended to any position."""
+    if 0 <= position < ints[LENGTH]:
+        return x[i + position]
+    k = _outside(ints, position)
+    m = ints[MIXING] + 3 * k
+    value = x[i + ints[ints[OUTSIDE] + k]]
+    if ints[MIXED]:
+        return _mix(value, x[i], x[i + ints[LENGTH] - 1], numbers[m], numbers[m + 1], numbers[m + 2])
+    return numbers[m] * value
+
+
+@nb.njit(**OPTIONS)
+def load_samples(y, e, pitch, x, i, ints, numbers, start, n):
+    """Split `n` pairs of the row at `x, i`, from pair `start` on, into even members at `e` and odd ones at `pitch`."""
+    begin, end = _inner_pairs(ints, start, start + n)
+    for k in range(start, begin):
+        y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
+        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
+    for k in range(end, start + n):
+        y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
+        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
+    place = shift(y, e + begin - start)
+    split(place, shift(place, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
+    for k in range(n, pitch):
+        y[e + k] = 0
+        y[e + pitch + k] = 0
+
+
+@nb.njit(**OPTIONS)
+def mix_row(y, x, head, tail, ints, numbers, position, n):
+    """Write to `y` a row outside the image that none of its rows equals, from the nearest, first and last of them."""
+    m = ints[MIXING] + 3 * _outside(ints, position)
+    weight, first, last = numbers[m], numbers[m + 1], numbers[m + 2]
+    if ints[MIXED]:
+        for j in range(n):
+            y[j] = _mix(x[j], head[j], tail[j], weight, first, last)
+    else:
+        for j in range(n):
+            y[j] = weight * x[j]
+
+
+@nb.njit(**OPTIONS)
+def find_nearest(ints, position):
+    """Return the row of the image that a row outside it is made of, perhaps with the first or last."""
+    return ints[ints[OUTSIDE] + _outside(ints, position)]
+
+
+@nb.njit(**OPTIONS)
+def find_row(ints, numbers, position):
+    """Return which row the extended image has at `position`, or -1 if it is a mixture."""
+    if 0 <= position < ints[LENGTH]:
+        return position
+    k = _outside(ints, position)
+    m = ints[MIXING] + 3 * k
+    if numbers[m] == 1 and numbers[m + 1] == 0 and numbers[m + 2] == 0:
+        return ints[ints[OUTSIDE] + k]
+    return -1
+
+
+@nb.njit(**OPTIONS)
+def fetch_pixels(y, f, fn, ints, numbers, position, column, n):
+    """Write the planes of a row of the extended frame to `y`, at least `n` pixels from a column on."""
+    width, size = f[WIDTH], f[WIDTH] * f[CHANNELS]
+    found = find_row(ints, numbers, position)
+    if found >= 0:
+        pass_pixels(shift(y, column), width, f, fn, found, column, n)
+        return
+    source, head, tail = shift(y, size), shift(y, 2 * size), shift(y, 3 * size)
+    pass_pixels(source, width, f, fn, find_nearest(ints, position), 0, width)
+    pass_pixels(head, width, f, fn, 0, 0, width)
+    pass_pixels(tail, width, f, fn, ints[LENGTH] - 1, 0, width)
+    mix_row(y, source, head, tail, ints, numbers, position, size)
+
+
+@nb.njit(**OPTIONS)
+def find_coefficient(ints, numbers, position):
+    """Return which coefficient the extended sequence has at `position`, or -1 if it is zero there."""
+    if 0 <= position < ints[LENGTH]:
+        return position
+    k = _outside(ints, position)
+    if numbers[ints[MIXING] + 3 * k] == 0:
+        return -1
+    return ints[ints[OUTSIDE] + k]
+
+
+@nb.njit(**OPTIONS)
+def _load_border(y, i, low, j, high, k, ints, numbers, position, factor):
+    """Load the one coefficient at `position`, which may lie outside."""
+    found = find_coefficient(ints, numbers, position)
+    if found < 0:
+        y[i] = 0
+    elif found % 2 == 0:
+        y[i] = factor * low[j + found // 2]
+    else:
+        y[i] = factor * high[k + found // 2]
+
+
+@nb.njit(**OPTIONS)
+def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor, n):
+    """Load `n` pairs of coefficients, from pair `start` on, to even members at `e` and odd ones `pitch` behind."""
+    even, odd = factor * numbers[SCALE_EVEN], factor * numbers[SCALE_ODD]
+    begin, end = _inner_pairs(ints, start, start + n)
+    for k in range(start, begin):
+        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
+        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
+    for k in range(end, start + n):
+        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
+        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
+    place = shift(y, e + begin - start)
+    copy_scaled(place, shift(low, i + begin + ints[EVEN] // 2), even, end - begin)
+    copy_scaled(shift(place, pitch), shift(high, j + begin + ints[ODD] // 2), odd, end - begin)
+    for k in range(n, pitch):
+        y[e + k] = 0
+        y[e + pitch + k] = 0
