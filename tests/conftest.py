@@ -30,8 +30,10 @@ def pytest_configure() -> None:
 
     Numba looks only at the file of the compiled function, and ours are made of several.
     """
-    folder = Path(subband.__file__).parent / "engines" / "cpu"
-    newest = max(path.stat().st_mtime for path in folder.glob("*.py"))
-    for path in folder.glob("__pycache__/*.nb[ci]"):
-        if path.stat().st_mtime < newest:
-            path.unlink(missing_ok=True)
+    engines = Path(subband.__file__).parent / "engines"
+    folders = [engines / "cpu", engines / "filters" / "loops"]
+    newest = max(path.stat().st_mtime for folder in folders for path in folder.glob("*.py"))
+    for folder in folders:
+        for path in folder.glob("__pycache__/*.nb[ci]"):
+            if path.stat().st_mtime < newest:
+                path.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from subband.errors import ArgumentError
 from subband.typing import Array
 
-__all__ = ["allocate", "release_memory"]
+__all__ = ["allocate", "on_release", "release_memory"]
 
 
 def _read_limit() -> int:
@@ -67,7 +68,7 @@ class _Loan(np.ndarray[Any, Any]):
 
 
 def release_memory() -> None:
-    """Give the memory that waits to be used again back to the operating system.
+    """Give the memory that waits to be used again back to the operating system, and that of devices to their pools.
 
     Never is more kept than results have needed at one time, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
 
@@ -75,7 +76,14 @@ def release_memory() -> None:
     --------
     >>> release_memory()
     """
+    for release in _releases:
+        release()
     _store.clear()
+
+
+def on_release(release: Callable[[], None]) -> None:
+    """Have something called whenever `release_memory` is: for those who keep memory of their own."""
+    _releases.append(release)
 
 
 class _Store:
@@ -153,5 +161,6 @@ def _round_up(size: int) -> int:
 
 
 _store = _Store()
+_releases: list[Callable[[], None]] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_store.renew_lock)

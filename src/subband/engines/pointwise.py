@@ -106,7 +106,7 @@ class Pointwise:
     def _table(self, *numbers: int) -> Any:
         table = self._tables.get(numbers)
         if table is None:
-            table = self._tables[numbers] = self._device.upload(np.array(numbers, np.int64))
+            table = self._tables[numbers] = self._device.upload_table(np.array(numbers, np.int64))
         return table
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -23,6 +24,7 @@ from subband.engines.cuda import CudaDevice
 from subband.engines.device import Device
 from subband.engines.memory import allocate
 from subband.engines.opencl import OpenCLDevice
+from subband.engines.replay import capture_graph
 from subband.engines.threads import get_threads, run_tasks
 from subband.errors import DeviceMemoryError
 from subband.typing import Array
@@ -353,15 +355,10 @@ class CudaConveyor(_DeviceConveyor):
     def _capture(self) -> dict[Slot, Any]:
         """Return a graph for each slot, or nothing where the driver cannot capture the work."""
         graphs = {}
-        try:
-            for slot in self._slots:
-                self._work.begin_capture()
-                try:
-                    self._run(slot)
-                finally:
-                    graphs[slot] = self._work.end_capture()
-        except (self._cupy.cuda.runtime.CUDARuntimeError, self._cupy.cuda.driver.CUDADriverError):
-            return {}
+        for slot in self._slots:
+            graphs[slot] = capture_graph(self._cupy, self._work, partial(self._run, slot))
+            if graphs[slot] is None:
+                return {}
         return graphs
 
 

@@ -6,7 +6,8 @@ directly and the first two do nothing; in OpenCL the numbers go through local me
 that one barrier for each exchange is enough. Rows on their way wait in STAGES: in CUDA in shared memory, where copies
 arrive without a register waiting for them; in OpenCL in registers, one pair at a time. IF_ALL_AGREE skips work that
 no lane needs, where that is allowed around an exchange; what must not happen still needs a condition of its own.
-SELDOM marks a function that stays out of the way of those who do not call it.
+SELDOM marks a function that stays out of the way of those who do not call it. LOCAL memory belongs to a block, so a
+kernel that has some is launched with one group in each; BARRIER waits for its lanes.
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ _CUDA = """\
 #define GROUP_X ((int)(blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)))
 #define GROUP_Y ((int)blockIdx.y)
 #define GROUP_Z ((int)blockIdx.z)
+#define GROUPS_Y ((int)gridDim.y)
 #define GROUPS_Z ((int)gridDim.z)
 #define ITEM_X ((size_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define ITEMS_X ((size_t)gridDim.x * blockDim.x)
+#define LOCAL __shared__
+#define BARRIER __syncthreads()
+#define ATOMIC_ADD(place, value) atomicAdd(place, value)
 #define HELD held_t
 #define STAGES(slots) \\
     __shared__ ALIGN(16) held_t staged[BLOCK * (slots) * 2 * 32 * V]; \\
@@ -96,9 +101,13 @@ _OPENCL = """\
 #define GROUP_X ((int)get_group_id(0))
 #define GROUP_Y ((int)get_group_id(1))
 #define GROUP_Z ((int)get_group_id(2))
+#define GROUPS_Y ((int)get_num_groups(1))
 #define GROUPS_Z ((int)get_num_groups(2))
 #define ITEM_X ((size_t)get_global_id(0))
 #define ITEMS_X ((size_t)get_global_size(0))
+#define LOCAL __local
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define ATOMIC_ADD(place, value) atomic_add(place, value)
 typedef long wide_t;
 DEVICE uint float_bits(float f) { return as_uint(f); }
 DEVICE float bits_float(uint u) { return as_float(u); }

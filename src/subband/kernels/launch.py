@@ -95,8 +95,10 @@ def choose_launch(
         pairs, ahead, chunk, block = (1, 0, 16, 2) if is_inverse else (1, 2, 32, 8)
     elif depth > 5:
         pairs, ahead, chunk, block = 1, 4, 24, 4
-    elif depth == 5 or horizontal is None:
+    elif depth == 5:
         ahead, chunk, block = 2, 12, 4
+    elif horizontal is None:
+        ahead, chunk, block = 2, 8, 4
     else:
         ahead, chunk, block = 3, 12 if size < 4 else 7, 4
     if not dialect.is_staging:

@@ -1,0 +1,229 @@
+"""The contract of filters.
+
+Filters work on *planes*: arrays whose first axis counts independent pictures, such as channels, and whose one to three
+other axes are space. Bands of a transform along these are planes too.
+
+- Planes are C-contiguous and hold float32 or float64; on a device float16 too, which is computed in float32.
+- *Numbers* are one number for each plane, in a 1-D array in the place where the planes are. So the strength of noise
+  that was measured on a device stays there.
+- What is said to be done in place may be; the result counts. Everything else returns new arrays.
+- Windows that reach over a border see the picture mirrored there, the last sample repeated.
+- Filters may be called from several threads at once.
+
+`tests/parity/test_filters.py` compares every implementation with `PlainFilters`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from subband.typing import Array
+
+__all__ = ["LAPLACIANS", "NORMAL_MEDIAN", "SURE_BINS", "Filters", "LaplacianName", "ThresholdMode"]
+
+ThresholdMode = Literal["soft", "hard", "garrote", "firm"]
+LaplacianName = Literal["cross", "diagonal"]
+
+#: Weights of the Laplacian over a 3 × 3 neighbourhood: its centre, the neighbours beside it and those across.
+LAPLACIANS: dict[str, tuple[float, float, float]] = {"cross": (-4.0, 1.0, 0.0), "diagonal": (-8.0, 1.0, 1.0)}
+
+#: The median magnitude of a normal distribution with standard deviation one.
+NORMAL_MEDIAN = 0.6744897501960817
+
+#: Candidates among which Stein's estimate of the risk chooses; more gain nothing.
+SURE_BINS = 32
+
+
+class Filters(ABC):
+    """Works on planes in one place; see the module for the contract."""
+
+    @abstractmethod
+    def upload(self, numbers: Array) -> Any:
+        """Bring numbers of the host to where the planes are."""
+
+    @abstractmethod
+    def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array for pixels, with any contents."""
+
+    @abstractmethod
+    def read_pixels(self, pixels: Any, matrix: Array | None, dtype: Any) -> Any:
+        """Turn interleaved pixels into planes.
+
+        Parameters
+        ----------
+        pixels : array
+            Space × channels, C-contiguous, of uint8, uint16, float16, float32 or float64.
+        matrix : ndarray of shape (channels, channels) or None
+            Turns the channels of a pixel into planes; None leaves them as they are.
+        dtype : dtype
+            Of the planes.
+
+        Returns
+        -------
+        array
+            Channels × space.
+        """
+
+    @abstractmethod
+    def write_pixels(self, planes: Any, matrix: Array | None, dtype: Any, out: Any = None) -> Any:
+        """Turn planes into interleaved pixels; integers are rounded to the nearest, halves up, and clipped.
+
+        Parameters
+        ----------
+        planes : array
+            Channels × space.
+        matrix : ndarray of shape (channels, channels) or None
+            Turns the planes into the channels of a pixel.
+        dtype : dtype
+            Of the pixels.
+        out : array, optional
+            Where they go.
+
+        Returns
+        -------
+        array
+            Space × channels.
+        """
+
+    @abstractmethod
+    def extend(self, planes: Any, before: Sequence[int], behind: Sequence[int]) -> Any:
+        """Return planes with more samples at the borders of each axis of space, mirrored at the outermost one.
+
+        An axis of one sample repeats it; where more is asked for than there is, mirrors go on for ever
+        (``numpy.pad(..., mode="reflect")``).
+        """
+
+    @abstractmethod
+    def add_part(self, total: Any, planes: Any, begin: Sequence[int], weight: float) -> Any:
+        """Add ``weight`` times the part of `planes` that begins at `begin`, and has the shape of `total`, to `total`.
+
+        In place. The first of several parts is made with `take_part`.
+        """
+
+    @abstractmethod
+    def take_part(self, planes: Any, begin: Sequence[int], shape: Sequence[int], weight: float) -> Any:
+        """Return ``weight`` times the part of `planes` that begins at `begin` in space and has the given shape."""
+
+    @abstractmethod
+    def measure_noise(self, band: Any, gain: float, mask: Any = None) -> Any:
+        """Return the standard deviation of noise: the median magnitude of each plane over that of the unit normal law.
+
+        Parameters
+        ----------
+        band : array
+            Of which most is noise.
+        gain : float
+            The standard deviation that noise of standard deviation one has in this band.
+        mask : ndarray of uint8, optional
+            On the host, of the shape of a plane: where it is not 0, coefficients count. One at least has to.
+
+        Returns
+        -------
+        numbers
+            Within a part in 2**20 of the median; halfway between the middle two, or one of them, for an even count.
+        """
+
+    @abstractmethod
+    def find_bayes_threshold(self, band: Any, noise: Any, gain: float) -> Any:
+        """Return BayesShrink's threshold of each plane: n² / √(mean square − n²), infinite where noise is all there is.
+
+        With ``n = gain * noise``. Zero where `noise` is zero.
+        """
+
+    @abstractmethod
+    def find_sure_threshold(self, band: Any, noise: Any, gain: float) -> Any:
+        """Return the soft threshold of each plane with the least of Stein's unbiased estimate of the risk.
+
+        With ``a = |v| / n``, ``n = gain * noise`` and N coefficients, the candidates are ``e_j = j T / SURE_BINS`` with
+        ``T = √(2 ln N)`` and j from 0 to SURE_BINS, and ``risk(e) = N - 2 #{a < e} + Σ_{a < e} a² + #{a >= e} e²``.
+        Of equal risks the smaller threshold counts. Zero where `noise` is zero.
+        """
+
+    @abstractmethod
+    def shrink(self, band: Any, threshold: Any, mode: ThresholdMode, upper: Any = None, gains: Any = None) -> Any:
+        """Shrink every coefficient by its magnitude, then multiply; in place.
+
+        Parameters
+        ----------
+        band : array
+            What is shrunk.
+        threshold : numbers
+            0 leaves everything, infinity nothing.
+        mode : {"soft", "hard", "garrote", "firm"}
+            As `subband.threshold` and `subband.threshold_firm` have it.
+        upper : numbers, optional
+            The upper threshold of ``'firm'``, at least `threshold`.
+        gains : numbers, optional
+            What the result is multiplied by.
+        """
+
+    @abstractmethod
+    def shrink_bivariate(
+        self,
+        band: Any,
+        parent: Any,
+        noise: Any,
+        gain: float,
+        parent_gain: float = 1.0,
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> Any:
+        """Shrink every coefficient by its own magnitude and that of its parent, beside the energy of its neighbourhood.
+
+        With ``n = gain * noise``, ``q`` the mean square over `window` samples along each axis, ``s² = max(q - n²,
+        1e-12)`` and ``r² = v² + p²``, the result is ``v max(1 - √3 n² / √(s² r²), 0)``; without a parent ``p = 0`` and
+        √2 stands for √3.
+
+        Parameters
+        ----------
+        band : array
+            Of one orientation at one level.
+        parent : array or None
+            The band of the same orientation at the next coarser level, not shrunk; None at the coarsest.
+        noise : numbers
+            Standard deviation of the noise in the picture.
+        gain, parent_gain : float
+            The standard deviation that noise of standard deviation one has in each band.
+        window : int
+            Odd.
+        shift, scale : int
+            The parent of coefficient k stands at ``(k + shift) // scale`` along each axis, held within the parent.
+        """
+
+    @abstractmethod
+    def shrink_neighbours(self, band: Any, noise: Any, gain: float) -> Any:
+        """Shrink every coefficient by the energy of its neighbourhood, as much as Stein's estimate of the risk advises.
+
+        With ``w = v / n``, ``n = gain * noise`` and ``m`` the mean of w² over a window, plus 1e-9, the result is
+        ``v max(1 - k / m, 0)``. The window, 3 or 5 samples along each axis, and ``k = 6 j / SURE_BINS`` with j from 0
+        to SURE_BINS are chosen for each plane by the least ``risk(k) = Σ_{m < k} (w² - 2) + Σ_{m >= k} (k² w² / m² -
+        2 k / m + 4 k w² / (m² c))``, with c the samples of the window. Of equal risks the smaller window counts, then
+        the smaller k. Statistics may leave out coefficients of a large band, evenly.
+        """
+
+    @abstractmethod
+    def shrink_wiener(self, band: Any, guide: Any, noise: Any, gain: float) -> Any:
+        """Multiply every coefficient by g² / (g² + n²), with g from the same band of a guide; in place."""
+
+    @abstractmethod
+    def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:
+        """Return planes under a filter of an odd number of taps along one axis of space, counted from 0.
+
+        Borders are mirrored, the last sample repeated, for ever.
+        """
+
+    @abstractmethod
+    def add_laplacian(self, planes: Any, amount: float, kernel: LaplacianName) -> Any:
+        """Return planes minus `amount` times their Laplacian over the last two axes: edges become steeper.
+
+        Borders are mirrored, the last sample repeated. Planes with one axis of space use ``(1, -2, 1)``.
+        """
+
+    def compute_dtype(self, planes: Any) -> np.dtype[Any]:
+        """Return the dtype that numbers of these planes have."""
+        return np.dtype(np.float64 if planes.dtype.itemsize == 8 else np.float32)

@@ -1,0 +1,228 @@
+"""Filters for arrays of the host: compiled by Numba, for several threads.
+
+The loops stand in `subband.engines.filters.loops`; here is what they are given. Results lie in recycled memory, and do
+not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from subband.engines.cpu.pointwise_kernels import find_pixel_loop, find_shrink_loop
+from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
+from subband.engines.filters.base import LAPLACIANS, NORMAL_MEDIAN, Filters, LaplacianName, ThresholdMode
+from subband.engines.filters.launch import cut_tasks
+from subband.engines.filters.loops import convolution, parts, shrinkage, windows
+from subband.engines.filters.loops import pixels as pixel_loops
+from subband.engines.filters.loops.windows import MOST, TILE, invert_noise
+from subband.engines.filters.plain import PlainFilters
+from subband.engines.filters.selection import choose_neighbours, choose_sure, measure_median, measure_power
+from subband.engines.memory import allocate
+from subband.engines.pointwise import prepare_values
+from subband.typing import Array
+
+__all__ = ["CompiledFilters"]
+
+#: A neighbourhood with less energy than this beside the noise counts as empty.
+_TINY = 1e-12
+
+#: Columns that are filtered at a time, so that what is read stays in the cache.
+_TILE = 4096
+
+#: What pixels may be for the compiled loops.
+_PIXELS = ("uint8", "uint16", "float32", "float64")
+
+_plain = PlainFilters()
+
+
+class CompiledFilters(Filters):
+    """Works on arrays of the host with compiled loops.
+
+    Examples
+    --------
+    >>> filters = CompiledFilters()
+    >>> filters.convolve(np.array([[0.0, 4.0, 0.0]]), (0.25, 0.5, 0.25), 0)
+    array([[1., 2., 1.]])
+    """
+
+    def upload(self, numbers: Array) -> Array:
+        return np.asarray(numbers, np.float64)
+
+    def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        return allocate(shape, np.dtype(dtype))
+
+    def read_pixels(self, pixels: Array, matrix: Array | None, dtype: Any) -> Array:
+        if pixels.dtype.name not in _PIXELS:
+            # float16, which Numba does not compute with on the host
+            pixels = pixels.astype(np.float32)
+        *space, channels = pixels.shape
+        planes = allocate((channels, *space), np.dtype(dtype))
+        _pass_pixels("split", planes, np.ascontiguousarray(pixels), matrix)
+        return planes
+
+    def write_pixels(self, planes: Array, matrix: Array | None, dtype: Any, out: Array | None = None) -> Array:
+        kind = np.dtype(dtype)
+        if kind.name not in _PIXELS:
+            wide = self.write_pixels(planes, matrix, planes.dtype)
+            return _plain.write_pixels(np.moveaxis(wide, -1, 0), None, kind, out)
+        pixels = out
+        if pixels is None or pixels.dtype != kind or not pixels.flags.carray:
+            pixels = allocate((*planes.shape[1:], len(planes)), kind)
+        _pass_pixels("join", planes, pixels, matrix)
+        if out is None or out is pixels:
+            return pixels
+        out[...] = pixels
+        return out
+
+    def extend(self, planes: Array, before: Sequence[int], behind: Sequence[int]) -> Array:
+        space = [a + n + b for a, n, b in zip(before, planes.shape[1:], behind, strict=True)]
+        goal = allocate((len(planes), *space), planes.dtype)
+        return _blend_part(goal, planes, [-count for count in before], 1.0, add=False)
+
+    def add_part(self, total: Array, planes: Array, begin: Sequence[int], weight: float) -> Array:
+        return _blend_part(total, planes, begin, weight, add=True)
+
+    def take_part(self, planes: Array, begin: Sequence[int], shape: Sequence[int], weight: float) -> Array:
+        return _blend_part(allocate((len(planes), *shape), planes.dtype), planes, begin, weight, add=False)
+
+    def measure_noise(self, band: Array, gain: float, mask: Array | None = None) -> Array:
+        return measure_median(band, mask) / (NORMAL_MEDIAN * gain)
+
+    def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
+        variance = np.square(np.asarray(noise, np.float64) * gain)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            threshold = variance / np.sqrt(np.maximum(measure_power(band) - variance, 0))
+        return np.where(variance == 0, 0.0, threshold)
+
+    def find_sure_threshold(self, band: Array, noise: Array, gain: float) -> Array:
+        return choose_sure(band, np.asarray(noise, np.float64) * gain)
+
+    def shrink(
+        self,
+        band: Array,
+        threshold: Array,
+        mode: ThresholdMode,
+        upper: Array | None = None,
+        gains: Array | None = None,
+    ) -> Array:
+        count = prod(band.shape[1:])
+        low = np.asarray(threshold, np.float64)
+        high = low if upper is None else np.asarray(upper, np.float64)
+        gain = np.ones(len(band)) if gains is None else np.asarray(gains, np.float64)
+        values = prepare_values(low, high, gain).astype(band.dtype)
+        sizes = count, find_shrink_loop(mode, band.dtype.name)
+        shrinkage.shrink_by_threshold(cut_tasks(len(band), 1, count), (band, values), (), sizes, band.size)
+        return band
+
+    def shrink_bivariate(
+        self,
+        band: Array,
+        parent: Array | None,
+        noise: Array,
+        gain: float,
+        parent_gain: float = 1.0,
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> Array:
+        out = allocate(band.shape, band.dtype)
+        numbers = [1 / window ** (band.ndim - 1), sqrt(2 if parent is None else 3)]
+        for n in _scale_noise(noise, gain):
+            inverse = invert_noise(n)
+            numbers += inverse, inverse * (gain / parent_gain), min(_TINY * inverse * inverse, MOST)
+        depth, height, width = _as_volume(band)
+        sizes = depth, height, width, band.ndim - 1, *_find_parent(parent), window, shift, scale
+        tasks = cut_tasks(len(band) * depth, height, width, TILE)
+        arrays = out, band, band if parent is None else parent
+        windows.shrink_bivariate(tasks, arrays, numbers, sizes, band.size)
+        return out
+
+    def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
+        out = allocate(band.shape, band.dtype)
+        scaled = _scale_noise(noise, gain)
+        factors, sides = choose_neighbours(band, np.array(scaled))
+        inverse = [invert_noise(n) for n in scaled]
+        numbers = np.stack([inverse, factors, sides, 1 / sides ** (band.ndim - 1)], axis=1)
+        depth, height, width = _as_volume(band)
+        tasks = cut_tasks(len(band) * depth, height, width, TILE)
+        windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, band.ndim - 1), band.size)
+        return out
+
+    def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
+        count = prod(band.shape[1:])
+        numbers = [invert_noise(n) for n in _scale_noise(noise, gain)]
+        shrinkage.shrink_by_guide(cut_tasks(len(band), 1, count), (band, guide), numbers, (count,), band.size)
+        return band
+
+    def convolve(self, planes: Array, taps: Sequence[float], axis: int) -> Array:
+        out, shape = allocate(planes.shape, planes.dtype), planes.shape
+        weights = np.array(taps, planes.dtype)[::-1].copy()
+        outer, length, inner = prod(shape[: axis + 1]), shape[axis + 1], prod(shape[axis + 2 :])
+        arrays = out, planes, weights
+        if inner == 1:
+            tasks = cut_tasks(1, outer, length, _TILE)
+            convolution.convolve_rows(tasks, arrays, (), (length, len(weights)), planes.size)
+        else:
+            tasks = cut_tasks(outer, length, inner, _TILE)
+            convolution.convolve_columns(tasks, arrays, (), (length, inner, len(weights)), planes.size)
+        return out
+
+    def add_laplacian(self, planes: Array, amount: float, kernel: LaplacianName) -> Array:
+        out = allocate(planes.shape, planes.dtype)
+        depth, height, width = _as_volume(planes)
+        centre, beside, across = LAPLACIANS[kernel]
+        weights = 1 - amount * centre, -amount * beside, -amount * beside, -amount * across
+        if planes.ndim == 2:
+            weights = 1 + 2 * amount, -amount, 0.0, 0.0
+        tasks = cut_tasks(len(planes) * depth, height, width, _TILE)
+        convolution.subtract_laplacian(tasks, (out, planes), weights, (height, width), planes.size)
+        return out
+
+
+def _scale_noise(noise: Array, gain: float) -> list[float]:
+    """Return the noise of a band as Python's numbers: for a handful of planes they are faster than arrays."""
+    return [n * gain for n in np.asarray(noise, np.float64).tolist()]
+
+
+def _as_volume(planes: Array) -> tuple[int, int, int]:
+    """Return depth, height and width of planes; what they do not have is 1."""
+    depth, height, width = (1,) * (4 - planes.ndim) + planes.shape[1:]
+    return depth, height, width
+
+
+def _find_parent(parent: Array | None) -> tuple[int, int, int]:
+    return (0, 0, 0) if parent is None else _as_volume(parent)
+
+
+def _blend_part(goal: Array, planes: Array, begin: Sequence[int], weight: float, *, add: bool) -> Array:
+    """Write, or add, `weight` times the part of `planes` that begins at `begin`, mirrored where it reaches beyond."""
+    start = [0] * (4 - planes.ndim) + list(begin)
+    depth, height, width = _as_volume(goal)
+    sizes = *_as_volume(planes), depth, height, width, *start, int(add)
+    parts.blend_part(cut_tasks(len(goal) * depth, height, width), (goal, planes), (weight,), sizes, goal.size)
+    return goal
+
+
+def _pass_pixels(task: Literal["split", "join"], planes: Array, pixels: Array, matrix: Array | None) -> None:
+    """Turn pixels into planes, or planes into pixels; common ones by the loops of the CPU engine."""
+    channels, count = len(planes), prod(planes.shape[1:])
+    tasks = cut_tasks(1, 1, count)
+    is_common = channels == 3 or (channels == 1 and matrix is None)
+    if is_common and pixels.dtype.kind == "u" and planes.dtype == np.float32:
+        table = np.zeros(pixel_loops.FRAME_TABLE + 1, np.int64)
+        loop = find_pixel_loop(task, channels, pixels.dtype.name)
+        table[[PIXELS, ADDRESS, BYTES]] = loop, pixels.ctypes.data, channels * pixels.itemsize
+        table[-1] = count
+        weights = np.ascontiguousarray(np.eye(channels) if matrix is None else matrix, np.float32)
+        pixel_loops.pass_rows(tasks, (planes, weights), (), table.tolist(), planes.size)
+        return
+    sizes = count, channels, int(matrix is not None)
+    weights = np.ascontiguousarray(np.eye(1) if matrix is None else matrix, planes.dtype)
+    if task == "split":
+        pixel_loops.split_pixels(tasks, (planes, pixels, weights), (), sizes, planes.size)
+    else:
+        pixel_loops.join_pixels(tasks, (pixels, planes, weights), (), sizes, planes.size)

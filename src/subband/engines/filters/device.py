@@ -1,0 +1,296 @@
+"""Filters on a device: every one is a kernel or a few, and nothing visits the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from subband.engines.device import Device
+from subband.engines.filters.base import LAPLACIANS, Filters, LaplacianName, ThresholdMode
+from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
+from subband.engines.filters.device_statistics import (
+    choose_window,
+    find_bayes_threshold,
+    find_sure_threshold,
+    measure_noise,
+)
+from subband.engines.pointwise import Pointwise
+from subband.errors import ArgumentError, ShapeError
+from subband.kernels.dialects import LANES
+from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.pixels import PixelSpec, render_pixels
+from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
+from subband.typing import Array
+
+__all__ = ["DeviceFilters"]
+
+#: The widest window that leaves columns with a result in a strip of 32.
+_WIDEST = LANES - 1
+
+#: Rows that a group walks, at most: on a GPU many short walks hide each other's waiting, and a CPU has few groups at a
+#: time and gains from reading fewer rows twice.
+_LONGEST_WALK, _LONGEST_WALK_OF_CPU = 32, 256
+
+#: Groups that fill a device.
+_MANY_GROUPS = 8192
+
+
+class DeviceFilters(Filters):
+    """Works on arrays of a device; work goes to its current stream or queue, and nothing is waited for.
+
+    Parameters
+    ----------
+    device : Device
+        Where the arrays are.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._launcher = Launcher(device)
+        self._pointwise = Pointwise(device)
+
+    def upload(self, numbers: Array) -> Any:
+        # precision is kept, because the dtype of the planes is not known here; see `Launcher.as_numbers`
+        host = np.asarray(numbers)
+        return self._device.upload(np.ascontiguousarray(host, np.result_type(host.dtype, np.float32)))
+
+    def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        return self._device.allocate(tuple(shape), np.dtype(dtype))
+
+    def read_pixels(self, pixels: Any, matrix: Array | None, dtype: Any) -> Any:
+        pixels = self._device.as_contiguous(pixels)
+        planes = self._device.allocate((pixels.shape[-1], *pixels.shape[:-1]), np.dtype(dtype))
+        self._change_colour("planes", pixels, planes, matrix)
+        return planes
+
+    def write_pixels(self, planes: Any, matrix: Array | None, dtype: Any, out: Any = None) -> Any:
+        planes = self._device.as_contiguous(planes)
+        pixels = out
+        if out is None or self._device.as_contiguous(out) is not out:
+            pixels = self._device.allocate((*planes.shape[1:], planes.shape[0]), np.dtype(dtype))
+        self._change_colour("pixels", pixels, planes, matrix)
+        if out is None or pixels is out:
+            return pixels
+        out[...] = pixels
+        return out
+
+    def extend(self, planes: Any, before: Sequence[int], behind: Sequence[int]) -> Any:
+        sizes = zip(planes.shape[1:], before, behind, strict=True)
+        shape = [size + first + last for size, first, last in sizes]
+        return self.take_part(planes, [-first for first in before], shape, 1.0)
+
+    def add_part(self, total: Any, planes: Any, begin: Sequence[int], weight: float) -> Any:
+        total = self._device.as_contiguous(total)
+        self._move("add", planes, total, begin, weight)
+        return total
+
+    def take_part(self, planes: Any, begin: Sequence[int], shape: Sequence[int], weight: float) -> Any:
+        part = self._device.allocate((planes.shape[0], *shape), planes.dtype)
+        self._move("take", planes, part, begin, weight)
+        return part
+
+    def measure_noise(self, band: Any, gain: float, mask: Any = None) -> Any:
+        dtype = self.compute_dtype(band)
+        if is_empty(band):
+            return self._device.make_zeros((band.shape[0],), dtype)
+        if mask is not None:
+            if mask.shape != tuple(band.shape[1:]):
+                raise ShapeError(f"mask has shape {mask.shape}; a plane of the band has {tuple(band.shape[1:])}")
+            mask = self._device.upload(np.ascontiguousarray(mask, np.uint8))
+        return measure_noise(self._launcher, self._device.as_contiguous(band), gain, mask, dtype)
+
+    def find_bayes_threshold(self, band: Any, noise: Any, gain: float) -> Any:
+        return self._find_threshold(find_bayes_threshold, band, noise, gain)
+
+    def find_sure_threshold(self, band: Any, noise: Any, gain: float) -> Any:
+        return self._find_threshold(find_sure_threshold, band, noise, gain)
+
+    def shrink(self, band: Any, threshold: Any, mode: ThresholdMode, upper: Any = None, gains: Any = None) -> Any:
+        band = self._device.as_contiguous(band)
+        if is_empty(band):
+            return band
+        space = find_space(band.shape)
+        each = self._launcher.choose_run(space.size, band)
+        named = (("threshold", threshold), ("upper", upper), ("gains", gains))
+        found = [None if numbers is None else self._as_numbers(name, numbers, band) for name, numbers in named]
+        table = self._launcher.tabulate(
+            space.size // each, space.planes, int(upper is not None), int(gains is not None)
+        )
+        arguments = [found[0] if numbers is None else numbers for numbers in found]
+        spec = FilterSpec("shrink", band.dtype.name, each, mode)
+        self._launcher.run(render_filter, spec, count_items(space.size // each, space.planes), band, table, *arguments)
+        return band
+
+    def shrink_bivariate(
+        self,
+        band: Any,
+        parent: Any,
+        noise: Any,
+        gain: float,
+        parent_gain: float = 1.0,
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> Any:
+        if window % 2 == 0 or not 1 <= window <= _WIDEST:
+            raise ArgumentError(f"window={window} is not an odd number from 1 to {_WIDEST}")
+        band = self._device.as_contiguous(band)
+        if is_empty(band):
+            return self._launcher.allocate_like(band)
+        noise = self._as_numbers("noise", noise, band)
+        places = [0, 0, 0, 0]
+        if parent is not None:
+            parent = self._device.as_contiguous(parent)
+            places = [*find_space(parent.shape)[1:], shift]
+        values = (gain, gain / parent_gain, float(window) ** (1 - band.ndim))
+        fields: dict[str, Any] = {"has_parent": parent is not None, "scale": scale}
+        energy = None
+        if band.ndim == 4:
+            energy = self._sum_squares(WindowSpec("energy", band.dtype.name, window, 1), band, noise, noise, values)
+        rows = 1 if band.ndim == 2 else window
+        spec = WindowSpec("bivariate", band.dtype.name, rows, window, energy is not None, **fields)
+        return self._walk_windows(spec, band, energy, parent, noise, noise, values, places)
+
+    def shrink_neighbours(self, band: Any, noise: Any, gain: float) -> Any:
+        band = self._device.as_contiguous(band)
+        if is_empty(band):
+            return self._launcher.allocate_like(band)
+        noise = self._as_numbers("noise", noise, band)
+        choices = choose_window(self._launcher, band, noise, gain)
+        values = (gain, 1.0, *(float(window) ** (1 - band.ndim) for window in WINDOWS))
+        widest, energy = WINDOWS[-1], None
+        if band.ndim == 4:
+            spec = WindowSpec("energy", band.dtype.name, widest, 1, is_chosen=True)
+            energy = self._sum_squares(spec, band, noise, choices, values)
+        rows = 1 if band.ndim == 2 else widest
+        spec = WindowSpec("neighbours", band.dtype.name, rows, widest, energy is not None, is_chosen=True)
+        return self._walk_windows(spec, band, energy, None, noise, choices, values, (0, 0, 0, 0))
+
+    def shrink_wiener(self, band: Any, guide: Any, noise: Any, gain: float) -> Any:
+        band, guide = self._device.as_contiguous(band), self._device.as_contiguous(guide)
+        if is_empty(band):
+            return band
+        space = find_space(band.shape)
+        each = self._launcher.choose_run(space.size, band, guide)
+        table = self._launcher.tabulate(space.size // each, space.planes)
+        values = self._launcher.list_values(self.compute_dtype(band), gain)
+        arguments = (band, guide, table, values, self._as_numbers("noise", noise, band))
+        groups = count_items(space.size // each, space.planes)
+        self._launcher.run(render_filter, FilterSpec("wiener", band.dtype.name, each), groups, *arguments)
+        return band
+
+    def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:
+        if len(taps) % 2 == 0:
+            raise ArgumentError(f"taps are {len(taps)}; a filter has an odd number, so that one is the middle")
+        place = axis + 4 - planes.ndim
+        space = find_space(planes.shape)
+        stride = prod(planes.shape[axis + 2 :])
+        table = (*space, place, planes.shape[axis + 1], stride, len(taps) // 2)
+        return self._filter("convolve", planes, table, taps)
+
+    def add_laplacian(self, planes: Any, amount: float, kernel: LaplacianName) -> Any:
+        centre, beside, across = LAPLACIANS[kernel]
+        weights = (centre, beside, beside, across) if planes.ndim > 2 else (-2.0, 0.0, 1.0, 0.0)
+        return self._filter("laplacian", planes, find_space(planes.shape), [amount * weight for weight in weights])
+
+    def _as_numbers(self, name: str, numbers: Any, planes: Any) -> Any:
+        return self._launcher.as_numbers(name, numbers, planes.shape[0], self.compute_dtype(planes))
+
+    def _find_threshold(self, find: Any, band: Any, noise: Any, gain: float) -> Any:
+        if is_empty(band):
+            return self._device.make_zeros((band.shape[0],), self.compute_dtype(band))
+        band = self._device.as_contiguous(band)
+        return find(self._launcher, band, self._as_numbers("noise", noise, band), gain)
+
+    def _change_colour(self, task: Any, pixels: Any, planes: Any, matrix: Array | None) -> None:
+        if is_empty(planes):
+            return
+        rows = () if matrix is None else tuple(tuple(float(weight) for weight in row) for row in matrix)
+        channels, count = planes.shape[0], prod(planes.shape[1:])
+        is_plain = pixels.dtype.name in ("uint8", "uint16") and planes.dtype == np.float32
+        if is_plain and channels == max(1, len(rows)) and self._is_aligned(pixels, planes):
+            change = self._pointwise.split_pixels if task == "planes" else self._pointwise.join_planes
+            change(*((pixels, planes) if task == "planes" else (planes, pixels)), rows)
+            return
+        spec = PixelSpec(task, pixels.dtype.name, planes.dtype.name)
+        table = self._launcher.tabulate(count, channels, int(matrix is not None))
+        dtype = np.dtype(np.float64 if spec.number == "double" else np.float32)
+        weights = self._launcher.list_values(dtype, *(weight for row in rows or ((0.0,),) for weight in row))
+        self._launcher.run(render_pixels, spec, count_items(count, 1), pixels, planes, table, weights)
+
+    def _is_aligned(self, *arrays: Any) -> bool:
+        return all(self._device.is_aligned(x, 16) for x in arrays)
+
+    def _move(self, task: Any, planes: Any, part: Any, begin: Sequence[int], weight: float) -> None:
+        if is_empty(part):
+            return
+        if is_empty(planes):
+            raise ShapeError(f"planes of shape {tuple(planes.shape)} are empty; there is nothing to take a part of")
+        planes = self._device.as_contiguous(planes)
+        source, goal = find_space(planes.shape), find_space(part.shape)
+        begins = (0,) * (4 - planes.ndim) + tuple(begin)
+        table = self._launcher.tabulate(*source, *goal[1:], *begins)
+        values = self._launcher.list_values(self.compute_dtype(planes), weight)
+        spec = FilterSpec(task, planes.dtype.name)
+        self._launcher.run(render_filter, spec, count_rows(goal), planes, part, table, values)
+
+    def _filter(self, task: Any, planes: Any, table: Sequence[int], values: Sequence[float]) -> Any:
+        """Return what a kernel makes of planes, a table and values."""
+        result = self._launcher.allocate_like(planes)
+        if is_empty(planes):
+            return result
+        arguments = (
+            self._device.as_contiguous(planes),
+            result,
+            self._launcher.tabulate(*table),
+            self._launcher.list_values(self.compute_dtype(planes), *values),
+        )
+        groups = count_rows(find_space(planes.shape))
+        self._launcher.run(render_filter, FilterSpec(task, planes.dtype.name), groups, *arguments)
+        return result
+
+    def _sum_squares(self, spec: WindowSpec, band: Any, noise: Any, choices: Any, values: Sequence[float]) -> Any:
+        """Return the energy along the first of three axes, for which the others are one."""
+        flat = self._device.view(band, (band.shape[0], band.shape[1], prod(band.shape[2:])), band.dtype)
+        energy = self._walk_windows(spec, flat, None, None, noise, choices, values, (0, 0, 0, 0))
+        return self._device.view(energy, tuple(band.shape), energy.dtype)
+
+    def _walk_windows(
+        self,
+        spec: WindowSpec,
+        band: Any,
+        energy: Any,
+        parent: Any,
+        noise: Any,
+        choices: Any,
+        values: Sequence[float],
+        places: Sequence[int],
+    ) -> Any:
+        space = find_space(band.shape)
+        dtype = self.compute_dtype(band)
+        result = self._device.allocate(tuple(band.shape), dtype if spec.task == "energy" else band.dtype)
+        images, strips = space.planes * space.depth, -(-space.width // spec.useful)
+        piece = self._choose_piece(space.height, strips * images)
+        table = self._launcher.tabulate(images, space.depth, space.height, space.width, piece, *places)
+        arguments = (
+            band,
+            noise if energy is None else energy,
+            band if parent is None else parent,
+            result,
+            table,
+            self._launcher.list_values(dtype, *values),
+            noise,
+            choices,
+        )
+        groups = (strips, -(-space.height // piece), min(images, MOST_GROUPS))
+        self._launcher.run(render_window, spec, groups, *arguments, block=4)
+        return result
+
+    def _choose_piece(self, height: int, strips: int) -> int:
+        """Return how many rows a group walks: as many as leave work for the whole device, and its grid holds."""
+        longest = _LONGEST_WALK if self._device.is_gpu else _LONGEST_WALK_OF_CPU
+        piece = min(max(height * strips // _MANY_GROUPS, 2 * STEP), longest)
+        return max(piece // STEP * STEP, -(-height // MOST_GROUPS))

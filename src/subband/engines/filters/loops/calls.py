@@ -1,0 +1,119 @@
+"""Threads that take the tasks of a kernel one after the other, and what all kernels need of the machine."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
+
+from subband.engines.cpu.loops import OPTIONS, data, shift
+
+__all__ = ["cast_like", "keep", "make_room", "mirror", "reflect", "stand_alone", "work_off", "work_together"]
+
+
+@intrinsic
+def _call_kernel(typingctx, kernel, out, x, y, numbers, sizes, task):
+    """Call a kernel by its address; those of the arrays are numbers too, for they may hold anything."""
+
+    def codegen(context, builder, signature, args):
+        byte = ir.IntType(8).as_pointer()
+        values = [builder.inttoptr(value, byte) for value in args[1:4]]
+        values += [builder.bitcast(value, byte) for value in args[4:]]
+        kind = ir.FunctionType(ir.VoidType(), [byte] * len(values))
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), values)
+        return context.get_dummy_value()
+
+    return nb.types.none(kernel, out, x, y, numbers, sizes, task), codegen
+
+
+@intrinsic
+def _take_turn(typingctx, counter):
+    """Return the number at an address and add one to it, as if in one moment."""
+
+    def codegen(context, builder, signature, args):
+        return builder.atomic_rmw("add", args[0], ir.Constant(ir.IntType(64), 1), "monotonic")
+
+    return nb.types.int64(counter), codegen
+
+
+@nb.njit(cache=True, nogil=True)
+def work_off(kernel, out, x, y, numbers, sizes, tasks, counter):
+    """Take tasks until there are none left; any number of threads may do so at once."""
+    while True:
+        turn = _take_turn(data(counter))
+        if turn >= tasks.shape[0]:
+            return
+        task = shift(data(tasks), turn * tasks.shape[1])
+        _call_kernel(kernel, out, x, y, data(numbers), data(sizes), task)
+
+
+@nb.njit(cache=True, nogil=True, parallel=True)
+def work_together(threads, kernel, out, x, y, numbers, sizes, tasks, counter):
+    """Let so many of Numba's threads take tasks until there are none left."""
+    for _ in nb.prange(threads):
+        work_off(kernel, out, x, y, numbers, sizes, tasks, counter)
+
+
+def make_room(address, count):
+    """Return an array with any contents for `count` numbers of the kind that is at an address."""
+
+
+@overload(make_room)
+def _overload_make_room(address, count):
+    dtype = as_dtype(address.dtype)
+    return lambda address, count: np.empty(count, dtype)
+
+
+@intrinsic
+def cast_like(typingctx, address, number):
+    """Return a number as the kind that is at an address; a literal would turn single precision into double."""
+
+    def codegen(context, builder, signature, args):
+        return context.cast(builder, args[1], signature.args[1], signature.return_type)
+
+    return address.dtype(address, number), codegen
+
+
+@intrinsic
+def stand_alone(typingctx):
+    """Let the calling function be compiled by itself: copies of a loop in every place cost registers and seconds."""
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return nb.types.none(), codegen
+
+
+@intrinsic
+def keep(typingctx, array):
+    """Do nothing with an array, whose address is in use: without a later use of its own it would be gone by now."""
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return nb.types.none(array), codegen
+
+
+@nb.njit(**OPTIONS)
+def mirror(place, length):
+    """Return the place within a row that stands for one outside, mirrored for ever, the last sample repeated."""
+    # a division only for what lies further away than all there is
+    if place < -length or place >= 2 * length:
+        place %= 2 * length
+    if place < 0:
+        return -1 - place
+    return place if place < length else 2 * length - 1 - place
+
+
+@nb.njit(**OPTIONS)
+def reflect(place, length):
+    """Return the place within a row that stands for one outside, mirrored for ever at the outermost samples."""
+    if 0 <= place < length:
+        return place
+    if length == 1:
+        return 0
+    place %= 2 * (length - 1)
+    return place if place < length else 2 * (length - 1) - place

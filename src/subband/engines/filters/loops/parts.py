@@ -1,0 +1,65 @@
+"""Parts of planes: cut out, added up, or reaching over the borders, where planes are mirrored."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
+from subband.engines.filters.launch import Kernel
+from subband.engines.filters.loops.calls import cast_like, reflect, stand_alone
+
+__all__ = ["blend_part"]
+
+
+@nb.njit(**OPTIONS)
+def _copy(y, x, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] = x[k]
+
+
+@nb.njit(**OPTIONS)
+def _scale(y, x, weight, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] = weight * x[k]
+
+
+@nb.njit(**OPTIONS)
+def _add_scaled(y, x, weight, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] += weight * x[k]
+
+
+@Kernel
+def blend_part(out, x, _y, numbers, sizes, task):
+    """Write, or add, a part of planes times a weight; what lies outside is mirrored at the outermost samples.
+
+    Sizes: three of a plane, three of the part, three where it begins, and whether to add. Numbers: the weight.
+    """
+    depth, height, width = sizes[0], sizes[1], sizes[2]
+    plane, z = task[0] // sizes[3], task[0] % sizes[3]
+    weight, add = cast_like(x, numbers[0]), sizes[9]
+    slices = plane * depth + reflect(z + sizes[6], depth)
+    first, n = task[3] + sizes[8], task[4] - task[3]
+    begin = min(max(0, -first), n)
+    end = max(min(n, width - first), begin)
+    for row in range(task[1], task[2]):
+        line = shift(x, (slices * height + reflect(row + sizes[7], height)) * width)
+        goal = shift(out, (task[0] * sizes[4] + row) * sizes[5] + task[3])
+        inner, y = shift(line, first + begin), shift(goal, begin)
+        if add:
+            _add_scaled(y, inner, weight, end - begin)
+        elif numbers[0] == 1:
+            _copy(y, inner, end - begin)
+        else:
+            _scale(y, inner, weight, end - begin)
+        k = end if begin == 0 else 0
+        while k < n:
+            value = weight * line[reflect(first + k, width)]
+            goal[k] = goal[k] + value if add else value
+            k = end if k + 1 == begin else k + 1

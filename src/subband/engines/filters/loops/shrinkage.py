@@ -1,0 +1,46 @@
+"""Shrinking coefficients one by one: by a threshold, or by what a picture denoised before has in their place."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
+from subband.engines.cpu.pointwise_kernels import shrink_row
+from subband.engines.filters.launch import Kernel
+from subband.engines.filters.loops.calls import cast_like, stand_alone
+
+__all__ = ["shrink_by_guide", "shrink_by_threshold"]
+
+
+@Kernel
+def shrink_by_threshold(out, values, _y, _numbers, sizes, task):
+    """Shrink planes in place.
+
+    Sizes: samples of a plane, and the address of the loop. Values of a plane: as
+    `subband.engines.pointwise.prepare_values` makes them.
+    """
+    shrink_row(sizes[1], shift(out, task[0] * sizes[0] + task[3]), shift(values, 4 * task[0]), task[4] - task[3])
+
+
+@nb.njit(**OPTIONS)
+def _shrink_by_guide(y, guide, inverse, one, most, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        signal = guide[k] * inverse
+        # without a limit, a strong signal would be infinity over infinity
+        energy = min(signal * signal, most)
+        y[k] *= energy / (energy + one)
+
+
+@Kernel
+def shrink_by_guide(out, guide, _y, numbers, sizes, task):
+    """Multiply planes, in place, by g² / (g² + n²).
+
+    Sizes: samples of a plane. Numbers of a plane: one over n; where there is no noise, infinity.
+    """
+    if not np.isinf(numbers[task[0]]):
+        place = task[0] * sizes[0] + task[3]
+        inverse, one, most = cast_like(out, numbers[task[0]]), cast_like(out, 1.0), cast_like(out, 1e30)
+        _shrink_by_guide(shift(out, place), shift(guide, place), inverse, one, most, task[4] - task[3])

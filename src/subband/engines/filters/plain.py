@@ -1,0 +1,228 @@
+"""Filters in NumPy: slow, short, in double precision, and the judge of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from subband.engines.filters.base import (
+    LAPLACIANS,
+    NORMAL_MEDIAN,
+    SURE_BINS,
+    Filters,
+    LaplacianName,
+    ThresholdMode,
+)
+from subband.typing import Array
+
+__all__ = ["PlainFilters"]
+
+#: A neighbourhood with less energy than this beside the noise counts as empty.
+_TINY = 1e-12
+
+#: Windows and the largest factor that `PlainFilters.shrink_neighbours` chooses from.
+_WINDOWS, _LARGEST_FACTOR = (3, 5), 6.0
+
+
+class PlainFilters(Filters):
+    """Works on arrays of the host with nothing but NumPy."""
+
+    def upload(self, numbers: Array) -> Array:
+        return np.asarray(numbers, np.float64)
+
+    def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        return np.empty(shape, dtype)
+
+    def read_pixels(self, pixels: Array, matrix: Array | None, dtype: Any) -> Array:
+        planes = np.moveaxis(pixels.astype(np.float64), -1, 0)
+        if matrix is not None:
+            planes = np.tensordot(matrix, planes, 1)
+        return np.ascontiguousarray(planes, dtype)
+
+    def write_pixels(self, planes: Array, matrix: Array | None, dtype: Any, out: Array | None = None) -> Array:
+        values = planes.astype(np.float64)
+        if matrix is not None:
+            values = np.tensordot(matrix, values, 1)
+        kind = np.dtype(dtype)
+        if kind.kind in "iu":
+            limits = np.iinfo(kind)
+            values = np.floor(np.clip(values, limits.min, limits.max) + 0.5)
+        pixels = np.ascontiguousarray(np.moveaxis(values, 0, -1), kind)
+        if out is None:
+            return pixels
+        out[...] = pixels
+        return out
+
+    def extend(self, planes: Array, before: Sequence[int], behind: Sequence[int]) -> Array:
+        return np.pad(planes, [(0, 0), *zip(before, behind, strict=True)], mode="reflect")
+
+    def add_part(self, total: Array, planes: Array, begin: Sequence[int], weight: float) -> Array:
+        total += self.take_part(planes, begin, total.shape[1:], weight)
+        return total
+
+    def take_part(self, planes: Array, begin: Sequence[int], shape: Sequence[int], weight: float) -> Array:
+        part = tuple(slice(start, start + size) for start, size in zip(begin, shape, strict=True))
+        return np.ascontiguousarray(planes[(slice(None), *part)] * planes.dtype.type(weight))
+
+    def measure_noise(self, band: Array, gain: float, mask: Array | None = None) -> Array:
+        magnitudes = np.abs(band.reshape(len(band), -1).astype(np.float64))
+        if mask is not None:
+            magnitudes = magnitudes[:, np.asarray(mask).ravel() != 0]
+        return np.median(magnitudes, axis=1) / (NORMAL_MEDIAN * gain)
+
+    def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
+        power = np.mean(np.square(band.reshape(len(band), -1).astype(np.float64)), axis=1)
+        variance = np.square(noise * gain)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            threshold = variance / np.sqrt(np.maximum(power - variance, 0))
+        return np.where(variance == 0, 0.0, threshold)
+
+    def find_sure_threshold(self, band: Array, noise: Array, gain: float) -> Array:
+        count = band[0].size
+        edges = np.arange(SURE_BINS + 1) * (sqrt(2 * log(max(count, 1))) / SURE_BINS)
+        thresholds = np.zeros(len(band))
+        for place, plane in enumerate(band):
+            n = float(noise[place]) * gain
+            if n == 0:
+                continue
+            a = np.abs(plane.astype(np.float64)).ravel() / n
+            risks = [count - 2 * np.sum(a < e) + np.sum(a[a < e] ** 2) + np.sum(a >= e) * e**2 for e in edges]
+            thresholds[place] = n * edges[int(np.argmin(risks))]
+        return thresholds
+
+    def shrink(
+        self,
+        band: Array,
+        threshold: Array,
+        mode: ThresholdMode,
+        upper: Array | None = None,
+        gains: Array | None = None,
+    ) -> Array:
+        low = _spread(threshold, band)
+        values = band.astype(np.float64)
+        magnitude = np.abs(values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if mode == "hard":
+                factor = np.where(magnitude < low, 0.0, 1.0)
+            elif mode == "garrote":
+                factor = np.maximum(np.nan_to_num(1 - np.square(low / magnitude), nan=0.0), 0)
+            else:
+                factor = np.maximum(np.nan_to_num(1 - low / magnitude, nan=0.0), 0)
+            if mode == "firm":
+                high = _spread(low if upper is None else upper, band)
+                steepness = np.where(np.isinf(high), 1.0, high / (high - low))
+                factor = np.where(magnitude > high, 1.0, factor * np.where(high == low, 0.0, steepness))
+        if gains is not None:
+            factor = factor * _spread(gains, band)
+        band[...] = values * factor
+        return band
+
+    def shrink_bivariate(
+        self,
+        band: Array,
+        parent: Array | None,
+        noise: Array,
+        gain: float,
+        parent_gain: float = 1.0,
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> Array:
+        values = band.astype(np.float64)
+        variance = np.square(_spread(noise, band) * gain)
+        signal = np.maximum(_average(np.square(values), window) - variance, _TINY)
+        radius, root = np.square(values), sqrt(2)
+        if parent is not None:
+            places = [
+                np.minimum((np.arange(size) + shift) // scale, whole - 1)
+                for size, whole in zip(band.shape[1:], parent.shape[1:], strict=True)
+            ]
+            above = parent[np.ix_(np.arange(len(parent)), *places)].astype(np.float64)
+            radius, root = radius + np.square(above * (gain / parent_gain)), sqrt(3)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = 1 - root * variance / np.sqrt(signal * radius)
+        # without noise nothing shrinks, not even where nothing is
+        factor = np.where(variance == 0, 1.0, np.maximum(np.nan_to_num(factor, nan=0.0, neginf=0.0), 0))
+        return (values * factor).astype(band.dtype)
+
+    def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
+        result = band.copy()
+        for place, plane in enumerate(band):
+            n = float(noise[place]) * gain
+            if n == 0:
+                continue
+            w = plane[np.newaxis].astype(np.float64) / n
+            best = (np.inf, 0.0, w)
+            for window in _WINDOWS:
+                m = _average(np.square(w), window) + 1e-9
+                count = window ** (band.ndim - 1)
+                for k in np.arange(SURE_BINS + 1) * (_LARGEST_FACTOR / SURE_BINS):
+                    kept = m >= k
+                    square = np.square(w)
+                    inside = k**2 * square / m**2 - 2 * k / m + 4 * k * square / (m**2 * count)
+                    risk = np.sum(np.where(kept, inside, square - 2))
+                    if risk < best[0]:
+                        best = (risk, k, m)
+            result[place] = plane * np.maximum(1 - best[1] / best[2][0], 0)
+        return result
+
+    def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
+        energy = np.square(guide.astype(np.float64))
+        variance = np.square(_spread(noise, band) * gain)
+        with np.errstate(invalid="ignore"):
+            factor = energy / (energy + variance)
+        band[...] = band * np.where(variance == 0, 1.0, factor)
+        return band
+
+    def convolve(self, planes: Array, taps: Sequence[float], axis: int) -> Array:
+        reach = len(taps) // 2
+        borders = [(0, 0)] * planes.ndim
+        borders[axis + 1] = (reach, reach)
+        wide = np.pad(planes.astype(np.float64), borders, mode="symmetric")
+        length = planes.shape[axis + 1]
+        total = np.zeros(planes.shape)
+        for start, tap in enumerate(reversed(taps)):
+            total += tap * np.take(wide, np.arange(start, start + length), axis + 1)
+        return total.astype(planes.dtype)
+
+    def add_laplacian(self, planes: Array, amount: float, kernel: LaplacianName) -> Array:
+        values = planes.astype(np.float64)
+        if planes.ndim == 2:
+            laplacian = _shift(values, 1, -1) + _shift(values, 1, 1) - 2 * values
+            return (values - amount * laplacian).astype(planes.dtype)
+        centre, beside, across = LAPLACIANS[kernel]
+        rows, columns = planes.ndim - 2, planes.ndim - 1
+        laplacian = centre * values
+        for step in (-1, 1):
+            laplacian += beside * (_shift(values, rows, step) + _shift(values, columns, step))
+            laplacian += across * (_shift(_shift(values, rows, step), columns, -1))
+            laplacian += across * (_shift(_shift(values, rows, step), columns, 1))
+        return (values - amount * laplacian).astype(planes.dtype)
+
+
+def _spread(numbers: Array, planes: Array) -> Array:
+    """Return numbers in a shape that goes with planes."""
+    return np.asarray(numbers, np.float64).reshape((-1,) + (1,) * (planes.ndim - 1))
+
+
+def _average(values: Array, window: int) -> Array:
+    """Return the mean over a window around every sample; borders are mirrored, the last sample repeated."""
+    reach = window // 2
+    for axis in range(1, values.ndim):
+        borders = [(0, 0)] * values.ndim
+        borders[axis] = (reach, reach)
+        wide = np.pad(values, borders, mode="symmetric")
+        length = values.shape[axis]
+        parts = [np.take(wide, np.arange(start, start + length), axis) for start in range(window)]
+        values = np.mean(parts, axis=0)
+    return values
+
+
+def _shift(values: Array, axis: int, step: int) -> Array:
+    """Return for every sample its neighbour `step` further along an axis; the last one is its own."""
+    length = values.shape[axis]
+    moved: Array = np.take(values, np.clip(np.arange(length) + step, 0, length - 1), axis)
+    return moved

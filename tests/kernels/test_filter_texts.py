@@ -1,0 +1,109 @@
+"""The kernels of filters compile for two generations of NVIDIA's GPUs, with no GPU.
+
+The texts are those that the filters of a device ask for, so they are what users get. What they compute is compared with
+the plain filters on an OpenCL device, in `tests/parity`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from subband.engines.filters.device import DeviceFilters
+from subband.kernels.dialects import CUDA, OPENCL_NVIDIA
+from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.statistics import StatisticSpec, render_statistic
+from subband.kernels.windows import WindowSpec, render_window
+from subband.testing import RecordingDevice
+
+STORAGES = ("float32", "float64", "float16")
+
+
+def run_all(filters, device, storage, shape):
+    """Ask for every kernel that planes of a shape need."""
+    band = device.upload(np.zeros(shape, storage))
+    numbers = filters.upload(np.ones(shape[0]))
+    mask, zeros = np.ones(shape[1:], np.uint8), [0] * (len(shape) - 1)
+    filters.add_part(filters.take_part(band, zeros, shape[1:], 1.0), band, zeros, 1.0)
+    filters.measure_noise(band, 1.0)
+    filters.measure_noise(band, 1.0, mask)
+    filters.find_bayes_threshold(band, numbers, 1.0)
+    filters.find_sure_threshold(band, numbers, 1.0)
+    for mode in ("soft", "hard", "garrote", "firm"):
+        filters.shrink(band, numbers, mode, numbers, numbers)
+    filters.shrink_bivariate(band, None, numbers, 1.0)
+    for scale in (1, 2):
+        filters.shrink_bivariate(band, band, numbers, 1.0, scale=scale)
+    filters.shrink_neighbours(band, numbers, 1.0)
+    filters.shrink_wiener(band, band, numbers, 1.0)
+    filters.convolve(band, [1.0, 2.0, 1.0], 0)
+    filters.add_laplacian(band, 1.0, "cross")
+
+
+def run_pixels(filters, device, storage):
+    for stored in ("uint8", "uint16", "float16", "float32", "float64"):
+        pixels = device.upload(np.zeros((4, 4, 3), stored))
+        filters.write_pixels(filters.read_pixels(pixels, None, storage), None, stored)
+    # numbers that are not as precise as the planes
+    filters.shrink(device.upload(np.zeros((1, 5), np.float64)), filters.upload(np.ones(1, np.float32)), "soft")
+
+
+@cache
+def collect_texts(dialect, storage):
+    device = RecordingDevice(dialect)
+    filters = DeviceFilters(device)
+    # what differs is how a number is read and written, so that one precision is enough for some of the shapes
+    for shape in ((2, 16, 64), (2, 4, 8, 64), (2, 64), (2, 7, 5))[: None if storage == "float32" else 2]:
+        run_all(filters, device, storage, shape)
+    run_pixels(filters, device, storage)
+    return tuple(dict.fromkeys(device.sources))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+def test_cuda_text_compiles(architecture, storage):
+    core = pytest.importorskip("cuda.core", reason="NVRTC is not installed: pip install 'subband[kernels]'")
+    sources = collect_texts(CUDA, storage)
+    assert len(sources) > 30
+    for source in sources:
+        options = core.ProgramOptions(std="c++17", arch=architecture)
+        assert core.Program(source, "c++", options).compile("cubin").code
+
+
+def test_lanes_hand_over_registers_on_nvidia():
+    """With its own words for an exchange OpenCL on NVIDIA's GPUs needs no local memory for one."""
+    for spec, render in (
+        (WindowSpec("bivariate", "float32", 7, 7), render_window),
+        (StatisticSpec("risks", "float32"), render_statistic),
+    ):
+        kernel = render(spec, OPENCL_NVIDIA).split("KERNEL void sweep")[1]
+        assert "FETCH" in kernel
+        assert "BARRIER" not in kernel
+
+
+def test_text_depends_on_no_size():
+    device = RecordingDevice(CUDA)
+    filters = DeviceFilters(device)
+    for shape in ((1, 64, 64), (3, 128, 32), (2, 300, 400)):
+        run_all(filters, device, "float32", shape)
+    assert len(set(device.sources)) == len(device.sources)
+    before = len(device.sources)
+    run_all(filters, device, "float32", (5, 20, 80))
+    assert len(device.sources) == before
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16"])
+def test_single_precision_needs_no_doubles(storage):
+    """Many OpenCL devices have none, and a constant without a suffix would be one."""
+    for render, spec in (
+        *((render_filter, FilterSpec(task, storage)) for task in ("shrink", "wiener", "add", "convolve", "laplacian")),
+        *((render_window, WindowSpec(task, storage, 5, 5)) for task in ("bivariate", "energy")),
+        (render_window, WindowSpec("neighbours", storage, 5, 5, is_chosen=True)),
+        *((render_statistic, StatisticSpec(task, storage)) for task in ("histogram", "squares", "risks", "neighbours")),
+    ):
+        kernel = render(spec, CUDA).split("KERNEL void sweep")[1]
+        assert "double" not in kernel
+        for word in kernel.replace("(", " ").replace(")", " ").replace(";", " ").replace(",", " ").split():
+            assert not (word[0].isdigit() and ("." in word or "e-" in word) and not word.endswith("f")), word
