@@ -1,8 +1,9 @@
-"""Signals and pictures to try things on: those of ``pywt.data``, by the same names, and a photograph."""
+"""Signals and pictures to try things on: those of ``pywt.data``, by the same names, and more of our own."""
 
 from __future__ import annotations
 
+from subband.data.phantom import Phantom, ultrasound
 from subband.data.readers import aero, ascent, camera, ecg, nino, photograph
 from subband.data.signals import demo_signal
 
-__all__ = ["aero", "ascent", "camera", "demo_signal", "ecg", "nino", "photograph"]
+__all__ = ["Phantom", "aero", "ascent", "camera", "demo_signal", "ecg", "nino", "photograph", "ultrasound"]

@@ -1,0 +1,49 @@
+"""Kinds of noise, and how each is made one that denoisers know: additive, and equally strong everywhere.
+
+A `NoiseModel` is data. ``stabilise`` takes a picture to where its noise is additive with the standard deviation
+``stabilised_sigma``; there the picture is denoised; ``restore`` leads back, without the bias that a mere inverse would
+have: the mean of a function is not the function of the mean. All of it is one formula a pixel, and for counts also
+one look into a small table.
+
+>>> import numpy as np
+>>> model = Speckle()
+>>> noisy = model.add(np.full((256, 256), 100.0), seed=0)
+>>> log = model.stabilise(noisy)
+>>> round(float(log.std()), 2), round(model.stabilised_sigma, 2)
+(0.64, 0.64)
+>>> float(model.restore(log.mean(keepdims=True)).item()).__round__()
+100
+"""
+
+from __future__ import annotations
+
+from subband.enhance.models.base import Gaussian, NoiseModel
+from subband.enhance.models.counts import PoissonGaussian
+from subband.enhance.models.speckle import LogSpeckle, Speckle
+from subband.errors import ArgumentError, suggest_names
+
+__all__ = ["MODELS", "Gaussian", "LogSpeckle", "NoiseModel", "PoissonGaussian", "Speckle", "find_model"]
+
+#: Every model by its name.
+MODELS: dict[str, type[NoiseModel]] = {model.name: model for model in (Gaussian, LogSpeckle, PoissonGaussian, Speckle)}
+
+
+def find_model(model: str | NoiseModel) -> NoiseModel:
+    """Return the model of that name with its defaults, or the model itself.
+
+    Raises
+    ------
+    ArgumentError
+        If no model has that name.
+
+    Examples
+    --------
+    >>> find_model("speckle")
+    Speckle(looks=1.0, kind='rayleigh', floor=None)
+    """
+    if isinstance(model, NoiseModel):
+        return model
+    if not isinstance(model, str) or model not in MODELS:
+        near = suggest_names(model, MODELS) if isinstance(model, str) else ""
+        raise ArgumentError(f"model={model!r} is no model of noise{near}; there are {', '.join(map(repr, MODELS))}")
+    return MODELS[model]()
