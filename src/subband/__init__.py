@@ -5,6 +5,8 @@ The functions have the names, arguments and results of PyWavelets; `subband.engi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from subband import data, errors
 from subband._version import __version__
 from subband.engines import get_engine, get_threads, set_engine, set_threads
@@ -87,10 +89,14 @@ from subband.wavelets import (
     wavelist,
 )
 
+if TYPE_CHECKING:
+    from subband.enhance import Enhancer, denoise
+
 __all__ = [
     "BaseNode",
     "ContinuousWavelet",
     "DiscreteContinuousWavelet",
+    "Enhancer",
     "FswavedecnResult",
     "LiftingScheme",
     "Modes",
@@ -112,6 +118,7 @@ __all__ = [
     "data",
     "decompose",
     "decompose_adjoint",
+    "denoise",
     "downcoef",
     "dwt",
     "dwt2",
@@ -170,3 +177,18 @@ __all__ = [
     "waverec2",
     "waverecn",
 ]
+
+#: Names whose modules are imported when somebody asks for them: transforms alone do not need them.
+_LATER = ("Enhancer", "denoise")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from subband import enhance
+
+        return getattr(enhance, name)
+    raise AttributeError(f"module 'subband' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

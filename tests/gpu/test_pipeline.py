@@ -10,9 +10,10 @@ import pytest
 
 import subband as sb
 from subband.engines.pointwise import Pointwise, prepare_values
+from subband.enhance import Shrink
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR, to_ycbcr
 from subband.kernels.pointwise import FACTORS
-from subband.pipeline import Pipeline, Shrink, process_frames
+from subband.pipeline import Pipeline, process_frames
 
 pytestmark = pytest.mark.gpu
 

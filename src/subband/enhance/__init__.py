@@ -3,6 +3,25 @@
 from __future__ import annotations
 
 from subband.enhance.denoising import denoise
+from subband.enhance.enhancer import Enhancer
+from subband.enhance.fixed import FixedPoint
+from subband.enhance.models import Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle
 from subband.enhance.noise import estimate_noise, measure_gains
+from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
 
-__all__ = ["denoise", "estimate_noise", "measure_gains"]
+__all__ = [
+    "Blur",
+    "Denoise",
+    "Enhancer",
+    "FixedPoint",
+    "Gaussian",
+    "LogSpeckle",
+    "NoiseModel",
+    "PoissonGaussian",
+    "Sharpen",
+    "Shrink",
+    "Speckle",
+    "denoise",
+    "estimate_noise",
+    "measure_gains",
+]

@@ -11,7 +11,16 @@ import numpy as np
 
 from subband.typing import Array
 
-__all__ = ["FROM_YCBCR", "TO_YCBCR", "from_opponents", "from_ycbcr", "to_opponents", "to_ycbcr"]
+__all__ = [
+    "FROM_OPPONENTS",
+    "FROM_YCBCR",
+    "TO_OPPONENTS",
+    "TO_YCBCR",
+    "from_opponents",
+    "from_ycbcr",
+    "to_opponents",
+    "to_ycbcr",
+]
 
 #: Red, green and blue to Y'CbCr of full range, as JFIF has it (ITU-R BT.601); Cb and Cr are centred on 0.
 TO_YCBCR = np.array(
@@ -25,14 +34,12 @@ TO_YCBCR = np.array(
 #: The way back.
 FROM_YCBCR = np.linalg.inv(TO_YCBCR)
 
-_MATRIX = np.array(
-    [
-        [1.0, 1.0, 1.0],
-        [1.0, 0.0, -1.0],
-        [1.0, -2.0, 1.0],
-    ]
-)
-_MATRIX /= np.linalg.norm(_MATRIX, axis=1, keepdims=True)
+#: Red, green and blue to brightness, red − blue and magenta − green, each of the same strength of noise.
+TO_OPPONENTS = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]])
+TO_OPPONENTS /= np.linalg.norm(TO_OPPONENTS, axis=1, keepdims=True)
+
+#: The way back.
+FROM_OPPONENTS = np.ascontiguousarray(TO_OPPONENTS.T)
 
 
 def to_opponents(pixels: Array) -> Array:
@@ -43,7 +50,7 @@ def to_opponents(pixels: Array) -> Array:
     >>> to_opponents(np.full((1, 1, 3), 100.0)).ravel().round(3).tolist()
     [173.205, 0.0, 0.0]
     """
-    return np.stack([pixels @ row.astype(pixels.dtype) for row in _MATRIX])
+    return np.stack([pixels @ row.astype(pixels.dtype) for row in TO_OPPONENTS])
 
 
 def from_opponents(planes: Array) -> Array:
@@ -55,7 +62,7 @@ def from_opponents(planes: Array) -> Array:
     >>> np.allclose(from_opponents(to_opponents(pixels)), pixels)
     True
     """
-    return np.ascontiguousarray(np.moveaxis(np.tensordot(_MATRIX.T.astype(planes.dtype), planes, 1), 0, -1))
+    return np.ascontiguousarray(np.moveaxis(np.tensordot(FROM_OPPONENTS.astype(planes.dtype), planes, 1), 0, -1))
 
 
 def to_ycbcr(pixels: Array) -> Array:

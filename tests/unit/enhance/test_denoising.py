@@ -104,7 +104,7 @@ PICTURE = np.random.default_rng(0).random((64, 64))
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: denoise(np.zeros((4, 4, 2))), ValueError, r"image has shape \(4, 4, 2\); .* rows"),
+        (lambda: denoise(np.zeros((4, 4, 2, 2))), ValueError, "4 axes of space; it can have 1 to 3"),
         (lambda: denoise(np.zeros((0, 4))), ValueError, r"image has shape \(0, 4\); .* at least 1 pixel"),
         (lambda: denoise("abc"), ValueError, "image has dtype <U3, .*astype"),
         (lambda: denoise([[1, 2], [3]]), ValueError, "image makes no array"),
@@ -114,7 +114,7 @@ PICTURE = np.random.default_rng(0).random((64, 64))
         (lambda: denoise(PICTURE, sigma=np.nan), ValueError, "sigma=nan .* use 0 or more"),
         (lambda: denoise(PICTURE, sigma=np.inf), ValueError, "sigma=inf .* use 0 or more"),
         (lambda: denoise(PICTURE, sigma="a"), TypeError, "sigma='a' is not a number; use 0 or more"),
-        (lambda: denoise(PICTURE, sigma=[1, 2]), TypeError, r"sigma=\[1, 2\] is not a number; use 0 or more"),
+        (lambda: denoise(PICTURE, sigma=[[1, 2]]), TypeError, r"sigma=\[\[1, 2\]\] is not a number; use 0 or more"),
         (lambda: denoise(PICTURE, level=99), ValueError, "level=99 is too large"),
         (lambda: denoise(PICTURE, level=-1), ValueError, "level=-1"),
         (lambda: denoise(PICTURE, level="a"), ValueError, "level='a'"),

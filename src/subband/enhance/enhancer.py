@@ -1,0 +1,270 @@
+"""One object that describes a whole chain of enhancement, and carries any picture through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from subband.engines import Engine
+from subband.engines.dispatch import call_natively, engine_for
+from subband.enhance.description import describe, read_description, read_toml, write_toml
+from subband.enhance.layout import arrange, check_mask, check_pixels, fill_gaps, find_layout
+from subband.enhance.models import Gaussian, NoiseModel, find_model
+from subband.enhance.program import COLOURS, PRECISIONS, prepare_program
+from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
+from subband.enhance.views import VIEWS, draw_mosaic
+from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
+from subband.typing import Array
+
+__all__ = ["Enhancer"]
+
+
+@dataclass(frozen=True)
+class Enhancer:
+    """A chain of stages, described once and run on any picture, anywhere.
+
+    Parameters
+    ----------
+    stages : sequence of Denoise, Shrink, Blur or Sharpen
+        In the order in which they work. A single stage may stand by itself.
+    noise : str or NoiseModel
+        What noise does to the picture: ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a
+        model with its parameters from `subband.enhance`. The picture is stabilised before the first stage and restored
+        after the last.
+    sigma : float or sequence of float, optional
+        Standard deviation of the noise, one for each channel or one for all, in the units of the picture; for other
+        models than the Gaussian, of the stabilised picture. If left out, what the model says, else it is measured in
+        the picture.
+    colour : {"opponents", "ycbcr", "rgb"}
+        What red, green and blue are turned into, so that each channel has noise of its own and few edges in common
+        with the others. The opponents denoise best.
+    precision : {"float32", "float16"}
+        How samples and coefficients are stored on devices; arithmetic is float32. Pictures of float64 are computed in
+        float64.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If something of that is not known.
+
+    Examples
+    --------
+    >>> enhancer = Enhancer([Denoise("bayes", level=3), Sharpen(0.3)])
+    >>> print(enhancer)
+    Enhancer: denoise by bayes with cdf97, 3 levels; sharpen 0.3
+    >>> from subband import data
+    >>> enhancer.apply(data.photograph()[:64, :96]).dtype
+    dtype('uint8')
+    >>> Enhancer.from_toml(enhancer.to_toml()) == enhancer
+    True
+    """
+
+    stages: tuple[Stage, ...] = (Denoise(),)
+    noise: str | NoiseModel = "gaussian"
+    sigma: float | Sequence[float] | None = None
+    colour: str = "opponents"
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
+        for place, stage in enumerate(stages):
+            if not isinstance(stage, Stage):
+                raise ArgumentTypeError(
+                    f"stages[{place}] is a {type(stage).__name__}; use Denoise, Shrink, Blur or Sharpen"
+                )
+            if isinstance(stage, Blur | Sharpen) and stage.at != "picture":
+                raise ArgumentError(
+                    f"stages[{place}] works at={stage.at!r}, inside a transform; put it into the filters of Denoise or "
+                    "Shrink, or use at='picture'"
+                )
+        object.__setattr__(self, "stages", stages)
+        object.__setattr__(self, "noise", find_model(self.noise))
+        object.__setattr__(self, "sigma", _as_sigma(self.sigma))
+        for name, value, known in (("colour", self.colour, COLOURS), ("precision", self.precision, PRECISIONS)):
+            if value not in known:
+                hint = suggest_names(value, known) if isinstance(value, str) else ""
+                raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
+
+    def apply(
+        self,
+        image: Any,
+        *,
+        axes: Sequence[int] | None = None,
+        channel_axis: int | Literal["auto"] | None = "auto",
+        mask: Any = None,
+        nonfinite: str = "refuse",
+        engine: str | Engine | None = None,
+    ) -> Any:
+        """Carry a picture, a volume or a stack of them through the chain.
+
+        Parameters
+        ----------
+        image : array
+            Rows × columns, with 3 channels, or 3 and an alpha channel, as its last axis; a signal; a volume. Of any
+            real dtype, of NumPy, CuPy, Torch, JAX or PyOpenCL.
+        axes : sequence of int, optional
+            The one to three axes of space; others hold pictures that have nothing to do with each other. If left out,
+            all but the channels.
+        channel_axis : int, optional
+            Where the channels are; None if there are none. If left out, the last of three axes if it has 3 or 4
+            entries.
+        mask : array of bool, optional
+            Which pixels are known, of the shape of space. The others are filled from their neighbours for the work, and
+            come back as they were.
+        nonfinite : {"refuse", "mask"}
+            What is done with NaN and infinite pixels: an error, or as with those outside `mask`.
+        engine : str, optional
+            Who computes; see `subband.set_engine`.
+
+        Returns
+        -------
+        array
+            Of the same kind, in the same place, of the same shape and dtype; integers are rounded and clipped. The
+            alpha channel comes back as it was.
+
+        Raises
+        ------
+        ShapeError
+            If the array is no picture, or the mask does not fit.
+        DtypeError
+            If it holds no real numbers.
+        ArgumentError
+            If pixels are not finite, and `nonfinite` does not say what to do with them.
+        LevelError
+            If a stage has more levels than make sense.
+        """
+        options = (axes, channel_axis, mask, nonfinite, engine)
+        result: Any = call_natively(self._apply, {0: "image"}, (image, *options), {}, engine)
+        return result
+
+    __call__ = apply
+
+    @property
+    def model(self) -> NoiseModel:
+        """The noise model."""
+        return find_model(self.noise)
+
+    def _apply(
+        self,
+        image: Any,
+        axes: Sequence[int] | None,
+        channel_axis: int | Literal["auto"] | None,
+        mask: Any,
+        nonfinite: str,
+        engine: str | Engine | None,
+    ) -> Any:
+        pixels = check_pixels(image, "image")
+        layout = find_layout(pixels.shape, axes, channel_axis)
+        known = check_mask(pixels, layout, mask, nonfinite)
+        arranged = arrange(pixels, layout)
+        whole = arranged.pixels
+        if known is not None:
+            whole = fill_gaps(whole, known)
+        program = prepare_program(self, tuple(whole.shape[:-1]), whole.shape[-1], engine_for(whole, engine))
+        result = program.run(whole, mask=known)
+        if known is not None:
+            # what was not known stays as it was
+            result[~known] = arranged.pixels[~known]
+        return arranged.put_back(result)
+
+    def view(
+        self,
+        image: Any,
+        view: str = "synthesis",
+        *,
+        engine: str | Engine | None = None,
+    ) -> Array:
+        """Return a picture of the result, or of the coefficients before or after the last stage that transforms.
+
+        Parameters
+        ----------
+        image : array
+            A picture as in `apply`, of two axes of space.
+        view : {"synthesis", "analysis", "filtered-analysis"}
+            The result; all bands of the transform side by side, with their names; or the same, filtered.
+        engine : str, optional
+            Who computes.
+
+        Returns
+        -------
+        ndarray of uint8
+            Rows × columns, or rows × columns × 3. Of the size of the picture where the mode of the transform is not
+            expansive.
+        """
+        if view not in VIEWS:
+            hint = suggest_names(view, VIEWS) if isinstance(view, str) else ""
+            raise ArgumentError(f"view={view!r} is not known{hint}; use one of {', '.join(VIEWS)}")
+        return draw_mosaic(self, image, view, engine)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the description as what JSON and TOML can hold; defaults are left out."""
+        description: dict[str, Any] = describe(self)
+        return description
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> Enhancer:
+        """Make an enhancer from its description.
+
+        Raises
+        ------
+        FormatError
+            If the description names something that is not known.
+        """
+        return read_description(cls, description)
+
+    def to_toml(self) -> str:
+        """Return the description as TOML."""
+        return write_toml(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Enhancer:
+        """Make an enhancer from TOML.
+
+        Examples
+        --------
+        >>> Enhancer.from_toml('''
+        ... noise = "speckle"
+        ... [[stages]]
+        ... kind = "denoise"
+        ... method = "wiener"
+        ... ''').stages[0].method
+        'wiener'
+        """
+        return cls.from_dict(read_toml(text))
+
+    def __str__(self) -> str:
+        parts = [_spell_stage(stage) for stage in self.stages] or ["nothing"]
+        about = [] if isinstance(self.model, Gaussian) else [f"{self.model.name} noise"]
+        return "Enhancer: " + "; ".join(about + parts)
+
+
+def _spell_stage(stage: Stage) -> str:
+    """Say in a few words what a stage does."""
+    if isinstance(stage, Blur):
+        return f"blur {stage.sigma:g}"
+    if isinstance(stage, Sharpen):
+        return f"sharpen {stage.amount:g}"
+    name = stage.wavelet if isinstance(stage.wavelet, str) else getattr(stage.wavelet, "name", "a wavelet")
+    levels = "" if stage.level is None else f", {stage.level} level" + "s" * (stage.level != 1)
+    if isinstance(stage, Shrink):
+        return f"shrink by a {stage.mode} threshold with {name}{levels}"
+    return f"denoise by {stage.method} with {name}{levels}"
+
+
+def _as_sigma(sigma: Any) -> float | tuple[float, ...] | None:
+    """Return a standard deviation, or one for each channel."""
+    if sigma is None:
+        return None
+    advice = "use 0 or more, one for each channel or one for all, or None to measure it"
+    try:
+        numbers = np.asarray(sigma)
+    except ValueError:
+        raise ArgumentTypeError(f"sigma={sigma!r} is not a number; {advice}") from None
+    if numbers.dtype.kind not in "iuf" or numbers.ndim > 1 or numbers.size == 0:
+        raise ArgumentTypeError(f"sigma={sigma!r} is not a number; {advice}")
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise ArgumentError(f"sigma={sigma} is not a standard deviation; {advice}")
+    return float(numbers) if numbers.ndim == 0 else tuple(numbers.astype(float).tolist())

@@ -1,0 +1,244 @@
+"""Which axes of a picture are space and which are channels, and how it becomes pixels that programs take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any, Literal
+
+import numpy as np
+
+from subband.arrays import as_numbers, is_opencl, namespace, to_host
+from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, ShapeError
+from subband.typing import Array
+
+__all__ = ["Arranged", "Layout", "arrange", "check_mask", "check_pixels", "fill_gaps", "find_layout"]
+
+#: Channels of a pixel of colour, and of one that has an alpha channel too.
+_COLOUR, _WITH_ALPHA = 3, 4
+
+_DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The axes of a picture.
+
+    Attributes
+    ----------
+    space : tuple of int
+        One to three axes.
+    channel : int or None
+        Where the channels of a pixel are.
+    has_alpha : bool
+        Whether the last channel says how transparent a pixel is.
+    """
+
+    space: tuple[int, ...]
+    channel: int | None
+    has_alpha: bool = False
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Pixels, and the way back to the array that they come from.
+
+    Attributes
+    ----------
+    pixels : array
+        Space × channels, C-contiguous.
+    put_back : callable
+        Returns the array for enhanced pixels.
+    """
+
+    pixels: Any
+    put_back: Callable[[Any], Any]
+
+
+def check_pixels(image: Any, name: str) -> Any:
+    """Return an array that holds real numbers and is not empty, of a dtype that filters read."""
+    if is_opencl(image):
+        pixels = image
+    else:
+        pixels = as_numbers(image, name)
+        if pixels.dtype.kind == "c":
+            raise DtypeError(f"{name} has dtype {pixels.dtype}; a picture is real: give {name}.real or abs({name})")
+        if pixels.dtype.name not in _DTYPES:
+            # integers of other sizes are exact as doubles, or nearly so, and would not be as floats
+            pixels = pixels.astype(np.float64 if pixels.dtype.itemsize > 2 else np.float32)
+    if pixels.ndim == 0 or pixels.size == 0:
+        raise ShapeError(f"{name} has shape {tuple(pixels.shape)}; it needs at least 1 pixel, and 1 axis")
+    return pixels
+
+
+def find_layout(
+    shape: tuple[int, ...], axes: Sequence[int] | None, channel_axis: int | Literal["auto"] | None
+) -> Layout:
+    """Return which axes are what, as the caller says or as the shape suggests.
+
+    Examples
+    --------
+    >>> find_layout((480, 640, 3), None, "auto")
+    Layout(space=(0, 1), channel=2, has_alpha=False)
+    >>> find_layout((64, 64, 64), None, "auto")
+    Layout(space=(0, 1, 2), channel=None, has_alpha=False)
+    >>> find_layout((10, 480, 640), (1, 2), None)
+    Layout(space=(1, 2), channel=None, has_alpha=False)
+    """
+    count = len(shape)
+    if channel_axis == "auto":
+        is_pixel = count == 3 and shape[-1] in (_COLOUR, _WITH_ALPHA) and (axes is None or count - 1 not in axes)
+        channel = count - 1 if is_pixel else None
+        has_alpha = is_pixel and shape[-1] == _WITH_ALPHA
+    else:
+        channel = None if channel_axis is None else _check_axis("channel_axis", channel_axis, count)
+        has_alpha = False
+    if axes is None:
+        space = tuple(axis for axis in range(count) if axis != channel)
+    else:
+        space = tuple(_check_axis("axes", axis, count) for axis in np.atleast_1d(np.asarray(axes)).tolist())
+        if len(set(space)) != len(space) or channel in space:
+            raise AxesError(f"axes={axes} name an axis twice, or that of the channels, {channel}; name each once")
+    if not 1 <= len(space) <= 3:
+        raise ShapeError(
+            f"image of shape {shape} has {len(space)} axes of space; it can have 1 to 3: name them with axes, such as "
+            "axes=(1, 2) for a stack of pictures"
+        )
+    return Layout(space, channel, has_alpha)
+
+
+def arrange(pixels: Any, layout: Layout) -> Arranged:
+    """Return pixels as programs take them: space first, then one axis for everything else."""
+    shape = tuple(pixels.shape)
+    count = len(shape)
+    if layout.channel is None and layout.space == tuple(range(count)):
+        return Arranged(_as_contiguous(pixels).reshape(*shape, 1), lambda result: result.reshape(shape))
+    if layout.channel == count - 1 and layout.space == tuple(range(count - 1)) and not layout.has_alpha:
+        return Arranged(_as_contiguous(pixels), lambda result: result)
+    xp = namespace(pixels, "a picture whose channels are not its last axis")
+    if layout.has_alpha:
+        colours = xp.ascontiguousarray(pixels[..., :-1])
+        return Arranged(colours, lambda result: xp.concatenate([result, pixels[..., -1:]], axis=-1))
+    # what is not space, channels last, becomes one axis
+    others = [axis for axis in range(count) if axis not in layout.space and axis != layout.channel]
+    if layout.channel is not None:
+        others.append(layout.channel)
+    order = (*layout.space, *others)
+    moved = xp.transpose(pixels, order)
+    flat = xp.ascontiguousarray(moved.reshape(*moved.shape[: len(layout.space)], -1))
+
+    def put_back(result: Any) -> Any:
+        return xp.ascontiguousarray(xp.transpose(result.reshape(moved.shape), np.argsort(order).tolist()))
+
+    return Arranged(flat, put_back)
+
+
+def check_mask(pixels: Any, layout: Layout, mask: Any, nonfinite: str) -> Array | None:
+    """Return which pixels are known, as an array of the host of the shape of space; None if all are.
+
+    Raises
+    ------
+    ShapeError
+        If the mask does not fit.
+    ArgumentError
+        If nothing is known, or pixels are not finite and that was not expected.
+    """
+    if nonfinite not in ("refuse", "mask"):
+        raise ArgumentError(f"nonfinite={nonfinite!r} is not known; use 'refuse' or 'mask'")
+    space = tuple(pixels.shape[axis] for axis in layout.space)
+    known = np.ones(space, bool)
+    if mask is not None:
+        known = to_host(mask)
+        if known.shape != space:
+            raise ShapeError(
+                f"mask has shape {known.shape}, and the picture has {space}; give one value for each pixel"
+            )
+        known = known != 0
+    if pixels.dtype.kind == "f":
+        bad = _find_nonfinite(pixels, layout)
+        if bad is not None:
+            unexpected = bad & known
+            if nonfinite == "refuse" and unexpected.any():
+                place = tuple(int(i) for i in np.argwhere(unexpected)[0])
+                raise ArgumentError(
+                    f"image has {int(unexpected.sum())} pixels that are NaN or infinite, the first at {place}; use "
+                    "nonfinite='mask' to leave them as they are, or replace them"
+                )
+            known = known & ~bad
+    if known.all():
+        return None
+    if not known.any():
+        raise ArgumentError("mask leaves no pixel; at least one has to be known")
+    return known
+
+
+def fill_gaps(pixels: Any, known: Array) -> Any:
+    """Return pixels with what is not known filled from what is, the nearer the more.
+
+    Each gap is filled from the picture at half the size, where known pixels are averaged, and so on until there is no
+    gap left.
+    """
+    xp = namespace(pixels, "filling what is not known")
+    values = xp.where(xp.asarray(known)[..., np.newaxis], pixels, 0).astype(np.float64)
+    filled = _fill(values, xp.asarray(known.astype(np.float64))[..., np.newaxis], xp)
+    if pixels.dtype.kind in "iu":
+        filled = xp.rint(filled)
+    return xp.ascontiguousarray(filled.astype(pixels.dtype))
+
+
+def _fill(values: Any, weight: Any, xp: Any) -> Any:
+    """Return values where weight is 1, and averages of known values where it is 0."""
+    if bool((weight > 0).all()) or max(weight.shape[:-1]) == 1:
+        return values
+    coarse, share = values * weight, weight
+    for axis in range(values.ndim - 1):
+        coarse, share = (_halve(x, axis, xp) for x in (coarse, share))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        coarse = xp.where(share > 0, coarse / share, 0)
+    below = _fill(coarse, (share > 0).astype(np.float64), xp)
+    for axis, length in enumerate(values.shape[:-1]):
+        below = xp.take(below, xp.arange(length) // 2, axis)
+    return xp.where(weight > 0, values, below)
+
+
+def _halve(x: Any, axis: int, xp: Any) -> Any:
+    """Add neighbours along an axis, two by two."""
+    length = x.shape[axis]
+    if length % 2:
+        borders = [(0, 0)] * x.ndim
+        borders[axis] = (0, 1)
+        x = xp.pad(x, borders)
+    shape = (*x.shape[:axis], -1, 2, *x.shape[axis + 1 :])
+    return x.reshape(shape).sum(axis=axis + 1)
+
+
+def _find_nonfinite(pixels: Any, layout: Layout) -> Array | None:
+    """Return which pixels of space are not finite in any channel; None if all are."""
+    if is_opencl(pixels):
+        pixels = to_host(pixels)
+    xp = namespace(pixels, "a picture")
+    finite = xp.isfinite(pixels)
+    if bool(finite.all()):
+        return None
+    others = tuple(axis for axis in range(pixels.ndim) if axis not in layout.space)
+    return to_host(~finite.all(axis=others)).transpose(np.argsort(np.argsort(layout.space)))
+
+
+def _check_axis(name: str, axis: Any, count: int) -> int:
+    try:
+        number = index(axis)
+    except TypeError:
+        raise ArgumentTypeError(f"{name}={axis!r} is not the number of an axis") from None
+    if not -count <= number < count:
+        raise AxesError(f"{name}={number} is not an axis of an array of {count} axes")
+    return number % count
+
+
+def _as_contiguous(pixels: Any) -> Any:
+    if is_opencl(pixels):
+        if not pixels.flags.c_contiguous:
+            raise ArgumentTypeError("image is an array of PyOpenCL that is not C-contiguous; give a copy, x.copy()")
+        return pixels
+    xp = namespace(pixels, "a picture")
+    return xp.ascontiguousarray(pixels)

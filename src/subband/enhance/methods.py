@@ -1,0 +1,215 @@
+"""What happens to coefficients: shrinking by given thresholds, and the methods of `Denoise`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import log, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from subband.engines import Engine
+from subband.engines.filters import Filters
+from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.stages import Denoise, Shrink, weigh_levels
+from subband.errors import ShapeError
+from subband.typing import Array, Bands
+
+__all__ = ["Refine", "denoise_planes", "make_shrinker", "measure_planes"]
+
+#: From planes and a first guess, the planes with weaker noise, and how many times as weak it is.
+Refine = Callable[[Any, Any], tuple[Any, float]]
+
+#: Changes coefficients in place; told whether these are the first of several positions of the picture.
+Work = Callable[[Coefficients, bool], None]
+
+#: Samples along each axis over which the energy around a coefficient is averaged, by the number of axes.
+_WINDOWS = {1: 15, 2: 7, 3: 3}
+
+#: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
+_ROUNDS = 3
+
+#: The bands of a level in the order of given thresholds.
+_DETAILS = ("ad", "da", "dd")
+
+
+def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:
+    """Return what shrinks coefficients by given thresholds, which are brought to their place here.
+
+    Parameters
+    ----------
+    stage : Shrink
+        Thresholds and gains.
+    planes : int
+        How many.
+    dimensions : int
+        How many axes are transformed.
+    filters : Filters
+        Who computes.
+    """
+    low, high, gain = stage.spread(planes)
+    if dimensions != 2 and any((numbers != numbers[:, :1]).any() for numbers in (low, high, gain)):
+        raise ShapeError(
+            f"thresholds or gains differ between the bands ad, da and dd, and {dimensions} axes are transformed; "
+            "give one for each level, or levels × 1 × channels"
+        )
+    changes = (low > 0) | (gain != 1)
+    prepared = {
+        (level, place): tuple(filters.upload(numbers[level, place]) for numbers in (low, high, gain))
+        for level, place in np.argwhere(changes.any(axis=2)).tolist()
+    }
+
+    def work(coefficients: Coefficients, _is_first: bool) -> None:
+        for level, bands in enumerate(coefficients.details):
+            for key, band in bands.items():
+                found = prepared.get((level, _DETAILS.index(key) if dimensions == 2 else 0))
+                if found is not None and 0 not in band.shape:
+                    upper = found[1] if stage.mode == "firm" else None
+                    bands[key] = filters.shrink(band, found[0], stage.mode, upper, found[2])  # type: ignore[arg-type]
+
+    return work
+
+
+def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | None = None) -> Any:
+    """Return the standard deviation of noise of each plane, from the finest diagonal band.
+
+    Parameters
+    ----------
+    filters : Filters
+        Who computes.
+    coefficients : Coefficients
+        Of a transform of at least one level.
+    mask : ndarray of bool, optional
+        Which samples of the planes count, of the shape of space.
+    """
+    key = "d" * len(coefficients.wavelets)
+    band = coefficients.details[0][key]
+    counted = None if mask is None else _choose_coefficients(mask, coefficients, band.shape[1:])
+    return filters.measure_noise(band, coefficients.measure_gain(1, key), counted)
+
+
+def denoise_planes(
+    stage: Denoise,
+    planes: Any,
+    noise: Any,
+    engine: Engine,
+    filters: Filters,
+    mask: Array | None = None,
+    refine: Refine | None = None,
+) -> Any:
+    """Return planes without noise.
+
+    Parameters
+    ----------
+    stage : Denoise
+        What is to be done.
+    planes : array
+        Their number × space.
+    noise : numbers or None
+        Standard deviation in each plane; measured if None.
+    engine, filters
+        Who computes.
+    mask : ndarray of bool, optional
+        Which samples count when noise is measured.
+    refine : callable, optional
+        For noise that becomes weaker when it is seen from a first guess.
+    """
+    passage = Passage(stage, planes.shape, engine, filters)
+    found = [] if noise is None else [noise]
+
+    def work(coefficients: Coefficients, _is_first: bool) -> None:
+        if not found:
+            found.append(measure_planes(filters, coefficients, mask))
+        shrink_by_noise(stage, filters, coefficients, found[0], prod(planes.shape[1:]))
+
+    guess = passage.run(planes, work)
+    if stage.method != "wiener" or passage.level == 0:
+        return guess
+    if refine is None:
+        return _filter_by_guide(stage, planes, guess, found[0], 1.0, engine, filters)
+    for _ in range(_ROUNDS):
+        refined, weaker = refine(planes, guess)
+        guess = _filter_by_guide(stage, refined, guess, found[0], weaker, engine, filters)
+    return guess
+
+
+def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients, noise: Any, count: int) -> None:
+    """Shrink all details by what noise there is.
+
+    Parameters
+    ----------
+    stage : Denoise
+        The method.
+    filters : Filters
+        Who computes.
+    coefficients : Coefficients
+        Changed in place.
+    noise : numbers
+        Standard deviation in each plane.
+    count : int
+        Samples of a plane.
+    """
+    weights = weigh_levels(stage, len(coefficients.details)) * stage.strength
+    window = _WINDOWS[len(coefficients.wavelets)]
+    for level, bands in enumerate(coefficients.details, 1):
+        # from fine to coarse, because parents must not have been shrunk
+        parents: Bands = coefficients.details[level] if level < len(coefficients.details) else {}
+        if weights[level - 1] == 0:
+            continue
+        for key, band in bands.items():
+            if 0 in band.shape:
+                continue
+            gain = coefficients.measure_gain(level, key) * weights[level - 1]
+            if stage.method in ("bivariate", "wiener"):
+                parent = parents.get(key)
+                if parent is not None and 0 in parent.shape:
+                    parent = None
+                parent_gain = coefficients.measure_gain(level + 1, key) * weights[level - 1]
+                shift, scale = (coefficients.shift, 2) if coefficients.is_decimated else (0, 1)
+                bands[key] = filters.shrink_bivariate(band, parent, noise, gain, parent_gain, window, shift, scale)
+            elif stage.method == "neigh":
+                bands[key] = filters.shrink_neighbours(band, noise, gain)
+            else:
+                threshold = _find_threshold(stage, filters, band, noise, gain, count)
+                bands[key] = filters.shrink(band, threshold, stage.mode)  # type: ignore[arg-type]
+
+
+def _find_threshold(stage: Denoise, filters: Filters, band: Any, noise: Any, gain: float, count: int) -> Any:
+    if stage.method == "bayes":
+        return filters.find_bayes_threshold(band, noise, gain)
+    if stage.method == "sure":
+        return filters.find_sure_threshold(band, noise, gain)
+    return noise * (gain * sqrt(2 * log(max(count, 2))))
+
+
+def _filter_by_guide(
+    stage: Denoise, planes: Any, guess: Any, noise: Any, weaker: float, engine: Engine, filters: Filters
+) -> Any:
+    """Denoise planes once more, with what was found first as a guide to how strong each coefficient should be.
+
+    Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the picture
+    counts.
+    """
+    second = Passage(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
+    coefficients, guide = second.forward(planes), second.forward(guess)
+    weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
+    for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
+        for key, band in bands.items():
+            gain = coefficients.measure_gain(level, key) * weights[level - 1]
+            bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
+    return second.inverse(coefficients, planes.shape)
+
+
+def _choose_coefficients(mask: Array, coefficients: Coefficients, shape: tuple[int, ...]) -> Array | None:
+    """Return which coefficients of the finest level touch only samples that count; None if none does."""
+    reach = max(wavelet.dec_len for wavelet in coefficients.wavelets)
+    step = 2 if coefficients.is_decimated else 1
+    for axis, length in enumerate(shape):
+        if mask.shape[axis] == length == 1:
+            continue
+        # a coefficient counts if every sample within the reach of its filter, however it is placed, does
+        first = step * np.arange(length) - reach
+        places = np.clip(first[:, np.newaxis] + np.arange(2 * reach + 1), 0, mask.shape[axis] - 1)
+        mask = np.moveaxis(np.moveaxis(mask, axis, 0)[places].all(axis=1), 0, axis)
+    return np.ascontiguousarray(mask, np.uint8) if mask.any() else None

@@ -1,0 +1,214 @@
+"""A passage of planes through the wavelet domain: there, something done to the coefficients, and back.
+
+Everything happens where the planes are, by the engine of that place and its filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from subband.boundary import is_expansive
+from subband.engines import Engine
+from subband.engines.filters import Filters
+from subband.enhance.noise import measure_gains
+from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
+from subband.plan import TransformPlan, transform_plan
+from subband.stationary import StationaryPlan, stationary_plan
+from subband.transforms.decomposition import choose_level, choose_modes
+from subband.typing import Bands
+from subband.wavelets import Wavelet, as_wavelet
+
+__all__ = ["Coefficients", "Passage", "apply_spatial"]
+
+# Noise fades from level to level, and beyond this one there is little left to remove.
+_MOST_LEVELS = 5
+
+
+@dataclass
+class Coefficients:
+    """What a forward transform of planes gave.
+
+    Attributes
+    ----------
+    approximation : array
+        The coarsest band.
+    details : list of dict
+        The other bands of each level, the finest first.
+    wavelets : tuple of Wavelet
+        Along each transformed axis.
+    is_decimated : bool
+        Whether a level has half as many coefficients as the one before along each axis.
+    shift : int
+        The parent of coefficient k stands at ``(k + shift) // 2`` if it is.
+    """
+
+    approximation: Any
+    details: list[Bands]
+    wavelets: tuple[Wavelet, ...]
+    is_decimated: bool = True
+    shift: int = 0
+
+    def measure_gain(self, level: int, key: str) -> float:
+        """Return the standard deviation of unit white noise in a band; the finest level is 1."""
+        return _measure_gain(self.wavelets, level, key)
+
+
+@lru_cache(maxsize=1024)
+def _measure_gain(wavelets: tuple[Wavelet, ...], level: int, key: str) -> float:
+    return prod(measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(wavelets, key, strict=True))
+
+
+class Passage:
+    """The transform of one stage for planes of one shape.
+
+    Parameters
+    ----------
+    stage : Shrink or Denoise
+        Its wavelet, levels, borders and form count.
+    shape : tuple of int
+        Of the planes: their number, and one to three axes of space.
+    engine, filters
+        Who computes.
+    """
+
+    def __init__(self, stage: Shrink | Denoise, shape: tuple[int, ...], engine: Engine, filters: Filters) -> None:
+        self.stage = stage
+        self.engine = engine
+        self.filters = filters
+        space = shape[1:]
+        # noise is found where there is more than one sample; given thresholds are those of all axes
+        self.axes = tuple(axis for axis, length in enumerate(space) if length > 1 or isinstance(stage, Shrink))
+        self.wavelets = (as_wavelet(stage.wavelet),) * len(self.axes)
+        self.modes = choose_modes(stage.boundary, self.wavelets, self.axes) if self.axes else ()
+        self.level = self._choose_level(space) if self.axes else 0
+
+    def _choose_level(self, space: tuple[int, ...]) -> int:
+        is_stationary = self.stage.form == "undecimated"
+        options = (space, self.axes, self.wavelets, self.modes, is_stationary)
+        if self.stage.level is None:
+            return min(max(choose_level(None, *options), 1), _MOST_LEVELS)
+        return choose_level(self.stage.level, *options)
+
+    def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
+        """Transform planes, let `work` change the coefficients in place, and transform back.
+
+        ``work(coefficients, is_first)`` is called once, or for a spun form once for each position of the picture.
+        """
+        if self.level == 0:
+            return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
+        if self.stage.form != "spun":
+            return self._go(planes, lambda coefficients: work(coefficients, True))
+        space = planes.shape[1:]
+        still = (0,) * len(space)
+        steps = tuple(min(SPIN, length - 1) for length in space)
+        total = self._go(planes, lambda coefficients: work(coefficients, True))
+        if not any(steps):
+            return total
+        moved = self._go(self.filters.extend(planes, steps, still), lambda coefficients: work(coefficients, False))
+        mean = self.filters.take_part(total, still, space, 0.5)
+        return self.filters.add_part(mean, moved, steps, 0.5)
+
+    def _go(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
+        coefficients = self.forward(planes)
+        work(coefficients)
+        self.apply_filters(coefficients)
+        return self.inverse(coefficients, planes.shape)
+
+    def apply_filters(self, coefficients: Coefficients) -> None:
+        """Apply those filters of space that stand behind the transform."""
+        for spatial in self.stage.filters:
+            _filter_coefficients(self.filters, spatial, coefficients)
+
+    def as_decimated(self) -> Passage:
+        """Return the same passage with as many coefficients as there are samples."""
+        other = copy(self)
+        other.stage = replace(self.stage, form="decimated")
+        return other
+
+    def plan(self, shape: tuple[int, ...]) -> TransformPlan:
+        """Return the plan of planes of some shape, if this is a decimated form."""
+        axes = tuple(axis + 1 for axis in self.axes)
+        return transform_plan(shape, axes, self.wavelets, self.modes, self.level)
+
+    def forward(self, planes: Any) -> Coefficients:
+        """Transform planes in this form; a spun one as a decimated one."""
+        if self.stage.form == "undecimated":
+            return self._forward_undecimated(planes)
+        plan = self.plan(planes.shape)
+        if any(spatial.at == "between" for spatial in self.stage.filters):
+            approximation, details = planes, []
+            for level in plan.levels:
+                approximation, bands = self._leave_approximation(self.engine.forward(level, approximation))
+                details.append(bands)
+        else:
+            approximation, details = self.engine.forward_all(plan, planes)
+            details = details[::-1]
+        # a coefficient of an expansive transform stands further to the right the longer the filter
+        shift = max((w.dec_len - 3) // 2 for w in self.wavelets) if any(map(is_expansive, self.modes)) else 0
+        return Coefficients(approximation, details, self.wavelets, True, shift)
+
+    def inverse(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
+        """Undo `forward`."""
+        if self.stage.form == "undecimated":
+            return self._inverse_undecimated(coefficients, shape)
+        return self.engine.inverse_all(self.plan(shape), coefficients.approximation, coefficients.details[::-1])
+
+    def _forward_undecimated(self, planes: Any) -> Coefficients:
+        margins, levels = self._plan_undecimated(planes.shape)
+        approximation, details = self.filters.extend(planes, *margins), []
+        for level in levels:
+            approximation, bands = self._leave_approximation(self.engine.stationary_forward(level, approximation))
+            details.append(bands)
+        return Coefficients(approximation, details, self.wavelets, is_decimated=False)
+
+    def _leave_approximation(self, bands: Bands) -> tuple[Any, Bands]:
+        """Return what is split further, under the filters that belong there, and the other bands of a level."""
+        approximation = bands.pop("a" * len(self.axes))
+        for spatial in self.stage.filters:
+            if spatial.at == "between":
+                approximation = apply_spatial(self.filters, spatial, approximation)
+        return approximation, bands
+
+    def _inverse_undecimated(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
+        margins, levels = self._plan_undecimated(shape)
+        x = coefficients.approximation
+        for level, bands in zip(reversed(levels), reversed(coefficients.details), strict=True):
+            x = self.engine.stationary_inverse(level, {"a" * len(self.axes): x, **bands})
+        return self.filters.take_part(x, margins[0], shape[1:], 1.0)
+
+    def _plan_undecimated(
+        self, shape: tuple[int, ...]
+    ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[StationaryPlan, ...]]:
+        """Return the margins before and behind, which keep the periodic wrap away, and the levels between them."""
+        reach = (2**self.level - 1) * (self.wavelets[0].dec_len // 2)
+        before = tuple(reach if axis in self.axes else 0 for axis in range(len(shape) - 1))
+        wide = (shape[0], *(length + 2 * margin for length, margin in zip(shape[1:], before, strict=True)))
+        axes = tuple(axis + 1 for axis in self.axes)
+        levels = tuple(stationary_plan(wide, axes, self.wavelets, level + 1) for level in range(self.level))
+        return (before, before), levels
+
+
+def apply_spatial(filters: Filters, spatial: Spatial, planes: Any) -> Any:
+    """Return planes, or a band, under a filter of space."""
+    if isinstance(spatial, Blur):
+        for axis in range(planes.ndim - 1):
+            planes = filters.convolve(planes, spatial.taps, axis)
+        return planes
+    assert isinstance(spatial, Sharpen)
+    return filters.add_laplacian(planes, spatial.amount, spatial.kernel)  # type: ignore[arg-type]
+
+
+def _filter_coefficients(filters: Filters, spatial: Spatial, coefficients: Coefficients) -> None:
+    """Apply a filter of space to what it is for."""
+    if spatial.at == "approximation":
+        coefficients.approximation = apply_spatial(filters, spatial, coefficients.approximation)
+    elif spatial.at == "details":
+        for level, bands in enumerate(coefficients.details, 1):
+            if spatial.levels is None or level in spatial.levels:
+                for key, band in bands.items():
+                    bands[key] = apply_spatial(filters, spatial, band)

@@ -1,0 +1,239 @@
+"""The work of an `Enhancer` on pixels of one shape: convert, filter, convert back, all in one place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from subband.engines import Engine
+from subband.engines.device_engine import DeviceEngine
+from subband.engines.filters import find_filters
+from subband.engines.frames import FrameWork, make_frame_program
+from subband.engines.memory import on_release
+from subband.engines.pointwise import prepare_values
+from subband.engines.replay import CudaReplay, make_replay
+from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
+from subband.enhance.methods import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
+from subband.enhance.models import Gaussian
+from subband.enhance.passage import Coefficients, Passage, apply_spatial
+from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
+from subband.errors import ShapeError
+from subband.typing import Array
+
+if TYPE_CHECKING:
+    from subband.enhance.enhancer import Enhancer
+
+__all__ = ["COLOURS", "PRECISIONS", "Program", "prepare_program"]
+
+#: What three channels become, there and back; None leaves them.
+COLOURS: dict[str, tuple[Array, Array] | None] = {
+    "opponents": (TO_OPPONENTS, FROM_OPPONENTS),
+    "ycbcr": (TO_YCBCR, FROM_YCBCR),
+    "rgb": None,
+}
+
+PRECISIONS = ("float32", "float16")
+
+#: The first run compiles kernels, and many pictures have a shape of their own.
+_RUNS_BEFORE_RECORDING = 2
+
+
+class Program:
+    """An enhancer made ready for pixels of one shape on one engine.
+
+    Parameters
+    ----------
+    enhancer : Enhancer
+        What is to be done.
+    space : tuple of int
+        The axes of space.
+    channels : int
+        How many channels a pixel has.
+    engine : Engine
+        Who computes.
+    """
+
+    def __init__(self, enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine) -> None:
+        self.enhancer = enhancer
+        self.engine = engine
+        self.filters = find_filters(engine)
+        self.space = space
+        self.channels = channels
+        # noise that is not Gaussian is stabilised in the channels themselves, which must not be mixed before
+        is_mixed = channels == 3 and isinstance(enhancer.model, Gaussian)
+        pair = COLOURS[enhancer.colour] if is_mixed else None
+        self._there: Array | None = None if pair is None else pair[0]
+        self._back: Array | None = None if pair is None else pair[1]
+        self._noise = self._prepare_noise()
+        self._shrinkers = {
+            stage: make_shrinker(stage, channels, len(space), self.filters)
+            for stage in enhancer.stages
+            if isinstance(stage, Shrink)
+        }
+        self._frames = self._fuse(pair)
+        self._lock = Lock()
+        self._counts: Counter[Any] = Counter()
+        self._replays: dict[Any, CudaReplay | None] = {}
+        for stage in enhancer.stages:
+            if isinstance(stage, Denoise | Shrink):
+                # levels that are too many are refused before anything is computed
+                Passage(stage, (channels, *space), engine, self.filters)
+
+    def run(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
+        """Return the enhanced pixels.
+
+        Parameters
+        ----------
+        pixels : array
+            Space × channels, in the place of the engine, C-contiguous.
+        out : array, optional
+            Where they go.
+        mask : ndarray of bool, optional
+            Which pixels count when noise is measured.
+        """
+        if mask is None and (replay := self._find_replay(pixels.dtype)) is not None:
+            if out is None:
+                out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
+            replay(pixels, out)
+            return out
+        return self.compute(pixels, out, mask)
+
+    def compute(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
+        """Do what `run` does, one kernel after the other: for those who record it themselves."""
+        if self._frames is not None and pixels.dtype.name in ("uint8", "uint16"):
+            return self._run_in_one_piece(self._frames, pixels, out)
+        planes = self._enter(pixels)
+        for stage in self.enhancer.stages:
+            planes = self._run_stage(stage, planes, mask)
+        return self._leave(planes, pixels.dtype, out)
+
+    def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Passage, Any]:
+        """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
+        places = [place for place, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
+        if not places:
+            raise ShapeError(f"{self.enhancer} does not transform; its coefficients cannot be looked at")
+        planes = self._enter(pixels)
+        for stage in self.enhancer.stages[: places[-1]]:
+            planes = self._run_stage(stage, planes, None)
+        stage = self.enhancer.stages[places[-1]]
+        assert isinstance(stage, Denoise | Shrink)
+        passage = Passage(stage, planes.shape, self.engine, self.filters).as_decimated()
+        coefficients = passage.forward(planes)
+        if is_filtered and passage.level:
+            if isinstance(stage, Shrink):
+                self._shrinkers[stage](coefficients, True)
+            else:
+                noise = self._noise
+                if noise is None:
+                    noise = measure_planes(self.filters, coefficients)
+                shrink_by_noise(stage, self.filters, coefficients, noise, int(np.prod(self.space)))
+            passage.apply_filters(coefficients)
+        return coefficients, passage, self._back
+
+    def _fuse(self, pair: tuple[Array, Array] | None) -> FrameWork | None:
+        """Return the work in one piece, if it is given thresholds and nothing else, and the engine has such a thing."""
+        stages, model = self.enhancer.stages, self.enhancer.model
+        if len(stages) != 1 or not isinstance(model, Gaussian) or self.channels not in (1, 3):
+            return None
+        stage = stages[0]
+        if not isinstance(stage, Shrink) or stage.form != "decimated" or stage.filters:
+            return None
+        if len(self.space) != 2 or self.enhancer.precision != "float32":
+            return None
+        plan = Passage(stage, (self.channels, *self.space), self.engine, self.filters).plan(
+            (self.channels, *self.space)
+        )
+        return make_frame_program(self.engine, plan, pair, prepare_values(*stage.spread(self.channels)), stage.mode)
+
+    def _find_replay(self, dtype: Any) -> CudaReplay | None:
+        """Return the work as it was recorded, once it was asked for often enough to be worth that."""
+        if not isinstance(self.engine, DeviceEngine) or not isinstance(self.enhancer.model, Gaussian):
+            return None
+        with self._lock:
+            self._counts[dtype] += 1
+            if self._counts[dtype] == _RUNS_BEFORE_RECORDING + 1:
+                shape = (*self.space, self.channels)
+                self._replays[dtype] = make_replay(self.engine, self.compute, shape, np.dtype(dtype))
+            replay = self._replays.get(dtype)
+        return replay if replay is not None and replay.is_usable else None
+
+    def _run_in_one_piece(self, frames: FrameWork, pixels: Any, out: Any) -> Any:
+        if out is None:
+            out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
+        # frames of one channel have no axis for it
+        frames(*((each.reshape(self.space) if self.channels == 1 else each) for each in (pixels, out)))
+        return out
+
+    def _prepare_noise(self) -> Any:
+        """Return the standard deviation of noise in each plane, in their place; None if it is to be measured."""
+        sigma = self.enhancer.sigma
+        if sigma is None:
+            sigma = self.enhancer.model.stabilised_sigma
+        if sigma is None:
+            return None
+        numbers = np.broadcast_to(np.asarray(sigma, np.float64), _check_count(sigma, self.channels))
+        if self._there is not None:
+            # noise of the channels is independent, so that variances add up
+            numbers = np.sqrt(np.square(self._there) @ np.square(numbers))
+        return self.filters.upload(np.ascontiguousarray(numbers))
+
+    def _enter(self, pixels: Any) -> Any:
+        model = self.enhancer.model
+        if not isinstance(model, Gaussian):
+            pixels = model.stabilise(pixels)
+        return self.filters.read_pixels(pixels, self._there, self._choose_dtype(pixels.dtype))
+
+    def _leave(self, planes: Any, dtype: Any, out: Any) -> Any:
+        model = self.enhancer.model
+        if isinstance(model, Gaussian):
+            return self.filters.write_pixels(planes, self._back, dtype, out)
+        values = self.filters.write_pixels(planes, None, planes.dtype)
+        pixels = model.restore(values)
+        if out is None and pixels.dtype == dtype:
+            return pixels
+        # once more through the filters, which round and clip
+        return self.filters.write_pixels(self.filters.read_pixels(pixels, None, pixels.dtype), None, dtype, out)
+
+    def _choose_dtype(self, dtype: Any) -> np.dtype[Any]:
+        if np.dtype(dtype) == np.float64:
+            return np.dtype(np.float64)
+        if self.enhancer.precision == "float16" and isinstance(self.engine, DeviceEngine):
+            return np.dtype(np.float16)
+        return np.dtype(np.float32)
+
+    def _run_stage(self, stage: Stage, planes: Any, mask: Array | None) -> Any:
+        if isinstance(stage, Blur | Sharpen):
+            return apply_spatial(self.filters, stage, planes)
+        if isinstance(stage, Shrink):
+            return Passage(stage, planes.shape, self.engine, self.filters).run(planes, self._shrinkers[stage])
+        return denoise_planes(stage, planes, self._noise, self.engine, self.filters, mask, self._find_refine())
+
+    def _find_refine(self) -> Refine | None:
+        """Return how the noise model makes noise weaker from a guess, if it can."""
+        model = self.enhancer.model
+        before, after = model.stabilised_sigma, model.refined_sigma
+        if isinstance(model, Gaussian) or before is None or after is None or before == after:
+            return None
+        weaker = before / after
+        return lambda planes, guess: (model.refine(planes, guess), weaker)
+
+
+@lru_cache(maxsize=8)
+def prepare_program(enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine) -> Program:
+    """Return a `Program`, the same one for the same pictures: it remembers what it has prepared."""
+    return Program(enhancer, space, channels, engine)
+
+
+# programs hold memory of devices
+on_release(prepare_program.cache_clear)
+
+
+def _check_count(sigma: Any, channels: int) -> tuple[int]:
+    count = np.size(sigma)
+    if np.ndim(sigma) and count != channels:
+        raise ShapeError(f"sigma has {count} entries, and the picture has {channels} channels; give one for each")
+    return (channels,)
