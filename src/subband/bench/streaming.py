@@ -23,8 +23,9 @@ from subband.bench.devices import describe_device
 from subband.bench.machine import Machine, describe_machine
 from subband.bench.report import insert_section
 from subband.engines import Engine, get_engine
+from subband.enhance import Shrink
 from subband.media import place_output
-from subband.pipeline import Pipeline, Shrink
+from subband.pipeline import Pipeline
 from subband.typing import Array
 
 if TYPE_CHECKING:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from subband.bench.cases import Case
     from subband.bench.machine import Machine
     from subband.bench.measuring import Measurement
+    from subband.bench.tables import Report
 
 app = typer.Typer(no_args_is_help=True)
 
 _PAPER_WIDTH = 220
+
+Result = TypeVar("Result")
 
 Quick = Annotated[bool, typer.Option("--quick", help="Some cases only, half a minute in all.")]
 Only = Annotated[
@@ -99,6 +105,91 @@ def gpu(
     _write(measurements, describe_machine(describe_device(bed.engine_name)), as_json, markdown, family, remarks)
 
 
+@app.command()
+def enhance(
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
+    ] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="Each case for a moment.")] = False,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure how many frames of film a second are enhanced, beside scikit-image and a plain copy.
+
+    Results are checked. The exit code does not depend on the targets.
+    """
+    from subband.bench import enhance as speed
+    from subband.bench.beds import open_bed
+    from subband.bench.devices import describe_device
+    from subband.bench.machine import describe_machine
+    from subband.bench.measuring import Effort
+    from subband.bench.photographs import load_skimage
+
+    family = engine.partition(":")[0]
+    part = f"enhance {family}"
+    _check_outputs(as_json, markdown, part)
+    frame = speed.make_frame(speed.SHAPE)
+    if family == "cpu":
+        load_skimage()
+        effort = Effort(seconds=0.3, fewest=2, most=11) if quick else Effort(seconds=2.0, fewest=5)
+        speeds = _watch(speed.measure_on_host(speed.CASES, effort, frame, engine), len(speed.CASES))
+        report = speed.report(speeds, frame.shape)
+    else:
+        bed = open_bed(engine)
+        effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
+        speeds = _watch(speed.measure_on_device(speed.CASES, effort, frame, bed), len(speed.CASES))
+        report = speed.report(speeds, frame.shape, describe_machine(describe_device(bed.engine_name)))
+    _write_reports({part: report}, as_json, markdown)
+
+
+@app.command()
+def papers(as_json: Json = None, markdown: Markdown = None) -> None:
+    """Compute a table of a paper anew: VisuShrink with two wavelets at three depths."""
+    from subband.bench.papers import report
+
+    _check_outputs(as_json, markdown, "papers")
+    _write_reports({"papers": report()}, as_json, markdown)
+
+
+@app.command()
+def quality(
+    quick: Annotated[bool, typer.Option("--quick", help="Small pictures and few settings; nothing is judged.")] = False,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write what became of the scan as speckle.png.")
+    ] = None,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure how well noise and speckle are removed, beside scikit-image and SciPy.
+
+    All pictures have noise from fixed seeds. The exit code does not depend on the targets.
+    """
+    from subband.bench import photographs, speckle
+    from subband.data.phantom import ultrasound
+    from subband.media import Still, check_output, write_still
+
+    photographs.load_skimage()
+    for part in ("photographs", "speckle"):
+        _check_outputs(as_json, markdown, part)
+    if pictures is not None:
+        check_output(pictures / "speckle.png")
+    size, sigmas = (128, photographs.SIGMAS[1:2]) if quick else (None, photographs.SIGMAS)
+    loaded = photographs.load_greys(size)
+    greys = _watch(photographs.measure_greys(loaded, sigmas), len(loaded) * len(sigmas))
+    loaded = photographs.load_colours(size)
+    colours = _watch(photographs.measure_colours(loaded), len(loaded))
+    phantom = ultrasound((size, size)) if size else ultrasound()
+    peers = [replace(peer, settings=peer.settings[:2]) for peer in speckle.PEERS] if quick else speckle.PEERS
+    found = _watch(speckle.measure_filters(phantom, peers), len(peers) + 2)
+    reports = {
+        "photographs": photographs.report(greys, colours, is_whole=not quick),
+        "speckle": speckle.report(found, is_whole=not quick),
+    }
+    _write_reports(reports, as_json, markdown)
+    if pictures is not None:
+        write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)))
+
+
 def _check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
     """Try now what would fail at the end."""
     from subband.bench.report import insert_section
@@ -144,6 +235,55 @@ def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measuremen
     return measurements
 
 
+def _watch(results: Iterable[Result], count: int) -> list[Result]:
+    """Collect results, and show how many there are."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+    errors = Console(stderr=True)
+    columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal
+    ) as progress:
+        task = progress.add_task("", total=count)
+        found = []
+        for result in results:
+            found.append(result)
+            progress.update(task, advance=1, refresh=True)
+    return found
+
+
+def _write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None) -> None:
+    """Show reports, and write each into its part of the page."""
+    import json
+
+    from subband.bench.report import insert_section
+    from subband.media import place_output
+
+    console = _open_console()
+    for report in reports.values():
+        for sheet in report.sheets:
+            console.print(sheet.to_table())
+        for goal in report.goals:
+            typer.echo(goal)
+        typer.echo(report.summarise())
+    if as_json is not None:
+        record: dict[str, Any] = {part: report.to_json() for part, report in reports.items()}
+        with place_output(as_json) as unfinished:
+            unfinished.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    if markdown is None:
+        return
+    sections = {part: report.to_markdown() for part, report in reports.items()}
+    if not markdown.exists():
+        text = "\n".join(insert_section(markdown, section, part) for part, section in sections.items())
+        markdown.write_text(text, encoding="utf-8")
+        return
+    for part, section in sections.items():
+        text = insert_section(markdown, section, part)
+        with place_output(markdown) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+
 def _write(
     measurements: Sequence[Measurement],
     machine: Machine,
@@ -170,15 +310,17 @@ def _write(
 
 def _show(measurements: Sequence[Measurement], machine: Machine, remarks: Sequence[str] = ()) -> None:
     """Print the table, what could not be measured, and how many targets were met."""
-    from rich.console import Console
-
     from subband.bench.report import summarise, to_table
 
-    console = Console()
-    if not console.is_terminal:
-        # Where nobody looks at a screen, the table keeps its lines whole.
-        console = Console(width=_PAPER_WIDTH)
-    console.print(to_table(measurements, machine))
+    _open_console().print(to_table(measurements, machine))
     for remark in (*remarks, *dict.fromkeys(remark for entry in measurements for remark in entry.remarks)):
         typer.echo(remark)
     typer.echo(summarise(measurements))
+
+
+def _open_console() -> Console:
+    """Return where tables are printed; where nobody looks at a screen, they keep their lines whole."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_PAPER_WIDTH)

@@ -1,0 +1,274 @@
+"""How well photographs are denoised: every method, beside BayesShrink of scikit-image.
+
+Noise is white and its strength is known to all contenders, so that methods are compared and not estimates of noise.
+Pictures are those of scikit-image, and each has noise from a seed of its own: figures are the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from subband.bench.quality import measure_psnr, measure_ssim
+from subband.bench.tables import Goal, Report, Sheet
+from subband.enhance import Denoise, Enhancer
+from subband.errors import MissingExtraError
+from subband.transforms import dwtn_max_level
+from subband.typing import Array
+
+__all__ = [
+    "COLOURS",
+    "DEFAULT",
+    "METHODS",
+    "PEER",
+    "SAME",
+    "SIGMAS",
+    "Result",
+    "judge_greys",
+    "load_colours",
+    "load_greys",
+    "load_skimage",
+    "measure_colours",
+    "measure_greys",
+    "report",
+]
+
+#: Standard deviations of the noise, of 255.
+SIGMAS = (10, 25, 50)
+
+#: Every method of `Denoise`, with its defaults; the first is the default itself.
+METHODS = ("bivariate", "wiener", "neigh", "bayes", "sure", "visu")
+DEFAULT = METHODS[0]
+COLOURS = ("rgb", "ycbcr", "opponents")
+
+NOISY = "noisy"
+#: BayesShrink of scikit-image, and ours with its settings.
+PEER, SAME = "scikit-image", "same settings"
+
+#: What is expected in decibels: how near the same settings are, how much the best and the default gain.
+NEAR, BEST_GAIN, DEFAULT_GAIN = 0.05, 1.2, 0.8
+
+_COLOUR_SIGMA = 25
+_SIZE = 512
+_PEER_WAVELET = "db2"
+
+#: ``contender(noisy, sigma)`` returns the denoised picture.
+Contender = Callable[[Array, float], Array]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One picture under noise of one strength, with what every contender made of it.
+
+    Attributes
+    ----------
+    picture : str
+        Its name.
+    sigma : float
+        Standard deviation of the noise.
+    psnr, ssim : mapping of str to float
+        By contender.
+    """
+
+    picture: str
+    sigma: float
+    psnr: Mapping[str, float]
+    ssim: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold."""
+        return {"picture": self.picture, "sigma": self.sigma, "psnr": dict(self.psnr), "ssim": dict(self.ssim)}
+
+
+def load_skimage() -> Any:
+    """Import the parts of scikit-image that are compared with.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import skimage.color
+        import skimage.data
+        import skimage.filters
+        import skimage.morphology
+        import skimage.restoration
+    except ImportError:
+        raise MissingExtraError("comparing with scikit-image", "bench") from None
+    return skimage
+
+
+def load_greys(size: int | None = None) -> dict[str, Array]:
+    """Return six photographs in grey, between 0 and 255.
+
+    Parameters
+    ----------
+    size : int, optional
+        At most so many rows and columns, from the middle.
+    """
+    library = load_skimage()
+    pictures = {name: getattr(library.data, name)() for name in ("camera", "astronaut", "coffee", "moon", "coins")}
+    pictures["retina"] = _take_middle(library.data.retina(), _SIZE)
+    greys = {
+        name: pixels.astype(np.float64) if pixels.ndim == 2 else library.color.rgb2gray(pixels) * 255
+        for name, pixels in pictures.items()
+    }
+    return {name: _take_middle(pixels, size) for name, pixels in greys.items()}
+
+
+def load_colours(size: int | None = None) -> dict[str, Array]:
+    """Return three photographs in colours, between 0 and 255."""
+    library = load_skimage()
+    pictures = {name: getattr(library.data, name)() for name in ("astronaut", "coffee")}
+    pictures["retina"] = _take_middle(library.data.retina(), _SIZE)
+    return {name: _take_middle(pixels.astype(np.float64), size) for name, pixels in pictures.items()}
+
+
+def _take_middle(pixels: Array, size: int | None) -> Array:
+    if size is None:
+        return pixels
+    rows, columns = (slice(max(0, (length - size) // 2), (length + size) // 2) for length in pixels.shape[:2])
+    return pixels[rows, columns]
+
+
+def measure_greys(pictures: Mapping[str, Array], sigmas: Sequence[float] = SIGMAS) -> Iterator[Result]:
+    """Denoise pictures in grey by every method and by the peer.
+
+    Yields
+    ------
+    Result
+        As soon as a picture is done.
+    """
+    peer = load_skimage().restoration.denoise_wavelet
+    contenders: dict[str, Contender] = {
+        PEER: lambda y, sigma: peer(
+            y, sigma=sigma, wavelet=_PEER_WAVELET, method="BayesShrink", mode="soft", rescale_sigma=True
+        ),
+        SAME: _denoise_as_peer,
+    }
+    contenders |= {method: _bind(Denoise(method)) for method in METHODS}
+    yield from _measure(pictures, sigmas, contenders)
+
+
+def measure_colours(pictures: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -> Iterator[Result]:
+    """Denoise pictures in colours by the default method in every space of colours, and by the peer."""
+    peer = load_skimage().restoration.denoise_wavelet
+    contenders: dict[str, Contender] = {
+        PEER: lambda y, sigma: peer(
+            y,
+            sigma=sigma,
+            wavelet=_PEER_WAVELET,
+            method="BayesShrink",
+            mode="soft",
+            rescale_sigma=True,
+            convert2ycbcr=True,
+            channel_axis=-1,
+        ),
+    }
+    contenders |= {colour: _bind(Denoise(), colour) for colour in COLOURS}
+    contenders[f"wiener, {COLOURS[-1]}"] = _bind(Denoise("wiener"), COLOURS[-1])
+    yield from _measure(pictures, [sigma], contenders)
+
+
+def _bind(stage: Denoise, colour: str = COLOURS[-1]) -> Contender:
+    return lambda y, sigma: np.asarray(Enhancer((stage,), sigma=sigma, colour=colour).apply(y))
+
+
+def _denoise_as_peer(y: Array, sigma: float) -> Array:
+    """Denoise as scikit-image does: by its wavelet and border, and three levels fewer than there could be."""
+    level = max(dwtn_max_level(y.shape, _PEER_WAVELET) - 3, 1)
+    stage = Denoise("bayes", _PEER_WAVELET, level, form="decimated", boundary="symmetric")
+    return np.asarray(Enhancer((stage,), sigma=sigma).apply(y))
+
+
+def _measure(
+    pictures: Mapping[str, Array], sigmas: Sequence[float], contenders: Mapping[str, Contender]
+) -> Iterator[Result]:
+    for place, (name, clean) in enumerate(pictures.items()):
+        for sigma in sigmas:
+            noisy = clean + np.random.default_rng(1000 * place + int(sigma)).normal(0, sigma, clean.shape)
+            found = {NOISY: noisy} | {who: denoise(noisy, sigma) for who, denoise in contenders.items()}
+            yield Result(
+                name,
+                sigma,
+                {who: measure_psnr(picture, clean, 255) for who, picture in found.items()},
+                {who: measure_ssim(picture, clean, 255) for who, picture in found.items()},
+            )
+
+
+def judge_greys(results: Sequence[Result]) -> list[Goal]:
+    """Say which targets the means over all results meet."""
+    means = _average([result.psnr for result in results])
+    best = max(METHODS, key=means.__getitem__)
+    distance = max(abs(result.psnr[SAME] - result.psnr[PEER]) for result in results)
+    best_gain, default_gain = means[best] - means[PEER], means[DEFAULT] - means[PEER]
+    return [
+        Goal(
+            f"BayesShrink with the settings of scikit-image within {NEAR} dB of it, for every picture",
+            f"{distance:.4f} dB apart",
+            distance <= NEAR,
+        ),
+        Goal(
+            f"the best method at least {BEST_GAIN} dB better than scikit-image, on average",
+            f"{best}, {best_gain:+.2f} dB",
+            best_gain >= BEST_GAIN,
+        ),
+        Goal(
+            f"the default at least {DEFAULT_GAIN} dB better than scikit-image, on average",
+            f"{DEFAULT}, {default_gain:+.2f} dB",
+            default_gain >= DEFAULT_GAIN,
+        ),
+    ]
+
+
+def report(
+    greys: Sequence[Result],
+    colours: Sequence[Result],
+    *,
+    is_whole: bool = True,
+) -> Report:
+    """Put results together.
+
+    Parameters
+    ----------
+    greys, colours : sequence of Result
+        From `measure_greys` and `measure_colours`.
+    is_whole : bool
+        Whether they are of all pictures and strengths of noise, so that targets can be judged.
+    """
+    sheets = [
+        _tabulate(greys, "psnr", 2, "Photographs in grey, PSNR in decibels"),
+        _tabulate(greys, "ssim", 3, "The same, structural similarity"),
+        _tabulate(colours, "psnr", 2, "Photographs in colours, PSNR in decibels"),
+    ]
+    figures = {
+        "greys": [result.to_dict() for result in greys],
+        "colours": [result.to_dict() for result in colours],
+    }
+    return Report(sheets, judge_greys(greys) if is_whole else [], figures)
+
+
+def _tabulate(results: Sequence[Result], measure: str, digits: int, title: str) -> Sheet:
+    """Make a table with a row for each picture and strength of noise, and rows of means."""
+    columns = tuple(getattr(results[0], measure))
+    rows = [_write_row(result.picture, f"{result.sigma:g}", getattr(result, measure), digits) for result in results]
+    sigmas = tuple(dict.fromkeys(result.sigma for result in results))
+    for sigma in sigmas if len(sigmas) > 1 else ():
+        own = [getattr(result, measure) for result in results if result.sigma == sigma]
+        rows.append(_write_row("mean", f"{sigma:g}", _average(own), digits))
+    rows.append(_write_row("mean", "all", _average([getattr(result, measure) for result in results]), digits))
+    return Sheet(title, ("picture", "sigma", *columns), rows)
+
+
+def _write_row(name: str, sigma: str, values: Mapping[str, float], digits: int) -> tuple[str, ...]:
+    return (name, sigma, *(f"{value:.{digits}f}" for value in values.values()))
+
+
+def _average(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each contender."""
+    return {who: mean(each[who] for each in values) for who in values[0]}

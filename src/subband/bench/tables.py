@@ -1,0 +1,171 @@
+"""Tables of a report, for the screen, for pages and for programs, and what is expected of their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from subband.bench.machine import Machine, describe_machine
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Goal", "Report", "Sheet", "write_number"]
+
+#: What figures depend on besides what `Machine` lists.
+_LIBRARIES = ("scikit-image", "scipy")
+
+
+def _describe() -> Machine:
+    """Describe this machine, with the versions of the libraries that are compared with."""
+    machine = describe_machine()
+    versions = {}
+    for library in _LIBRARIES:
+        try:
+            versions[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return replace(machine, versions=machine.versions | versions)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is expected, and what came of it.
+
+    Attributes
+    ----------
+    text : str
+        What is expected, such as ``'at least 0.8 dB better than the peer'``.
+    found : str
+        What was measured.
+    is_met : bool
+        Whether that is enough.
+
+    Examples
+    --------
+    >>> print(Goal("at least 20 times as fast", "31.4 times", True))
+    met: at least 20 times as fast (31.4 times)
+    """
+
+    text: str
+    found: str
+    is_met: bool
+
+    def __str__(self) -> str:
+        return f"{'met' if self.is_met else 'not met'}: {self.text} ({self.found})"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One table.
+
+    Attributes
+    ----------
+    title : str
+        What it is about.
+    columns : sequence of str
+        Their headings.
+    rows : sequence of sequences of str
+        The cells.
+    note : str
+        What the columns mean, where they do not say it themselves.
+    texts : int
+        How many columns from the left hold words; the others hold numbers.
+
+    Examples
+    --------
+    >>> print(Sheet("Noise", ("picture", "PSNR"), [("camera", "28.13")]).to_markdown())
+    **Noise**
+    <BLANKLINE>
+    | picture | PSNR |
+    | --- | ---: |
+    | camera | 28.13 |
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    texts: int = 1
+
+    def to_markdown(self) -> str:
+        """Write the table for a page."""
+        rules = ("---" if place < self.texts else "---:" for place in range(len(self.columns)))
+        lines = [f"| {' | '.join(cells)} |" for cells in (self.columns, tuple(rules), *self.rows)]
+        parts = [f"**{self.title}**", "\n".join(lines)]
+        return "\n\n".join([*parts, self.note] if self.note else parts)
+
+    def to_table(self) -> Table:
+        """Make the table for the screen."""
+        from rich import box
+        from rich.table import Table
+
+        table = Table(title=self.title, caption=self.note, box=box.SIMPLE_HEAVY, title_justify="left")
+        for place, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if place < self.texts else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one command found out.
+
+    Attributes
+    ----------
+    sheets : sequence of Sheet
+        For people.
+    goals : sequence of Goal
+        What was expected; empty where nothing was, or not enough was measured to say.
+    figures : mapping
+        Everything measured, as what JSON can hold, for programs.
+    machine : Machine
+        Where.
+
+    Examples
+    --------
+    >>> report = Report([], [Goal("a", "1", True), Goal("b", "2", False)])
+    >>> report.summarise()
+    '1 of 2 targets met'
+    """
+
+    sheets: Sequence[Sheet]
+    goals: Sequence[Goal] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    machine: Machine = field(default_factory=_describe)
+
+    def summarise(self) -> str:
+        """Say in one line how many targets were met."""
+        if not self.goals:
+            return "no targets judged"
+        return f"{sum(goal.is_met for goal in self.goals)} of {len(self.goals)} targets met"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold."""
+        return {
+            "machine": self.machine.to_dict(),
+            "summary": self.summarise(),
+            "goals": [asdict(goal) for goal in self.goals],
+            **self.figures,
+        }
+
+    def to_markdown(self) -> str:
+        """Write the section of a page: the tables, and what was expected of them."""
+        parts = [sheet.to_markdown() for sheet in self.sheets]
+        if self.goals:
+            parts.append("\n".join(f"- {goal}" for goal in self.goals))
+        return "\n\n".join([*parts, f"Measured on: {self.machine}."])
+
+
+def write_number(number: float | None, digits: int = 2) -> str:
+    """Write a number with so many digits behind the point, and nothing where there is none.
+
+    Examples
+    --------
+    >>> write_number(31.416), write_number(None)
+    ('31.42', '')
+    """
+    return "" if number is None else f"{number:.{digits}f}"

@@ -1,0 +1,102 @@
+"""``subband bench`` with tables of quality: papers, quality, and enhance."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from subband.bench import enhance, papers, photographs, speckle
+from subband.cli import app
+from subband.data import phantom
+from subband.media import read_still
+
+
+@pytest.fixture
+def run():
+    return lambda *arguments: CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+def make_page(path, *parts):
+    marks = (f"<!-- measured {part}: begin -->\nold {part}\n<!-- measured {part}: end -->\n" for part in parts)
+    path.write_text("# Quality\n\n" + "".join(marks) + "\nThe end.\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def small(monkeypatch):
+    pictures = papers.load_pictures()
+    monkeypatch.setattr(papers, "load_pictures", lambda: {"photograph": pictures["photograph"][:64, :64]})
+    peers = [replace(peer, settings=peer.settings[:1]) for peer in speckle.PEERS if "1000" not in peer.name]
+    monkeypatch.setattr(speckle, "PEERS", tuple(peers))
+    greys, colours, ultrasound = photographs.load_greys, photographs.load_colours, phantom.ultrasound
+    monkeypatch.setattr(photographs, "load_greys", lambda size: dict(list(greys(64).items())[:2]))
+    monkeypatch.setattr(photographs, "load_colours", lambda size: dict(list(colours(64).items())[:1]))
+    monkeypatch.setattr(phantom, "ultrasound", lambda shape=None: ultrasound((64, 64)))
+    monkeypatch.setattr(enhance, "SHAPE", (48, 64, 3))
+    monkeypatch.setattr(enhance, "CASES", enhance.CASES[:1])
+
+
+def test_papers(run, small, tmp_path):
+    page = make_page(tmp_path / "page.md", "papers", "speckle")
+    result = run("papers", "--json", tmp_path / "figures.json", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "of 4 targets met" in result.output
+    assert json.loads((tmp_path / "figures.json").read_text())["papers"]["trials"]
+    text = page.read_text(encoding="utf-8")
+    assert "old papers" not in text
+    assert "old speckle" in text
+    assert text.endswith("The end.\n")
+
+
+def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
+    page = make_page(tmp_path / "page.md", "photographs", "speckle", "papers")
+    result = run("quality", "--markdown", page, "--pictures", tmp_path, "--json", tmp_path / "figures.json")
+    assert result.exit_code == 0, result.output
+    assert "of 3 targets met" in result.output
+    text = page.read_text(encoding="utf-8")
+    assert "| camera | 25 |" in text
+    assert "| subband |" in text
+    assert "old papers" in text
+    assert "old photographs" not in text
+    assert read_still(tmp_path / "speckle.png").pixels.ndim == 2
+    assert set(json.loads((tmp_path / "figures.json").read_text())) == {"photographs", "speckle"}
+
+
+def test_quick_judges_nothing_and_a_new_page_is_made(run, small, tmp_path):
+    result = run("quality", "--quick", "--markdown", tmp_path / "new.md")
+    assert result.exit_code == 0, result.output
+    assert result.output.count("no targets judged") == 2
+    text = (tmp_path / "new.md").read_text(encoding="utf-8")
+    assert text.index("measured photographs: begin") < text.index("measured speckle: begin")
+
+
+def test_page_is_checked_before_measuring(run, tmp_path):
+    page = make_page(tmp_path / "page.md", "photographs")
+    result = run("quality", "--markdown", page)
+    assert result.exit_code == 2
+    assert "measured speckle: begin" in result.stderr
+
+
+def test_folder_of_pictures_must_exist(run, tmp_path):
+    result = run("quality", "--pictures", tmp_path / "nowhere")
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr
+
+
+def test_enhance(run, small, tmp_path):
+    page = make_page(tmp_path / "page.md", "enhance cpu")
+    result = run("enhance", "--quick", "--json", tmp_path / "figures.json", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "of 2 targets met" in result.output
+    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["enhance cpu"]
+    assert record["shape"] == [48, 64, 3]
+    assert "old enhance" not in page.read_text(encoding="utf-8")
+
+
+def test_enhance_without_scikit_image_is_one_line(run, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "skimage.restoration", None)
+    result = run("enhance")
+    assert result.exit_code == 2
+    assert "subband[bench]" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
