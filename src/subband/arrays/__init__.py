@@ -5,7 +5,15 @@ from __future__ import annotations
 from subband.arrays.exchange import Owner, find_owner, map_arrays, numpy_dtype, to_host
 from subband.arrays.kinds import HOST, KINDS, Kind, find_kind, is_array, is_foreign, is_on_device, place_of
 from subband.arrays.numbers import as_array, as_computable, as_numbers, cast, computed_dtype
-from subband.arrays.operations import allocate_zeros, concatenate, find_extremes, is_opencl, namespace, pad_zeros
+from subband.arrays.operations import (
+    allocate_zeros,
+    concatenate,
+    find_extremes,
+    is_finite_sum,
+    is_opencl,
+    namespace,
+    pad_zeros,
+)
 
 __all__ = [
     "HOST",
@@ -23,6 +31,7 @@ __all__ = [
     "find_kind",
     "find_owner",
     "is_array",
+    "is_finite_sum",
     "is_foreign",
     "is_on_device",
     "is_opencl",

@@ -14,7 +14,7 @@ import numpy as np
 from subband.arrays.kinds import find_kind
 from subband.errors import ArgumentTypeError
 
-__all__ = ["allocate_zeros", "concatenate", "find_extremes", "is_opencl", "namespace", "pad_zeros"]
+__all__ = ["allocate_zeros", "concatenate", "find_extremes", "is_finite_sum", "is_opencl", "namespace", "pad_zeros"]
 
 
 def namespace(x: Any, task: str) -> Any:
@@ -107,3 +107,16 @@ def is_opencl(x: Any) -> bool:
         return False
     kind = find_kind(x)
     return kind is not None and kind.module == "pyopencl.array"
+
+
+def is_finite_sum(x: Any) -> bool:
+    """Say whether the sum of a native array, computed where it is, is a finite number.
+
+    Examples
+    --------
+    >>> is_finite_sum(np.array([1.0, np.nan]))
+    False
+    """
+    if is_opencl(x):
+        return bool(np.isfinite(sys.modules["pyopencl.array"].sum(x).get()))
+    return bool(np.isfinite(float(x.sum())))

@@ -88,6 +88,17 @@ def test_a_volume_gains_more_than_its_slices():
     assert measure_error(whole, volume) < 0.8 * measure_error(single, volume) < 0.3 * measure_error(noisy, volume)
 
 
+def test_film_is_enhanced_frame_by_frame_or_as_a_block_in_time():
+    clean = np.stack([PICTURE[:48, 2 * number : 2 * number + 64] for number in range(8)])
+    noisy = np.clip(clean + np.random.default_rng(0).normal(0, 20, clean.shape), 0, 255).astype(np.uint8)
+    block = Enhancer(sigma=20.0).apply(noisy, channel_axis=-1)
+    frames = np.stack([Enhancer(sigma=20.0).apply(frame) for frame in noisy])
+    assert block.shape == noisy.shape
+    for result in (block, frames):
+        assert measure_error(result, clean) < 0.6 * measure_error(noisy, clean)
+    assert measure_error(block, frames) > 1
+
+
 def test_a_signal():
     clean = np.repeat([0.0, 50.0, 20.0, 80.0], 200)
     noisy = add_noise(clean, 8)

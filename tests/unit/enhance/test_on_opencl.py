@@ -46,6 +46,15 @@ def test_arrays_of_the_device_come_back_as_such():
     np.testing.assert_array_equal(result.get(), Enhancer(Denoise(level=1)).apply(NOISY, engine=ENGINE))
 
 
+def test_pixels_that_are_not_finite_are_named():
+    picture = NOISY.astype(np.float32)
+    there = ENGINE.device.upload(picture)
+    np.testing.assert_allclose(Enhancer(sigma=5.0).apply(there).get(), Enhancer(sigma=5.0).apply(picture), atol=0.01)
+    picture[2, 3, 0] = np.inf
+    with pytest.raises(SubbandError, match=r"the first at \(2, 3\)"):
+        Enhancer().apply(ENGINE.device.upload(picture))
+
+
 def test_noise_models_that_compute_on_the_host_say_so():
     with pytest.raises(SubbandError, match="a noise model does not take arrays of PyOpenCL"):
         Enhancer(noise=Speckle()).apply(NOISY, engine=ENGINE)
