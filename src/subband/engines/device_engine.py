@@ -46,6 +46,12 @@ _ALIGNMENT = 32
 #: Kernels count rows and columns in 32 bits, and some more than there are.
 _LONGEST = 1 << 30
 
+#: CUDA has room for so many groups in the second and third direction.
+_MOST_GROUPS = 65_535
+
+#: Groups of an undecimated pass in one block.
+_PASS_BLOCK = 8
+
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
@@ -252,21 +258,24 @@ class DeviceEngine(Engine):
         if found is None:
             found = self._passes[key] = self._make_pass(plan, axis, direction, x.shape, x.dtype)
         kernel, groups, table = found
-        self.device.launch(kernel, groups, 1, (x, low, high, table))
+        self.device.launch(kernel, groups, _PASS_BLOCK, (x, low, high, table))
 
     def _make_pass(
         self, plan: StationaryAxisPlan, axis: int, direction: Direction, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> tuple[Any, Groups, Any]:
         wavelet, half = plan.wavelet, plan.wavelet.dec_len // 2
+        is_last = axis == len(shape) - 1
         if direction == "forward":
-            spec = StationarySpec("forward", tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), half, dtype.name)
+            spec = StationarySpec("forward", tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), half, dtype.name, is_last)
         else:
             low, high = (tuple(tap / 2 for tap in taps) for taps in (wavelet.rec_lo, wavelet.rec_hi))
-            spec = StationarySpec("inverse", low, high, half - 1, dtype.name)
+            spec = StationarySpec("inverse", low, high, half - 1, dtype.name, is_last)
         kernel = self._compile(render_stationary(spec, self.device.dialect))
-        table = np.array([prod(shape), plan.length, prod(shape[axis + 1 :]), plan.step], np.int64)
-        groups = max(1, min(-(-prod(shape) // LANES), 1 << 20))
-        return kernel, (groups, 1, 1), self.device.upload_table(table)
+        outer, stride = prod(shape[:axis]), prod(shape[axis + 1 :])
+        table = np.array([outer, plan.length, stride, plan.step], np.int64)
+        counts = (plan.length, outer, 1) if is_last else (stride, plan.length, outer)
+        groups = (max(1, -(-counts[0] // LANES)), *(max(1, min(count, _MOST_GROUPS)) for count in counts[1:]))
+        return kernel, groups, self.device.upload_table(table)
 
     def _choose_launch(
         self,
