@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from subband.data.phantom import Phantom, ultrasound
-from subband.data.readers import aero, ascent, camera, ecg, nino, photograph
+from subband.data.readers import aero, ascent, camera, clip_path, ecg, nino, photograph
 from subband.data.signals import demo_signal
 
-__all__ = ["Phantom", "aero", "ascent", "camera", "demo_signal", "ecg", "nino", "photograph", "ultrasound"]
+__all__ = [
+    "Phantom",
+    "aero",
+    "ascent",
+    "camera",
+    "clip_path",
+    "demo_signal",
+    "ecg",
+    "nino",
+    "photograph",
+    "ultrasound",
+]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["aero", "ascent", "camera", "ecg", "nino", "photograph"]
+__all__ = ["aero", "ascent", "camera", "clip_path", "ecg", "nino", "photograph"]
 
 _FOLDER = Path(__file__).parent
 
@@ -64,6 +64,22 @@ def camera() -> NDArray[np.uint8]:
     [[200, 200], [200, 199]]
     """
     return _load_arrays("camera.npz", "image")[0].astype(np.uint8, copy=False)
+
+
+def clip_path() -> Path:
+    """Return where a short film lies: 60 frames of Big Buck Bunny, 640 × 360, with sound.
+
+    Returns
+    -------
+    Path
+        An MP4 file, to be read with `subband.media.open_source`; © Blender Foundation, CC BY 3.0.
+
+    Examples
+    --------
+    >>> clip_path().name
+    'bunny.mp4'
+    """
+    return _FOLDER / "bunny.mp4"
 
 
 def ecg() -> NDArray[np.int32]:

@@ -1,8 +1,44 @@
-"""Reading and writing pictures."""
+"""Pictures, film, cameras and volumes: reading, writing and streaming.
+
+`open_source` opens anything that holds frames and `open_sink` anything that takes them; `subband.media.base` says what
+both keep to. `read_still` and `write_still` are shorter for single pictures.
+"""
 
 from __future__ import annotations
 
+from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
+from subband.media.camera import CameraSource, TestSource
+from subband.media.faults import DamagedError, DamageWarning, OutputError
+from subband.media.film import FilmSource
+from subband.media.film_sink import FilmSink
+from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.outputs import check_output, place_output
+from subband.media.registry import open_sink, open_source, open_volume
 from subband.media.stills import Still, read_still, write_still
+from subband.media.volumes import VolumeSource
 
-__all__ = ["Still", "check_output", "place_output", "read_still", "write_still"]
+__all__ = [
+    "MOST_PIXELS",
+    "CameraSource",
+    "ColourTags",
+    "DamageWarning",
+    "DamagedError",
+    "FilmSink",
+    "FilmSource",
+    "Frame",
+    "OutputError",
+    "Sink",
+    "Source",
+    "SourceInfo",
+    "Still",
+    "TestSource",
+    "TooLargeError",
+    "VolumeSource",
+    "check_output",
+    "open_sink",
+    "open_source",
+    "open_volume",
+    "place_output",
+    "read_still",
+    "write_still",
+]

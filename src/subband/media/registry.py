@@ -1,0 +1,254 @@
+"""One way to open whatever holds frames, and one to open whatever takes them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.media.base import Sink, Source, SourceInfo
+from subband.media.camera import CameraSource, TestSource, is_camera
+from subband.media.film import FilmSource
+from subband.media.film_formats import CONTAINERS
+from subband.media.film_sink import FilmSink
+from subband.media.pictures import (
+    AnimationSource,
+    SequenceSink,
+    SequenceSource,
+    StillSink,
+    StillSource,
+    is_moving,
+    is_numbered,
+)
+from subband.media.volume_medical import open_dicom, open_nifti
+from subband.media.volume_sinks import Hdf5Sink, NiftiSink, NpySink, TiffSink
+from subband.media.volume_tiff import count_pages, open_tiff
+from subband.media.volumes import VolumeSource, open_hdf5, open_npy, split_dataset
+
+__all__ = ["open_sink", "open_source", "open_volume"]
+
+_TIFF_ENDINGS = (".tif", ".tiff")
+_MOVING_ENDINGS = (".apng", ".gif", ".png", ".webp")
+_FILM_ENDINGS = (
+    *CONTAINERS, ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf",
+    ".ogv", ".ts", ".vob", ".y4m",
+)  # fmt: skip
+_VOLUME_ENDINGS = (".dcm", ".nii", ".npy")
+
+
+def open_source(
+    name: Path | str,
+    *,
+    colours: Literal["rgb", "ycbcr"] = "rgb",
+    quick: bool = False,
+    tolerant: bool = False,
+    most_pixels: int | None = None,
+    rate: Fraction | float | None = None,
+    size: tuple[int, int] | None = None,
+    count: int | None = None,
+) -> Source:
+    """Open a picture, a film, a volume, a numbered series of pictures or a camera, by its name and what is in it.
+
+    Parameters
+    ----------
+    name : Path or str
+        A file; a folder of DICOM slices; ``file.h5:dataset``; ``frame%04d.png``; an address such as ``rtsp://…``;
+        ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of several pages is a volume, a GIF
+        of several pictures a film.
+    colours, quick, tolerant
+        Of film; see `FilmSource`.
+    most_pixels : int, optional
+        Rows × columns of a frame that are allowed; see `subband.media.limits`.
+    rate, size, count
+        What to ask a camera for; `rate` also is that of a numbered series.
+
+    Returns
+    -------
+    Source
+        To be closed; a context manager.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    FormatError
+        If it holds nothing that can be read.
+    ArgumentError
+        If the name is that of a folder without DICOM slices, or the like.
+    MissingExtraError
+        If an optional library is needed that is not installed; it says which.
+
+    Examples
+    --------
+    >>> with open_source("test:64x48@25?count=2") as source:
+    ...     [frame.time for frame in source]
+    [0.0, 0.04]
+    """
+    text = str(name)
+    if text.startswith("test:"):
+        return TestSource.from_name(text)
+    if is_camera(text):
+        return CameraSource(text, size=size, rate=rate, count=count)
+    film: dict[str, Any] = {
+        "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
+    }  # fmt: skip
+    if "://" in text:
+        return FilmSource(text, **film)
+    path = Path(name)
+    if is_numbered(path) and not path.exists():
+        return SequenceSource(path, rate=25 if rate is None else rate, most_pixels=most_pixels)
+    ending = path.suffix.lower()
+    if path.is_dir() or split_dataset(text) is not None or ending in _VOLUME_ENDINGS or _is_packed_nifti(path):
+        return open_volume(name)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {text!r}")
+    if ending in _FILM_ENDINGS:
+        return FilmSource(path, **film)
+    if ending in _TIFF_ENDINGS and _has_pages(path, most_pixels):
+        return open_tiff(path)
+    try:
+        if ending in _MOVING_ENDINGS and is_moving(path, most_pixels):
+            return AnimationSource(path, most_pixels=most_pixels, tolerant=tolerant)
+        return StillSource(path, most_pixels=most_pixels)
+    except FormatError as error:
+        if _is_known_picture(ending) or type(error) is not FormatError:
+            raise
+        return _try_film(path, film, error)
+
+
+def open_volume(name: Path | str) -> VolumeSource:
+    """Open a volume by its name; for what reads blocks of it.
+
+    Raises
+    ------
+    ArgumentError
+        If the name is that of no volume.
+    FileNotFoundError, FormatError, MissingExtraError
+        As `open_source` says.
+
+    Examples
+    --------
+    >>> open_volume("film.mp4")
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or
+    a folder of DICOM slices
+    """
+    dataset = split_dataset(str(name))
+    if dataset is not None:
+        return open_hdf5(*dataset)
+    path = Path(name)
+    ending = path.suffix.lower()
+    if path.is_dir() or ending == ".dcm":
+        return open_dicom(path)
+    if ending == ".npy":
+        return open_npy(path)
+    if ending == ".nii" or _is_packed_nifti(path):
+        return open_nifti(path)
+    if ending in _TIFF_ENDINGS:
+        return open_tiff(path)
+    raise ArgumentError(
+        f"{str(name)!r} does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or a folder of DICOM "
+        "slices"
+    )
+
+
+def open_sink(
+    name: Path | str,
+    info: SourceInfo,
+    *,
+    overwrite: bool = False,
+    keep_partial: bool = False,
+    quality: float | None = None,
+    codec: str | None = None,
+    preset: str | None = None,
+    audio: bool = True,
+    **film_options: Any,
+) -> Sink:
+    """Open a file to write frames to, of the kind that its name says.
+
+    Parameters
+    ----------
+    name : Path or str
+        A picture, a film, a volume, ``file.h5:dataset``, or a numbered series such as ``frame%04d.png``. A TIFF file is
+        a stack if `info` is that of a volume or has more than one frame, else a picture.
+    info : SourceInfo
+        Of the source, or as changed with `dataclasses.replace` if the frames are changed.
+    overwrite : bool
+        Whether a file of that name may be replaced.
+    keep_partial : bool
+        Keep what there is under its ``.part`` name when the sink is aborted.
+    quality : float, optional
+        From 0 to 100, where there is a loss.
+    codec, preset, audio, **film_options
+        Of film; see `FilmSink`.
+
+    Returns
+    -------
+    Sink
+        A context manager: it finishes when its block ends well, and aborts when it does not.
+
+    Raises
+    ------
+    ArgumentError
+        If the name ends like nothing that can be written, or a file is there already.
+    OutputError
+        If the folder takes no files.
+    MissingExtraError
+        If an optional library is needed that is not installed; it says which.
+    """
+    kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
+    dataset = split_dataset(str(name))
+    if dataset is not None:
+        return Hdf5Sink(dataset[0], info, dataset=dataset[1] or "volume", **kept)
+    path = Path(name)
+    ending = path.suffix.lower()
+    if ending in CONTAINERS:
+        return FilmSink(
+            path, info, quality=quality, codec=codec, preset=preset, audio=audio, **kept, **film_options
+        )  # fmt: skip
+    if codec is not None or preset is not None or film_options:
+        raise ArgumentError(f"{path.name!r} is no film, so codec, preset and the like mean nothing for it")
+    if is_numbered(path):
+        return SequenceSink(path, info, quality=quality, **kept)
+    if ending == ".npy":
+        return NpySink(path, info, **kept)
+    if ending == ".nii" or _is_packed_nifti(path):
+        return NiftiSink(path, info, **kept)
+    if ending in _TIFF_ENDINGS and (info.kind == "volume" or (info.count or 2) > 1):
+        return TiffSink(path, info, **kept)
+    if not _is_known_picture(ending):
+        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, ".npy", ".h5", ".nii"])
+        raise ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")
+    return StillSink(path, info, quality=quality, overwrite=overwrite)
+
+
+def _is_packed_nifti(path: Path) -> bool:
+    return path.name.lower().endswith(".nii.gz")
+
+
+def _is_known_picture(ending: str) -> bool:
+    from PIL import Image
+
+    return ending in Image.registered_extensions()
+
+
+def _has_pages(path: Path, most_pixels: int | None) -> bool:
+    """Tell whether a TIFF file is a stack; without tifffile, Pillow knows as much."""
+    try:
+        return count_pages(path) > 1
+    except (SubbandError, ImportError):
+        pass
+    try:
+        return is_moving(path, most_pixels)
+    except FormatError:
+        return False
+
+
+def _try_film(path: Path, options: dict[str, Any], error: FormatError) -> FilmSource:
+    """Open a file of unknown ending as film; if it is none, say what it was first found not to be."""
+    try:
+        return FilmSource(path, **options)
+    except (FormatError, ImportError):
+        raise FormatError(f"{str(path)!r} is neither a picture nor a film nor a volume that can be read") from error

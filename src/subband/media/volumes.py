@@ -1,0 +1,267 @@
+"""Volumes: stacks of slices that need not fit into memory.
+
+A volume is walked slice by slice, as any other source, or read in blocks with `VolumeSource.read_block`. Both read no
+more from the file than they give.
+
+=================  ==========================================  =======================================================
+name               what it is                                  voxel size
+=================  ==========================================  =======================================================
+``.tif, .tiff``    several pages, through tifffile             of ImageJ and OME
+``.npy``           NumPy's own, mapped into memory             none
+``.h5, .hdf5``     ``file.h5:dataset``, through h5py           attribute ``voxel_size`` or ``element_size_um``
+``.nii, .nii.gz``  NIfTI, through nibabel                      its pixel dimensions
+folder, ``.dcm``   a series of DICOM files, through pydicom    pixel spacing, and the distance of positions
+=================  ==========================================  =======================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.media.base import Frame, Source, SourceInfo
+from subband.media.faults import BROKEN, DamagedError, require
+from subband.typing import Array
+
+__all__ = ["VolumeSource", "describe_volume", "open_hdf5", "open_npy", "split_dataset"]
+
+_HDF5_NAME = re.compile(r"(?P<file>.+\.(?:h5|hdf5|he5|hdf))(?::(?P<dataset>.+))?", re.IGNORECASE)
+
+
+class VolumeSource(Source):
+    """A volume whose slices are read when they are asked for.
+
+    Parameters
+    ----------
+    info : SourceInfo
+        With the number of slices as its count.
+    read_slice : callable
+        Takes the number of a slice, and returns its pixels.
+    read_slices : callable, optional
+        Takes three slices (of slices, rows and columns), and returns a block faster than one slice after the other.
+    close : callable, optional
+        Lets go of the file.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Slices × rows × columns, and × 3 for colour.
+
+    Examples
+    --------
+    >>> volume = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    >>> source = VolumeSource(describe_volume(volume.shape, volume.dtype), volume.__getitem__)
+    >>> [frame.number for frame in source]
+    [0, 1]
+    >>> source.read_block((slice(0, 2), slice(1, 3), slice(0, 1))).ravel()
+    array([ 4.,  8., 16., 20.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        info: SourceInfo,
+        read_slice: Callable[[int], Array],
+        read_slices: Callable[[tuple[slice, ...]], Array] | None = None,
+        close: Callable[[], Any] | None = None,
+    ) -> None:
+        self.info = info
+        self.shape = (info.count or 0, *info.shape)
+        self._read_slice = read_slice
+        self._read_slices = read_slices
+        self._close = close
+
+    def __iter__(self) -> Iterator[Frame]:
+        distance = self.info.voxel_size[0] if self.info.voxel_size else 1.0
+        for number in range(self.shape[0]):
+            pixels = self._own(self._guard(number))
+            if pixels.shape != self.info.shape:
+                raise DamagedError(
+                    f"slice {number} of {str(self.info.origin)!r} has the shape {pixels.shape}, not {self.info.shape}",
+                    number,
+                )
+            yield Frame(pixels, number, 0.0, None, {"position": number * distance})
+
+    def read_block(self, slices: slice | Sequence[slice]) -> Array:
+        """Return a part of the volume as an array of its own.
+
+        Parameters
+        ----------
+        slices : slice or sequence of slice
+            Of slices, rows and columns, with steps of 1; those left out are taken whole.
+
+        Raises
+        ------
+        ArgumentError
+            If there are more of them than axes, or they have other steps.
+        """
+        given = (slices,) if isinstance(slices, slice) else tuple(slices)
+        if len(given) > len(self.shape):
+            raise ArgumentError(f"slices has {len(given)} parts, and the volume {len(self.shape)} axes")
+        given += (slice(None),) * (len(self.shape) - len(given))
+        ranges = [part.indices(length) for part, length in zip(given, self.shape, strict=True)]
+        if any(step != 1 for _, _, step in ranges):
+            raise ArgumentError("slices have steps other than 1; read a block and take every second of it")
+        block = tuple(slice(start, max(start, stop)) for start, stop, _ in ranges)
+        if self._read_slices is not None:
+            return self._own(self._read_slices(block))
+        shape = tuple(part.stop - part.start for part in block)
+        result = np.empty(shape, self.info.dtype)
+        for place, number in enumerate(range(block[0].start, block[0].stop)):
+            result[place] = self._guard(number)[block[1:]]
+        return result
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._close is not None:
+            self._close()
+            self._close = None
+
+    def _guard(self, number: int) -> Array:
+        try:
+            return self._read_slice(number)
+        except BROKEN as error:
+            if isinstance(error, SubbandError):
+                raise
+            raise DamagedError(f"{str(self.info.origin)!r} is damaged at slice {number}: {error}", number) from error
+
+    def _own(self, values: Array) -> Array:
+        """Return an array in memory, of this machine's byte order."""
+        return np.array(values, dtype=self.info.dtype, order="C")
+
+
+def describe_volume(
+    shape: Sequence[int],
+    dtype: Any,
+    *,
+    origin: Path | None = None,
+    voxel_size: Sequence[float] | None = None,
+    voxel_unit: str = "mm",
+    container: str = "",
+    metadata: dict[str, Any] | None = None,
+) -> SourceInfo:
+    """Describe a volume of slices × rows × columns, or slices × rows × columns × 3.
+
+    Raises
+    ------
+    FormatError
+        If it has another number of axes, or holds no real numbers.
+
+    Examples
+    --------
+    >>> describe_volume((5, 3, 4), ">u2", voxel_size=(2, 1, 1)).voxel_size
+    (2.0, 1.0, 1.0)
+    """
+    name = str(origin) if origin is not None else "the volume"
+    is_colour = len(shape) == 4 and shape[3] == 3
+    if len(shape) != 3 and not is_colour:
+        raise FormatError(f"{name!r} has the shape {tuple(shape)}; a volume has slices, rows and columns")
+    native = np.dtype(dtype).newbyteorder("=")
+    if native.kind not in "iufb":
+        raise FormatError(f"{name!r} holds {native}; volumes of real numbers are read")
+    native = np.dtype(np.uint8) if native.kind == "b" else np.dtype(np.float32) if native == np.float16 else native
+    size: tuple[float, float, float] | None = None
+    if voxel_size is not None:
+        depth, row, column = (float(value) for value in voxel_size)
+        size = (depth, row, column)
+    return SourceInfo(
+        "volume",
+        tuple(int(length) for length in shape[1:]),
+        native,
+        colours="rgb" if is_colour else "grey",
+        bits=8 * native.itemsize,
+        count=int(shape[0]),
+        voxel_size=size,
+        voxel_unit=voxel_unit,
+        origin=origin,
+        container=container,
+        metadata=metadata or {},
+    )
+
+
+def open_npy(path: Path) -> VolumeSource:
+    """Open a volume of NumPy's own format, mapped into memory.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, holds Python objects or has another number of axes.
+    """
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise
+    except BROKEN as error:
+        raise FormatError(f"{str(path)!r} cannot be read as an array: {error}") from error
+    volume = array[None] if array.ndim == 2 else array
+    info = describe_volume(volume.shape, volume.dtype, origin=path, container="npy")
+    return VolumeSource(info, volume.__getitem__, volume.__getitem__)
+
+
+def split_dataset(name: str) -> tuple[Path, str | None] | None:
+    """Split ``file.h5:dataset``; None if it is no name of HDF5.
+
+    Examples
+    --------
+    >>> split_dataset("brain.h5:scan/t1") == (Path("brain.h5"), "scan/t1")
+    True
+    >>> split_dataset("brain.npy") is None
+    True
+    """
+    match = _HDF5_NAME.fullmatch(name)
+    return None if match is None else (Path(match["file"]), match["dataset"])
+
+
+def open_hdf5(path: Path, dataset: str | None = None) -> VolumeSource:
+    """Open a volume in an HDF5 file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dataset : str, optional
+        Which of its datasets; may be left out if there is only one volume.
+
+    Raises
+    ------
+    MissingExtraError
+        If h5py is not installed.
+    ArgumentError
+        If there is no such dataset, or more than one to choose from; it names them.
+    FormatError
+        If the file is damaged.
+    """
+    h5py = require("h5py", "reading HDF5", "volumes")
+    path.open("rb").close()
+    try:
+        file = h5py.File(path, "r")
+    except BROKEN as error:
+        raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
+    try:
+        found: dict[str, Any] = {}
+        file.visititems(
+            lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) and item.ndim >= 3 else None
+        )
+        if dataset is None and len(found) != 1:
+            names = ", ".join(sorted(found)) or "none"
+            raise ArgumentError(f"{str(path)!r} holds the volumes {names}; name one, as in {path.name}:NAME")
+        name = dataset.strip("/") if dataset is not None else next(iter(found))
+        if name not in found:
+            raise ArgumentError(f"{str(path)!r} has no volume {name!r}; it has {', '.join(sorted(found)) or 'none'}")
+        volume = found[name]
+        size, unit = volume.attrs.get("voxel_size"), str(volume.attrs.get("voxel_unit", "mm"))
+        if size is None and "element_size_um" in volume.attrs:
+            size, unit = volume.attrs["element_size_um"], "um"
+        info = describe_volume(
+            volume.shape, volume.dtype, origin=path, voxel_size=size, voxel_unit=unit, container="hdf5"
+        )
+    except BROKEN as error:
+        file.close()
+        if isinstance(error, SubbandError):
+            raise
+        raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
+    return VolumeSource(info, volume.__getitem__, volume.__getitem__, file.close)
