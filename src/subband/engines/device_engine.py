@@ -273,8 +273,8 @@ class DeviceEngine(Engine):
         kernel = self._compile(render_stationary(spec, self.device.dialect))
         outer, stride = prod(shape[:axis]), prod(shape[axis + 1 :])
         table = np.array([outer, plan.length, stride, plan.step], np.int64)
-        counts = (plan.length, outer, 1) if is_last else (stride, plan.length, outer)
-        groups = (max(1, -(-counts[0] // LANES)), *(max(1, min(count, _MOST_GROUPS)) for count in counts[1:]))
+        lanes, second, third = (plan.length, outer, 1) if is_last else (stride, plan.length, outer)
+        groups = (max(1, -(-lanes // LANES)), max(1, min(second, _MOST_GROUPS)), max(1, min(third, _MOST_GROUPS)))
         return kernel, groups, self.device.upload_table(table)
 
     def _choose_launch(

@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.engines.base import Engine
 
-__all__ = ["CudaReplay", "capture_graph", "make_replay"]
+__all__ = ["CudaReplay", "capture_graph", "is_recording", "make_replay"]
 
 
 def capture_graph(cupy: Any, stream: Any, run: Callable[[], None]) -> Any:
@@ -72,11 +72,6 @@ class CudaReplay:
         """Whether there is something to repeat."""
         return self._graph is not None
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether it can be repeated on the current stream: not while that is being recorded itself."""
-        return not self._cupy.cuda.get_current_stream().is_capturing()
-
     def __call__(self, x: Any, result: Any) -> None:
         """Repeat the work on the current stream."""
         stream = self._cupy.cuda.get_current_stream()
@@ -91,6 +86,15 @@ class CudaReplay:
             self._done.record(stream)
 
 
+def is_recording(engine: Engine) -> bool:
+    """Say whether the caller's own work is being recorded: then nothing can be recorded or repeated besides."""
+    if engine.name != "cuda":
+        return False
+    import cupy
+
+    return bool(cupy.cuda.get_current_stream().is_capturing())
+
+
 def make_replay(
     engine: Engine, compute: Callable[[Any, Any], None], shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> CudaReplay | None:
@@ -99,8 +103,5 @@ def make_replay(
         return None
     import cupy
 
-    # while the caller's own work is recorded, nothing can be recorded besides
-    if cupy.cuda.get_current_stream().is_capturing():
-        return None
     replay = CudaReplay(cupy, engine.device.number, compute, shape, dtype)  # type: ignore[attr-defined]
     return replay if replay.is_captured else None

@@ -15,7 +15,7 @@ from subband.engines.filters import find_filters
 from subband.engines.frames import FrameWork, make_frame_program
 from subband.engines.memory import on_release
 from subband.engines.pointwise import prepare_values
-from subband.engines.replay import CudaReplay, make_replay
+from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.methods import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.models import Gaussian
@@ -153,13 +153,14 @@ class Program:
         """Return the work as it was recorded, once it was asked for often enough to be worth that."""
         if not isinstance(self.engine, DeviceEngine) or not isinstance(self.enhancer.model, Gaussian):
             return None
+        if is_recording(self.engine):
+            return None
         with self._lock:
             self._counts[dtype] += 1
             if self._counts[dtype] == _RUNS_BEFORE_RECORDING + 1:
                 shape = (*self.space, self.channels)
                 self._replays[dtype] = make_replay(self.engine, self.compute, shape, np.dtype(dtype))
-            replay = self._replays.get(dtype)
-        return replay if replay is not None and replay.is_usable else None
+            return self._replays.get(dtype)
 
     def _run_in_one_piece(self, frames: FrameWork, pixels: Any, out: Any) -> Any:
         if out is None:
