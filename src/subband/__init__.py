@@ -5,7 +5,7 @@ The functions have the names, arguments and results of PyWavelets; `subband.engi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from subband import data, errors
 from subband._version import __version__
@@ -89,7 +89,7 @@ from subband.wavelets import (
     wavelist,
 )
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from subband.enhance import Enhancer, denoise
 
 __all__ = [
@@ -182,7 +182,7 @@ __all__ = [
 _LATER = ("Enhancer", "denoise")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _LATER:
         from subband import enhance
 
