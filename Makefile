@@ -23,7 +23,7 @@ SANITIZER ?= compute-sanitizer
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.demo ## denoise the bundled photograph: pictures under out/, a table on the screen
+demo: $(VENV)/.demo ## denoise the bundled photograph and clip: results under out/, tables on the screen
 	@$(BIN)/subband demo --output out
 
 test: $(VENV)/.test $(VENV)/.torch ## run everything: ruff, mypy, tests and doctests
@@ -75,7 +75,7 @@ $(VENV)/.made:
 
 # The package is installed in place, so that Numba keeps its compiled code beside the sources.
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
-	@$(INSTALL) .
+	@$(INSTALL) '.[video]'
 	@touch $@
 
 # The build without CUDA, which would bring gigabytes. Where there is none, the tests of Torch are left out.

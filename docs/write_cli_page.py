@@ -14,8 +14,18 @@ from subband.cli.group import COMMANDS
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
-Every command explains itself with `--help`. An error that you can mend is one line, with exit code 2;
-`subband --debug COMMAND` shows where it comes from."""
+Every command explains itself with `--help`. An error that you can mend is one line;
+`subband --debug COMMAND` shows where it comes from.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | all is well |
+| 2 | an error that the message explains; of several files, at least one could not be done, and the others are |
+| 130 | Ctrl-C; nothing half-written is left under its final name |
+| 1 | anything else, which is a fault of `subband` |
+
+`subband --install-completion` lets the shell (bash, zsh, fish or PowerShell) complete commands and options;
+`subband --show-completion` prints what that would install."""
 HIDDEN = {"help", "install_completion", "show_completion"}
 
 

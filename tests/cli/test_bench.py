@@ -134,3 +134,26 @@ def test_a_wrong_result_does_not_take_the_other_figures_with_it(run, tmp_path, m
     assert TINY[0].name in result.output
     assert "1 speed targets met" in result.output
     assert not page.exists()
+
+
+def test_video(run, tmp_path, monkeypatch):
+    from subband.bench import video
+
+    passes = [video.Passes(name, (0.01, 0.02)) for name in ("forward", "inverse")]
+    asked = []
+    monkeypatch.setattr(video, "measure_transform", lambda *arguments: asked.append(arguments) or passes)
+    monkeypatch.setattr(video, "measure_files", lambda *_, **__: iter(()))
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured video cpu: begin -->\nold\n<!-- measured video cpu: end -->\n", encoding="utf-8")
+    result = run("video", "--frames", 7, "--json", tmp_path / "figures.json", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "2 of 2 targets met" in result.output
+    assert "60.9" in result.output
+    assert asked[0][1:] == ("cpu", 7)
+    assert asked[0][0].name == "bunny.mp4"
+    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert record["video cpu"]["passes"]["forward"] == [0.01, 0.02]
+    assert "old" not in page.read_text(encoding="utf-8")
+    assert run("video", tmp_path / "missing.mp4").exit_code == 2
+    assert run("video", "--no-files", "--quick").exit_code == 0
+    assert asked[-1][2] == 10

@@ -1,6 +1,6 @@
 """The command ``subband``: one module a command, imported when it is called.
 
-Exit codes: 0 for success, 2 for an error that the message explains, 1 for anything else.
+Exit codes: 0 for success, 2 for an error that the message explains, 130 after Ctrl-C, 1 for anything else.
 """
 
 from __future__ import annotations

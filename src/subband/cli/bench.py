@@ -190,6 +190,41 @@ def quality(
         write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)))
 
 
+@app.command()
+def video(
+    film: Annotated[
+        Path | None,
+        typer.Argument(exists=True, dir_okay=False, metavar="FILM", help="In colour; the bundled clip by default."),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
+    ] = "cpu",
+    frames: Annotated[int, typer.Option(min=2, metavar="N", help="Frames in each direction.")] = 100,
+    files: Annotated[bool, typer.Option(help="Measure from file to file, too.")] = True,
+    quick: Annotated[bool, typer.Option("--quick", help="A few frames only.")] = False,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure film in real time: 1920 × 1080 there and back, and 1280 × 720 from file to file.
+
+    Beside it stand the figures of a GPU of 2012. The exit code does not depend on the targets.
+    """
+    from subband.cli.enhancing import calm_threads
+
+    calm_threads()
+
+    from subband.bench import video as speed
+    from subband.data import clip_path
+
+    family = engine.partition(":")[0]
+    part = f"video {family}"
+    _check_outputs(as_json, markdown, part)
+    chosen = clip_path() if film is None else film
+    passes = speed.measure_transform(chosen, engine, min(frames, 10) if quick else frames)
+    runs = _watch(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
+    _write_reports({part: speed.report(passes, runs, engine, chosen)}, as_json, markdown)
+
+
 def _check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
     """Try now what would fail at the end."""
     from subband.bench.report import insert_section

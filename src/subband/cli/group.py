@@ -13,7 +13,21 @@ from subband.errors import SubbandError
 __all__ = ["COMMANDS", "LazyGroup"]
 
 #: The commands in the order of the help text; each is a module of this package that holds an `app`.
-COMMANDS = ("demo", "wavelets", "devices", "decompose", "reconstruct", "verify", "bench", "tune")
+COMMANDS = (
+    "demo",
+    "denoise",
+    "filter",
+    "compare",
+    "noise",
+    "camera",
+    "wavelets",
+    "devices",
+    "decompose",
+    "reconstruct",
+    "verify",
+    "bench",
+    "tune",
+)
 
 
 class LazyGroup(TyperGroup):
@@ -48,6 +62,9 @@ class LazyGroup(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(130) from None
         except (SubbandError, OSError) as error:
             from rich.console import Console
             from rich.text import Text

@@ -2,12 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "EngineName", "Level", "ModeOption", "PictureFile", "WaveletName"]
+__all__ = [
+    "AsJson",
+    "Codec",
+    "Colour",
+    "DryRun",
+    "Ending",
+    "EngineName",
+    "Force",
+    "Jobs",
+    "KeepPartial",
+    "Level",
+    "MemoryLimit",
+    "MethodName",
+    "ModeOption",
+    "MostPixels",
+    "NoiseName",
+    "Paths",
+    "PictureFile",
+    "Preset",
+    "Quality",
+    "Sigma",
+    "Sound",
+    "StageForm",
+    "StageLevel",
+    "Strength",
+    "Tolerant",
+    "View",
+    "WaveletName",
+    "offer",
+]
+
+_METHODS = ("bivariate", "wiener", "neigh", "bayes", "sure", "visu")
+
+
+def offer(*names: str) -> Callable[[str], list[str]]:
+    """Return what gives the shell the names to complete a word with.
+
+    Examples
+    --------
+    >>> offer("soft", "hard")("so")
+    ['soft']
+    """
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def _offer_wavelets(incomplete: str) -> list[str]:
+    from subband.wavelets import wavelist
+
+    names = [*wavelist("cdf"), *wavelist(kind="discrete")]
+    return [name for name in names if name.startswith(incomplete)]
+
 
 PictureFile = Annotated[
     Path,
@@ -16,7 +67,12 @@ PictureFile = Annotated[
     ),
 ]
 
-WaveletName = Annotated[str, typer.Option("--wavelet", "-w", metavar="NAME", help="As `subband wavelets` lists them.")]
+WaveletName = Annotated[
+    str,
+    typer.Option(
+        "--wavelet", "-w", metavar="NAME", autocompletion=_offer_wavelets, help="As `subband wavelets` lists them."
+    ),
+]
 
 Level = Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Number of levels.")]
 
@@ -26,7 +82,131 @@ ModeOption = Annotated[
 ]
 
 EngineName = Annotated[
-    str | None, typer.Option("--engine", "-e", metavar="NAME", help="As `subband devices` lists them.")
+    str | None,
+    typer.Option(
+        "--engine",
+        "-e",
+        metavar="NAME",
+        autocompletion=offer("cpu", "cuda", "opencl", "reference"),
+        help="As `subband devices` lists them.",
+    ),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="IN... OUT",
+        help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results.",
+    ),
+]
+
+MethodName = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="NAME",
+        autocompletion=offer(*_METHODS),
+        help="bivariate, wiener, neigh, bayes, sure or visu.",
+    ),
+]
+
+StageLevel = Annotated[
+    int | None,
+    typer.Option("--level", "-l", min=0, metavar="N", help="Number of levels; what suits the picture by default."),
+]
+
+NoiseName = Annotated[
+    str | None,
+    typer.Option(
+        "--noise",
+        "-n",
+        metavar="MODEL",
+        autocompletion=offer("gaussian", "speckle", "log-speckle", "poisson"),
+        help="gaussian, speckle, log-speckle or poisson; with settings as in speckle:looks=4,kind=gamma.",
+    ),
+]
+
+Sigma = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="Standard deviation of the noise, where white is 255, whatever the depth; for volumes in their own units. "
+        "Measured if left out.",
+    ),
+]
+
+Strength = Annotated[
+    float, typer.Option("--strength", "-s", metavar="X", help="1 removes the noise that there is, more or less of it.")
+]
+
+StageForm = Annotated[
+    str | None,
+    typer.Option(
+        "--form",
+        metavar="FORM",
+        autocompletion=offer("decimated", "spun", "undecimated"),
+        help="decimated, spun or undecimated; what suits the method by default.",
+    ),
+]
+
+Colour = Annotated[
+    str | None,
+    typer.Option(
+        "--colour",
+        metavar="SPACE",
+        autocompletion=offer("opponents", "ycbcr", "rgb"),
+        help="Where colours are treated: opponents, ycbcr or rgb.",
+    ),
+]
+
+View = Annotated[
+    str,
+    typer.Option(
+        "--view",
+        metavar="VIEW",
+        autocompletion=offer("synthesis", "analysis", "filtered-analysis"),
+        help="synthesis for the result, analysis for its coefficients, filtered-analysis for those after filtering.",
+    ),
+]
+
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there already.")]
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")]
+
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Files at the same time.")]
+
+KeepPartial = Annotated[
+    bool,
+    typer.Option("--keep-partial", help="Keep what there is of an interrupted film, playable under its .part name."),
+]
+
+Ending = Annotated[
+    str | None,
+    typer.Option(metavar="ENDING", help="Of results in a folder, such as .png; that of each input by default."),
+]
+
+MemoryLimit = Annotated[
+    float | None,
+    typer.Option("--memory", min=0.001, metavar="GIB", help="What a volume may take; half of what is free by default."),
+]
+
+MostPixels = Annotated[
+    int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
+]
+
+Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]
+
+Codec = Annotated[str | None, typer.Option("--codec", metavar="NAME", help="Of film: h264, vp9, ffv1, mpeg2, raw, ...")]
+
+Quality = Annotated[
+    float | None, typer.Option("--quality", min=0, max=100, metavar="Q", help="Of JPEG, WebP and film, up to 100.")
+]
+
+Preset = Annotated[
+    str | None, typer.Option("--preset", metavar="NAME", help="Time for size, from ultrafast to veryslow; of film.")
+]
+
+Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Whether the sound of a film is kept.")]

@@ -1,0 +1,101 @@
+"""``subband camera``: a camera, denoised on its way into a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from subband.cli.options import (
+    AsJson,
+    Codec,
+    Colour,
+    DryRun,
+    EngineName,
+    Force,
+    KeepPartial,
+    MethodName,
+    NoiseName,
+    Preset,
+    Quality,
+    Sigma,
+    StageForm,
+    StageLevel,
+    Strength,
+    WaveletName,
+)
+from subband.errors import ArgumentError
+
+app = typer.Typer()
+
+
+@app.command()
+def camera(
+    output: Annotated[Path | None, typer.Argument(metavar="OUT", help="The film that is recorded.")] = None,
+    device: Annotated[
+        str, typer.Option("--device", "-d", metavar="NAME", help="A number, /dev/video0, or test: for a pattern.")
+    ] = "0",
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, metavar="S", help="How long; until Ctrl-C if left out.")
+    ] = None,
+    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many frames.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="What to ask the camera for.")] = None,
+    rate: Annotated[float | None, typer.Option(min=0.1, metavar="R", help="Frames per second to ask for.")] = None,
+    chain: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A chain as TOML instead of denoising; see `subband filter`.")
+    ] = None,
+    method: MethodName = "bivariate",
+    wavelet: WaveletName = "cdf97",
+    level: StageLevel = 3,
+    noise: NoiseName = None,
+    sigma: Sigma = None,
+    strength: Strength = 1.0,
+    form: StageForm = "decimated",
+    colour: Colour = None,
+    engine: EngineName = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    keep_partial: KeepPartial = False,
+    codec: Codec = None,
+    quality: Quality = None,
+    preset: Preset = "ultrafast",
+) -> None:
+    """Record a camera through an enhancer.
+
+    Ctrl-C ends the recording, and what was recorded until then is a complete film.
+    """
+    from subband.cli.chain import make_enhancer
+    from subband.cli.enhancing import Writing, calm_threads, read_chain
+    from subband.cli.files import Job, Settings, check_jobs, run_jobs
+    from subband.cli.recording import open_camera, record_camera
+    from subband.enhance import Denoise
+
+    if output is None:
+        raise ArgumentError(
+            "a live view is not there yet; give the film to record, such as `subband camera film.mp4 --seconds 10`"
+        )
+    calm_threads()
+    stages = [] if chain is not None else [Denoise(method, wavelet, level, strength=strength, form=form)]
+    base = None if chain is None else read_chain(chain)
+    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
+    settings = Settings(force, dry_run, as_json)
+    job = Job(Path(device), output)
+    check_jobs([job], settings)
+    writing = Writing(keep_partial=keep_partial, codec=codec, quality=quality, preset=preset)
+    run_jobs(
+        [job],
+        lambda job, observe, cancelled: record_camera(
+            lambda: open_camera(device, size, rate),
+            lambda info: writing.open(job.output, info, force=force),
+            enhancer,
+            seconds=seconds,
+            frames=frames,
+            engine=engine,
+            on_progress=observe,
+            cancelled=cancelled,
+        ),
+        settings,
+        {"chain": enhancer.to_dict(), "device": device},
+    )

@@ -1,0 +1,202 @@
+"""Enhancers from what stands on the command line, in the order in which it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.enhance import Enhancer
+    from subband.enhance.models import NoiseModel
+    from subband.enhance.stages import Stage
+
+__all__ = ["CHAIN_KEY", "STAGE_OPTIONS", "ChainCommand", "build_stages", "make_enhancer", "read_noise"]
+
+#: Where the options of a chain are kept, in order, while a command is parsed.
+CHAIN_KEY = "subband.chain"
+
+#: Options that make a stage, and those that say more about the stage before them.
+STAGE_OPTIONS = ("--soft", "--hard", "--garrote", "--firm", "--gains", "--blur", "--sharpen", "--denoise")
+_MORE = ("--level-weights", "--strength")
+
+# Thresholds on the command line are parts of white; in descriptions white is 255.
+_WHITE = 255.0
+
+
+class ChainCommand(TyperCommand):
+    """A command that remembers in which order the options of a chain were given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note the options of the chain, and parse all as usual."""
+        entries: list[tuple[str, str]] = []
+        for place, word in enumerate(args):
+            if word == "--":
+                break
+            name, equals, value = word.partition("=")
+            if name in (*STAGE_OPTIONS, *_MORE):
+                entries.append((name, value if equals else args[place + 1] if place + 1 < len(args) else ""))
+        ctx.meta[CHAIN_KEY] = entries
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+def build_stages(entries: Sequence[tuple[str, str]], wavelet: str, level: int | None) -> tuple[Stage, ...]:
+    """Make the stages of a chain.
+
+    Parameters
+    ----------
+    entries : sequence of (str, str)
+        Options and their values, in order. ``--level-weights`` and ``--strength`` say more about the stage before
+        them, and so does ``--gains`` after a threshold.
+    wavelet, level
+        Of all stages that transform.
+
+    Raises
+    ------
+    ArgumentError
+        If a value makes no sense, or nothing stands before an option that needs it.
+
+    Examples
+    --------
+    >>> build_stages([("--sharpen", "0.3"), ("--blur", "1.5")], "cdf97", None)
+    (Sharpen(amount=0.3, kernel='cross', at='picture', levels=None), Blur(sigma=1.5, at='picture', levels=None))
+    >>> (stage,) = build_stages([("--soft", "0.1"), ("--level-weights", "1,0.5")], "haar", 2)
+    >>> stage.wavelet, stage.threshold, stage.level_weights
+    ('haar', 25.5, (1.0, 0.5))
+    """
+    from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
+
+    kinds: dict[str, Any] = {"denoise": Denoise, "shrink": Shrink, "blur": Blur, "sharpen": Sharpen}
+    drafts: list[tuple[str, dict[str, Any]]] = []
+    for name, text in entries:
+        kind, own = drafts[-1] if drafts else ("", {})
+        if name == "--level-weights":
+            if kind not in ("shrink", "denoise"):
+                raise ArgumentError(f"--level-weights {text} stands behind no threshold and no --denoise; put it there")
+            own["level_weights"] = tuple(_read_numbers(name, text))
+        elif name == "--strength":
+            if kind != "denoise":
+                raise ArgumentError(f"--strength {text} stands behind no --denoise; put it there")
+            own["strength"] = _read_number(name, text)
+        elif name == "--gains" and kind == "shrink" and "gains" not in own:
+            own["gains"] = _read_numbers(name, text)
+        else:
+            drafts.append(_draft_stage(name, text))
+    return tuple(_make_stage(kinds[kind], own, wavelet, level) for kind, own in drafts)
+
+
+def make_enhancer(
+    stages: Sequence[Stage],
+    *,
+    noise: str | None = None,
+    sigma: float | None = None,
+    colour: str | None = None,
+    base: Enhancer | None = None,
+) -> Enhancer:
+    """Make an enhancer of stages, after those of another one if there is one; what is not said stays as it is there."""
+    from dataclasses import replace
+
+    from subband.enhance import Enhancer
+
+    made = replace(base, stages=(*base.stages, *stages)) if base is not None else Enhancer(tuple(stages))
+    if noise is not None:
+        made = replace(made, noise=read_noise(noise))
+    if sigma is not None:
+        made = replace(made, sigma=sigma)
+    if colour is not None:
+        made = replace(made, colour=colour)
+    return made
+
+
+def read_noise(text: str) -> NoiseModel:
+    """Read a model of noise with its settings.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such model, or it has no such setting.
+
+    Examples
+    --------
+    >>> read_noise("speckle:looks=4,kind=gamma")
+    Speckle(looks=4.0, kind='gamma', floor=None)
+    """
+    from dataclasses import fields
+
+    from subband.enhance.models import MODELS, find_model
+    from subband.errors import suggest_names
+
+    name, colon, rest = text.partition(":")
+    model = find_model(name)
+    if not colon:
+        return model
+    known = [field.name for field in fields(model)]  # type: ignore[arg-type]
+    settings: dict[str, Any] = {}
+    for entry in rest.split(","):
+        key, _, value = entry.partition("=")
+        if key not in known or not value:
+            raise ArgumentError(
+                f"{entry!r} is no setting of the noise {name!r}{suggest_names(key, known)}; it has {', '.join(known)}: "
+                f"write {name}:{known[0]}=1"
+            )
+        settings[key] = value if key == "kind" else _read_number(f"--noise {name}:{key}", value)
+    return MODELS[name](**settings)
+
+
+def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
+    """Return which stage an option makes, and what it says about it."""
+    mode = name.removeprefix("--")
+    if name == "--denoise":
+        return "denoise", {"method": text}
+    if name == "--blur":
+        return "blur", {"sigma": _read_number(name, text)}
+    if name == "--sharpen":
+        return "sharpen", {"amount": _read_number(name, text)}
+    if name == "--gains":
+        return "shrink", {"gains": _read_numbers(name, text)}
+    if name == "--firm":
+        numbers = _read_numbers(name, text)
+        if len(numbers) != 2:
+            raise ArgumentError(f"--firm {text} needs two thresholds, such as 0.05,0.15")
+        low, high = (_check_part(name, number) * _WHITE for number in numbers)
+        return "shrink", {"mode": mode, "threshold": low, "upper": high}
+    return "shrink", {"mode": mode, "threshold": _check_part(name, _read_number(name, text)) * _WHITE}
+
+
+def _make_stage(kind: type[Any], own: dict[str, Any], wavelet: str, level: int | None) -> Stage:
+    gains = own.get("gains")
+    if gains is not None and len(gains) == 1:
+        own["gains"] = gains[0]
+    if "mode" in own or "method" in own or "gains" in own:
+        own["wavelet"] = wavelet
+        if level is not None:
+            own["level"] = level
+        elif gains is not None and len(gains) > 1:
+            # one gain for each level says how many there are
+            own["level"] = len(gains)
+    made: Stage = kind(**own)
+    return made
+
+
+def _check_part(name: str, number: float) -> float:
+    if not 0 <= number <= 1:
+        raise ArgumentError(f"{name} {number:g} is not a part of white; use a number from 0 to 1, such as 0.1")
+    return number
+
+
+def _read_number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"{name} {text} is not a number") from None
+
+
+def _read_numbers(name: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ArgumentError(f"{name} {text} are not numbers with commas between them, such as 1,0.7,0.4") from None

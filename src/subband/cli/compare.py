@@ -1,0 +1,91 @@
+"""``subband compare``: how far two pictures, films or volumes are from each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from subband.cli.options import AsJson, Force, MostPixels
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.bench.likeness import Comparison
+
+app = typer.Typer()
+
+# Frames whose figures are shown one by one; JSON has all of them.
+_MOST_ROWS = 20
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A picture, a film or a volume.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one of the same size.")],
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write both and their difference side by side; of film, where they differ most."
+        ),
+    ] = None,
+    ssim: Annotated[
+        bool, typer.Option("--ssim/--no-ssim", help="Whether SSIM is measured, which takes longest.")
+    ] = True,
+    force: Force = False,
+    most_pixels: MostPixels = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure PSNR, SSIM and the largest difference between two files, frame by frame.
+
+    Differences are in the units of A, and PSNR counts from its white: 255, 65535 or 1; for volumes, from their range.
+    """
+    import json
+
+    from rich.console import Console
+
+    from subband.bench.likeness import compare_sources, join_pictures
+    from subband.cli.enhancing import Reading
+    from subband.cli.files import watch_progress
+    from subband.media import Still, check_output, write_still
+
+    if picture is not None:
+        if picture.is_file() and not force:
+            raise ArgumentError(f"{str(picture)!r} is there already; use --force to replace it, or take another name")
+        check_output(picture)
+    reading = Reading(most_pixels)
+    with watch_progress(is_quiet=as_json) as observe_file:
+        comparison = compare_sources(
+            lambda: reading.open(first), lambda: reading.open(second), ssim=ssim, on_progress=observe_file(first.name)
+        )
+    if picture is not None:
+        write_still(picture, Still(join_pictures(comparison)))
+    if as_json:
+        typer.echo(json.dumps({"first": str(first), "second": str(second), **comparison.to_dict()}, indent=2))
+        return
+    Console().print(_tabulate(comparison, first, second))
+    if comparison.remark:
+        typer.echo(comparison.remark)
+
+
+def _tabulate(comparison: Comparison, first: Path, second: Path) -> Any:
+    """Make the table for the screen."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=f"{first} and {second}", box=box.SIMPLE_HEAVY, title_justify="left")
+    for heading in ("frame", "PSNR", "SSIM", "largest difference"):
+        table.add_column(heading, justify="right")
+
+    def write(psnr: float, ssim: float | None, largest: float) -> tuple[str, str, str]:
+        spelt = "identical" if psnr == float("inf") else f"{psnr:.2f} dB"
+        return spelt, "" if ssim is None else f"{ssim:.4f}", f"{largest:g}"
+
+    frames = comparison.frames
+    if 1 < len(frames) <= _MOST_ROWS:
+        for number, frame in enumerate(frames):
+            table.add_row(str(number), *write(frame.psnr, frame.ssim, frame.largest))
+        table.add_section()
+    label = "" if len(frames) == 1 else f"all {len(frames)}"
+    table.add_row(label, *write(comparison.psnr, comparison.ssim, comparison.largest))
+    return table

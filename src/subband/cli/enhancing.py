@@ -1,0 +1,121 @@
+"""Files through an enhancer, with what the options of commands say about reading and writing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, Literal
+
+from subband.cli.files import Job, Settings, check_jobs, plan_jobs, run_jobs, split_paths
+from subband.errors import FormatError
+
+if TYPE_CHECKING:
+    from subband.enhance import Enhancer
+    from subband.media import Sink, Source, SourceInfo
+    from subband.pipeline.relay import Observe, Report
+
+__all__ = ["Reading", "Writing", "calm_threads", "enhance_files", "read_chain"]
+
+
+def calm_threads() -> None:
+    """Let threads that wait for work sleep, unless the user wants it otherwise.
+
+    OpenMP's go on turning for a while, which takes the cores from those that decode and encode. It reads this when it
+    is loaded, so that it has to be said before anything is computed.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def read_chain(path: Path) -> Enhancer:
+    """Read a chain from a file of TOML.
+
+    Raises
+    ------
+    FormatError
+        If it holds none.
+    """
+    from subband.enhance import Enhancer
+
+    try:
+        return Enhancer.from_toml(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise FormatError(f"{str(path)!r} is not a text, and so no chain") from None
+    except FormatError as error:
+        raise FormatError(f"{str(path)!r}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read, as the user said."""
+
+    most_pixels: int | None = None
+    tolerant: bool = False
+
+    def open(self, path: Path, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
+        """Open a file."""
+        from subband.media import open_source
+
+        return open_source(path, colours=colours, most_pixels=self.most_pixels, tolerant=self.tolerant)
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How files are written, as the user said."""
+
+    ending: str | None = None
+    keep_partial: bool = False
+    codec: str | None = None
+    quality: float | None = None
+    preset: str | None = None
+    audio: bool = True
+
+    def open(self, path: Path, info: SourceInfo, *, force: bool) -> Sink:
+        """Open a file for frames."""
+        from subband.media import open_sink
+
+        options: dict[str, Any] = {"codec": self.codec, "quality": self.quality, "preset": self.preset}
+        if not self.audio:
+            options["audio"] = False
+        given = {name: value for name, value in options.items() if value is not None}
+        return open_sink(path, info, overwrite=force, keep_partial=self.keep_partial, **given)
+
+
+def enhance_files(
+    paths: Sequence[Path] | None,
+    enhancer: Enhancer,
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
+    *,
+    view: str,
+    engine: str | None,
+    memory: float | None,
+) -> None:
+    """Carry all files through an enhancer, whose numbers are those of 8 bits."""
+    calm_threads()
+    from subband.engines import get_engine
+    from subband.media.film_formats import CONTAINERS
+    from subband.pipeline.files import check_view, describe_result, enhance_file, prefers_ycbcr
+    from subband.pipeline.units import choose_scale, scale_enhancer
+
+    check_view(view)
+    inputs, output = split_paths(paths)
+    jobs = plan_jobs(inputs, output, writing.ending)
+    check_jobs(jobs, settings)
+    chosen = get_engine(engine)
+    most = None if memory is None else int(memory * 2**30)
+
+    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+        is_film = job.output.suffix.lower() in CONTAINERS
+        colours: Literal["rgb", "ycbcr"] = "ycbcr" if is_film and prefers_ycbcr(enhancer, view) else "rgb"
+        with reading.open(job.source, colours=colours) as source:
+            own = scale_enhancer(enhancer, choose_scale(source.info))
+            sink = writing.open(job.output, describe_result(source.info, own, view, chosen), force=settings.force)
+            return enhance_file(
+                source, sink, own, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
+            )
+
+    run_jobs(jobs, work, settings, {"chain": enhancer.to_dict()})

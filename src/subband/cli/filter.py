@@ -1,0 +1,127 @@
+"""``subband filter``: any chain of filters over pictures, film and volumes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from subband.cli.chain import CHAIN_KEY, ChainCommand
+from subband.cli.options import (
+    AsJson,
+    Codec,
+    Colour,
+    DryRun,
+    Ending,
+    EngineName,
+    Force,
+    Jobs,
+    KeepPartial,
+    MemoryLimit,
+    MostPixels,
+    NoiseName,
+    Paths,
+    Preset,
+    Quality,
+    Sigma,
+    Sound,
+    StageLevel,
+    Tolerant,
+    View,
+    WaveletName,
+)
+from subband.errors import ArgumentError
+
+app = typer.Typer()
+
+# Stages are read in the order of the command line, which these lists of values do not keep.
+_Values = list[str] | None
+_THRESHOLD = "threshold as a part of white, from 0 to 1"
+
+
+@app.command(cls=ChainCommand)
+def filter(  # noqa: A001 - the name of the command
+    ctx: typer.Context,
+    paths: Paths = None,
+    chain: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A chain as TOML, where white is 255; the options below are added behind."),
+    ] = None,
+    soft: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a soft {_THRESHOLD}.")] = None,
+    hard: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a hard {_THRESHOLD}.")] = None,
+    garrote: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a garrote {_THRESHOLD}.")] = None,
+    firm: Annotated[_Values, typer.Option(metavar="LOW,HIGH", help="Shrink between two thresholds.")] = None,
+    level_weights: Annotated[
+        _Values, typer.Option(metavar="W,W,...", help="For the threshold or --denoise before: of each level.")
+    ] = None,
+    gains: Annotated[
+        _Values, typer.Option(metavar="G,G,...", help="What details are multiplied by, the finest level first.")
+    ] = None,
+    blur: Annotated[_Values, typer.Option(metavar="S", help="Blur by a Gaussian of so many pixels.")] = None,
+    sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
+    denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
+    strength: Annotated[_Values, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    wavelet: WaveletName = "cdf97",
+    level: StageLevel = None,
+    noise: NoiseName = None,
+    sigma: Sigma = None,
+    colour: Colour = None,
+    save_chain: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain.")
+    ] = None,
+    show_chain: Annotated[bool, typer.Option("--show-chain", help="Print the chain as TOML.")] = False,
+    view: View = "synthesis",
+    engine: EngineName = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    jobs: Jobs = 1,
+    keep_partial: KeepPartial = False,
+    ending: Ending = None,
+    memory: MemoryLimit = None,
+    codec: Codec = None,
+    quality: Quality = None,
+    preset: Preset = None,
+    audio: Sound = True,
+    most_pixels: MostPixels = None,
+    tolerant: Tolerant = False,
+) -> None:
+    """Carry pictures, film and volumes through a chain of filters, in the order of the options.
+
+    `subband filter in.png out.png --soft 0.05 --level-weights 1,0.7,0.4 --sharpen 0.3` shrinks, then sharpens.
+    """
+    from subband.cli.chain import build_stages, make_enhancer
+    from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
+    from subband.cli.files import Settings
+    from subband.media import check_output, place_output
+
+    # what they hold is in the context, in order
+    del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength
+    base = None if chain is None else read_chain(chain)
+    if base is None and colour is None:
+        # given thresholds are meant for brightness and colours as film has them
+        colour = "ycbcr"
+    stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level)
+    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
+    if save_chain is not None:
+        if save_chain.exists() and not force:
+            raise ArgumentError(f"{str(save_chain)!r} is there already; use --force to replace it, or another name")
+        check_output(save_chain)
+        if not dry_run:
+            with place_output(save_chain) as unfinished:
+                unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
+    if show_chain:
+        typer.echo(enhancer.to_toml(), nl=False, err=as_json)
+    if not paths and (show_chain or save_chain is not None):
+        return
+    enhance_files(
+        paths,
+        enhancer,
+        Settings(force, dry_run, as_json, jobs),
+        Reading(most_pixels, tolerant),
+        Writing(ending, keep_partial, codec, quality, preset, audio),
+        view=view,
+        engine=engine,
+        memory=memory,
+    )

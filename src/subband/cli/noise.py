@@ -1,0 +1,87 @@
+"""``subband noise``: noise added to pictures, film and volumes, to try things on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from subband.cli.options import AsJson, Codec, DryRun, Ending, Force, Jobs, Paths, Preset, Quality
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from threading import Event
+
+    from subband.cli.files import Job
+    from subband.enhance.models import NoiseModel
+    from subband.pipeline.relay import Observe, Report
+
+app = typer.Typer()
+
+_MODELS = ("gaussian", "speckle", "log-speckle", "poisson")
+
+
+@app.command()
+def noise(
+    paths: Paths = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="NAME", help="gaussian, speckle, log-speckle or poisson.")
+    ] = "gaussian",
+    sigma: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Standard deviation where white is 255: 20 for gaussian, 0 beside the counts of poisson."
+        ),
+    ] = None,
+    looks: Annotated[float, typer.Option(metavar="L", help="Of speckle: how many each pixel is the mean of.")] = 1.0,
+    gain: Annotated[float, typer.Option(metavar="G", help="Of poisson: steps of 255 for each count.")] = 1.0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="The same number gives the same noise; another each time.")
+    ] = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    jobs: Jobs = 1,
+    ending: Ending = None,
+    codec: Codec = None,
+    quality: Quality = None,
+    preset: Preset = None,
+) -> None:
+    """Add noise to pictures, film and volumes."""
+    from subband.cli.enhancing import Reading, Writing
+    from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+    from subband.enhance.description import describe
+    from subband.pipeline.files import add_noise_to_file
+    from subband.pipeline.units import choose_scale, scale_model
+
+    chosen = _make_model(model, sigma, looks, gain)
+    settings = Settings(force, dry_run, as_json, jobs)
+    inputs, output = split_paths(paths)
+    planned = plan_jobs(inputs, output, ending)
+    check_jobs(planned, settings)
+    reading, writing = Reading(), Writing(ending, False, codec, quality, preset)
+
+    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+        with reading.open(job.source) as source:
+            own = scale_model(chosen, choose_scale(source.info))
+            sink = writing.open(job.output, source.info, force=force)
+            return add_noise_to_file(source, sink, own, seed=seed, on_progress=observe, cancelled=cancelled)
+
+    run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
+
+
+def _make_model(name: str, sigma: float | None, looks: float, gain: float) -> NoiseModel:
+    from subband.enhance import Gaussian, LogSpeckle, PoissonGaussian, Speckle
+    from subband.errors import suggest_names
+
+    if name not in _MODELS:
+        raise ArgumentError(
+            f"--model {name} is not known{suggest_names(name, _MODELS)}; use one of {', '.join(_MODELS)}"
+        )
+    if sigma is not None and "speckle" in name:
+        raise ArgumentError(f"--sigma {sigma:g} means nothing for {name}; say with --looks how strong it is")
+    if name == "gaussian":
+        return Gaussian(20.0 if sigma is None else sigma)
+    if name == "poisson":
+        return PoissonGaussian(gain, sigma=0.0 if sigma is None else sigma)
+    return Speckle(looks) if name == "speckle" else LogSpeckle(looks=looks)

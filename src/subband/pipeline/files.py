@@ -1,0 +1,256 @@
+"""From file to file: whatever holds pictures goes in, and the same comes out, enhanced.
+
+Stills, film, cameras and volumes take the same way: a source is decoded, an `Enhancer` works on its frames, and a sink
+encodes them, all three at the same time. Films of any length take the same memory, and so do volumes larger than
+memory; see `subband.pipeline.volumes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any, Literal
+
+import numpy as np
+
+from subband.engines import Engine
+from subband.enhance.enhancer import Enhancer
+from subband.enhance.models import Gaussian, NoiseModel, find_model
+from subband.enhance.stages import Shrink
+from subband.enhance.views import VIEWS
+from subband.errors import ArgumentError, suggest_names
+from subband.media.base import Sink, Source, SourceInfo
+from subband.pipeline.frames import Pipeline
+from subband.pipeline.relay import Observe, Report, Work, relay_frames
+from subband.pipeline.units import fit_to_ycbcr
+from subband.pipeline.volumes import Reopen, VolumeWork
+from subband.typing import Array
+
+__all__ = ["add_noise_to_file", "check_view", "choose_work", "describe_result", "enhance_file", "prefers_ycbcr"]
+
+
+def enhance_file(
+    source: Source | Path | str,
+    sink: Sink | Path | str,
+    enhancer: Enhancer,
+    *,
+    engine: str | Engine | None = None,
+    view: str = "synthesis",
+    memory: int | None = None,
+    overwrite: bool = False,
+    keep_partial: bool = False,
+    sink_options: Mapping[str, Any] | None = None,
+    on_progress: Observe | None = None,
+    cancelled: Event | None = None,
+) -> Report:
+    """Carry a picture, a film or a volume through an enhancer, from one file to another.
+
+    Parameters
+    ----------
+    source : Source, Path or str
+        Where frames come from; a name is given to `subband.media.open_source`. A source that is given is closed by
+        whoever opened it.
+    sink : Sink, Path or str
+        Where they go; a name is given to `subband.media.open_sink`. It is finished when this returns, and aborted when
+        this raises: a file appears under its name when it is complete, or not at all.
+    enhancer : Enhancer
+        What is done to each frame, in the units of its pixels; `subband.pipeline.scale_enhancer` makes one for another
+        depth. A volume is treated as a whole, along all three axes.
+    engine : str, optional
+        Who computes; see `subband.set_engine`.
+    view : {"synthesis", "analysis", "filtered-analysis"}
+        The result, or pictures of the coefficients, as in `Enhancer.view`.
+    memory : int, optional
+        Bytes that a volume may take while it is computed; see `subband.pipeline.volumes`.
+    overwrite : bool
+        Whether a file may be replaced.
+    keep_partial : bool
+        Whether what was written of a film stays under its ``.part`` name if something goes wrong.
+    sink_options : mapping, optional
+        More for `subband.media.open_sink`, such as ``{"preset": "ultrafast"}``.
+    on_progress : callable, optional
+        Called with a `Progress` after each frame.
+    cancelled : threading.Event, optional
+        Set it, from any thread, to stop.
+
+    Returns
+    -------
+    Report
+        How many frames, and how long each stage took.
+
+    Raises
+    ------
+    CancelledError
+        If it was.
+    FormatError
+        If the source cannot be read.
+    ArgumentError, ShapeError, DtypeError
+        If the enhancer or the sink cannot take what the source holds.
+    OutputError
+        If the sink cannot be written.
+
+    Notes
+    -----
+    Decoding and encoding run in threads of their own, with three frames between them and the computation. Film is
+    treated as the Y'CbCr that it is, where the enhancer has no thresholds of its own; that is faster and loses
+    nothing. An enhancer without stages copies pixels as they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from subband import data
+    >>> from subband.enhance import Denoise
+    >>> from subband.media import Still, write_still
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     noisy, better = Path(folder, "noisy.png"), Path(folder, "better.png")
+    ...     write_still(noisy, Still(data.photograph()[:64, :96]))
+    ...     report = enhance_file(noisy, better, Enhancer(Denoise(level=2)))
+    ...     report.frames, better.exists()
+    (1, True)
+    """
+    from subband.media import open_sink, open_source
+
+    check_view(view)
+    with ExitStack() as closing:
+        if isinstance(source, Source):
+            frames = source
+        else:
+            colours: Literal["rgb", "ycbcr"] = "ycbcr" if _is_film(sink) and prefers_ycbcr(enhancer, view) else "rgb"
+            frames = closing.enter_context(open_source(source, colours=colours))
+        info = frames.info
+        opened = sink
+        try:
+            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory)
+            if not isinstance(opened, Sink):
+                result = describe_result(info, enhancer, view, engine)
+                opened = open_sink(
+                    opened, result, overwrite=overwrite, keep_partial=keep_partial, **(sink_options or {})
+                )
+        except BaseException:
+            if isinstance(opened, Sink):
+                opened.abort()
+            raise
+        return relay_frames(frames, work, opened, count=info.count, on_progress=on_progress, cancelled=cancelled)
+
+
+def add_noise_to_file(
+    source: Source,
+    sink: Sink,
+    model: str | NoiseModel,
+    *,
+    seed: int | None = None,
+    on_progress: Observe | None = None,
+    cancelled: Event | None = None,
+) -> Report:
+    """Add noise to every frame, for tests.
+
+    Parameters
+    ----------
+    source, sink
+        As in `enhance_file`.
+    model : str or NoiseModel
+        In the units of the pixels; see `subband.enhance`.
+    seed : int, optional
+        The same number gives the same noise.
+    on_progress, cancelled
+        As in `enhance_file`.
+    """
+    chosen = find_model(model)
+    generator = np.random.default_rng(seed)
+
+    def work(frames: Iterator[Array]) -> Iterator[Array]:
+        for frame in frames:
+            floats = frame if frame.dtype.kind == "f" else frame.astype(np.float32)
+            yield chosen.add(floats, generator)
+
+    return relay_frames(source, work, sink, count=source.info.count, on_progress=on_progress, cancelled=cancelled)
+
+
+def prefers_ycbcr(enhancer: Enhancer, view: str = "synthesis") -> bool:
+    """Tell whether film can stay Y'CbCr for an enhancer: its thresholds, if any, come from the film itself.
+
+    Examples
+    --------
+    >>> prefers_ycbcr(Enhancer()), prefers_ycbcr(Enhancer(Shrink(threshold=4.0)))
+    (True, False)
+    """
+    if view != "synthesis" or not isinstance(enhancer.model, Gaussian):
+        return False
+    if not enhancer.stages:
+        return True
+    if enhancer.colour == "rgb":
+        return False
+    return not any(isinstance(stage, Shrink) and np.any(stage.threshold) for stage in enhancer.stages)
+
+
+def describe_result(
+    info: SourceInfo, enhancer: Enhancer, view: str = "synthesis", engine: str | Engine | None = None
+) -> SourceInfo:
+    """Say what a sink will have to hold: what the source holds, or 8 bits for a view of coefficients."""
+    if view == "synthesis":
+        return info
+    shape = enhancer.view(np.zeros(info.shape, info.dtype), view, engine=engine).shape
+    return replace(info, shape=shape, dtype=np.dtype(np.uint8), bits=8, has_alpha=False, pixel_format="")
+
+
+def choose_work(
+    info: SourceInfo,
+    enhancer: Enhancer,
+    *,
+    engine: str | Engine | None = None,
+    view: str = "synthesis",
+    memory: int | None = None,
+    reopen: Reopen | None = None,
+) -> Work:
+    """Return what turns the pixels of a source into results, for `relay_frames`.
+
+    Parameters
+    ----------
+    info : SourceInfo
+        Of the source.
+    enhancer, engine, view, memory
+        As in `enhance_file`.
+    reopen : callable, optional
+        Opens the same volume again, to measure its noise beforehand; from ``info.origin`` if left out.
+    """
+    check_view(view)
+    if view != "synthesis":
+        if info.kind == "volume":
+            raise ArgumentError(f"view={view!r} is for pictures and film, and this is a volume; use 'synthesis'")
+        if info.colours == "ycbcr":
+            raise ArgumentError(f"view={view!r} is in red, green and blue; open the source with colours='rgb'")
+        return _each(lambda pixels: enhancer.view(pixels, view, engine=engine))
+    if not enhancer.stages:
+        return _each(lambda pixels: pixels)
+    if info.kind == "volume":
+        return VolumeWork(info, enhancer, engine=engine, memory=memory, reopen=reopen)
+    if info.colours == "ycbcr":
+        from subband.media.film_pixels import choose_matrix
+
+        enhancer = fit_to_ycbcr(enhancer, info, choose_matrix(info.tags, info.shape[0]))
+    if info.dtype in (np.uint8, np.uint16):
+        return Pipeline(enhancer, engine=engine).process
+    channel_axis = 2 if info.is_colour else None
+    return _each(lambda pixels: enhancer.apply(pixels, axes=(0, 1), channel_axis=channel_axis, engine=engine))
+
+
+def _each(change: Callable[[Array], Array]) -> Work:
+    return lambda frames: (change(frame) for frame in frames)
+
+
+def _is_film(sink: Sink | Path | str) -> bool:
+    """Tell whether a sink can take frames as film has them."""
+    from subband.media.film_formats import CONTAINERS
+
+    path = sink.path if isinstance(sink, Sink) else Path(sink)
+    return path.suffix.lower() in CONTAINERS
+
+
+def check_view(view: Any) -> None:
+    """Refuse a view that is not known."""
+    if view not in VIEWS:
+        hint = suggest_names(view, VIEWS) if isinstance(view, str) else ""
+        raise ArgumentError(f"view={view!r} is not known{hint}; use one of {', '.join(VIEWS)}")

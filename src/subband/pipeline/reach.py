@@ -1,0 +1,175 @@
+"""How far away samples can be and still have a say in a result.
+
+A stage that works with wavelets looks at a coefficient, at those beside it and at its parent; and a coefficient comes
+from all samples under its filters. Whoever cuts a volume into blocks needs to know how many slices before and behind
+that is, to get for each block what the whole volume would have given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from subband.boundary import is_expansive
+from subband.enhance.stages import Blur, Denoise, Sharpen, Spatial, Stage
+from subband.transforms.decomposition import choose_modes, decompose, reconstruct
+from subband.typing import Array
+from subband.wavelets import Wavelet, as_wavelet
+
+__all__ = ["Reach", "find_obstacle", "measure_reach"]
+
+# Samples around a coefficient whose energy counts, on either side, where three axes are transformed.
+_BESIDE = 1
+
+# What is smaller than this part of the largest is rounding.
+_NOTHING = 1e-7
+
+# How often a noise model that can do so refines noise and filters again.
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How many samples before and behind have a say.
+
+    Attributes
+    ----------
+    before, behind : int
+        Along one axis.
+    step : int
+        Blocks have to begin at multiples of this, where the whole has its coefficients.
+
+    Examples
+    --------
+    >>> Reach(4, 5, 2) + Reach(1, 1)
+    Reach(before=5, behind=6, step=2)
+    """
+
+    before: int
+    behind: int
+    step: int = 1
+
+    def __add__(self, other: Reach) -> Reach:
+        return Reach(self.before + other.before, self.behind + other.behind, max(self.step, other.step))
+
+
+def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
+    """Return the reach of a stage along the first axis of a volume.
+
+    Parameters
+    ----------
+    stage : Stage
+        What is done; one without obstacles.
+    level : int
+        Number of levels, if it transforms.
+    is_refined : bool
+        Whether its noise model makes noise weaker step by step.
+
+    Examples
+    --------
+    >>> measure_reach(Blur(2.0), 0)
+    Reach(before=4, behind=4, step=1)
+    >>> measure_reach(Denoise("visu"), level=2)
+    Reach(before=25, behind=21, step=4)
+    """
+    if isinstance(stage, Sharpen) or (level == 0 and not isinstance(stage, Blur)):
+        # Laplacians are those of the slices
+        return Reach(0, 0)
+    if isinstance(stage, Blur):
+        return Reach(len(stage.taps) // 2, len(stage.taps) // 2)
+    wavelet = as_wavelet(stage.wavelet)
+    beside = _BESIDE if isinstance(stage, Denoise) and stage.method in ("bivariate", "wiener") else 0
+    filters = sum(_reach_of_filter(each, level) for each in stage.filters)
+    (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
+    # the second position of a spun picture reaches as far, from coefficients that stand elsewhere
+    reach = _measure_decimated(wavelet, mode, level, beside)
+    reach += Reach(filters, filters)
+    if isinstance(stage, Denoise) and stage.method == "wiener":
+        # Haar's filters without decimation: what one direction looks ahead, the other looks back
+        second = 2**level - 1
+        for _ in range(_ROUNDS if is_refined else 1):
+            reach += Reach(second, second)
+    return reach
+
+
+def find_obstacle(stage: Stage) -> str:
+    """Say why a stage cannot work on a part of a volume; nothing if it can.
+
+    Examples
+    --------
+    >>> find_obstacle(Denoise("bayes"))
+    "method 'bayes' looks at all coefficients of a band at once"
+    >>> find_obstacle(Denoise())
+    ''
+    """
+    if isinstance(stage, Blur | Sharpen):
+        return ""
+    if isinstance(stage, Denoise) and stage.method in ("bayes", "sure", "neigh"):
+        return f"method {stage.method!r} looks at all coefficients of a band at once"
+    wavelet = as_wavelet(stage.wavelet)
+    (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
+    if mode in ("periodic", "periodization"):
+        return f"boundary {mode!r} joins the last slice to the first"
+    if stage.form == "undecimated":
+        return "form 'undecimated' joins the last slice to the first"
+    return ""
+
+
+def _reach_of_filter(spatial: Spatial, level: int) -> int:
+    """Return the reach of a filter between the transforms; on the way down it counts at every level."""
+    if isinstance(spatial, Sharpen):
+        return 0
+    half = len(spatial.taps) // 2
+    scale: int = 2 ** (level + 1) if spatial.at == "between" else 2**level
+    return half * scale
+
+
+@lru_cache(maxsize=64)
+def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int) -> Reach:
+    """Look where impulses arrive, in both directions and at each level, far from all borders."""
+    period = 2**level
+    shift = (wavelet.dec_len - 3) // 2 if is_expansive(mode) else 0
+    supports = [_trace_level(wavelet, mode, number) for number in range(1, level + 1)]
+    first, last = 0, 0
+    for number, (down, up) in enumerate(supports, 1):
+        scale = 2**number
+        # from a result to the coefficients of this level that make it
+        begin, end = -up[1], -up[0]
+        first = min(first, begin - beside * scale + down[0])
+        last = max(last, end + beside * scale + down[1])
+        if beside and number < level:
+            parent = supports[number][0]
+            first = min(first, begin + (shift - 1) * scale + parent[0])
+            last = max(last, end + shift * scale + parent[1])
+    return Reach(-first, last, period)
+
+
+def _trace_level(wavelet: Wavelet, mode: str, level: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where, from the place of a coefficient, the samples lie that it comes from, and those it goes to."""
+    scale = 2**level
+    # several filters wide, so that what lies in the middle does not see the borders
+    middle = scale * (wavelet.dec_len + wavelet.rec_len + 2)
+    samples = np.zeros((scale, 2 * middle))
+    samples[np.arange(scale), middle + np.arange(scale)] = 1.0
+    pyramid = decompose(samples, wavelet, level, mode, axes=(1,), engine="cpu")
+    down = [
+        middle + sample - scale * place
+        for band in (pyramid.approximation, pyramid.details[0]["d"])
+        for sample, place in np.argwhere(_is_something(band)).tolist()
+    ]
+    up: list[int] = []
+    place = middle // scale
+    for is_detail in (False, True):
+        silent = pyramid.map(lambda band, _level, _key: np.zeros_like(band))
+        band = silent.details[0]["d"] if is_detail else silent.approximation
+        band[0, place] = 1.0
+        result = reconstruct(silent, engine="cpu")
+        up += (np.flatnonzero(_is_something(result[0])) - scale * place).tolist()
+    return (min(down), max(down)), (min(up), max(up))
+
+
+def _is_something(values: Array) -> Array:
+    magnitudes = np.abs(values)
+    return np.asarray(magnitudes > _NOTHING * magnitudes.max())

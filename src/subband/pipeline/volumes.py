@@ -1,0 +1,296 @@
+"""Volumes through an `Enhancer`, along all three axes, also where they are larger than memory.
+
+A volume that fits is enhanced in one piece. Another is cut into blocks of slices, each computed with as many slices
+before and behind as can have a say in it (`subband.pipeline.reach`), so that the result is that of the whole volume up
+to rounding. What has to be known about the whole is found out beforehand, by reading the volume again:
+
+* the **noise**, if it is not given: the median magnitude of the finest diagonal coefficients, as everywhere else. They
+  are counted by their leading bits; and then, reading once more, those in the middle by the rest of their bits, which
+  gives the same number as sorting all of them;
+* the **brightest voxel**, for speckle in floating point, whose floor depends on it.
+
+Some ways to denoise look at all coefficients of a band before the first is changed: the methods ``'bayes'``, ``'sure'``
+and ``'neigh'``; and some borders join the last slice to the first. They need the whole volume; where it does not fit,
+an error says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from math import log, prod, sqrt
+from typing import TypeAlias
+
+import numpy as np
+
+from subband.engines import Engine, get_engine
+from subband.engines.filters import find_filters
+from subband.enhance.enhancer import Enhancer
+from subband.enhance.models import Speckle
+from subband.enhance.passage import Passage
+from subband.enhance.stages import Denoise, Shrink, Stage
+from subband.errors import ArgumentError
+from subband.media.base import Source, SourceInfo
+from subband.pipeline.blocks import cut_blocks, gather_blocks
+from subband.pipeline.reach import Reach, find_obstacle, measure_reach
+from subband.pipeline.volume_noise import COPIES, measure_volume_noise
+from subband.typing import Array
+
+__all__ = ["Reopen", "VolumeWork", "choose_memory"]
+
+#: Opens a volume from its beginning.
+Reopen: TypeAlias = Callable[[], AbstractContextManager[Source]]
+
+# Used where the operating system does not say how much memory there is.
+_SOME_MEMORY = 2 * 2**30
+
+
+def choose_memory(memory: int | None = None) -> int:
+    """Return how many bytes a volume may take: what is given, or half of what is free now.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a positive number.
+
+    Examples
+    --------
+    >>> choose_memory(1000)
+    1000
+    >>> choose_memory() > 2**20
+    True
+    """
+    if memory is not None:
+        if memory <= 0:
+            raise ArgumentError(f"memory={memory} is not a number of bytes; use 1 or more")
+        return memory
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return _SOME_MEMORY
+
+
+class VolumeWork:
+    """An enhancer made ready for the slices of a volume.
+
+    Parameters
+    ----------
+    info : SourceInfo
+        Of the volume; its count of slices must be known, or all are read first.
+    enhancer : Enhancer
+        What is to be done.
+    engine : str, optional
+        Who computes.
+    memory : int, optional
+        Bytes that may be taken; see `choose_memory`.
+    reopen : callable, optional
+        Opens the volume again; from ``info.origin`` if left out.
+
+    Raises
+    ------
+    ArgumentError
+        If the volume does not fit into memory and the enhancer needs it in one piece, or if the blocks do not fit.
+
+    Examples
+    --------
+    >>> from subband.enhance import Denoise
+    >>> volume = np.random.default_rng(0).normal(100, 10, (40, 24, 16)).astype(np.float32)
+    >>> info = SourceInfo("volume", (24, 16), volume.dtype, "grey", count=40)
+    >>> enhancer = Enhancer(Denoise(level=1), sigma=10.0)
+    >>> in_one = list(VolumeWork(info, enhancer)(iter(volume)))
+    >>> in_blocks = list(VolumeWork(info, enhancer, memory=500_000)(iter(volume)))
+    >>> bool(np.abs(np.stack(in_one) - np.stack(in_blocks)).max() < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        info: SourceInfo,
+        enhancer: Enhancer,
+        *,
+        engine: str | Engine | None = None,
+        memory: int | None = None,
+        reopen: Reopen | None = None,
+    ) -> None:
+        self.info = info
+        self.enhancer = enhancer
+        self.engine = get_engine(engine)
+        self._memory = choose_memory(memory)
+        self._reopen = reopen
+        depth = info.count or 0
+        self.space = (depth, *info.shape[:2])
+        levels = [self._find_level(stage, self.space) for stage in enhancer.stages] if depth else []
+        self._slice_bytes = self._measure_slice(levels)
+        self.is_whole = depth == 0 or depth * self._slice_bytes <= self._memory
+        if self.is_whole:
+            return
+        self._refuse_obstacles()
+        # measured noise and the floor of speckle follow when the volume is walked through
+        self._resolved = replace(enhancer, stages=self._fix_levels(levels))
+        model = enhancer.model
+        is_refined = model.stabilised_sigma != model.refined_sigma
+        reach = Reach(0, 0)
+        for stage, (level, second) in zip(enhancer.stages, levels, strict=True):
+            reach += measure_reach(stage, max(level, second), is_refined)
+        self.reach = reach
+        self._fewest = self._find_fewest(levels)
+        self.core = self._choose_core()
+
+    def __call__(self, slices: Iterator[Array]) -> Iterator[Array]:
+        """Return the enhanced slices of a volume, given its slices."""
+        if self.is_whole:
+            volume = np.stack(list(slices))
+            yield from self._apply(self.enhancer, volume)
+            return
+        enhancer = self._learn()
+        for block, begin, end in gather_blocks(slices, cut_blocks(self.space[0], self.core, self.reach, self._fewest)):
+            result = self._apply(self._fit_to_block(enhancer, len(block)), block)
+            yield from (each.copy() for each in result[begin:end])
+
+    def _apply(self, enhancer: Enhancer, volume: Array) -> Array:
+        channel_axis = 3 if volume.ndim == 4 else None
+        result: Array = enhancer.apply(volume, axes=(0, 1, 2), channel_axis=channel_axis, engine=self.engine)
+        return result
+
+    def _measure_slice(self, levels: list[tuple[int, int]]) -> int:
+        """Return about how many bytes a slice takes while it is computed."""
+        copies = COPIES
+        for stage, (first, second) in zip(self.enhancer.stages, levels, strict=False):
+            if second or (isinstance(stage, Denoise | Shrink) and stage.form == "undecimated"):
+                # without decimation, all seven bands of details of each level are as large as the volume
+                bands = 7 * max(first, second) + 1
+                copies = max(copies, COPIES + bands * (2 if second else 1))
+        wide = 8 if self.info.dtype.itemsize > 4 else 4
+        return prod(self.info.shape) * (3 * self.info.dtype.itemsize + copies * wide)
+
+    def _find_level(self, stage: Stage, space: tuple[int, ...]) -> tuple[int, int]:
+        """Return the levels of a stage, and of the second passage that some methods have."""
+        if not isinstance(stage, Denoise | Shrink):
+            return 0, 0
+        filters = find_filters(self.engine)
+        first = Passage(stage, (1, *space), self.engine, filters).level
+        if not isinstance(stage, Denoise) or stage.method != "wiener" or first == 0:
+            return first, 0
+        second = replace(stage, wavelet="haar", form="undecimated", boundary=None)
+        return first, Passage(second, (1, *space), self.engine, filters).level
+
+    def _fix_levels(self, levels: list[tuple[int, int]]) -> tuple[Stage, ...]:
+        """Return the stages with the levels that the whole volume has, unless a stage has two numbers of them."""
+        return tuple(
+            replace(stage, level=first) if isinstance(stage, Denoise) and second in (0, first) else stage
+            for stage, (first, second) in zip(self.enhancer.stages, levels, strict=True)
+        )
+
+    def _find_fewest(self, levels: list[tuple[int, int]]) -> int:
+        """Return how many slices a block must have, so that stages choose the levels of the whole volume."""
+        fewest = min(2, self.space[0])
+        for stage, own in zip(self._resolved.stages, levels, strict=True):
+            while fewest < self.space[0] and self._try_level(stage, fewest) != own:
+                fewest += max(1, fewest // 8)
+        return min(fewest, self.space[0])
+
+    def _try_level(self, stage: Stage, depth: int) -> tuple[int, int] | None:
+        try:
+            return self._find_level(stage, (depth, *self.space[1:]))
+        except ArgumentError:
+            return None
+
+    def _refuse_obstacles(self) -> None:
+        need = f"this volume of {' × '.join(map(str, self.space))} needs {self._spell(self.space[0])} in one piece"
+        limit = f"and {self._memory / 2**30:.3g} GiB may be taken"
+        for stage in self.enhancer.stages:
+            if obstacle := find_obstacle(stage):
+                raise ArgumentError(
+                    f"{obstacle}, and {need}, {limit}; use method 'bivariate', 'wiener' or 'visu' in its usual form, "
+                    "with the usual boundary, or allow more memory"
+                )
+        if not self._measures_noise:
+            return
+        measuring = [stage for stage in self.enhancer.stages if isinstance(stage, Denoise)]
+        if len(measuring) > 1 or self.info.is_colour or measuring[0].form == "undecimated":
+            raise ArgumentError(
+                f"noise cannot be measured beforehand for {self.enhancer}, and {need}, {limit}; give sigma, or allow "
+                "more memory"
+            )
+
+    @property
+    def _measures_noise(self) -> bool:
+        is_needed = any(isinstance(stage, Denoise) for stage in self.enhancer.stages)
+        return is_needed and self.enhancer.sigma is None and self.enhancer.model.stabilised_sigma is None
+
+    @property
+    def _needs_floor(self) -> bool:
+        model = self.enhancer.model
+        is_integer = self.info.dtype in (np.uint8, np.uint16)
+        return isinstance(model, Speckle) and model.floor is None and not is_integer
+
+    def _choose_core(self) -> int:
+        step = self.reach.step
+        around = max(self.reach.before + self.reach.behind + step, self._fewest)
+        core = (self._memory // self._slice_bytes - around) // step * step
+        if core < step:
+            raise ArgumentError(
+                f"a block of this volume needs {around + step} slices of {self.info.shape[1]} × {self.info.shape[0]}, "
+                f"{self._spell(around + step)}, and {self._memory / 2**30:.3g} GiB may be taken; allow more memory, or "
+                "use fewer levels"
+            )
+        return core
+
+    def _spell(self, slices: int) -> str:
+        return f"{slices * self._slice_bytes / 2**30:.3g} GiB"
+
+    def _fit_to_block(self, enhancer: Enhancer, depth: int) -> Enhancer:
+        """Return the enhancer for a block: the threshold of ``'visu'`` grows with the number of samples."""
+        ratio = sqrt(log(max(prod(self.space), 2)) / log(max(depth * prod(self.space[1:]), 2)))
+        stages = tuple(
+            replace(stage, strength=stage.strength * ratio)
+            if isinstance(stage, Denoise) and stage.method == "visu"
+            else stage
+            for stage in enhancer.stages
+        )
+        return replace(enhancer, stages=stages)
+
+    def _learn(self) -> Enhancer:
+        """Return the enhancer with all that has to be known about the whole volume."""
+        enhancer = self._resolved
+        if self._needs_floor:
+            with self._open_again() as source:
+                brightest = max(float(frame.pixels.max()) for frame in source)
+            model = enhancer.model
+            assert isinstance(model, Speckle)
+            floor = model.choose_floor(np.array([brightest], np.float32))
+            enhancer = replace(enhancer, noise=replace(model, floor=floor))
+        if self._measures_noise:
+            place = next(place for place, stage in enumerate(enhancer.stages) if isinstance(stage, Denoise))
+            stage = enhancer.stages[place]
+            assert isinstance(stage, Denoise)
+            sigma = measure_volume_noise(
+                lambda: self._walk_before(enhancer, place), self.space, stage, self._memory, engine=self.engine
+            )
+            enhancer = replace(enhancer, sigma=sigma)
+        return enhancer
+
+    def _walk_before(self, enhancer: Enhancer, place: int) -> Iterator[Array]:
+        """Walk through the volume as the stage at some place gets it."""
+        with self._open_again() as source:
+            slices = (frame.pixels for frame in source)
+            if place == 0:
+                yield from slices
+                return
+            info = replace(self.info, dtype=np.dtype(np.float32))
+            floats = (each.astype(np.float32) for each in slices)
+            before = replace(enhancer, stages=enhancer.stages[:place])
+            yield from VolumeWork(info, before, engine=self.engine, memory=self._memory)(floats)
+
+    def _open_again(self) -> AbstractContextManager[Source]:
+        if self._reopen is not None:
+            return self._reopen()
+        if self.info.origin is None:
+            raise ArgumentError(
+                "the noise of this volume has to be measured beforehand, and it cannot be read twice; give sigma"
+            )
+        from subband.media import open_source
+
+        return open_source(self.info.origin)
