@@ -101,8 +101,10 @@ def _describe_fields(thing: Any) -> dict[str, Any]:
     for field in fields(thing):
         value = getattr(thing, field.name)
         usual = field.default_factory() if field.default_factory is not MISSING else field.default
-        if value != usual or field.name == "stages":
-            values[field.name] = describe(value)
+        described = describe(value)
+        # a noise model may have been named, and then its name stands for it
+        if field.name == "stages" or usual not in (value, described):
+            values[field.name] = described
     return {name: value for name, value in values.items() if value is not None}
 
 
