@@ -91,7 +91,7 @@ def test_error_of_the_file_system_is_one_line(failing_command):
     failing_command.append(FileNotFoundError(2, "No such file or directory", "a.png"))
     result = runner.invoke(app, ["wavelets"])
     assert result.exit_code == 2
-    assert result.stderr == "error: [Errno 2] No such file or directory: 'a.png'\n"
+    assert result.stderr == "error: 'a.png': No such file or directory\n"
 
 
 def test_debug_shows_the_traceback(failing_command):

@@ -73,5 +73,17 @@ class LazyGroup(TyperGroup):
             if ctx.params.get("debug"):
                 console.print_exception()
             else:
-                console.print(Text(f"error: {error}", style="bold red"), soft_wrap=True)
+                console.print(Text(f"error: {_spell(error)}", style="bold red"), soft_wrap=True)
             raise typer.Exit(2) from None
+
+
+def _spell(error: Exception) -> str:
+    """Write an error in one line; those of the operating system without their number."""
+    if (
+        isinstance(error, OSError)
+        and error.filename is not None
+        and error.strerror
+        and not isinstance(error, SubbandError)
+    ):
+        return f"{str(error.filename)!r}: {error.strerror}"
+    return str(error)

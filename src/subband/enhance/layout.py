@@ -146,27 +146,26 @@ def check_mask(pixels: Any, layout: Layout, mask: Any, nonfinite: str) -> Array 
     """
     if nonfinite not in ("refuse", "mask"):
         raise ArgumentError(f"nonfinite={nonfinite!r} is not known; use 'refuse' or 'mask'")
-    space = tuple(pixels.shape[axis] for axis in layout.space)
-    known = np.ones(space, bool)
+    known: Array | None = None
     if mask is not None:
-        known = to_host(mask)
-        if known.shape != space:
+        space = tuple(pixels.shape[axis] for axis in layout.space)
+        given = to_host(mask)
+        if given.shape != space:
             raise ShapeError(
-                f"mask has shape {known.shape}, and the picture has {space}; give one value for each pixel"
+                f"mask has shape {given.shape}, and the picture has {space}; give one value for each pixel"
             )
-        known = known != 0
-    if pixels.dtype.kind == "f":
-        bad = _find_nonfinite(pixels, layout)
-        if bad is not None:
-            unexpected = bad & known
-            if nonfinite == "refuse" and unexpected.any():
-                place = tuple(int(i) for i in np.argwhere(unexpected)[0])
-                raise ArgumentError(
-                    f"image has {int(unexpected.sum())} pixels that are NaN or infinite, the first at {place}; use "
-                    "nonfinite='mask' to leave them as they are, or replace them"
-                )
-            known = known & ~bad
-    if known.all():
+        known = given != 0
+    bad = _find_nonfinite(pixels, layout) if pixels.dtype.kind == "f" else None
+    if bad is not None:
+        unexpected = bad if known is None else bad & known
+        if nonfinite == "refuse" and unexpected.any():
+            place = tuple(int(i) for i in np.argwhere(unexpected)[0])
+            raise ArgumentError(
+                f"image has {int(unexpected.sum())} pixels that are NaN or infinite, the first at {place}; use "
+                "nonfinite='mask' to leave them as they are, or replace them"
+            )
+        known = ~bad if known is None else known & ~bad
+    if known is None or known.all():
         return None
     if not known.any():
         raise ArgumentError("mask leaves no pixel; at least one has to be known")
