@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.arrays import as_numbers, find_owner
+from subband.arrays import as_numbers, find_owner, numpy_dtype
 from subband.engines import Engine
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.models import NoiseModel
@@ -133,10 +133,10 @@ def denoise(
 def _as_floats(image: Any) -> Any:
     """Return a picture of integers as one of float32, of the same kind; others stay."""
     owner = find_owner([("image", image)])
-    if owner is None:
+    if owner is None or isinstance(image, np.ndarray):
         image = as_numbers(image, "image")
-    name = str(image.dtype).rpartition(".")[2]
-    if name.startswith(("complex", "str", "<U")) or name in ("float32", "float64", "object"):
+    dtype = numpy_dtype(image)
+    if dtype.kind == "c" or dtype in (np.float32, np.float64):
         return image
     if owner is not None and owner.kind.name.startswith("torch"):
         import torch

@@ -14,6 +14,7 @@ from subband.enhance.description import describe, read_description, read_toml, w
 from subband.enhance.layout import arrange, check_mask, check_pixels, fill_gaps, find_layout
 from subband.enhance.models import Gaussian, NoiseModel, find_model
 from subband.enhance.program import COLOURS, PRECISIONS, prepare_program
+from subband.enhance.stacks import as_dtype, find_stack, map_stack
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
@@ -42,8 +43,9 @@ class Enhancer:
         What red, green and blue are turned into, so that each channel has noise of its own and few edges in common
         with the others. The opponents denoise best.
     precision : {"float32", "float16"}
-        How samples and coefficients are stored on devices; arithmetic is float32. Pictures of float64 are computed in
-        float64.
+        How samples and coefficients of uint8 and float16 pictures are stored on devices; arithmetic is float32. Other
+        pictures could leave the range of half precision, and are stored as float32. Pictures of float64 are computed
+        in float64.
 
     Raises
     ------
@@ -69,6 +71,8 @@ class Enhancer:
     precision: str = "float32"
 
     def __post_init__(self) -> None:
+        if self.stages is None:
+            raise ArgumentTypeError("stages=None is no list of stages; use [] for none")
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
         for place, stage in enumerate(stages):
             if not isinstance(stage, Stage):
@@ -84,7 +88,7 @@ class Enhancer:
         object.__setattr__(self, "noise", find_model(self.noise))
         object.__setattr__(self, "sigma", _as_sigma(self.sigma))
         for name, value, known in (("colour", self.colour, COLOURS), ("precision", self.precision, PRECISIONS)):
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 hint = suggest_names(value, known) if isinstance(value, str) else ""
                 raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
 
@@ -122,8 +126,8 @@ class Enhancer:
         Returns
         -------
         array
-            Of the same kind, in the same place, of the same shape and dtype; integers are rounded and clipped. The
-            alpha channel comes back as it was.
+            Of the same kind, in the same place, of the same shape and dtype; integers are rounded and clipped, but
+            those of 64 bits come back as float64, and bool as float32. The alpha channel comes back as it was.
 
         Raises
         ------
@@ -137,7 +141,8 @@ class Enhancer:
             If a stage has more levels than make sense.
         """
         options = (axes, channel_axis, mask, nonfinite, engine)
-        result: Any = call_natively(self._apply, {0: "image"}, (image, *options), {}, engine)
+        # arranged where it is, whatever engine computes then
+        result: Any = call_natively(self._apply, {0: "image"}, (image, *options), {}, "cpu")
         return result
 
     __call__ = apply
@@ -157,18 +162,29 @@ class Enhancer:
         engine: str | Engine | None,
     ) -> Any:
         pixels = check_pixels(image, "image")
-        layout = find_layout(pixels.shape, axes, channel_axis)
+        layout = find_layout(tuple(pixels.shape), axes, channel_axis)
         known = check_mask(pixels, layout, mask, nonfinite)
+        if (stacked := find_stack(tuple(pixels.shape), layout)) is not None and self.colour != "rgb":
+            # pictures in colour have nothing to do with each other either
+            return map_stack(
+                pixels,
+                stacked,
+                layout,
+                lambda picture, space, channel: self._apply(picture, space, channel, known, "mask", engine),
+            )
         arranged = arrange(pixels, layout)
         whole = arranged.pixels
         if known is not None:
             whole = fill_gaps(whole, known)
-        program = prepare_program(self, tuple(whole.shape[:-1]), whole.shape[-1], engine_for(whole, engine))
-        result = program.run(whole, mask=known)
+        result = call_natively(self._run, {0: "image"}, (whole, arranged.is_colour, known, engine), {}, engine)
         if known is not None:
             # what was not known stays as it was
             result[~known] = arranged.pixels[~known]
-        return arranged.put_back(result)
+        return as_dtype(arranged.put_back(result), getattr(image, "dtype", None))
+
+    def _run(self, pixels: Any, is_colour: bool, known: Array | None, engine: str | Engine | None) -> Any:
+        space, channels = tuple(pixels.shape[:-1]), pixels.shape[-1]
+        return prepare_program(self, space, channels, engine_for(pixels, engine), is_colour).run(pixels, mask=known)
 
     def view(
         self,

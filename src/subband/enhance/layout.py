@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from typing import Any, Literal
 
@@ -50,16 +50,21 @@ class Arranged:
         Space × channels, C-contiguous.
     put_back : callable
         Returns the array for enhanced pixels.
+    is_colour : bool
+        Whether the channels are red, green and blue of the same picture.
     """
 
     pixels: Any
     put_back: Callable[[Any], Any]
+    is_colour: bool = False
 
 
 def check_pixels(image: Any, name: str) -> Any:
     """Return an array that holds real numbers and is not empty, of a dtype that filters read."""
     if is_opencl(image):
         pixels = image
+        if pixels.dtype.name not in _DTYPES:
+            raise DtypeError(f"{name} has dtype {pixels.dtype}; an array of PyOpenCL needs one of {', '.join(_DTYPES)}")
     else:
         pixels = as_numbers(image, name)
         if pixels.dtype.kind == "c":
@@ -67,6 +72,8 @@ def check_pixels(image: Any, name: str) -> Any:
         if pixels.dtype.name not in _DTYPES:
             # integers of other sizes are exact as doubles, or nearly so, and would not be as floats
             pixels = pixels.astype(np.float64 if pixels.dtype.itemsize > 2 else np.float32)
+        elif not pixels.dtype.isnative:
+            pixels = pixels.astype(pixels.dtype.newbyteorder("="))
     if pixels.ndim == 0 or pixels.size == 0:
         raise ShapeError(f"{name} has shape {tuple(pixels.shape)}; it needs at least 1 pixel, and 1 axis")
     return pixels
@@ -87,17 +94,20 @@ def find_layout(
     Layout(space=(1, 2), channel=None, has_alpha=False)
     """
     count = len(shape)
+    named = None
+    if axes is not None:
+        named = tuple(_check_axis("axes", axis, count) for axis in np.atleast_1d(np.asarray(axes)).tolist())
     if channel_axis == "auto":
-        is_pixel = count == 3 and shape[-1] in (_COLOUR, _WITH_ALPHA) and (axes is None or count - 1 not in axes)
+        is_pixel = count == 3 and shape[-1] in (_COLOUR, _WITH_ALPHA) and (named is None or count - 1 not in named)
         channel = count - 1 if is_pixel else None
         has_alpha = is_pixel and shape[-1] == _WITH_ALPHA
     else:
         channel = None if channel_axis is None else _check_axis("channel_axis", channel_axis, count)
         has_alpha = False
-    if axes is None:
+    if named is None:
         space = tuple(axis for axis in range(count) if axis != channel)
     else:
-        space = tuple(_check_axis("axes", axis, count) for axis in np.atleast_1d(np.asarray(axes)).tolist())
+        space = named
         if len(set(space)) != len(space) or channel in space:
             raise AxesError(f"axes={axes} name an axis twice, or that of the channels, {channel}; name each once")
     if not 1 <= len(space) <= 3:
@@ -114,14 +124,17 @@ def arrange(pixels: Any, layout: Layout) -> Arranged:
     count = len(shape)
     if layout.channel is None and layout.space == tuple(range(count)):
         return Arranged(_as_contiguous(pixels).reshape(*shape, 1), lambda result: result.reshape(shape))
-    if layout.channel == count - 1 and layout.space == tuple(range(count - 1)) and not layout.has_alpha:
-        return Arranged(_as_contiguous(pixels), lambda result: result)
-    xp = namespace(pixels, "a picture whose channels are not its last axis")
-    if layout.has_alpha:
-        colours = xp.ascontiguousarray(pixels[..., :-1])
-        return Arranged(colours, lambda result: xp.concatenate([result, pixels[..., -1:]], axis=-1))
-    # what is not space, channels last, becomes one axis
     others = [axis for axis in range(count) if axis not in layout.space and axis != layout.channel]
+    is_colour = layout.channel is not None and not others and shape[layout.channel] == _COLOUR
+    if layout.channel == count - 1 and layout.space == tuple(range(count - 1)) and not layout.has_alpha:
+        return Arranged(_as_contiguous(pixels), lambda result: result, is_colour)
+    xp = namespace(pixels, "a picture with an alpha channel, or whose channels are not its last axis,")
+    if layout.has_alpha:
+        inner = arrange(pixels[..., :-1], replace(layout, has_alpha=False))
+        return replace(
+            inner, put_back=lambda result: xp.concatenate([inner.put_back(result), pixels[..., -1:]], axis=-1)
+        )
+    # what is not space, channels last, becomes one axis
     if layout.channel is not None:
         others.append(layout.channel)
     order = (*layout.space, *others)
@@ -131,7 +144,7 @@ def arrange(pixels: Any, layout: Layout) -> Arranged:
     def put_back(result: Any) -> Any:
         return xp.ascontiguousarray(xp.transpose(result.reshape(moved.shape), np.argsort(order).tolist()))
 
-    return Arranged(flat, put_back)
+    return Arranged(flat, put_back, is_colour)
 
 
 def check_mask(pixels: Any, layout: Layout, mask: Any, nonfinite: str) -> Array | None:

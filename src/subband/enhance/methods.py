@@ -115,7 +115,9 @@ def denoise_planes(
     refine : callable, optional
         For noise that becomes weaker when it is seen from a first guess.
     """
-    passage = Passage(stage, planes.shape, engine, filters)
+    # with a second pass to come, filters of space wait for that
+    is_guide = stage.method == "wiener"
+    passage = Passage(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
     found = [] if noise is None else [noise]
 
     def work(coefficients: Coefficients, _is_first: bool) -> None:
@@ -124,13 +126,14 @@ def denoise_planes(
         shrink_by_noise(stage, filters, coefficients, found[0], prod(planes.shape[1:]))
 
     guess = passage.run(planes, work)
-    if stage.method != "wiener" or passage.level == 0:
+    if not is_guide or passage.level == 0:
         return guess
     if refine is None:
         return _filter_by_guide(stage, planes, guess, found[0], 1.0, engine, filters)
-    for _ in range(_ROUNDS):
+    for left in reversed(range(_ROUNDS)):
         refined, weaker = refine(planes, guess)
-        guess = _filter_by_guide(stage, refined, guess, found[0], weaker, engine, filters)
+        each = replace(stage, filters=()) if left else stage
+        guess = _filter_by_guide(each, refined, guess, found[0], weaker, engine, filters)
     return guess
 
 
@@ -192,12 +195,14 @@ def _filter_by_guide(
     counts.
     """
     second = Passage(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
-    coefficients, guide = second.forward(planes), second.forward(guess)
+    unfiltered = Passage(replace(second.stage, filters=()), planes.shape, engine, filters)
+    coefficients, guide = second.forward(planes), unfiltered.forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
             gain = coefficients.measure_gain(level, key) * weights[level - 1]
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
+    second.apply_filters(coefficients)
     return second.inverse(coefficients, planes.shape)
 
 
@@ -209,7 +214,11 @@ def _choose_coefficients(mask: Array, coefficients: Coefficients, shape: tuple[i
         if mask.shape[axis] == length == 1:
             continue
         # a coefficient counts if every sample within the reach of its filter, however it is placed, does
-        first = step * np.arange(length) - reach
-        places = np.clip(first[:, np.newaxis] + np.arange(2 * reach + 1), 0, mask.shape[axis] - 1)
+        begin = coefficients.begin[axis] if coefficients.begin else 0
+        first = step * np.arange(length) - begin - reach
+        last = mask.shape[axis] - 1
+        # what lies outside is a mirror image
+        places = np.abs(first[:, np.newaxis] + np.arange(2 * reach + 1)) % max(2 * last, 1)
+        places = np.minimum(places, 2 * last - places) if last else np.zeros_like(places)
         mask = np.moveaxis(np.moveaxis(mask, axis, 0)[places].all(axis=1), 0, axis)
     return np.ascontiguousarray(mask, np.uint8) if mask.any() else None

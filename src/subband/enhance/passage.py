@@ -45,6 +45,8 @@ class Coefficients:
         Whether a level has half as many coefficients as the one before along each axis.
     shift : int
         The parent of coefficient k stands at ``(k + shift) // 2`` if it is.
+    begin : tuple of int
+        How many coefficients there are before the first sample along each axis of space, if it is not.
     """
 
     approximation: Any
@@ -52,6 +54,7 @@ class Coefficients:
     wavelets: tuple[Wavelet, ...]
     is_decimated: bool = True
     shift: int = 0
+    begin: tuple[int, ...] = ()
 
     def measure_gain(self, level: int, key: str) -> float:
         """Return the standard deviation of unit white noise in a band; the finest level is 1."""
@@ -164,7 +167,7 @@ class Passage:
         for level in levels:
             approximation, bands = self._leave_approximation(self.engine.stationary_forward(level, approximation))
             details.append(bands)
-        return Coefficients(approximation, details, self.wavelets, is_decimated=False)
+        return Coefficients(approximation, details, self.wavelets, is_decimated=False, begin=margins[0])
 
     def _leave_approximation(self, bands: Bands) -> tuple[Any, Bands]:
         """Return what is split further, under the filters that belong there, and the other bands of a level."""

@@ -55,16 +55,20 @@ class Program:
         How many channels a pixel has.
     engine : Engine
         Who computes.
+    is_colour : bool
+        Whether three channels are red, green and blue of the same picture.
     """
 
-    def __init__(self, enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine) -> None:
+    def __init__(
+        self, enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
+    ) -> None:
         self.enhancer = enhancer
         self.engine = engine
         self.filters = find_filters(engine)
         self.space = space
         self.channels = channels
         # noise that is not Gaussian is stabilised in the channels themselves, which must not be mixed before
-        is_mixed = channels == 3 and isinstance(enhancer.model, Gaussian)
+        is_mixed = is_colour and channels == 3 and isinstance(enhancer.model, Gaussian)
         pair = COLOURS[enhancer.colour] if is_mixed else None
         self._there: Array | None = None if pair is None else pair[0]
         self._back: Array | None = None if pair is None else pair[1]
@@ -202,7 +206,9 @@ class Program:
     def _choose_dtype(self, dtype: Any) -> np.dtype[Any]:
         if np.dtype(dtype) == np.float64:
             return np.dtype(np.float64)
-        if self.enhancer.precision == "float16" and isinstance(self.engine, DeviceEngine):
+        # coefficients of larger numbers would be beyond the largest one
+        is_small = np.dtype(dtype) in (np.uint8, np.float16)
+        if self.enhancer.precision == "float16" and is_small and isinstance(self.engine, DeviceEngine):
             return np.dtype(np.float16)
         return np.dtype(np.float32)
 
@@ -224,9 +230,11 @@ class Program:
 
 
 @lru_cache(maxsize=8)
-def prepare_program(enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine) -> Program:
+def prepare_program(
+    enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
+) -> Program:
     """Return a `Program`, the same one for the same pictures: it remembers what it has prepared."""
-    return Program(enhancer, space, channels, engine)
+    return Program(enhancer, space, channels, engine, is_colour)
 
 
 # programs hold memory of devices

@@ -74,6 +74,7 @@ class Blur:
 
     def __post_init__(self) -> None:
         _check_positive("sigma", self.sigma)
+        object.__setattr__(self, "sigma", float(self.sigma))
         _check_place(self)
 
     @property
@@ -110,6 +111,7 @@ class Sharpen:
 
     def __post_init__(self) -> None:
         _check_number("amount", self.amount)
+        object.__setattr__(self, "amount", float(self.amount))
         _check_choice("kernel", self.kernel, tuple(LAPLACIANS))
         _check_place(self)
 
@@ -176,10 +178,12 @@ class Shrink:
     filters: tuple[Spatial, ...] = ()
 
     def __post_init__(self) -> None:
-        as_wavelet(self.wavelet)
+        _settle_wavelet(self)
         _check_choice("mode", self.mode, MODES, "a threshold")
         if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0:
             raise LevelError(f"level={self.level!r} is not a number of levels; use 0 or more")
+        object.__setattr__(self, "level", int(self.level))
+        _check_weights(self)
         if (self.upper is None) == (self.mode == "firm"):
             need = "needs an upper threshold" if self.upper is None else "has no upper threshold"
             raise ArgumentError(
@@ -196,7 +200,6 @@ class Shrink:
             if (high < low).any():
                 raise ArgumentError(f"upper={self.upper} is less than threshold={self.threshold}; use at least that")
         _check_choice("form", self.form, FORMS)
-        _check_weights(self)
         _check_filters(self)
 
     def spread(self, channels: int) -> tuple[Array, Array, Array]:
@@ -211,8 +214,8 @@ class Shrink:
         weights = np.ones((self.level, 1, 1))
         if self.level_weights is not None:
             weights[:, 0, 0] = weigh_levels(self, self.level)
-        low = _spread("threshold", self.threshold, self.level, channels) * weights
-        high = low if self.upper is None else _spread("upper", self.upper, self.level, channels) * weights
+        low = _weigh(_spread("threshold", self.threshold, self.level, channels), weights)
+        high = low if self.upper is None else _weigh(_spread("upper", self.upper, self.level, channels), weights)
         return low, high, _spread("gains", self.gains, self.level, channels)
 
 
@@ -265,14 +268,17 @@ class Denoise:
     filters: tuple[Spatial, ...] = ()
 
     def __post_init__(self) -> None:
-        as_wavelet(self.wavelet)
+        _settle_wavelet(self)
         object.__setattr__(self, "method", _find_method(self.method))
         _check_choice("mode", self.mode, MODES[:3], "a threshold that noise can choose")
         if self.level is not None and (
             isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0
         ):
             raise LevelError(f"level={self.level!r} is not a number of levels; use 0 or more, or None")
+        if self.level is not None:
+            object.__setattr__(self, "level", int(self.level))
         _check_number("strength", self.strength)
+        object.__setattr__(self, "strength", float(self.strength))
         if self.strength < 0:
             raise ArgumentError(f"strength={self.strength} is negative; use 0 or more")
         object.__setattr__(self, "form", METHODS[self.method] if self.form is None else self.form)
@@ -349,8 +355,28 @@ def _check_weights(stage: Shrink | Denoise) -> None:
     object.__setattr__(stage, "level_weights", weights)
 
 
+def _settle_wavelet(stage: Shrink | Denoise) -> None:
+    """Keep a name as it is, and anything else as a wavelet of ours."""
+    wavelet = as_wavelet(stage.wavelet)
+    if not isinstance(stage.wavelet, str):
+        object.__setattr__(stage, "wavelet", wavelet)
+
+
+def _weigh(numbers: Array, weights: Array) -> Array:
+    """Multiply thresholds with the weights of levels; no weight is no threshold, however high that is."""
+    return np.where(weights == 0, 0.0, numbers * np.where(weights == 0, 1.0, weights))
+
+
 def _check_filters(stage: Shrink | Denoise) -> None:
+    if stage.form == "undecimated" and stage.boundary is not None:
+        raise ArgumentError(
+            f"boundary={stage.boundary!r} goes with decimated forms; an undecimated one always mirrors: leave it out"
+        )
+    if stage.filters is None:
+        raise ArgumentTypeError("filters=None is no list of filters; use () for none")
     filters = (stage.filters,) if isinstance(stage.filters, Spatial) else tuple(stage.filters)
+    if filters and stage.level == 0:
+        raise ArgumentError("filters stand between the levels, and level is 0; make them stages of their own")
     for each in filters:
         if not isinstance(each, Spatial):
             raise ArgumentTypeError(f"filters hold a {type(each).__name__}; use Blur or Sharpen")

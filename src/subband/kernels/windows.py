@@ -195,7 +195,7 @@ def _finish(spec: WindowSpec) -> str:
             ]
         root = spell(sqrt(3.0 if spec.has_parent else 2.0), number)
         lines += [
-            f"const T signal = fmax(total * share - variance, {spell(_TINY, number)});",
+            f"const T signal = fmax(total * share - variance, {spell(_TINY, number)} * variance);",
             # without noise nothing shrinks, not even where nothing is
             f"const T factor = variance == 0 ? 1 : fmax(1 - {root} * variance * rsqrt(signal * radius), (T)0);",
             "const T shrunk = value * factor;",

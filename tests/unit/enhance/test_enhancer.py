@@ -52,10 +52,10 @@ def test_integers_come_back_rounded_and_clipped():
         assert np.abs(result - np.clip(exact, 0, limit)).max() <= 0.5 + 1e-6 * limit
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "int32", "bool"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "bool"])
 def test_dtypes(dtype):
     result = Enhancer().apply((GREY > 100).astype(dtype))
-    assert result.dtype == (dtype if dtype.startswith("float") else "float64" if dtype == "int32" else "float32")
+    assert result.dtype == {"bool": "float32", "int64": "float64"}.get(dtype, dtype)
 
 
 def test_alpha_comes_back_as_it_was():
@@ -76,6 +76,64 @@ def test_pictures_of_a_stack_have_nothing_to_do_with_each_other():
     together = Enhancer().apply(stack, axes=(1, 2), channel_axis=None)
     for one, picture in zip(together, stack, strict=True):
         np.testing.assert_allclose(one, Enhancer().apply(picture), rtol=1e-5, atol=1e-2)
+
+
+def test_three_grey_pictures_are_no_colours():
+    stack = np.stack([add_noise(GREY), add_noise(GREY[::-1]), add_noise(GREY[:, ::-1])])
+    together = Enhancer().apply(stack, axes=(1, 2), channel_axis=None)
+    for one, picture in zip(together, stack, strict=True):
+        np.testing.assert_allclose(one, Enhancer().apply(picture), rtol=1e-5, atol=1e-2)
+
+
+def test_a_stack_of_pictures_in_colour():
+    stack = np.stack([add_noise(PICTURE), 2 * add_noise(PICTURE[::-1])])
+    for axes, pictures in (((1, 2), stack), ((-3, -2), stack)):
+        together = Enhancer(sigma=(20.0, 20.0, 20.0)).apply(pictures, axes=axes, channel_axis=-1)
+        for one, picture in zip(together, stack, strict=True):
+            np.testing.assert_array_equal(one, Enhancer(sigma=(20.0, 20.0, 20.0)).apply(picture))
+
+
+@pytest.mark.parametrize("dtype", ["u2", "f4", "f8"])
+def test_the_order_of_bytes_does_not_matter(dtype):
+    picture = np.clip(add_noise(GREY), 0, 255).astype(dtype)
+    np.testing.assert_array_equal(Enhancer().apply(picture.astype(f">{dtype}")), Enhancer().apply(picture))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_units_do_not_matter(method):
+    noisy = add_noise(GREY.astype(np.float64))
+    for unit in (1e-9, 1e6):
+        result = Enhancer(Denoise(method)).apply(noisy * unit) / unit
+        np.testing.assert_allclose(result, Enhancer(Denoise(method)).apply(noisy), atol=1e-3)
+
+
+def test_axes_of_pictures_with_alpha():
+    rgba = np.dstack([add_noise(PICTURE), np.full(GREY.shape, 7, np.float32)])
+    swapped = Enhancer(sigma=20.0).apply(rgba, axes=(1, 0))
+    np.testing.assert_allclose(swapped, Enhancer(sigma=20.0).apply(rgba), atol=1e-2)
+    rows = Enhancer(sigma=20.0).apply(rgba, axes=0)
+    np.testing.assert_array_equal(rows[..., 3], 7)
+    assert measure_error(rows, swapped) > 1
+
+
+def test_axes_may_be_counted_from_the_end():
+    stack = add_noise(np.zeros((10, 32, 4), np.float32))
+    np.testing.assert_array_equal(Enhancer().apply(stack, axes=(-2, -1)), Enhancer().apply(stack, axes=(1, 2)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_noise_is_measured_where_the_mask_says(form):
+    noise = np.random.default_rng(0).normal(0, 20, (256, 256))
+    mask = np.zeros(noise.shape, bool)
+    mask[:, 180:] = True
+    left = Enhancer(Denoise("visu", form=form)).apply(noise, mask=mask)[mask]
+    assert np.std(left) < 3
+
+
+def test_filters_of_a_guided_stage_count():
+    stages = [Denoise("wiener", level=2, strength=0, filters=filters) for filters in ((), (Blur(5, "approximation"),))]
+    results = [Enhancer(stage).apply(GREY.astype(np.float64)) for stage in stages]
+    assert measure_error(*results) > 10
 
 
 def test_a_volume_gains_more_than_its_slices():

@@ -14,7 +14,8 @@ STAGES = [
     Shrink(threshold=[4, 2, 1], level_weights=(1, 0.5)),
     Shrink("db2", 2, "firm", 3.0, 6.0, [[1.0], [2.0]], "periodization"),
     Denoise(),
-    Denoise("BayesShrink", "db2", 3, "hard", 1.2, "symmetric", (1, 0.7), "undecimated", (Blur(1.0, "between"),)),
+    Denoise("BayesShrink", "db2", 3, "hard", 1.2, "symmetric", (1, 0.7), "spun", (Blur(1.0, "between"),)),
+    Denoise(level=np.int64(3), strength=np.float32(0.5)),
 ]
 
 
@@ -50,6 +51,11 @@ def test_level_weights_multiply_thresholds():
     assert low[:, 0, 0].tolist() == [8, 4, 2]
 
 
+def test_no_weight_is_no_threshold():
+    low, _, _ = Shrink(threshold=np.inf, level=2, level_weights=np.array([1, 0])).spread(1)
+    assert low[:, 0, 0].tolist() == [np.inf, 0]
+
+
 def test_the_last_weight_goes_on():
     assert weigh_levels(Denoise(level_weights=(1, 0.5)), 3).tolist() == [1, 0.5, 0.5]
     assert weigh_levels(Denoise(), 2).tolist() == [1, 1]
@@ -69,7 +75,7 @@ def test_the_last_weight_goes_on():
         (lambda: Denoise("best"), "method='best' is not a method.*use one of bivariate"),
         (lambda: Denoise("byes"), "method='byes' is not a method; did you mean 'bayes'"),
         (lambda: Denoise(mode="firm"), "mode='firm' is not a threshold that noise can choose"),
-        (lambda: Denoise(strength=-1), "strength=-1 is negative"),
+        (lambda: Denoise(strength=-1), "strength=-1.0 is negative"),
         (lambda: Denoise(level=-1), "level=-1 is not a number of levels"),
         (lambda: Denoise(level=2.5), "level=2.5 is not a number of levels"),
         (lambda: Denoise(form="spin"), "form='spin' is not known"),
@@ -82,6 +88,9 @@ def test_the_last_weight_goes_on():
         (lambda: Shrink(threshold=-1), "threshold=-1.0 is negative"),
         (lambda: Shrink(mode="firm"), "needs an upper threshold"),
         (lambda: Shrink(form="whole"), "form='whole' is not known"),
+        (lambda: Shrink(level=0, filters=(Blur(1, "details"),)), "filters stand between the levels, and level is 0"),
+        (lambda: Denoise(filters=None), "filters=None is no list"),
+        (lambda: Denoise("bayes", form="undecimated", boundary="periodic"), "an undecimated one always mirrors"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):

@@ -176,8 +176,8 @@ class Filters(ABC):
         """Shrink every coefficient by its own magnitude and that of its parent, beside the energy of its neighbourhood.
 
         With ``n = gain * noise``, ``q`` the mean square over `window` samples along each axis, ``s² = max(q - n²,
-        1e-12)`` and ``r² = v² + p²``, the result is ``v max(1 - √3 n² / √(s² r²), 0)``; without a parent ``p = 0`` and
-        √2 stands for √3.
+        1e-12 n²)`` and ``r² = v² + p²``, the result is ``v max(1 - √3 n² / √(s² r²), 0)``; without a parent ``p = 0``
+        and √2 stands for √3.
 
         Parameters
         ----------

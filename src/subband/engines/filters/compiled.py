@@ -18,7 +18,7 @@ from subband.engines.filters.base import LAPLACIANS, NORMAL_MEDIAN, Filters, Lap
 from subband.engines.filters.launch import cut_tasks
 from subband.engines.filters.loops import convolution, parts, shrinkage, windows
 from subband.engines.filters.loops import pixels as pixel_loops
-from subband.engines.filters.loops.windows import MOST, TILE, invert_noise
+from subband.engines.filters.loops.windows import TILE, invert_noise
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.selection import choose_neighbours, choose_sure, measure_median, measure_power
 from subband.engines.memory import allocate
@@ -133,7 +133,7 @@ class CompiledFilters(Filters):
         numbers = [1 / window ** (band.ndim - 1), sqrt(2 if parent is None else 3)]
         for n in _scale_noise(noise, gain):
             inverse = invert_noise(n)
-            numbers += inverse, inverse * (gain / parent_gain), min(_TINY * inverse * inverse, MOST)
+            numbers += inverse, inverse * (gain / parent_gain), _TINY
         depth, height, width = _as_volume(band)
         sizes = depth, height, width, band.ndim - 1, *_find_parent(parent), window, shift, scale
         tasks = cut_tasks(len(band) * depth, height, width, TILE)

@@ -20,7 +20,7 @@ from subband.typing import Array
 
 __all__ = ["PlainFilters"]
 
-#: A neighbourhood with less energy than this beside the noise counts as empty.
+#: A neighbourhood with less energy than this part of the noise's counts as empty.
 _TINY = 1e-12
 
 #: Windows and the largest factor that `PlainFilters.shrink_neighbours` chooses from.
@@ -133,7 +133,7 @@ class PlainFilters(Filters):
     ) -> Array:
         values = band.astype(np.float64)
         variance = np.square(_spread(noise, band) * gain)
-        signal = np.maximum(_average(np.square(values), window) - variance, _TINY)
+        signal = np.maximum(_average(np.square(values), window) - variance, _TINY * variance)
         radius, root = np.square(values), sqrt(2)
         if parent is not None:
             places = [
