@@ -308,3 +308,76 @@ def test_damaged_film_is_read_on_if_asked_to(tmp_path):
 
 def test_completion_is_there():
     assert "--install-completion" in run("--help").output
+
+
+def test_film_whose_name_is_that_of_an_unfinished_one(tmp_path):
+    source = tmp_path / "big.part.mkv"
+    assert run("filter", "test:64x48@25?count=30", source).exit_code == 0
+    before = source.read_bytes()
+    result = run("denoise", source, tmp_path / "big.mkv", "--level", 1)
+    assert result.exit_code == 0, result.output
+    assert "30 frames" in result.output
+    assert source.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.mkv", "big.part.mkv"]
+
+
+def test_series_never_replaces_itself(tmp_path):
+    for number in (1, 2):
+        save(tmp_path / f"fr000{number}.png")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for output in ("fr%04d.png", "../" + tmp_path.name + "/fr%04d.png", "fr000%d.png"):
+        result = run("denoise", tmp_path / "fr%04d.png", tmp_path / output, "--force", "--level", 1)
+        assert result.exit_code == 2
+        assert "its own result" in result.stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_series_to_series(tmp_path):
+    for number in (1, 2):
+        save(tmp_path / f"fr000{number}.png")
+    (tmp_path / "out2.png").write_bytes(b"mine")
+    command = ("denoise", tmp_path / "fr%04d.png", tmp_path / "out%d.png", "--level", 1)
+    result = run(*command)
+    assert result.exit_code == 2
+    assert "out2.png' is there already; use --force" in result.stderr
+    assert "(replaced)" in run(*command, "--force", "--dry-run").stdout
+    assert run(*command, "--force").exit_code == 0
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out1.png", "out2.png"]
+    assert load(tmp_path / "out2.png").shape == NOISY.shape
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_was_not_foreseen_does_not_keep_the_others(tmp_path, monkeypatch, jobs):
+    from subband.pipeline import files
+
+    for name in "abc":
+        save(tmp_path / "in" / f"{name}.png")
+    usual = files.enhance_file
+
+    def fail_for_one(source, *others, **options):
+        if source.info.origin.name == "b.png":
+            raise KeyError("surprise")
+        return usual(source, *others, **options)
+
+    monkeypatch.setattr(files, "enhance_file", fail_for_one)
+    result = run("denoise", tmp_path / "in", tmp_path / "out", "--level", 1, "--json", "--jobs", jobs)
+    assert result.exit_code == 2
+    assert "1 of 3 files" in result.stderr
+    entries = json.loads(result.stdout)["files"]
+    assert [entry.get("error") for entry in entries] == [None, "KeyError: 'surprise'", None]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.png", "c.png"]
+
+
+def test_unfinished_files_of_any_number_are_passed_over(tmp_path):
+    for name in ("a.png", "b.part.png", "b.part2.png"):
+        save(tmp_path / "in" / name)
+    assert run("denoise", tmp_path / "in", tmp_path / "out", "--level", 1).exit_code == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.png"]
+
+
+def test_ending_of_packed_volumes_is_one(tmp_path):
+    (tmp_path / "head.nii.gz").write_bytes(b"")
+    (tmp_path / "v1.2.npy").write_bytes(b"")
+    for name, expected in (("head.nii.gz", "head.nii"), ("v1.2.npy", "v1.2.nii")):
+        result = run("denoise", tmp_path / name, tmp_path / "out", "--ending", "nii", "--dry-run", "--json")
+        assert json.loads(result.stdout)["files"][0]["output"] == str(tmp_path / "out" / expected)

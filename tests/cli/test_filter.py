@@ -153,3 +153,24 @@ def test_stages_by_hand():
         read_noise("gaussian:sigma")
     with pytest.raises(ArgumentError, match="not a number"):
         read_noise("gaussian:sigma=x")
+
+
+@pytest.mark.parametrize("option", ["--soft=0.1", "--hard=0.1", "--garrote=0.1", "--firm=0.1,0.2"])
+def test_parts_of_white_mean_nothing_to_a_volume(tmp_path, option):
+    np.save(tmp_path / "in.npy", np.zeros((8, 16, 16), np.int16))
+    result = run("filter", tmp_path / "in.npy", tmp_path / "out.npy", "-l", 1, "--blur", 1, option)
+    assert result.exit_code == 2
+    assert f"{option.replace('=', ' ')} is a part of white" in result.stderr
+    assert "--chain" in result.stderr
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_thresholds_for_volumes_come_from_a_chain(tmp_path):
+    volume = np.random.default_rng(0).normal(0, 100, (8, 16, 16)).astype(np.int16)
+    np.save(tmp_path / "in.npy", volume)
+    (tmp_path / "chain.toml").write_text(Enhancer(Shrink(level=1, threshold=1000.0)).to_toml())
+    result = run("filter", tmp_path / "in.npy", tmp_path / "out.npy", "--chain", tmp_path / "chain.toml")
+    assert result.exit_code == 0, result.output
+    assert np.load(tmp_path / "out.npy").std() < 0.6 * volume.std()
+    # no threshold is the same in all units
+    assert run("filter", tmp_path / "in.npy", tmp_path / "same.npy", "--soft", 0, "-l", 1).exit_code == 0

@@ -14,13 +14,22 @@ if TYPE_CHECKING:
     from subband.enhance.models import NoiseModel
     from subband.enhance.stages import Stage
 
-__all__ = ["CHAIN_KEY", "STAGE_OPTIONS", "ChainCommand", "build_stages", "make_enhancer", "read_noise"]
+__all__ = [
+    "CHAIN_KEY",
+    "STAGE_OPTIONS",
+    "ChainCommand",
+    "build_stages",
+    "find_part_of_white",
+    "make_enhancer",
+    "read_noise",
+]
 
 #: Where the options of a chain are kept, in order, while a command is parsed.
 CHAIN_KEY = "subband.chain"
 
 #: Options that make a stage, and those that say more about the stage before them.
 STAGE_OPTIONS = ("--soft", "--hard", "--garrote", "--firm", "--gains", "--blur", "--sharpen", "--denoise")
+_PARTS = ("--soft", "--hard", "--garrote", "--firm")
 _MORE = ("--level-weights", "--strength")
 
 # Thresholds on the command line are parts of white; in descriptions white is 255.
@@ -87,6 +96,18 @@ def build_stages(entries: Sequence[tuple[str, str]], wavelet: str, level: int | 
         else:
             drafts.append(_draft_stage(name, text))
     return tuple(_make_stage(kinds[kind], own, wavelet, level) for kind, own in drafts)
+
+
+def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
+    """Return the first option whose threshold is a part of white, which means nothing where there is no white.
+
+    Examples
+    --------
+    >>> find_part_of_white([("--blur", "1"), ("--soft", "0"), ("--hard", "0.1")])
+    '--hard 0.1'
+    """
+    found = (f"{name} {text}" for name, text in entries if name in _PARTS and any(_read_numbers(name, text)))
+    return next(found, None)
 
 
 def make_enhancer(

@@ -10,7 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from subband.cli.files import Job, Settings, check_jobs, plan_jobs, run_jobs, split_paths
-from subband.errors import FormatError
+from subband.errors import ArgumentError, FormatError
 
 if TYPE_CHECKING:
     from subband.enhance import Enhancer
@@ -93,8 +93,12 @@ def enhance_files(
     view: str,
     engine: str | None,
     memory: float | None,
+    part_of_white: str | None = None,
 ) -> None:
-    """Carry all files through an enhancer, whose numbers are those of 8 bits."""
+    """Carry all files through an enhancer, whose numbers are those of 8 bits.
+
+    Volumes have no white, and are refused if an option is named whose threshold is a part of it.
+    """
     calm_threads()
     from subband.engines import get_engine
     from subband.media.film_formats import CONTAINERS
@@ -112,6 +116,11 @@ def enhance_files(
         is_film = job.output.suffix.lower() in CONTAINERS
         colours: Literal["rgb", "ycbcr"] = "ycbcr" if is_film and prefers_ycbcr(enhancer, view) else "rgb"
         with reading.open(job.source, colours=colours) as source:
+            if part_of_white is not None and source.info.kind == "volume":
+                raise ArgumentError(
+                    f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "
+                    "the threshold in the units of the file into a chain, and give that with --chain"
+                )
             own = scale_enhancer(enhancer, choose_scale(source.info))
             sink = writing.open(job.output, describe_result(source.info, own, view, chosen), force=settings.force)
             return enhance_file(

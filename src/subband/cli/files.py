@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Settings", "check_jobs", "plan_jobs", "run_jobs", "split_paths", "watch_progress"]
 
 _PATTERN = "*?["
+_UNFINISHED = re.compile(r"\.part\d*$")
 
 # What can be read beside what Pillow reads and what can be written.
 _MORE_ENDINGS = {
@@ -89,7 +91,7 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -
     if output.is_file():
         raise ArgumentError(f"{str(output)!r} is a file, and {len(sources)} results need a folder; take another name")
     chosen = "" if ending is None else ending if ending.startswith(".") else f".{ending}"
-    names = [source.with_suffix(chosen).name if chosen else source.name for source in sources]
+    names = [_change_ending(source, chosen) if chosen else source.name for source in sources]
     jobs = [Job(source, output / name, makes_folder=True) for source, name in zip(sources, names, strict=True)]
     taken: dict[Path, Path] = {}
     for job in jobs:
@@ -106,10 +108,11 @@ def check_jobs(jobs: Sequence[Job], settings: Settings) -> None:
 
     for job in jobs:
         output = _strip_dataset(job.output)
-        if output.exists() and output.resolve() == _strip_dataset(job.source).resolve():
+        if _is_own_result(job):
             raise ArgumentError(f"{str(job.source)!r} would be replaced by its own result; take another name")
-        if not settings.force and output.is_file():
-            raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
+        taken = None if settings.force else _find_taken(job)
+        if taken is not None:
+            raise ArgumentError(f"{str(taken)!r} is there already; use --force to replace it, or take another name")
         # a folder of results is made when it is needed
         if output.parent.is_dir() or not job.makes_folder:
             check_output(output)
@@ -140,7 +143,7 @@ def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[st
             typer.echo(json.dumps({**(about or {}), "dry_run": True, "files": entries}, indent=2))
             return
         for job in jobs:
-            typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if job.output.exists() else ""))
+            typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if _find_taken(job) else ""))
         return
     for folder in dict.fromkeys(job.output.parent for job in jobs if job.makes_folder):
         _make_folder(folder)
@@ -202,7 +205,7 @@ def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> list[Report
         def run(job: Job) -> Report | BaseException:
             try:
                 return work(job, observe_file(job.source.name), cancelled)
-            except (SubbandError, OSError) as error:
+            except Exception as error:  # noqa: BLE001  whatever it is, it is that of one file
                 return error
 
         if settings.jobs == 1 or len(jobs) == 1:
@@ -283,7 +286,34 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _is_unfinished(path: Path) -> bool:
-    return path.name.startswith(".") or path.stem.endswith(".part")
+    return path.name.startswith(".") or _UNFINISHED.search(path.stem) is not None
+
+
+def _change_ending(path: Path, ending: str) -> str:
+    """Return the name of a file with another ending."""
+    stem = path.name[: -len(".nii.gz")] if path.name.lower().endswith(".nii.gz") else path.stem
+    return f"{stem}{ending}"
+
+
+def _list_results(job: Job) -> list[tuple[Path, Path]]:
+    """List what is known beforehand of the files that become others: one, or the pictures of a series."""
+    from subband.media.pictures import is_numbered, list_series
+
+    source, output = _strip_dataset(job.source), _strip_dataset(job.output)
+    if not is_numbered(source) or not is_numbered(output):
+        return [(source, output)]
+    return [(file, output.with_name(output.name % number)) for number, file in list_series(source)]
+
+
+def _is_own_result(job: Job) -> bool:
+    results = _list_results(job)
+    sources = {source.resolve() for source, _ in results}
+    return any(output.resolve() in sources for _, output in results)
+
+
+def _find_taken(job: Job) -> Path | None:
+    """Return a file that would be replaced, if there is one."""
+    return next((output for _, output in _list_results(job) if output.is_file()), None)
 
 
 def _make_folder(folder: Path) -> None:
@@ -296,13 +326,13 @@ def _make_folder(folder: Path) -> None:
 
 
 def _describe_job(job: Job) -> dict[str, Any]:
-    return {"source": str(job.source), "output": str(job.output), "replaces": job.output.exists()}
+    return {"source": str(job.source), "output": str(job.output), "replaces": _find_taken(job) is not None}
 
 
 def _describe_result(job: Job, result: Report | BaseException) -> dict[str, Any]:
     entry: dict[str, Any] = {"source": str(job.source), "output": str(job.output)}
     if isinstance(result, BaseException):
-        return {**entry, "error": str(result)}
+        return {**entry, "error": _spell_error(result)}
     stages = {"decode": result.decode, "compute": result.compute, "encode": result.encode}
     return {
         **entry,
@@ -321,8 +351,14 @@ def _spell_report(report: Report) -> str:
     return f"{report.frames} frames in {report.seconds:.1f} s, {report.rate:.1f} a second ({shares})"
 
 
+def _spell_error(error: BaseException) -> str:
+    """Say what went wrong; what was not foreseen does not explain itself."""
+    is_foreseen = isinstance(error, SubbandError | OSError)
+    return str(error) if is_foreseen else f"{type(error).__name__}: {error}"
+
+
 def _show_error(job: Job, error: BaseException) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True).print(Text(f"error: {job.source}: {error}", style="bold red"), soft_wrap=True)
+    Console(stderr=True).print(Text(f"error: {job.source}: {_spell_error(error)}", style="bold red"), soft_wrap=True)

@@ -91,7 +91,7 @@ def filter(  # noqa: A001 - the name of the command
 
     `subband filter in.png out.png --soft 0.05 --level-weights 1,0.7,0.4 --sharpen 0.3` shrinks, then sharpens.
     """
-    from subband.cli.chain import build_stages, make_enhancer
+    from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
     from subband.cli.files import Settings
     from subband.media import check_output, place_output
@@ -124,4 +124,5 @@ def filter(  # noqa: A001 - the name of the command
         view=view,
         engine=engine,
         memory=memory,
+        part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
     )

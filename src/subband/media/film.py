@@ -116,6 +116,8 @@ class FilmSource(Source):
         self._readers: dict[str, FrameReader] = {}
         self._damage = ""
         self._end = Fraction(0)
+        self._shown: Fraction | None = None
+        self._longest = Fraction(0)
         self._packets = 0
         self._count = 0
         self._is_scaled = False
@@ -196,12 +198,22 @@ class FilmSource(Source):
                     self._damage = self._damage or f"is damaged at frame {self._count}"
                     if not self._tolerant:
                         return
+                self._note_time(frame)
                 yield frame
         if not self._damage:
             if self._ends_early():
                 self._damage = f"ends too early, after {self._count} frames; the file says {self._tell_expected()}"
             elif corrupt:
                 self._damage = f"is cut off or damaged after {self._count} frames"
+
+    def _note_time(self, frame: Any) -> None:
+        """Keep the longest time that a frame was shown."""
+        if frame.pts is None:
+            return
+        time = frame.pts * Fraction(frame.time_base)
+        if self._shown is not None:
+            self._longest = max(self._longest, time - self._shown)
+        self._shown = time
 
     def _decode_first(self) -> Any:
         first = next(self._decoded, None)
@@ -218,13 +230,20 @@ class FilmSource(Source):
             return Fraction(stream.duration * stream.time_base)
         if not name.startswith("matroska"):
             return None
-        written = {key.upper(): value for key, value in stream.metadata.items()}.get("DURATION")
-        if written:
+        written = self._read_own_duration()
+        if written is not None:
+            return written
+        if self._container.duration is not None and not self._has_audio():
+            return Fraction(self._container.duration, _MICROSECONDS)
+        return None
+
+    def _read_own_duration(self) -> Fraction | None:
+        """Return the seconds that Matroska notes for the pictures alone."""
+        written = {key.upper(): value for key, value in self._stream.metadata.items()}.get("DURATION")
+        if written and self._container.format.name.startswith("matroska"):
             with contextlib.suppress(ValueError):
                 hours, minutes, seconds = written.split(":")
                 return int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
-        if self._container.duration is not None and not self._has_audio():
-            return Fraction(self._container.duration, _MICROSECONDS)
         return None
 
     def _ends_early(self) -> bool:
@@ -237,7 +256,12 @@ class FilmSource(Source):
         if self._stream.frames:
             return self._packets < self._stream.frames and missing > 1.5 * frame
         # Without a number of frames, durations are often rounded, or counted to the end of the last frame's display.
-        return missing > max(2 * frame, Fraction(1, 4))
+        limit = max(2 * frame, Fraction(1, 4))
+        if self._read_own_duration() is not None:
+            # Some programs count from the first frame, others from the beginning of the file.
+            missing = min(missing, declared - self._end)
+            limit = min(limit, Fraction(3, 2) * max(frame, self._longest))
+        return missing > limit
 
     def _tell_expected(self) -> str:
         if self._stream.frames:

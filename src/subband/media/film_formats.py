@@ -176,16 +176,19 @@ def _list_wanted(codec: str, info: SourceInfo) -> list[str]:
     bits = info.bits if deep and info.bits > 8 else 8
     widths = [width for width in (9, 10, 12, 14, 16) if width >= bits] if deep else []
     lossless = codec in _LOSSLESS
+    # Without a chroma sample of their own, the last row or column of an odd size would have to go.
+    odd = codec in ("libx264", "libx265") and bool(info.shape[0] % 2 or info.shape[1] % 2)
+    common = [*(["yuv444p10le"] if deep else []), "yuv444p"] if odd else ["yuv420p10le"] if deep else []
     if info.colours == "ycbcr":
         native = info.pixel_format.replace("yuvj", "yuv")
         sampling = native[3:6] if native.startswith("yuv") and native[3:6].isdigit() else "420"
         exact = [f"yuv{sampling}p{width}le" for width in widths] if deep else [f"yuv{sampling}p"]
-        return [native, *exact] if lossless else [native, *exact, "yuv420p10le", "yuv420p"]
+        if lossless:
+            return [native, *exact]
+        kept = [name for name in (native, *exact) if not odd or name.startswith("yuv444p")]
+        return [*kept, *common, "yuv420p"]
     if not lossless:
-        # Without a chroma sample of their own, the last row or column of an odd size would have to go.
-        odd = codec in ("libx264", "libx265") and (info.shape[0] % 2 or info.shape[1] % 2)
-        sampling = "444" if odd else "420"
-        return [*([f"yuv{sampling}p10le"] if deep else []), f"yuv{sampling}p", "yuv420p", "yuvj420p"]
+        return [*common, "yuv420p", "yuvj420p"]
     if info.colours == "grey":
         return [f"gray{width}le" for width in widths] if deep else ["gray", "bgr0", "bgr24", "rgb24", "gbrp"]
     if deep:

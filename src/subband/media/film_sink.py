@@ -130,7 +130,12 @@ class FilmSink(Sink):
             raise
 
     def _add_stream(self, codec: str, format_name: str, options: dict[str, str]) -> Any:
-        stream = self._container.add_stream(codec, rate=self._rate, options=options)
+        try:
+            stream = self._container.add_stream(codec, rate=self._rate, options=options)
+        except ValueError as error:
+            raise ArgumentError(
+                f"{self.path.name!r} cannot hold codec={codec!r}; leave codec out, or take a name that ends in .mkv"
+            ) from error
         stream.height, stream.width = self.info.shape[:2]
         stream.pix_fmt = format_name
         context = stream.codec_context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,9 @@ from subband.errors import ArgumentError
 from subband.media.film import find_start, open_container
 
 __all__ = ["Soundtrack"]
+
+# Of errors that are FFmpeg's own and not those of the operating system.
+_OWN_NUMBERS = 1000
 
 
 class Soundtrack:
@@ -40,18 +44,43 @@ class Soundtrack:
         self._streams: dict[int, Any] = {}
         try:
             for stream in self._container.streams.audio:
-                name = stream.codec_context.name
-                if name.split("_")[0] != "pcm" and name not in output.supported_codecs:
-                    raise ArgumentError(
-                        f"{path.name!r} cannot hold the sound of {origin.name!r}, which is {name}; "
-                        "take a name that ends in .mkv, or leave the sound out with audio=False"
-                    )
-                self._streams[stream.index] = output.add_stream_from_template(stream)
+                self._streams[stream.index] = self._add_stream(stream, origin, path)
+            if self._streams:
+                self._begin(origin, path)
         except BaseException:
             self._container.close()
             raise
         self._packets = self._walk()
         self._next = next(self._packets, None)
+
+    def _add_stream(self, stream: Any, origin: Path, path: Path) -> Any:
+        name = stream.codec_context.name
+        if name not in self._output.supported_codecs:
+            raise _refuse(path, origin, name)
+        try:
+            added = self._output.add_stream_from_template(stream)
+        except ValueError as error:
+            raise _refuse(path, origin, name) from error
+        layout = stream.codec_context.layout
+        is_unnamed = any(channel.name == "NONE" for channel in layout.channels)
+        if is_unnamed and name.startswith("pcm_") and self._output.format.name == "mp4":
+            # MP4 wants to know which channel is which, and says so only when the film is complete.
+            if layout.nb_channels > 2:
+                raise _refuse(path, origin, f"{name} of {layout.nb_channels} channels without names")
+            added.codec_context.layout = "stereo" if layout.nb_channels == 2 else "mono"
+        return added
+
+    def _begin(self, origin: Path, path: Path) -> None:
+        """Write the head of the file, where containers find out what they cannot hold, before the first frame."""
+        import av
+
+        try:
+            self._output.start_encoding()
+        except av.FFmpegError as error:
+            if error.errno is not None and error.errno != errno.EINVAL and error.errno < _OWN_NUMBERS:
+                raise
+            names = ", ".join(sorted({stream.codec_context.name for stream in self._container.streams.audio}))
+            raise _refuse(path, origin, names) from error
 
     def _walk(self) -> Iterator[Any]:
         import av
@@ -81,3 +110,11 @@ class Soundtrack:
     def close(self) -> None:
         """Let go of the film with the sound."""
         self._container.close()
+
+
+def _refuse(path: Path, origin: Path, name: str) -> ArgumentError:
+    other = ".avi" if path.suffix.lower() == ".mkv" else ".mkv"
+    return ArgumentError(
+        f"{path.name!r} cannot hold the sound of {origin.name!r}, which is {name}; take a name that ends in {other}, "
+        "or leave the sound out with audio=False (--no-audio)"
+    )

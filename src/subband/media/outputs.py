@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,7 +98,8 @@ class Unfinished:
     """A file that takes long to write, and shows under a ``.part`` name that it is not complete.
 
     The name is ``film.part.mp4`` for ``film.mp4``: visible, because it may be large, and with the same ending, so that
-    players open it. A process that is killed leaves it; the next that writes the same file replaces it.
+    players open it. Nothing that is there is touched: where that name is taken, by a source of this name or by what a
+    process left that was killed, it is ``film.part2.mp4``, and so on.
 
     Parameters
     ----------
@@ -129,16 +131,14 @@ class Unfinished:
     def __init__(self, path: Path, *, overwrite: bool = False) -> None:
         check_output(path, overwrite=overwrite)
         self.path = path
-        self.part = path.with_name(f"{path.stem}.part{path.suffix}")
         self._overwrite = overwrite
-        self._key = self.part.absolute()
+        self._key = path.absolute()
         with _LOCK:
             if self._key in _IN_USE:
                 raise ArgumentError(f"{str(path)!r} is being written already; end that sink first")
             _IN_USE.add(self._key)
         try:
-            # Asked now and by the operating system, because libraries tell late or in other words.
-            self.part.open("wb").close()
+            self.part = _take_name(path)
         except OSError as error:
             self._release()
             raise explain_output_error(path, error) from error
@@ -168,3 +168,16 @@ class Unfinished:
     def _release(self) -> None:
         with _LOCK:
             _IN_USE.discard(self._key)
+
+
+def _take_name(path: Path) -> Path:
+    """Make an empty file under the first ``.part`` name that is free."""
+    for number in itertools.count(1):
+        part = path.with_name(f"{path.stem}.part{'' if number == 1 else number}{path.suffix}")
+        try:
+            # Asked now and by the operating system, because libraries tell late or in other words.
+            part.open("xb").close()
+        except FileExistsError:
+            continue
+        return part
+    raise AssertionError

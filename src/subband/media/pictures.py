@@ -16,7 +16,7 @@ from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamagedError, DamageWarning
 from subband.media.limits import choose_most_pixels
-from subband.media.outputs import check_output
+from subband.media.outputs import Unfinished, check_output
 from subband.media.stills import Still, list_broken, open_image, read_still, split_image, write_still
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "StillSource",
     "is_moving",
     "is_numbered",
+    "list_series",
 ]
 
 _NUMBER = re.compile(r"%(?:0(\d+))?d")
@@ -41,6 +42,22 @@ def is_numbered(path: Path) -> bool:
     (True, False)
     """
     return len(_NUMBER.findall(path.name)) == 1
+
+
+def list_series(path: Path) -> list[tuple[int, Path]]:
+    """List the files of a series with their numbers, in the order of these; none if the folder has none.
+
+    Examples
+    --------
+    >>> list_series(Path("no-such-folder/frame%04d.png"))
+    []
+    """
+    if not path.parent.is_dir():
+        return []
+    before, digits, after = _NUMBER.split(path.name)
+    pattern = re.compile(f"{re.escape(before)}(\\d{{{digits or 1},}}){re.escape(after)}")
+    found = [(match, child) for child in path.parent.iterdir() if (match := pattern.fullmatch(child.name))]
+    return sorted((int(match[1]), child) for match, child in found)
 
 
 def is_moving(path: Path, most_pixels: int | None = None) -> bool:
@@ -195,21 +212,21 @@ class SequenceSource(Source):
     """
 
     def __init__(self, path: Path, *, rate: Fraction | float = 25, most_pixels: int | None = None) -> None:
-        before, digits, after = _NUMBER.split(path.name)
-        pattern = re.compile(f"{re.escape(before)}(\\d{{{digits or 1},}}){re.escape(after)}")
-        found = [(match, child) for child in path.parent.iterdir() if (match := pattern.fullmatch(child.name))]
-        self._files = [child for _, child in sorted((int(match[1]), child) for match, child in found)]
+        self._files = list_series(path)
         if not self._files:
             raise FileNotFoundError(f"there is no picture {str(path)!r}")
         self._most_pixels = most_pixels
         rate = Fraction(rate).limit_denominator(1001)
-        first = _describe(read_still(self._files[0], most_pixels=most_pixels), path)
+        first = _describe(read_still(self._files[0][1], most_pixels=most_pixels), path)
         count = len(self._files)
-        self.info = replace(first, kind="sequence", rate=rate, count=count, duration=float(count / rate))
+        metadata = {**first.metadata, "file_numbers": tuple(number for number, _ in self._files)}
+        self.info = replace(
+            first, kind="sequence", rate=rate, count=count, duration=float(count / rate), metadata=metadata
+        )
 
     def __iter__(self) -> Iterator[Frame]:
         rate = self.info.rate or Fraction(25)
-        for number, file in enumerate(self._files):
+        for number, (file_number, file) in enumerate(self._files):
             try:
                 still = read_still(file, most_pixels=self._most_pixels)
             except FormatError as error:
@@ -220,12 +237,15 @@ class SequenceSource(Source):
                     f"{self.info.shape} of {self.info.dtype}",
                     number,
                 )
-            metadata = {"file": file, "icc": still.icc, "exif": still.exif}
+            metadata = {"file": file, "file_number": file_number, "icc": still.icc, "exif": still.exif}
             yield Frame(still.pixels, number, float(number / rate), still.alpha, metadata)
 
 
 class SequenceSink(Sink):
-    """Pictures with numbers in their names; each appears when it is complete.
+    """Pictures with numbers in their names; all of them appear when the last is complete.
+
+    Until then each has a ``.part`` name, so that a series can replace the one that it is made of. Frames of a series
+    keep the numbers of their files; others are counted from 0.
 
     Parameters
     ----------
@@ -238,7 +258,7 @@ class SequenceSink(Sink):
     overwrite : bool
         Whether files of these names may be replaced.
     keep_partial : bool
-        Keep the pictures there are when the sink is aborted.
+        Keep the pictures there are, under their ``.part`` names, when the sink is aborted.
     """
 
     def __init__(
@@ -252,25 +272,42 @@ class SequenceSink(Sink):
     ) -> None:
         self.path, self.info = path, info
         self._quality, self._overwrite, self._keep_partial = quality, overwrite, keep_partial
-        self._written: list[Path] = []
-        check_output(self._name(0), overwrite=overwrite)
+        self._unfinished: list[Unfinished] = []
+        self._next = 0
+        expected = info.metadata.get("file_numbers") or range(info.count or 1)
+        check_output(self._name(expected[0]), overwrite=overwrite)
+        # one look at the folder, not one for each of many thousand frames
+        taken = {number: file for number, file in list_series(path) if file.name == self._name(number).name}
+        for number in sorted(taken.keys() & set(expected)):
+            check_output(taken[number], overwrite=overwrite)
 
     def _name(self, number: int) -> Path:
         return self.path.with_name(self.path.name % number)
 
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
-        name = self._name(self.count)
-        write_still(name, _make_still(frame, self.info), quality=self._quality, overwrite=self._overwrite)
-        self._written.append(name)
+        # never one that was written already, whatever frames are put together
+        number = max(frame.metadata.get("file_number", self._next), self._next)
+        unfinished = Unfinished(self._name(number), overwrite=self._overwrite)
+        try:
+            write_still(unfinished.part, _make_still(frame, self.info), quality=self._quality)
+        except BaseException:
+            unfinished.remove()
+            raise
+        self._unfinished.append(unfinished)
+        self._next = number + 1
 
     def _finish(self) -> None:
-        self._written.clear()
+        # all are checked before the first is moved
+        for unfinished in self._unfinished:
+            check_output(unfinished.path, overwrite=self._overwrite)
+        while self._unfinished:
+            self._unfinished[0].place()
+            del self._unfinished[0]
 
     def _abort(self) -> None:
-        if not self._keep_partial:
-            for name in self._written:
-                name.unlink(missing_ok=True)
+        for unfinished in self._unfinished:
+            (unfinished.keep if self._keep_partial else unfinished.remove)()
 
 
 def _describe(still: Still, path: Path) -> SourceInfo:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
 from subband.media.film import FilmSource
@@ -238,7 +238,7 @@ def _has_pages(path: Path, most_pixels: int | None) -> bool:
     """Tell whether a TIFF file is a stack; without tifffile, Pillow knows as much."""
     try:
         return count_pages(path) > 1
-    except (SubbandError, ImportError):
+    except ImportError:
         pass
     try:
         return is_moving(path, most_pixels)

@@ -121,16 +121,18 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     try:
         with opened:
             if _is_deep_tiff(opened):
-                return _read_tiff(path, most_pixels)
+                return replace(_read_tiff(path, most_pixels), exif=_find_exif(opened))
             with path.open("rb") as file:
                 bits, channels = deep_stills.find_depth(file.read(1024))
             if bits > 8 and channels > 1:
-                icc, exif = _find_profile(opened, is_colour=channels > 2), _find_exif(opened)
                 turn = int(opened.getexif().get(_ORIENTATION, 1))
+                icc, exif = _find_profile(opened, is_colour=channels > 2), _find_exif(opened)
                 pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
                 return Still(pixels, alpha, icc, exif)
             opened.load()
-            return split_image(ImageOps.exif_transpose(opened))
+            still = split_image(ImageOps.exif_transpose(opened))
+            # the turned one is a copy, which knows nothing of the tags of a TIFF file
+            return replace(still, exif=_find_exif(opened))
     except list_broken() as error:
         if isinstance(error, SubbandError):
             raise
@@ -181,6 +183,13 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
             _save(unfinished, still, ending, quality)
     except OSError as error:
         raise explain_output_error(path, error) from error
+    except (ValueError, SystemError) as error:
+        if isinstance(error, SubbandError):
+            raise
+        rows, columns = still.pixels.shape[:2]
+        raise ArgumentError(
+            f"{str(path)!r} cannot hold this picture of {columns} × {rows} pixels: {error}; write to .png or .tiff"
+        ) from error
 
 
 def list_broken() -> tuple[type[Exception], ...]:

@@ -94,7 +94,10 @@ class VolumeSink(Sink):
 
 
 class NpySink(VolumeSink):
-    """A volume in NumPy's own format; it has no place for the voxel size."""
+    """A volume in NumPy's own format; it has no place for the voxel size.
+
+    The one slice of an array that had only rows and columns is written as such an array again.
+    """
 
     _file: IO[bytes] | None = None
 
@@ -105,10 +108,11 @@ class NpySink(VolumeSink):
     def _write_header(self, count: int) -> None:
         # NumPy leaves room in the header for a first axis that grows, so a later header takes the same place.
         assert self._file is not None
+        is_flat = self.info.metadata.get("is_flat") is True and count == self.info.count == 1
         header = {
             "descr": np.lib.format.dtype_to_descr(self.info.dtype),
             "fortran_order": False,
-            "shape": (count, *self.info.shape),
+            "shape": self.info.shape if is_flat else (count, *self.info.shape),
         }
         self._file.seek(0)
         np.lib.format.write_array_header_1_0(self._file, header)

@@ -21,14 +21,22 @@ _MICRO = {"\\u00B5m": "um", "µm": "um", "μm": "um", "micron": "um", "microns":
 
 
 def count_pages(path: Path) -> int:
-    """Return how many slices a TIFF file holds."""
+    """Return how many slices a TIFF file holds.
+
+    Raises
+    ------
+    MissingExtraError
+        If tifffile is not installed.
+    FormatError
+        If it is damaged, its pages have different sizes, or it has channels or other axes besides slices.
+    """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
     try:
         with tifffile.TiffFile(path) as file:
-            shape = file.series[0].shape
-            is_colour = file.pages[0].samplesperpixel > 1
-            return int(np.prod(shape[: len(shape) - 2 - is_colour], dtype=np.int64))
+            return _survey(path, file)[0][0]
     except BROKEN as error:
+        if isinstance(error, SubbandError):
+            raise
         raise FormatError(f"{str(path)!r} cannot be read as TIFF: {error}") from error
 
 
@@ -40,7 +48,7 @@ def open_tiff(path: Path) -> VolumeSource:
     MissingExtraError
         If tifffile is not installed.
     FormatError
-        If it is damaged, or its pages have different sizes.
+        If it is damaged, its pages have different sizes, or it has channels or other axes besides slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
     path.open("rb").close()
@@ -50,15 +58,13 @@ def open_tiff(path: Path) -> VolumeSource:
         raise FormatError(f"{str(path)!r} cannot be read as TIFF: {error}") from error
     try:
         series = file.series[0]
-        shape = series.shape
+        flat, pages = _survey(path, file)
         colour = 1 if file.pages[0].samplesperpixel > 1 else 0
-        if len(shape) < 2 + colour or (colour and shape[-1] != 3):
-            raise FormatError(f"{str(path)!r} has the shape {shape}; a volume has slices, rows and columns")
-        flat = (int(np.prod(shape[: len(shape) - 2 - colour], dtype=np.int64)), *shape[-2 - colour :])
+        if len(flat) != 3 + colour or (colour and flat[-1] != 3):
+            raise FormatError(f"{str(path)!r} has the shape {series.shape}; a volume has slices, rows and columns")
         size, unit = _find_voxel_size(file)
         info = describe_volume(flat, series.dtype, origin=path, voxel_size=size, voxel_unit=unit, container="tiff")
-        pages = series.pages
-        mapped = _map_pages(path, file, series, flat)
+        mapped = _map_pages(path, file, series, flat) if pages is series.pages else None
     except BROKEN as error:
         file.close()
         if isinstance(error, SubbandError):
@@ -75,6 +81,32 @@ def open_tiff(path: Path) -> VolumeSource:
         return np.asarray(pages[number].asarray())
 
     return VolumeSource(info, read_page, None, file.close)
+
+
+def _survey(path: Path, file: Any) -> tuple[tuple[int, ...], Any]:
+    """Return the shape of a stack, slices first, and its pages; refuse what is no single stack."""
+    series = file.series[0]
+    named = list(zip(series.axes, series.shape, strict=True))
+    stacked = [(axis, int(length)) for axis, length in named if axis not in "YXS" and length > 1]
+    # A lone axis is that of the slices, whatever it is called, unless it is that of the channels.
+    if len(stacked) > 1 or any(axis == "C" for axis, _ in stacked):
+        raise FormatError(
+            f"{str(path)!r} has the axes {series.axes}; split channels and times first: a volume has slices, rows and "
+            "columns"
+        )
+    count = stacked[0][1] if stacked else 1
+    own = tuple(int(length) for axis, length in named if axis in "YXS")
+    if len(file.pages) <= count:
+        return (count, *own), series.pages
+    # Smaller copies and masks are marked as such, and belong to another page.
+    pages = [page for page in map(file.pages.get, range(len(file.pages))) if not page.subfiletype & 5]
+    if len({(page.shape, page.dtype) for page in pages}) > 1:
+        raise FormatError(f"{str(path)!r} holds pages of different sizes; split it first")
+    if len(pages) <= count:
+        return (count, *own), series.pages
+    if count > 1:
+        raise FormatError(f"{str(path)!r} holds several stacks; split it first")
+    return (len(pages), *own), pages
 
 
 def _map_pages(path: Path, file: Any, series: Any, shape: Sequence[int]) -> Array | None:

@@ -189,7 +189,7 @@ def open_npy(path: Path) -> VolumeSource:
     Raises
     ------
     FormatError
-        If the file is damaged, holds Python objects or has another number of axes.
+        If the file is damaged, holds Python objects, has another number of axes, or is a picture in colour.
     """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -197,8 +197,15 @@ def open_npy(path: Path) -> VolumeSource:
         raise
     except BROKEN as error:
         raise FormatError(f"{str(path)!r} cannot be read as an array: {error}") from error
-    volume = array[None] if array.ndim == 2 else array
-    info = describe_volume(volume.shape, volume.dtype, origin=path, container="npy")
+    if array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8:
+        raise FormatError(
+            f"{str(path)!r} has the shape {array.shape}, which is that of a picture in colour, not of slices, rows and "
+            "columns; save it as a picture, such as .png"
+        )
+    is_flat = array.ndim == 2
+    volume = array[None] if is_flat else array
+    metadata = {"is_flat": True} if is_flat else None
+    info = describe_volume(volume.shape, volume.dtype, origin=path, container="npy", metadata=metadata)
     return VolumeSource(info, volume.__getitem__, volume.__getitem__)
 
 
@@ -257,7 +264,13 @@ def open_hdf5(path: Path, dataset: str | None = None) -> VolumeSource:
         if size is None and "element_size_um" in volume.attrs:
             size, unit = volume.attrs["element_size_um"], "um"
         info = describe_volume(
-            volume.shape, volume.dtype, origin=path, voxel_size=size, voxel_unit=unit, container="hdf5"
+            volume.shape,
+            volume.dtype,
+            origin=path,
+            voxel_size=size,
+            voxel_unit=unit,
+            container="hdf5",
+            metadata={"dataset": name},
         )
     except BROKEN as error:
         file.close()

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import log, prod, sqrt
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ Reopen: TypeAlias = Callable[[], AbstractContextManager[Source]]
 
 # Used where the operating system does not say how much memory there is.
 _SOME_MEMORY = 2 * 2**30
+_MEMORY_FILE = Path("/proc/meminfo")
 
 
 def choose_memory(memory: int | None = None) -> int:
@@ -66,6 +68,12 @@ def choose_memory(memory: int | None = None) -> int:
         if memory <= 0:
             raise ArgumentError(f"memory={memory} is not a number of bytes; use 1 or more")
         return memory
+    try:
+        # What the system can hand out, which is more than what lies idle: it also caches files.
+        known = dict(line.split(":", 1) for line in _MEMORY_FILE.read_text().splitlines())
+        return int(known["MemAvailable"].split()[0]) * 1024 // 2
+    except (OSError, LookupError, ValueError):
+        pass
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, OSError, ValueError):
@@ -293,4 +301,5 @@ class VolumeWork:
             )
         from subband.media import open_source
 
-        return open_source(self.info.origin)
+        dataset = self.info.metadata.get("dataset") if self.info.container == "hdf5" else None
+        return open_source(self.info.origin if dataset is None else f"{self.info.origin}:{dataset}")

@@ -350,3 +350,68 @@ def test_frames_belong_to_the_caller(tmp_path, make_clip, draw):
     np.testing.assert_array_equal(seen, draw(6))
     with pytest.raises(ArgumentError, match="walked through before"):
         next(iter(source))
+
+
+@pytest.mark.parametrize("name", ["second.mp4", "second.mov"])
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv420p10le"])
+def test_odd_sizes_of_films_that_come_from_elsewhere(tmp_path, av, make_clip, draw, name, pixel_format):
+    first = make_clip(tmp_path / "first.mkv", draw(5, 97, 131), "ffv1", pixel_format)
+    copy(first, tmp_path / name, colours="ycbcr")
+    info, frames = read(tmp_path / name)
+    assert (info.shape, len(frames)) == ((97, 131, 3), 5)
+    assert info.pixel_format == ("yuv444p10le" if "10" in pixel_format else "yuv444p")
+    # The brightness alone, as FFmpeg does not repeat chroma to make it larger.
+    assert measure_psnr(decode(av, first, "gray"), decode(av, tmp_path / name, "gray")) > 35
+
+
+@pytest.mark.parametrize("pixel_format", ["yuv411p", "yuv440p"])
+def test_eight_bits_stay_eight(tmp_path, make_clip, draw, pixel_format):
+    first = make_clip(tmp_path / "first.mkv", draw(5), "ffv1", pixel_format)
+    copy(first, tmp_path / "second.mp4", colours="ycbcr")
+    assert read(tmp_path / "second.mp4")[0].pixel_format == "yuv420p"
+
+
+def make_talkie(av, path, frames, codec, layout):
+    """Write uncompressed film with uncompressed sound."""
+    with av.open(str(path), "w") as container:
+        film = container.add_stream("rawvideo", rate=25)
+        film.height, film.width, film.pix_fmt = *frames[0].shape[:2], "bgr24"
+        sound = container.add_stream(codec, rate=44100, layout=layout)
+        for number, pixels in enumerate(frames):
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, 25)
+            container.mux(film.encode(frame))
+        samples = np.arange(2 * 1764 * len(frames)).astype({"u8": np.uint8, "s16": np.int16}[sound.format.name])
+        chunk = av.AudioFrame.from_ndarray(samples[None], format=sound.format.name, layout=layout)
+        chunk.sample_rate, chunk.pts, chunk.time_base = 44100, 0, Fraction(1, 44100)
+        container.mux(sound.encode(chunk))
+        container.mux(sound.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"), [("o.webm", "pcm_s16le"), ("o.mpg", "pcm_s16le"), ("o.mp4", "pcm_u8"), ("o.mkv", "pcm_mulaw")]
+)
+def test_plain_sound_that_does_not_fit_is_refused_at_once(tmp_path, av, draw, name, codec):
+    first = make_talkie(av, tmp_path / "first.avi", draw(3), codec, "stereo")
+    with open_source(first) as source, pytest.raises(ArgumentError, match=rf"{codec}.*audio=False \(--no-audio\)"):
+        open_sink(tmp_path / name, source.info)
+    assert [path.name for path in tmp_path.iterdir()] == ["first.avi"]
+
+
+def test_plain_sound_whose_channels_have_no_names(tmp_path, av, draw, hash_packets):
+    first = make_talkie(av, tmp_path / "first.avi", draw(10), "pcm_s16le", "stereo")
+    copy(first, tmp_path / "second.mp4")
+    assert b"".join(hash_packets(tmp_path / "second.mp4")) == b"".join(hash_packets(first))
+
+
+def test_sound_that_only_the_head_of_the_file_refuses(tmp_path, make_clip, draw):
+    first = make_clip(tmp_path / "first.mkv", draw(5), audio="flac")
+    with open_source(first) as source, pytest.raises(ArgumentError, match=r"flac.*--no-audio"):
+        open_sink(tmp_path / "second.mov", source.info)
+
+
+def test_encoder_that_does_not_fit_is_named(tmp_path):
+    info = SourceInfo("film", (48, 64, 3), np.dtype(np.uint8))
+    with pytest.raises(ArgumentError, match=r"'film\.webm' cannot hold codec='libx264'"):
+        open_sink(tmp_path / "film.webm", info, codec="h264")

@@ -359,3 +359,30 @@ def test_memory_does_not_grow_with_the_film(tmp_path, ending):
     short, long = measure_peak(tmp_path, 40, ending), measure_peak(tmp_path, 400, ending)
     # 360 frames more would be 21 MB if they were kept.
     assert long - short < 8e6
+
+
+@pytest.mark.parametrize(("codec", "pixel_format"), [("ffv1", "bgr0"), ("libx264", "yuv420p")])
+def test_few_missing_frames_of_matroska_are_noticed(av, make_clip, draw, tmp_path, codec, pixel_format):
+    options = {"bf": "0"} if codec == "libx264" else {}  # so that the frames at the end of the file are the last
+    path = make_clip(tmp_path / "film.mkv", draw(50), codec, pixel_format, options=options)
+    assert walk(path) == (50, None)
+    with av.open(str(path)) as container:
+        places = [packet.pos for packet in container.demux(video=0) if packet.size]
+    path.write_bytes(path.read_bytes()[: places[-3]])
+    count, error = walk(path)
+    assert count == 47
+    assert isinstance(error, DamagedError)
+    assert "ends too early, after 47 frames; the file says 2.00 seconds" in str(error)
+
+
+@pytest.mark.parametrize("ticks", [[5, 6, 7, 8], [0, 1, 2, 8, 9, 10], [0, 1, 6, 7, 13]])
+def test_uneven_matroska_is_complete(av, draw, tmp_path, ticks):
+    with av.open(str(tmp_path / "film.mkv"), "w") as container:
+        stream = container.add_stream("ffv1", rate=25)
+        stream.height, stream.width, stream.pix_fmt = 48, 64, "bgr0"
+        for tick, pixels in zip(ticks, draw(len(ticks)), strict=True):
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            frame.pts, frame.time_base = tick, Fraction(1, 25)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    assert walk(tmp_path / "film.mkv") == (len(ticks), None)

@@ -154,3 +154,92 @@ def test_tolerant_animation(tmp_path, monkeypatch):
     monkeypatch.setattr(source._image, "seek", fail)
     with pytest.warns(DamageWarning, match="after frame 3"), source:
         assert sum(1 for _ in source) == 3
+
+
+def make_series(folder, numbers, name="f%03d.png"):
+    for number in numbers:
+        Image.fromarray(np.full((4, 6), number, np.uint8)).save(folder / (name % number))
+    return folder / name
+
+
+def list_names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_files_that_happen_to_have_a_part_name_stay(tmp_path):
+    (tmp_path / "v.part.npy").write_bytes(b"mine")
+    (tmp_path / "v.part2.npy").write_bytes(b"mine too")
+    info = SourceInfo("volume", (4, 6), np.dtype(np.uint8), colours="grey", count=1)
+    with open_sink(tmp_path / "v.npy", info) as sink:
+        sink.write(Frame(np.zeros((4, 6), np.uint8)))
+        assert list_names(tmp_path) == ["v.part.npy", "v.part2.npy", "v.part3.npy"]
+    sink = open_sink(tmp_path / "v.npy", info, overwrite=True)
+    sink.abort()
+    assert list_names(tmp_path) == ["v.npy", "v.part.npy", "v.part2.npy"]
+    assert (tmp_path / "v.part.npy").read_bytes() == b"mine"
+    assert (tmp_path / "v.part2.npy").read_bytes() == b"mine too"
+
+
+def test_series_keeps_its_numbers(tmp_path):
+    series = make_series(tmp_path, [1, 2, 5])
+    copy(series, tmp_path / "out%02d.png")
+    assert list_names(tmp_path)[3:] == ["out01.png", "out02.png", "out05.png"]
+    assert np.asarray(Image.open(tmp_path / "out05.png"))[0, 0] == 5
+
+
+def test_frames_of_two_series_follow_each_other(tmp_path):
+    series = make_series(tmp_path, [1, 2])
+    with open_source(series) as source:
+        frames = list(source)
+    with open_sink(tmp_path / "out%d.png", source.info) as sink:
+        for frame in (*frames, *frames):
+            sink.write(frame)
+    assert list_names(tmp_path)[2:] == ["out1.png", "out2.png", "out3.png", "out4.png"]
+
+
+def test_aborted_series_leaves_what_it_would_have_replaced(tmp_path):
+    series = make_series(tmp_path, [0, 1, 2])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    info = SourceInfo("film", (4, 6), np.dtype(np.uint8), colours="grey", count=3)
+    for keep_partial in (False, True):
+        sink = open_sink(series, info, overwrite=True, keep_partial=keep_partial)
+        sink.write(Frame(np.full((4, 6), 99, np.uint8)))
+        sink.abort()
+        assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert set(list_names(tmp_path)) - set(before) == {"f000.part.png"}
+
+
+def test_series_can_replace_itself(tmp_path):
+    series = make_series(tmp_path, [3, 4])
+    with open_source(series) as source, open_sink(series, source.info, overwrite=True) as sink:
+        for frame in source:
+            sink.write(frame.replace_pixels(frame.pixels + 100))
+    assert list_names(tmp_path) == ["f003.png", "f004.png"]
+    assert [np.asarray(Image.open(tmp_path / f"f00{number}.png"))[0, 0] for number in (3, 4)] == [103, 104]
+
+
+def test_a_later_frame_that_is_there_is_told_at_once(tmp_path):
+    (tmp_path / "f002.png").write_bytes(b"mine")
+    info = SourceInfo("film", (4, 6), np.dtype(np.uint8), colours="grey", count=3)
+    with pytest.raises(ArgumentError, match=r"f002\.png' is there already"):
+        open_sink(tmp_path / "f%03d.png", info)
+    assert list_names(tmp_path) == ["f002.png"]
+
+
+def test_frame_that_appears_meanwhile_stays(tmp_path):
+    info = SourceInfo("film", (4, 6), np.dtype(np.uint8), colours="grey", count=2)
+    sink = open_sink(tmp_path / "f%03d.png", info)
+    for number in range(2):
+        sink.write(Frame(np.zeros((4, 6), np.uint8), number))
+    (tmp_path / "f001.png").write_bytes(b"mine")
+    with pytest.raises(ArgumentError, match="there already"):
+        sink.finish()
+    assert list_names(tmp_path) == ["f001.png"]
+    assert (tmp_path / "f001.png").read_bytes() == b"mine"
+
+
+def test_failed_frame_leaves_nothing(tmp_path):
+    info = SourceInfo("film", (1, 16384), np.dtype(np.uint8), colours="grey")
+    with pytest.raises(ArgumentError, match="16384"), open_sink(tmp_path / "f%d.webp", info) as sink:
+        sink.write(Frame(np.zeros((1, 16384), np.uint8)))
+    assert not list_names(tmp_path)

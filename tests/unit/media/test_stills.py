@@ -250,7 +250,8 @@ def make_camera_picture(path, orientation):
     exif = image.getexif()
     exif[0x0112], exif[0x010F], exif[0x0132] = orientation, "Maker", "2020:01:02 03:04:05"
     exif.get_ifd(0x8769)[0x829A] = 0.125
-    image.save(path, exif=exif, icc_profile=PROFILE, quality=95)
+    # as bytes, because of an object Pillow drops parts in a TIFF file
+    image.save(path, exif=exif.tobytes(), icc_profile=PROFILE, quality=95)
 
 
 @pytest.mark.parametrize("ending", ["jpg", "png", "webp", "tiff"])
@@ -365,3 +366,31 @@ def test_existing_picture_stays_if_asked(tmp_path):
     with pytest.raises(ArgumentError, match="overwrite=True"):
         write_still(tmp_path / "a.png", Still(COLOUR), overwrite=False)
     assert read_still(tmp_path / "a.png").pixels.ndim == 2
+
+
+def test_picture_that_is_too_wide_for_its_format(tmp_path):
+    with pytest.raises(ArgumentError, match=r"wide\.webp' cannot hold this picture of 16384 × 1 pixels"):
+        write_still(tmp_path / "wide.webp", Still(np.zeros((1, 16384), np.uint8)))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_exif_of_tiff_is_kept(tmp_path, orientation):
+    make_camera_picture(tmp_path / "camera.tiff", orientation)
+    still = read_still(tmp_path / "camera.tiff")
+    assert still.pixels.shape == ((64, 48, 3) if orientation == 6 else (48, 64, 3))
+    write_still(tmp_path / "copy.jpg", still)
+    with Image.open(tmp_path / "copy.jpg") as copy:
+        exif = copy.getexif()
+        assert exif.get(0x0112, 1) == 1
+        assert exif[0x010F] == "Maker"
+        assert exif.get_ifd(0x8769)[0x829A] == 0.125
+
+
+def test_deep_colour_is_turned_upright(tmp_path, av):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    write_still(tmp_path / "deep.png", Still(DEEP_COLOUR, exif=exif.tobytes()))
+    still = read_still(tmp_path / "deep.png")
+    np.testing.assert_array_equal(still.pixels, turn_upright(DEEP_COLOUR, 6))
+    assert still.exif is None

@@ -324,3 +324,56 @@ def test_places_that_take_no_files():
         pytest.skip("needs a folder that not even root writes to")
     with pytest.raises(OutputError, match="cannot be written"):
         open_sink("/proc/volume.npy", describe_volume((2, 3, 4), np.uint8))
+
+
+@pytest.mark.parametrize("second", [(10, 15), (20, 30, 3)])
+def test_pages_of_different_sizes_are_refused(tmp_path, second):
+    tifffile = pytest.importorskip("tifffile", reason=f"tifffile is {WHY}")
+    with tifffile.TiffWriter(tmp_path / "pages.tif") as writer:
+        writer.write(make_volume("uint8", (20, 30)))
+        writer.write(make_volume("uint8", second), photometric="rgb" if len(second) > 2 else "minisblack")
+    for function in (open_source, open_volume):
+        with pytest.raises(FormatError, match=r"pages\.tif' holds pages of different sizes; split it first"):
+            function(tmp_path / "pages.tif")
+
+
+def test_pages_that_were_written_one_by_one_are_a_stack(tmp_path):
+    tifffile = pytest.importorskip("tifffile", reason=f"tifffile is {WHY}")
+    volume = make_volume("uint8", (3, 20, 30))
+    with tifffile.TiffWriter(tmp_path / "pages.tif") as writer:
+        for page in volume:
+            writer.write(page, contiguous=False, subfiletype=2)
+        writer.write(volume[0, ::2, ::2], contiguous=False, subfiletype=1)
+    with open_source(tmp_path / "pages.tif") as source:
+        np.testing.assert_array_equal([frame.pixels for frame in source], volume)
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"), [("stack.tif", "ZCYX"), ("stack.tif", "TZYX"), ("stack.tif", "CYX"), ("stack.ome.tif", "CZYX")]
+)
+def test_channels_and_times_are_not_taken_for_slices(tmp_path, name, axes):
+    tifffile = pytest.importorskip("tifffile", reason=f"tifffile is {WHY}")
+    volume = make_volume("uint8", (4, 2, 20, 30)[4 - len(axes) :])
+    tifffile.imwrite(tmp_path / name, volume, imagej="ome" not in name, metadata={"axes": axes})
+    for function in (open_source, open_volume):
+        with pytest.raises(FormatError, match=f"has the axes {axes}; split channels and times first"):
+            function(tmp_path / name)
+
+
+def test_array_of_rows_and_columns_stays_one(tmp_path):
+    array = make_volume("float32", (5, 7))
+    np.save(tmp_path / "first.npy", array)
+    with (
+        open_source(tmp_path / "first.npy") as source,
+        open_sink(tmp_path / "second.npy", source.info) as sink,
+    ):
+        for frame in source:
+            sink.write(frame)
+    np.testing.assert_array_equal(np.load(tmp_path / "second.npy"), array, strict=True)
+
+
+@pytest.mark.parametrize("shape", [(20, 30, 3), (20, 30, 4)])
+def test_array_that_is_a_picture_in_colour_is_refused(tmp_path, shape):
+    np.save(tmp_path / "picture.npy", make_volume("uint8", shape))
+    with pytest.raises(FormatError, match=r"picture in colour.*save it as a picture"):
+        open_source(tmp_path / "picture.npy")

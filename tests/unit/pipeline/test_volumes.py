@@ -9,6 +9,7 @@ from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink, Speckle
 from subband.enhance.methods import measure_planes
 from subband.enhance.passage import Passage
 from subband.errors import ArgumentError
+from subband.media import open_source
 from subband.media.base import Frame, Source, SourceInfo
 from subband.pipeline import volumes
 from subband.pipeline.blocks import cut_blocks
@@ -206,3 +207,23 @@ def test_memory_is_half_of_what_is_free_and_must_be_positive():
     assert choose_memory() > 2**20
     with pytest.raises(ArgumentError, match="memory=0"):
         choose_memory(0)
+
+
+def test_dataset_is_opened_again_by_its_name(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed: pip install 'subband[volumes]'")
+    volume, enhancer = make_volume(), Enhancer(Denoise(level=1))
+    with h5py.File(tmp_path / "two.h5", "w") as file:
+        file["a"], file["group/b"] = np.zeros_like(volume), volume
+    with open_source(f"{tmp_path}/two.h5:group/b") as source:
+        work = VolumeWork(source.info, enhancer, memory=find_memory(volume, enhancer))
+        assert not work.is_whole
+        found = np.stack(list(work(frame.pixels for frame in source)))
+    np.testing.assert_allclose(found, enhance(volume, enhancer)[0], rtol=0, atol=1e-3)
+
+
+def test_memory_that_only_caches_files_counts_as_free(tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable:    4000 kB\n")
+    monkeypatch.setattr(volumes, "_MEMORY_FILE", tmp_path / "meminfo")
+    assert choose_memory() == 2000 * 1024
+    monkeypatch.setattr(volumes, "_MEMORY_FILE", tmp_path / "none")
+    assert choose_memory() > 2**20
