@@ -85,9 +85,9 @@ def test_import_brings_nothing_heavy():
 
 
 def test_import_is_fast():
-    # Processor time, which a busy machine does not stretch, and the best of three.
-    program = "import time; import subband; print(time.process_time())"
-    assert min(run_fresh(program) for _ in range(3)) < 0.3
+    # Processor time, which a busy machine stretches less, the best of three, and without what NumPy itself takes.
+    program = "import time, numpy; start = time.process_time(); import subband; print(time.process_time() - start)"
+    assert min(run_fresh(program) for _ in range(3)) < 0.15
 
 
 def test_pywavelets_is_not_needed():
