@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from typer.core import TyperCommand
 
@@ -155,7 +155,8 @@ def read_noise(text: str) -> NoiseModel:
     model = find_model(name)
     if not colon:
         return model
-    known = [field.name for field in fields(model)]  # type: ignore[arg-type]
+    # every model is a dataclass, which their common base cannot say
+    known = [field.name for field in fields(cast(Any, model))]
     settings: dict[str, Any] = {}
     for entry in rest.split(","):
         key, _, value = entry.partition("=")

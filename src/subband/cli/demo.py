@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,7 +105,7 @@ def _show_clip(output: Path, console: Console) -> list[Path]:
         report = enhance_file(noisy, denoised, Enhancer((Denoise(),)), engine="cpu", overwrite=True)
         progress.update("comparing it with the original")
         before, after = (
-            compare_sources(lambda: open_source(clip_path()), lambda path=path: open_source(path), ssim=False)  # type: ignore[misc]
+            compare_sources(partial(open_source, clip_path()), partial(open_source, path), ssim=False)
             for path in (noisy, denoised)
         )
     rows, columns = info.shape[:2]

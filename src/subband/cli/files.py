@@ -205,7 +205,7 @@ def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> list[Report
         def run(job: Job) -> Report | BaseException:
             try:
                 return work(job, observe_file(job.source.name), cancelled)
-            except Exception as error:  # noqa: BLE001  whatever it is, it is that of one file
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is that of one file
                 return error
 
         if settings.jobs == 1 or len(jobs) == 1:

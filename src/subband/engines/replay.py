@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from subband.engines.base import Engine
+from subband.engines.cuda import CudaDevice
+from subband.engines.device_engine import DeviceEngine
 
 __all__ = ["CudaReplay", "capture_graph", "is_recording", "make_replay"]
 
@@ -86,9 +88,15 @@ class CudaReplay:
             self._done.record(stream)
 
 
+def _find_gpu(engine: Engine) -> CudaDevice | None:
+    """Return the GPU of an engine that has one."""
+    device = engine.device if isinstance(engine, DeviceEngine) else None
+    return device if isinstance(device, CudaDevice) else None
+
+
 def is_recording(engine: Engine) -> bool:
     """Say whether the caller's own work is being recorded: then nothing can be recorded or repeated besides."""
-    if engine.name != "cuda":
+    if _find_gpu(engine) is None:
         return False
     import cupy
 
@@ -99,9 +107,10 @@ def make_replay(
     engine: Engine, compute: Callable[[Any, Any], None], shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> CudaReplay | None:
     """Return work recorded on the device of an engine; None where devices have no such thing, or cannot record it."""
-    if engine.name != "cuda":
+    gpu = _find_gpu(engine)
+    if gpu is None:
         return None
     import cupy
 
-    replay = CudaReplay(cupy, engine.device.number, compute, shape, dtype)  # type: ignore[attr-defined]
+    replay = CudaReplay(cupy, gpu.number, compute, shape, dtype)
     return replay if replay.is_captured else None

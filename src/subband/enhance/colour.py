@@ -16,9 +16,7 @@ __all__ = [
     "FROM_YCBCR",
     "TO_OPPONENTS",
     "TO_YCBCR",
-    "from_opponents",
     "from_ycbcr",
-    "to_opponents",
     "to_ycbcr",
 ]
 
@@ -40,29 +38,6 @@ TO_OPPONENTS /= np.linalg.norm(TO_OPPONENTS, axis=1, keepdims=True)
 
 #: The way back.
 FROM_OPPONENTS = np.ascontiguousarray(TO_OPPONENTS.T)
-
-
-def to_opponents(pixels: Array) -> Array:
-    """Turn red, green and blue (last axis) into planes (first axis): brightness, red − blue, magenta − green.
-
-    Examples
-    --------
-    >>> to_opponents(np.full((1, 1, 3), 100.0)).ravel().round(3).tolist()
-    [173.205, 0.0, 0.0]
-    """
-    return np.stack([pixels @ row.astype(pixels.dtype) for row in TO_OPPONENTS])
-
-
-def from_opponents(planes: Array) -> Array:
-    """Turn planes (first axis) back into red, green and blue (last axis).
-
-    Examples
-    --------
-    >>> pixels = np.array([[[10.0, 200.0, 30.0]]])
-    >>> np.allclose(from_opponents(to_opponents(pixels)), pixels)
-    True
-    """
-    return np.ascontiguousarray(np.moveaxis(np.tensordot(FROM_OPPONENTS.astype(planes.dtype), planes, 1), 0, -1))
 
 
 def to_ycbcr(pixels: Array) -> Array:

@@ -66,7 +66,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
                 found = prepared.get((level, _DETAILS.index(key) if dimensions == 2 else 0))
                 if found is not None and 0 not in band.shape:
                     upper = found[1] if stage.mode == "firm" else None
-                    bands[key] = filters.shrink(band, found[0], stage.mode, upper, found[2])  # type: ignore[arg-type]
+                    bands[key] = filters.shrink(band, found[0], stage.mode, upper, found[2])
 
     return work
 
@@ -175,7 +175,7 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
                 bands[key] = filters.shrink_neighbours(band, noise, gain)
             else:
                 threshold = _find_threshold(stage, filters, band, noise, gain, count)
-                bands[key] = filters.shrink(band, threshold, stage.mode)  # type: ignore[arg-type]
+                bands[key] = filters.shrink(band, threshold, stage.mode)
 
 
 def _find_threshold(stage: Denoise, filters: Filters, band: Any, noise: Any, gain: float, count: int) -> Any:

@@ -8,15 +8,13 @@ from operator import index
 
 import numpy as np
 
+from subband.engines.filters.base import NORMAL_MEDIAN
 from subband.errors import ArgumentTypeError, LevelError, ShapeError
 from subband.pyramid import Pyramid
 from subband.typing import Array
-from subband.wavelets import WaveletLike, as_wavelet
+from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 
-__all__ = ["estimate_noise", "measure_band_gain", "measure_gains"]
-
-# The median magnitude of a normal distribution with standard deviation one.
-_NORMAL_MEDIAN = 0.6744897501960817
+__all__ = ["combine_gains", "estimate_noise", "measure_band_gain", "measure_gains"]
 
 
 def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
@@ -74,9 +72,19 @@ def measure_band_gain(pyramid: Pyramid, level: int, key: str) -> float:
     >>> round(measure_band_gain(decompose(np.zeros((8, 8)), "cdf97", 1), 1, "dd"), 3)
     0.983
     """
-    return prod(
-        measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(pyramid.plan.wavelets, key, strict=True)
-    )
+    return combine_gains(pyramid.plan.wavelets, level, key)
+
+
+@lru_cache(maxsize=1024)
+def combine_gains(wavelets: tuple[Wavelet, ...], level: int, key: str) -> float:
+    """Return the standard deviation of unit white noise in a band of several axes.
+
+    Examples
+    --------
+    >>> round(combine_gains((as_wavelet("cdf97"),) * 2, 1, "dd"), 3)
+    0.983
+    """
+    return prod(measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(wavelets, key, strict=True))
 
 
 def estimate_noise(pyramid: Pyramid) -> Array:
@@ -131,4 +139,4 @@ def estimate_noise(pyramid: Pyramid) -> Array:
             "transform only axes of at least 2 samples"
         )
     middle = np.median(np.abs(diagonal), axis=pyramid.axes, keepdims=True)
-    return np.asarray(middle / (_NORMAL_MEDIAN * measure_band_gain(pyramid, 1, key)))
+    return np.asarray(middle / (NORMAL_MEDIAN * measure_band_gain(pyramid, 1, key)))

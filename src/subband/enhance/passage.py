@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import prod
 from typing import Any
 
 from subband.boundary import is_expansive
 from subband.engines import Engine
 from subband.engines.filters import Filters
-from subband.enhance.noise import measure_gains
+from subband.enhance.noise import combine_gains
 from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
 from subband.plan import TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
@@ -58,12 +56,7 @@ class Coefficients:
 
     def measure_gain(self, level: int, key: str) -> float:
         """Return the standard deviation of unit white noise in a band; the finest level is 1."""
-        return _measure_gain(self.wavelets, level, key)
-
-
-@lru_cache(maxsize=1024)
-def _measure_gain(wavelets: tuple[Wavelet, ...], level: int, key: str) -> float:
-    return prod(measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(wavelets, key, strict=True))
+        return combine_gains(self.wavelets, level, key)
 
 
 class Passage:
@@ -203,7 +196,7 @@ def apply_spatial(filters: Filters, spatial: Spatial, planes: Any) -> Any:
             planes = filters.convolve(planes, spatial.taps, axis)
         return planes
     assert isinstance(spatial, Sharpen)
-    return filters.add_laplacian(planes, spatial.amount, spatial.kernel)  # type: ignore[arg-type]
+    return filters.add_laplacian(planes, spatial.amount, spatial.kernel)
 
 
 def _filter_coefficients(filters: Filters, spatial: Spatial, coefficients: Coefficients) -> None:

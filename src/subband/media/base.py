@@ -227,7 +227,7 @@ class Source(ABC):
     def __iter__(self) -> Iterator[Frame]:
         """Walk through the frames; each source is walked once."""
 
-    def close(self) -> None:  # noqa: B027  a source that holds nothing open has nothing to close
+    def close(self) -> None:  # noqa: B027 - a source that holds nothing open has nothing to close
         """Let go of the file or device; may be called again."""
 
     def __enter__(self) -> Self:

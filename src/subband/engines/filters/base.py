@@ -17,16 +17,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from subband.typing import Array
 
-__all__ = ["LAPLACIANS", "NORMAL_MEDIAN", "SURE_BINS", "Filters", "LaplacianName", "ThresholdMode"]
-
-ThresholdMode = Literal["soft", "hard", "garrote", "firm"]
-LaplacianName = Literal["cross", "diagonal"]
+__all__ = ["LAPLACIANS", "NORMAL_MEDIAN", "SURE_BINS", "Filters"]
 
 #: Weights of the Laplacian over a 3 × 3 neighbourhood: its centre, the neighbours beside it and those across.
 LAPLACIANS: dict[str, tuple[float, float, float]] = {"cross": (-4.0, 1.0, 0.0), "diagonal": (-8.0, 1.0, 1.0)}
@@ -144,7 +141,7 @@ class Filters(ABC):
         """
 
     @abstractmethod
-    def shrink(self, band: Any, threshold: Any, mode: ThresholdMode, upper: Any = None, gains: Any = None) -> Any:
+    def shrink(self, band: Any, threshold: Any, mode: str, upper: Any = None, gains: Any = None) -> Any:
         """Shrink every coefficient by its magnitude, then multiply; in place.
 
         Parameters
@@ -218,7 +215,7 @@ class Filters(ABC):
         """
 
     @abstractmethod
-    def add_laplacian(self, planes: Any, amount: float, kernel: LaplacianName) -> Any:
+    def add_laplacian(self, planes: Any, amount: float, kernel: str) -> Any:
         """Return planes minus `amount` times their Laplacian over the last two axes: edges become steeper.
 
         Borders are mirrored, the last sample repeated. Planes with one axis of space use ``(1, -2, 1)``.

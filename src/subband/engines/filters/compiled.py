@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.engines.cpu.pointwise_kernels import find_pixel_loop, find_shrink_loop
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
-from subband.engines.filters.base import LAPLACIANS, NORMAL_MEDIAN, Filters, LaplacianName, ThresholdMode
+from subband.engines.filters.base import LAPLACIANS, NORMAL_MEDIAN, Filters
 from subband.engines.filters.launch import cut_tasks
 from subband.engines.filters.loops import convolution, parts, shrinkage, windows
 from subband.engines.filters.loops import pixels as pixel_loops
@@ -105,7 +105,7 @@ class CompiledFilters(Filters):
         self,
         band: Array,
         threshold: Array,
-        mode: ThresholdMode,
+        mode: str,
         upper: Array | None = None,
         gains: Array | None = None,
     ) -> Array:
@@ -171,7 +171,7 @@ class CompiledFilters(Filters):
             convolution.convolve_columns(tasks, arrays, (), (length, inner, len(weights)), planes.size)
         return out
 
-    def add_laplacian(self, planes: Array, amount: float, kernel: LaplacianName) -> Array:
+    def add_laplacian(self, planes: Array, amount: float, kernel: str) -> Array:
         out = allocate(planes.shape, planes.dtype)
         depth, height, width = _as_volume(planes)
         centre, beside, across = LAPLACIANS[kernel]

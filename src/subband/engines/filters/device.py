@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from subband.engines.device import Device
-from subband.engines.filters.base import LAPLACIANS, Filters, LaplacianName, ThresholdMode
+from subband.engines.filters.base import LAPLACIANS, Filters
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
     choose_window,
@@ -108,7 +108,7 @@ class DeviceFilters(Filters):
     def find_sure_threshold(self, band: Any, noise: Any, gain: float) -> Any:
         return self._find_threshold(find_sure_threshold, band, noise, gain)
 
-    def shrink(self, band: Any, threshold: Any, mode: ThresholdMode, upper: Any = None, gains: Any = None) -> Any:
+    def shrink(self, band: Any, threshold: Any, mode: str, upper: Any = None, gains: Any = None) -> Any:
         band = self._device.as_contiguous(band)
         if is_empty(band):
             return band
@@ -191,7 +191,7 @@ class DeviceFilters(Filters):
         table = (*space, place, planes.shape[axis + 1], stride, len(taps) // 2)
         return self._filter("convolve", planes, table, taps)
 
-    def add_laplacian(self, planes: Any, amount: float, kernel: LaplacianName) -> Any:
+    def add_laplacian(self, planes: Any, amount: float, kernel: str) -> Any:
         centre, beside, across = LAPLACIANS[kernel]
         weights = (centre, beside, beside, across) if planes.ndim > 2 else (-2.0, 0.0, 1.0, 0.0)
         return self._filter("laplacian", planes, find_space(planes.shape), [amount * weight for weight in weights])

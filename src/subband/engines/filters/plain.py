@@ -13,8 +13,6 @@ from subband.engines.filters.base import (
     NORMAL_MEDIAN,
     SURE_BINS,
     Filters,
-    LaplacianName,
-    ThresholdMode,
 )
 from subband.typing import Array
 
@@ -97,7 +95,7 @@ class PlainFilters(Filters):
         self,
         band: Array,
         threshold: Array,
-        mode: ThresholdMode,
+        mode: str,
         upper: Array | None = None,
         gains: Array | None = None,
     ) -> Array:
@@ -188,7 +186,7 @@ class PlainFilters(Filters):
             total += tap * np.take(wide, np.arange(start, start + length), axis + 1)
         return total.astype(planes.dtype)
 
-    def add_laplacian(self, planes: Array, amount: float, kernel: LaplacianName) -> Array:
+    def add_laplacian(self, planes: Array, amount: float, kernel: str) -> Array:
         values = planes.astype(np.float64)
         if planes.ndim == 2:
             laplacian = _shift(values, 1, -1) + _shift(values, 1, 1) - 2 * values

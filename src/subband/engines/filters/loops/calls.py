@@ -8,9 +8,20 @@ from llvmlite import ir
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-from subband.engines.cpu.loops import OPTIONS, data, shift
+from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
 
-__all__ = ["cast_like", "keep", "make_room", "mirror", "reflect", "stand_alone", "work_off", "work_together"]
+__all__ = [
+    "add_run",
+    "cast_like",
+    "copy_run",
+    "keep",
+    "make_room",
+    "mirror",
+    "reflect",
+    "stand_alone",
+    "work_off",
+    "work_together",
+]
 
 
 @intrinsic
@@ -95,6 +106,24 @@ def keep(typingctx, array):
         return context.get_dummy_value()
 
     return nb.types.none(array), codegen
+
+
+@nb.njit(**OPTIONS)
+def copy_run(y, x, n):
+    """Copy so many samples, by themselves, so that LLVM makes one loop of wide instructions of it."""
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] = x[k]
+
+
+@nb.njit(**OPTIONS)
+def add_run(y, x, n):
+    """Add so many samples to others."""
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] += x[k]
 
 
 @nb.njit(**OPTIONS)

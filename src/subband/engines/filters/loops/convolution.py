@@ -7,7 +7,7 @@ import numpy as np
 
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, round_up, shift
 from subband.engines.filters.launch import Kernel
-from subband.engines.filters.loops.calls import cast_like, keep, make_room, mirror, stand_alone
+from subband.engines.filters.loops.calls import add_run, cast_like, keep, make_room, mirror, stand_alone
 
 __all__ = ["convolve_columns", "convolve_rows", "subtract_laplacian"]
 
@@ -92,14 +92,6 @@ def convolve_columns(out, x, taps, _numbers, sizes, task):
 
 
 @nb.njit(**OPTIONS)
-def _add(y, x, n):
-    stand_alone()
-    keep_apart()
-    for k in range(n):
-        y[k] += x[k]
-
-
-@nb.njit(**OPTIONS)
 def _subtract(y, v, s, centre, beside, above, across, n):
     stand_alone()
     keep_apart()
@@ -127,7 +119,7 @@ def subtract_laplacian(out, x, _y, numbers, sizes, task):
         _load_mirrored(rows, shift(image, mirror(row - 1, height) * width), c0 - 1, n + 2, width)
         _load_mirrored(spare, shift(image, mirror(row + 1, height) * width), c0 - 1, n + 2, width)
         _load_mirrored(line, shift(image, row * width), c0 - 1, n + 2, width)
-        _add(rows, spare, n + 2)
+        add_run(rows, spare, n + 2)
         goal = shift(out, (task[0] * height + row) * width + c0)
         _subtract(goal, line, rows, centre, beside, above, across, n)
     keep(room)

@@ -6,17 +6,9 @@ import numba as nb
 
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
 from subband.engines.filters.launch import Kernel
-from subband.engines.filters.loops.calls import cast_like, reflect, stand_alone
+from subband.engines.filters.loops.calls import cast_like, copy_run, reflect, stand_alone
 
 __all__ = ["blend_part"]
-
-
-@nb.njit(**OPTIONS)
-def _copy(y, x, n):
-    stand_alone()
-    keep_apart()
-    for k in range(n):
-        y[k] = x[k]
 
 
 @nb.njit(**OPTIONS)
@@ -55,7 +47,7 @@ def blend_part(out, x, _y, numbers, sizes, task):
         if add:
             _add_scaled(y, inner, weight, end - begin)
         elif numbers[0] == 1:
-            _copy(y, inner, end - begin)
+            copy_run(y, inner, end - begin)
         else:
             _scale(y, inner, weight, end - begin)
         k = end if begin == 0 else 0

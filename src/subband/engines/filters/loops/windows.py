@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, round_up, shift
 from subband.engines.filters.launch import Kernel
-from subband.engines.filters.loops.calls import cast_like, keep, make_room, mirror, stand_alone
+from subband.engines.filters.loops.calls import add_run, cast_like, copy_run, keep, make_room, mirror, stand_alone
 
 __all__ = ["MOST", "TILE", "count_neighbours", "invert_noise", "scale_neighbours", "shrink_bivariate"]
 
@@ -47,22 +47,6 @@ def _add_seven(y, a, b, c, d, e, f, g, n):
         y[k] = ((a[k] + b[k]) + (c[k] + d[k])) + ((e[k] + f[k]) + g[k])
 
 
-@nb.njit(**OPTIONS)
-def _add(y, x, n):
-    stand_alone()
-    keep_apart()
-    for k in range(n):
-        y[k] += x[k]
-
-
-@nb.njit(**OPTIONS)
-def _copy(y, x, n):
-    stand_alone()
-    keep_apart()
-    for k in range(n):
-        y[k] = x[k]
-
-
 # --- The ring of rows. ---
 
 
@@ -92,7 +76,7 @@ def _load_row(scratch, pitch, x, factor, sizes, z, row, c0, n, window):
             _square(shift(goal, begin), shift(x, line), factor, end - begin)
         else:
             _square(spare, shift(x, line), factor, end - begin)
-            _add(shift(goal, begin), spare, end - begin)
+            add_run(shift(goal, begin), spare, end - begin)
     # the ends of the row have just been written
     for k in range(begin):
         goal[k] = goal[mirror(first + k, width) - first]
@@ -109,18 +93,18 @@ def _add_rows(scratch, pitch, tall, n):
         e, f, g = shift(scratch, 4 * pitch), shift(scratch, 5 * pitch), shift(scratch, 6 * pitch)
         _add_seven(goal, a, b, c, d, e, f, g, n)
         return
-    _copy(goal, scratch, n)
+    copy_run(goal, scratch, n)
     for k in range(1, tall):
-        _add(goal, shift(scratch, k * pitch), n)
+        add_run(goal, shift(scratch, k * pitch), n)
 
 
 @nb.njit(**OPTIONS)
 def _add_columns(scratch, pitch, tall, window, n):
     """Write the sums along the row of sums of columns behind it, and return where."""
     column, goal = shift(scratch, tall * pitch), shift(scratch, (tall + 1) * pitch)
-    _copy(goal, column, n)
+    copy_run(goal, column, n)
     for k in range(1, window):
-        _add(goal, shift(column, k), n)
+        add_run(goal, shift(column, k), n)
     return goal
 
 
@@ -156,7 +140,7 @@ def _load_parents(y, line, parent, ratio, width, c0, n, offset, scale):
     for k in range(end, count):
         line[k] = line[end - 1]
     if scale == 1:
-        _copy(y, line, n)
+        copy_run(y, line, n)
     elif scale == 2:
         _repeat_twice(y, line, count)
         return (c0 + offset) - 2 * first
@@ -211,7 +195,7 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
     own = shift(numbers, 2 + 3 * plane)
     if np.isinf(own[0]):
         for row in range(r0, r1):
-            _copy(shift(goal, row * width), shift(band, (z * height + row) * width + c0), n)
+            copy_run(shift(goal, row * width), shift(band, (z * height + row) * width + c0), n)
         return
     inverse, ratio, bound = cast_like(x, own[0]), cast_like(x, own[1]), cast_like(x, own[2])
     one, least, most = cast_like(x, 1.0), cast_like(x, 1e-6), cast_like(x, 1e37)
@@ -319,7 +303,7 @@ def scale_neighbours(out, x, _y, numbers, sizes, task):
     own = shift(numbers, 4 * plane)
     if own[1] == 0:
         for row in range(r0, r1):
-            _copy(shift(goal, row * width), shift(band, (z * height + row) * width + c0), n)
+            copy_run(shift(goal, row * width), shift(band, (z * height + row) * width + c0), n)
         return
     window = np.int64(own[2])
     inverse, factor = cast_like(x, own[0]), cast_like(x, own[1])
