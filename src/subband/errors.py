@@ -28,6 +28,7 @@ Every one of them is a `SubbandError`, and also the built-in exception that PyWa
     │   ├── KernelError                   a kernel does not compile; has `source` and `log`
     │   └── DeviceMemoryError (MemoryError)   the memory of the device is full
     └── FormatError (ValueError)          a file does not hold what its name promises
+        └── CodecError                    a compressed stream is damaged, or too large, or of a kind not known
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxesError",
     "BandShapesError",
+    "CodecError",
     "CoefficientsError",
     "CoefficientsTypeError",
     "DeviceError",
@@ -150,6 +152,10 @@ class IntegerRangeError(SubbandError, OverflowError):
 
 class FormatError(SubbandError, ValueError):
     """A file does not hold what its name promises."""
+
+
+class CodecError(FormatError):
+    """A compressed stream is damaged, declares more than the limits allow, or uses what is not known here."""
 
 
 class MissingExtraError(SubbandError, ImportError):

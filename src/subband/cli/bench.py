@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from subband.cli.reporting import check_outputs, open_console, watch_results, write_reports
 
+if TYPE_CHECKING:
     from subband.bench.cases import Case
     from subband.bench.machine import Machine
     from subband.bench.measuring import Measurement
-    from subband.bench.tables import Report
 
 app = typer.Typer(no_args_is_help=True)
-
-_PAPER_WIDTH = 220
-
-Result = TypeVar("Result")
 
 Quick = Annotated[bool, typer.Option("--quick", help="Some cases only, half a minute in all.")]
 Only = Annotated[
@@ -60,7 +55,7 @@ def cpu(
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
     load_peer()
-    _check_outputs(as_json, markdown, "cpu")
+    check_outputs(as_json, markdown, "cpu")
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
     measurements = _measure(cases, lambda case: measure_cases([case], effort, memory=measure_peak if memory else None))
     _write(measurements, describe_machine(), as_json, markdown, "cpu")
@@ -97,7 +92,7 @@ def gpu(
     family = engine.partition(":")[0]
     cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
     # The pages have one part for each kind of engine.
-    _check_outputs(as_json, markdown, family)
+    check_outputs(as_json, markdown, family)
     bed = open_bed(engine)
     found, remarks = find_peers() if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
@@ -127,19 +122,19 @@ def enhance(
 
     family = engine.partition(":")[0]
     part = f"enhance {family}"
-    _check_outputs(as_json, markdown, part)
+    check_outputs(as_json, markdown, part)
     frame = speed.make_frame(speed.SHAPE)
     if family == "cpu":
         load_skimage()
         effort = Effort(seconds=0.3, fewest=2, most=11) if quick else Effort(seconds=2.0, fewest=5)
-        speeds = _watch(speed.measure_on_host(speed.CASES, effort, frame, engine), len(speed.CASES))
+        speeds = watch_results(speed.measure_on_host(speed.CASES, effort, frame, engine), len(speed.CASES))
         report = speed.report(speeds, frame.shape)
     else:
         bed = open_bed(engine)
         effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-        speeds = _watch(speed.measure_on_device(speed.CASES, effort, frame, bed), len(speed.CASES))
+        speeds = watch_results(speed.measure_on_device(speed.CASES, effort, frame, bed), len(speed.CASES))
         report = speed.report(speeds, frame.shape, describe_machine(describe_device(bed.engine_name)))
-    _write_reports({part: report}, as_json, markdown)
+    write_reports({part: report}, as_json, markdown)
 
 
 @app.command()
@@ -147,8 +142,8 @@ def papers(as_json: Json = None, markdown: Markdown = None) -> None:
     """Compute a table of a paper anew: VisuShrink with two wavelets at three depths."""
     from subband.bench.papers import report
 
-    _check_outputs(as_json, markdown, "papers")
-    _write_reports({"papers": report()}, as_json, markdown)
+    check_outputs(as_json, markdown, "papers")
+    write_reports({"papers": report()}, as_json, markdown)
 
 
 @app.command()
@@ -170,22 +165,22 @@ def quality(
 
     photographs.load_skimage()
     for part in ("photographs", "speckle"):
-        _check_outputs(as_json, markdown, part)
+        check_outputs(as_json, markdown, part)
     if pictures is not None:
         check_output(pictures / "speckle.png")
     size, sigmas = (128, photographs.SIGMAS[1:2]) if quick else (None, photographs.SIGMAS)
     loaded = photographs.load_greys(size)
-    greys = _watch(photographs.measure_greys(loaded, sigmas), len(loaded) * len(sigmas))
+    greys = watch_results(photographs.measure_greys(loaded, sigmas), len(loaded) * len(sigmas))
     loaded = photographs.load_colours(size)
-    colours = _watch(photographs.measure_colours(loaded), len(loaded))
+    colours = watch_results(photographs.measure_colours(loaded), len(loaded))
     phantom = ultrasound((size, size)) if size else ultrasound()
     peers = [replace(peer, settings=peer.settings[:2]) for peer in speckle.PEERS] if quick else speckle.PEERS
-    found = _watch(speckle.measure_filters(phantom, peers), len(peers) + 2)
+    found = watch_results(speckle.measure_filters(phantom, peers), len(peers) + 2)
     reports = {
         "photographs": photographs.report(greys, colours, is_whole=not quick),
         "speckle": speckle.report(found, is_whole=not quick),
     }
-    _write_reports(reports, as_json, markdown)
+    write_reports(reports, as_json, markdown)
     if pictures is not None:
         write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)))
 
@@ -218,22 +213,11 @@ def video(
 
     family = engine.partition(":")[0]
     part = f"video {family}"
-    _check_outputs(as_json, markdown, part)
+    check_outputs(as_json, markdown, part)
     chosen = clip_path() if film is None else film
     passes = speed.measure_transform(chosen, engine, min(frames, 10) if quick else frames)
-    runs = _watch(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
-    _write_reports({part: speed.report(passes, runs, engine, chosen)}, as_json, markdown)
-
-
-def _check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
-    """Try now what would fail at the end."""
-    from subband.bench.report import insert_section
-    from subband.media import check_output
-
-    if markdown is not None:
-        insert_section(markdown, "", part)
-    for path in filter(None, (as_json, markdown)):
-        check_output(path)
+    runs = watch_results(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
+    write_reports({part: speed.report(passes, runs, engine, chosen)}, as_json, markdown)
 
 
 def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measurement]]) -> list[Measurement]:
@@ -270,55 +254,6 @@ def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measuremen
     return measurements
 
 
-def _watch(results: Iterable[Result], count: int) -> list[Result]:
-    """Collect results, and show how many there are."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
-
-    errors = Console(stderr=True)
-    columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal
-    ) as progress:
-        task = progress.add_task("", total=count)
-        found = []
-        for result in results:
-            found.append(result)
-            progress.update(task, advance=1, refresh=True)
-    return found
-
-
-def _write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None) -> None:
-    """Show reports, and write each into its part of the page."""
-    import json
-
-    from subband.bench.report import insert_section
-    from subband.media import place_output
-
-    console = _open_console()
-    for report in reports.values():
-        for sheet in report.sheets:
-            console.print(sheet.to_table())
-        for goal in report.goals:
-            typer.echo(goal)
-        typer.echo(report.summarise())
-    if as_json is not None:
-        record: dict[str, Any] = {part: report.to_json() for part, report in reports.items()}
-        with place_output(as_json) as unfinished:
-            unfinished.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    if markdown is None:
-        return
-    sections = {part: report.to_markdown() for part, report in reports.items()}
-    if not markdown.exists():
-        text = "\n".join(insert_section(markdown, section, part) for part, section in sections.items())
-        markdown.write_text(text, encoding="utf-8")
-        return
-    for part, section in sections.items():
-        text = insert_section(markdown, section, part)
-        with place_output(markdown) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
-
-
 def _write(
     measurements: Sequence[Measurement],
     machine: Machine,
@@ -347,15 +282,7 @@ def _show(measurements: Sequence[Measurement], machine: Machine, remarks: Sequen
     """Print the table, what could not be measured, and how many targets were met."""
     from subband.bench.report import summarise, to_table
 
-    _open_console().print(to_table(measurements, machine))
+    open_console().print(to_table(measurements, machine))
     for remark in (*remarks, *dict.fromkeys(remark for entry in measurements for remark in entry.remarks)):
         typer.echo(remark)
     typer.echo(summarise(measurements))
-
-
-def _open_console() -> Console:
-    """Return where tables are printed; where nobody looks at a screen, they keep their lines whole."""
-    from rich.console import Console
-
-    console = Console()
-    return console if console.is_terminal else Console(width=_PAPER_WIDTH)

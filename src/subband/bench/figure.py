@@ -1,6 +1,6 @@
 """Small line plots as pictures, drawn with Pillow, so that the bare install can plot.
 
-A `Figure` is a grid of `Panel`; each panel holds curves or stems over one pair of axes. Pillow does not
+A `Figure` is a grid of `Panel`; each panel holds curves, dots, bars or stems over one pair of axes. Pillow does not
 smooth lines, so everything is drawn larger than asked for and reduced at the end.
 """
 
@@ -11,17 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
 from subband.errors import ArgumentError
 
-__all__ = ["BLUE", "ORANGE", "Figure", "Panel", "choose_ticks"]
+__all__ = ["BLUE", "GREEN", "ORANGE", "VIOLET", "Figure", "Panel", "choose_powers", "choose_ticks"]
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
-BLUE, ORANGE = "#1f5f99", "#d1642a"
+BLUE, ORANGE, GREEN, VIOLET = "#1f5f99", "#d1642a", "#3d7f4e", "#7a4f9a"
 _PAPER, _INK, _GREY, _GRID = "#ffffff", "#222222", "#666666", "#e4e4e4"
 # How much larger than asked for a figure is drawn.
 _OVERSAMPLING = 3
@@ -45,6 +46,24 @@ def choose_ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [round(index * step, 12) + 0.0 for index in range(first, last + 1)]
 
 
+def choose_powers(low: float, high: float) -> list[float]:
+    """Choose powers of ten between `low` and `high`, or what lies between them where there are few.
+
+    Examples
+    --------
+    >>> choose_powers(0.5, 2000.0)
+    [1.0, 10.0, 100.0, 1000.0]
+    >>> choose_powers(3.0, 70.0)
+    [5.0, 10.0, 20.0, 50.0]
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    powers = [10.0**power for power in range(first, last + 1)]
+    inside = [power for power in powers if low <= power <= high]
+    if len(inside) >= 3:
+        return inside
+    return [tick for power in powers for tick in (power, 2 * power, 5 * power) if low <= tick <= high]
+
+
 @dataclass
 class _Series:
     """One set of points and how they are drawn."""
@@ -52,7 +71,7 @@ class _Series:
     points: list[Point]
     colour: str
     label: str
-    is_stems: bool
+    kind: Literal["curve", "stems", "dots", "bars"]
 
 
 @dataclass
@@ -63,33 +82,56 @@ class Panel:
     ----------
     title, x_label, y_label : str
         What stands above, below and at the upper left.
+    is_x_log, is_y_log : bool
+        Whether equal factors, not equal differences, are equally far apart.
     """
 
     title: str
     x_label: str
     y_label: str
+    is_x_log: bool = False
+    is_y_log: bool = False
     _series: list[_Series] = field(default_factory=list)
 
     def add_curve(self, x: Iterable[float], y: Iterable[float], colour: str = BLUE, label: str = "") -> None:
         """Join points by a line; labels, where given, make a legend."""
-        self._series.append(_Series(_pair_up(x, y), colour, label, is_stems=False))
+        self._series.append(_Series(_pair_up(x, y), colour, label, "curve"))
+
+    def add_dots(self, x: Iterable[float], y: Iterable[float], colour: str = BLUE, label: str = "") -> None:
+        """Draw a dot for each point."""
+        self._series.append(_Series(_pair_up(x, y), colour, label, "dots"))
+
+    def add_bars(self, x: Iterable[float], y: Iterable[float], colour: str = BLUE, label: str = "") -> None:
+        """Draw a bar from zero to each point, as wide as the points are apart."""
+        self._series.append(_Series(_pair_up(x, y), colour, label, "bars"))
 
     def add_stems(self, y: Iterable[float], colour: str = BLUE, label: str = "") -> None:
         """Draw a dot for each value of a sequence and a line down to zero."""
         values = [float(value) for value in y]
-        self._series.append(_Series(list(enumerate(values)), colour, label, is_stems=True))
+        self._series.append(_Series(list(enumerate(values)), colour, label, "stems"))
 
     def limits(self) -> Box:
         """Return left, bottom, right and top of the data, with some air around."""
         points = [point for series in self._series for point in series.points]
         left, right = min(x for x, _ in points), max(x for x, _ in points)
-        bottom, top = min(0.0, *(y for _, y in points)), max(0.0, *(y for _, y in points))
-        air = (top - bottom) * 0.08 or 1.0
-        if any(series.is_stems for series in self._series):
+        bottom, top = min(y for _, y in points), max(y for _, y in points)
+        if self.is_y_log:
+            bottom, top = bottom / 1.5, top * 1.5
+        else:
+            bottom, top = min(0.0, bottom), max(0.0, top)
+            air = (top - bottom) * 0.08 or 1.0
+            bottom, top = bottom - air, top + air
+        kinds = {series.kind for series in self._series}
+        if self.is_x_log:
+            left, right = left / 1.2, right * 1.2
+        elif "stems" in kinds:
             left, right = left - 0.6, right + 0.6
+        elif "bars" in kinds:
+            half = max(_find_width(series.points) for series in self._series if series.kind == "bars") / 2
+            left, right = left - half, right + half
         elif left == right:
             left, right = left - 1.0, right + 1.0
-        return left, bottom - air, right, top + air
+        return left, bottom, right, top
 
     def draw(self, pen: _Pen, box: Box) -> None:
         """Draw the panel into a box (left, top, right, bottom) of a picture."""
@@ -97,32 +139,44 @@ class Panel:
         x_low, y_low, x_high, y_high = self.limits()
 
         def place(x: float, y: float) -> Point:
-            across = (x - x_low) / (x_high - x_low)
-            up = (y - y_low) / (y_high - y_low)
+            across = _find_part(x, x_low, x_high, self.is_x_log)
+            up = _find_part(y, y_low, y_high, self.is_y_log)
             return left + across * (right - left), bottom - up * (bottom - top)
 
         pen.write((left, box[1] + 8), self.title, _TEXT_SIZE + 1, _INK, "lt")
         pen.write((left, top - 5), self.y_label, _TICK_SIZE, _GREY, "lb")
         pen.write(((left + right) / 2, bottom + 22), self.x_label, _TICK_SIZE, _GREY, "mt")
-        are_taps = all(series.is_stems for series in self._series)
-        for tick in choose_ticks(x_low, x_high, 8 if right - left > 400 else 6):
+        are_taps = all(series.kind == "stems" for series in self._series)
+        ticks = (
+            choose_powers(x_low, x_high)
+            if self.is_x_log
+            else choose_ticks(x_low, x_high, 8 if right - left > 400 else 6)
+        )
+        for tick in ticks:
             if not (are_taps and tick % 1):
-                x, _ = place(tick, 0)
+                x, _ = place(tick, y_low)
                 pen.join([(x, top), (x, bottom)], _GRID, 1)
                 pen.write((x, bottom + 6), _spell(tick), _TICK_SIZE, _GREY, "mt")
-        for tick in choose_ticks(y_low, y_high):
+        for tick in choose_powers(y_low, y_high) if self.is_y_log else choose_ticks(y_low, y_high):
             _, y = place(x_low, tick)
             pen.join([(left, y), (right, y)], _GRID, 1)
             pen.write((left - 7, y), _spell(tick), _TICK_SIZE, _GREY, "rm")
-        zero = place(x_low, 0)[1]
+        zero = bottom if self.is_y_log else place(x_low, 0)[1]
         pen.join([(left, zero), (right, zero)], _GREY, 1)
         pen.join([(left, top), (left, bottom), (right, bottom), (right, top), (left, top)], _GREY, 1)
         for series in self._series:
-            if series.is_stems:
+            if series.kind == "stems":
                 many = len(series.points) > 40
                 for x, y in series.points:
                     pen.join([place(x, 0), place(x, y)], series.colour, 1.2 if many else 1.8)
                     pen.dot(place(x, y), 2.2 if many else 3.6, series.colour)
+            elif series.kind == "dots":
+                for x, y in series.points:
+                    pen.dot(place(x, y), 3.6, series.colour)
+            elif series.kind == "bars":
+                half = 0.42 * _find_width(series.points)
+                for x, y in series.points:
+                    pen.fill((place(x - half, y)[0], place(x, y)[1]), (place(x + half, y)[0], zero), series.colour)
             else:
                 pen.join([place(x, y) for x, y in series.points], series.colour, 1.8)
         self._draw_legend(pen, right, top)
@@ -130,6 +184,9 @@ class Panel:
     def _draw_legend(self, pen: _Pen, right: float, top: float) -> None:
         """Name the labelled series in the upper right corner."""
         labelled = [series for series in self._series if series.label]
+        if labelled:
+            widest = max(pen.measure(series.label, _TICK_SIZE) for series in labelled)
+            pen.fill((right - widest - 46, top + 2), (right - 4, top + 8 + 18 * len(labelled)), _PAPER)
         for row, series in enumerate(labelled):
             y = top + 14 + 18 * row
             start = right - 12 - pen.measure(series.label, _TICK_SIZE)
@@ -219,6 +276,12 @@ class _Pen:
         """Draw a disc."""
         self._disc(centre[0] * _OVERSAMPLING, centre[1] * _OVERSAMPLING, radius * _OVERSAMPLING, colour)
 
+    def fill(self, first: Point, second: Point, colour: str) -> None:
+        """Fill a rectangle between two corners."""
+        x = sorted(corner[0] * _OVERSAMPLING for corner in (first, second))
+        y = sorted(corner[1] * _OVERSAMPLING for corner in (first, second))
+        self._draw.rectangle([x[0], y[0], x[1], y[1]], colour)
+
     def _disc(self, x: float, y: float, radius: float, colour: str) -> None:
         self._draw.ellipse([x - radius, y - radius, x + radius, y + radius], colour)
 
@@ -230,6 +293,18 @@ class _Pen:
     def measure(self, text: str, size: int) -> float:
         """Return the width of a text."""
         return self._draw.textlength(text, self._font(size)) / _OVERSAMPLING
+
+
+def _find_part(value: float, low: float, high: float, is_log: bool) -> float:
+    """Return how far a value lies from `low` to `high`, as a part of the way."""
+    if is_log:
+        value, low, high = math.log(value), math.log(low), math.log(high)
+    return (value - low) / (high - low)
+
+
+def _find_width(points: Sequence[Point]) -> float:
+    """Return how far apart the points of bars are."""
+    return min((second[0] - first[0] for first, second in pairwise(sorted(points))), default=1.0)
 
 
 def _pair_up(x: Iterable[float], y: Iterable[float]) -> list[Point]:

@@ -1,0 +1,68 @@
+"""``subband model``: what a transform should take on this machine, and what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from subband.cli.options import EngineName, Force
+from subband.errors import ArgumentError
+
+app = typer.Typer()
+
+Shape = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROWSxCOLUMNS", help="A transform of your own, such as 1080x1920, instead of those of the table."
+    ),
+]
+
+
+@app.command()
+def model(
+    shape: Shape = None,
+    wavelet: Annotated[str, typer.Option("--wavelet", "-w", metavar="NAME", help="Of your own transform.")] = "cdf97",
+    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Of your own transform.")] = 3,
+    engine: EngineName = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small pictures only, a few seconds in all.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the roofline.")] = None,
+    force: Force = False,
+    as_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the tables into a page, between its two lines `measured`."),
+    ] = None,
+) -> None:
+    """Predict how long transforms take on this machine, say by what they are bound, and measure them.
+
+    The model counts what a transform moves and computes, and knows of the device how fast it copies, computes, begins
+    and transfers, which is measured first.
+    """
+    from subband.bench.devices import describe_device
+    from subband.bench.machine import describe_machine
+    from subband.bench.measuring import Effort
+    from subband.bench.model.comparison import MODEL_CASES, compare, list_own_cases, report_comparison
+    from subband.bench.model.device import measure_device_model, open_workbench
+    from subband.bench.model.roofline import draw_roofline
+    from subband.cli.reporting import check_outputs, watch_results, write_reports
+
+    chosen = engine or "cpu"
+    part = f"model {chosen.partition(':')[0]}"
+    check_outputs(as_json, markdown, part)
+    if plot is not None and plot.exists() and not force:
+        raise ArgumentError(f"{str(plot)!r} is there already; use --force to replace it, or take another name")
+    bench = open_workbench(chosen)
+    cases = list_own_cases(shape, wavelet, level) if shape is not None else MODEL_CASES
+    effort = Effort(seconds=0.1, fewest=3, most=15)
+    if quick:
+        cases = [case for case in cases if shape is not None or case.size <= 2**21]
+        effort = Effort(seconds=0.02, fewest=3, most=7)
+    machine = describe_machine(describe_device(bench.bed.engine_name) if bench.bed is not None else None)
+    device = measure_device_model(bench, machine.device or machine.processor, effort)
+    comparisons = watch_results(compare(bench, device, cases, effort), len(cases))
+    report = report_comparison(device, comparisons, machine, is_whole=shape is None and not quick)
+    write_reports({part: report}, as_json, markdown)
+    if plot is not None:
+        draw_roofline(device, comparisons).save(plot)

@@ -1,0 +1,88 @@
+"""What commands that measure share: outputs tried before the work, progress, and reports written where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from subband.bench.tables import Report
+
+__all__ = ["check_outputs", "open_console", "watch_results", "write_reports"]
+
+_PAPER_WIDTH = 220
+
+Result = TypeVar("Result")
+
+
+def check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
+    """Try now what would fail at the end."""
+    from subband.bench.report import insert_section
+    from subband.media import check_output
+
+    if markdown is not None:
+        insert_section(markdown, "", part)
+    for path in filter(None, (as_json, markdown)):
+        check_output(path)
+
+
+def watch_results(results: Iterable[Result], count: int) -> list[Result]:
+    """Collect results, and show how many there are."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+    errors = Console(stderr=True)
+    columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal
+    ) as progress:
+        task = progress.add_task("", total=count)
+        found = []
+        for result in results:
+            found.append(result)
+            progress.update(task, advance=1, refresh=True)
+    return found
+
+
+def write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None) -> None:
+    """Show reports, and write each into its part of the page."""
+    import json
+
+    from subband.bench.report import insert_section
+    from subband.media import place_output
+
+    console = open_console()
+    for report in reports.values():
+        for sheet in report.sheets:
+            console.print(sheet.to_table())
+        for goal in report.goals:
+            typer.echo(goal)
+        typer.echo(report.summarise())
+    if as_json is not None:
+        record: dict[str, Any] = {part: report.to_json() for part, report in reports.items()}
+        with place_output(as_json) as unfinished:
+            unfinished.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    if markdown is None:
+        return
+    sections = {part: report.to_markdown() for part, report in reports.items()}
+    if not markdown.exists():
+        text = "\n".join(insert_section(markdown, section, part) for part, section in sections.items())
+        markdown.write_text(text, encoding="utf-8")
+        return
+    for part, section in sections.items():
+        text = insert_section(markdown, section, part)
+        with place_output(markdown) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+
+def open_console() -> Console:
+    """Return where tables are printed; where nobody looks at a screen, they keep their lines whole."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_PAPER_WIDTH)
