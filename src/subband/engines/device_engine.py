@@ -270,7 +270,7 @@ class DeviceEngine(Engine):
         else:
             low, high = (tuple(tap / 2 for tap in taps) for taps in (wavelet.rec_lo, wavelet.rec_hi))
             spec = StationarySpec("inverse", low, high, half - 1, dtype.name, is_last)
-        kernel = self._compile(render_stationary(spec, self.device.dialect))
+        kernel = self.compile_kernel(render_stationary(spec, self.device.dialect))
         outer, stride = prod(shape[:axis]), prod(shape[axis + 1 :])
         table = np.array([outer, plan.length, stride, plan.step], np.int64)
         lanes, second, third = (plan.length, outer, 1) if is_last else (stride, plan.length, outer)
@@ -302,7 +302,8 @@ class DeviceEngine(Engine):
             is_interleaved=is_interleaved,
         )
 
-    def _compile(self, source: str) -> Any:
+    def compile_kernel(self, source: str) -> Any:
+        """Return the kernel of a text, compiled once."""
         kernel = self._kernels.get(source)
         if kernel is None:
             kernel = self._kernels[source] = self.device.compile(source)
@@ -383,7 +384,7 @@ class DeviceEngine(Engine):
             layout.height * layout.width * layout.inner >= 1 << 30,
             launch.is_split,
         )
-        kernel = self._compile(render_sweep(spec, self.device.dialect))
+        kernel = self.compile_kernel(render_sweep(spec, self.device.dialect))
         resident = self.device.count_resident(kernel, launch.block)
         table, weights, groups = tabulate(layout, vertical, horizontal, spec, launch, resident)
         number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "wide_t": "i8"}[storage.number])

@@ -176,6 +176,21 @@ class Wavelet:
         wavelet._define(name, bank, None, packed)
         return wavelet
 
+    def without_lifting(self) -> Wavelet:
+        """Return a wavelet of the same filters that is computed by them, and not by lifting steps.
+
+        It is as exact, and slower where there are steps: for comparisons.
+
+        Examples
+        --------
+        >>> filtered = Wavelet("cdf97").without_lifting()
+        >>> filtered.name, filtered.lifting, filtered.dec_lo == Wavelet("cdf97").dec_lo
+        ('cdf97, filtered', None, True)
+        """
+        return _restore(
+            type(self), f"{self._name}, filtered", self._bank, None, self._orthogonal, self._biorthogonal, False
+        )
+
     # The four filters
 
     @property
@@ -440,6 +455,7 @@ class Wavelet:
             self._scheme,
             self._orthogonal,
             self._biorthogonal,
+            getattr(self, "_lifting", True) is not None,
         )
 
     def __repr__(self) -> str:
@@ -472,12 +488,15 @@ def _restore(
     scheme: LiftingScheme | None,
     orthogonal: bool,
     biorthogonal: bool,
+    may_lift: bool = True,
 ) -> Wavelet:
-    """Unpickle a wavelet that the catalogue does not have."""
+    """Make or unpickle a wavelet that the catalogue does not have."""
     wavelet = kind.__new__(kind)
     wavelet._define(name, bank, None, scheme)
     wavelet._orthogonal = orthogonal
     wavelet._biorthogonal = biorthogonal
+    if not may_lift:
+        wavelet._lifting = None
     return wavelet
 
 
