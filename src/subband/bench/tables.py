@@ -12,6 +12,8 @@ from subband.bench.machine import Machine, describe_machine
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from subband.bench.figure import Figure
+
 __all__ = ["Goal", "Report", "Sheet", "write_number"]
 
 #: What figures depend on besides what `Machine` lists.
@@ -124,6 +126,8 @@ class Report:
         Everything measured, as what JSON can hold, for programs.
     machine : Machine
         Where.
+    drawings : mapping of str to Figure
+        Pictures of the figures, by what they show.
 
     Examples
     --------
@@ -136,6 +140,7 @@ class Report:
     goals: Sequence[Goal] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
     machine: Machine = field(default_factory=_describe)
+    drawings: Mapping[str, Figure] = field(default_factory=dict)
 
     def summarise(self) -> str:
         """Say in one line how many targets were met."""

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.reporting import check_outputs, open_console, watch_results, write_reports
+from subband.cli.reporting import (
+    check_outputs,
+    check_pages,
+    open_console,
+    watch_results,
+    write_pages,
+    write_reports,
+)
 
 if TYPE_CHECKING:
     from subband.bench.cases import Case
@@ -138,12 +145,35 @@ def enhance(
 
 
 @app.command()
-def papers(as_json: Json = None, markdown: Markdown = None) -> None:
-    """Compute a table of a paper anew: VisuShrink with two wavelets at three depths."""
-    from subband.bench.papers import report
+def papers(
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="ultrasound, video, denoising or frame-buffer; repeatable, all by default."),
+    ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: two minutes.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with tables and drawings.")] = None,
+    hdf5: Annotated[Path | None, typer.Option(metavar="FILE", help="Write everything measured as HDF5.")] = None,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Compute the tables of five papers on wavelets and graphics hardware anew: theirs beside ours.
 
+    The exit code does not depend on the targets.
+    """
+    from subband.bench.papers.collection import CHAPTERS, choose_chapters, measure_chapters
+    from subband.engines import get_engine
+
+    chapters = CHAPTERS if only is None else choose_chapters(only)
     check_outputs(as_json, markdown, "papers")
-    write_reports({"papers": report()}, as_json, markdown)
+    check_pages(html, hdf5)
+    engines = engine or [get_engine().name]
+    reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
+    write_reports(reports, as_json, markdown, "papers")
+    write_pages("The papers' tables, theirs and ours", reports, html, hdf5)
 
 
 @app.command()

@@ -44,8 +44,9 @@ def model(
     from subband.bench.machine import describe_machine
     from subband.bench.measuring import Effort
     from subband.bench.model.comparison import MODEL_CASES, compare, list_own_cases, report_comparison
-    from subband.bench.model.device import measure_device_model, open_workbench
+    from subband.bench.model.device import measure_device_model
     from subband.bench.model.roofline import draw_roofline
+    from subband.bench.workbench import open_workbench
     from subband.cli.reporting import check_outputs, watch_results, write_reports
 
     chosen = engine or "cpu"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from subband.bench.tables import Report
 
-__all__ = ["check_outputs", "open_console", "watch_results", "write_reports"]
+__all__ = ["check_outputs", "check_pages", "open_console", "watch_results", "write_pages", "write_reports"]
 
 _PAPER_WIDTH = 220
 
@@ -31,8 +31,16 @@ def check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> Non
         check_output(path)
 
 
-def watch_results(results: Iterable[Result], count: int) -> list[Result]:
-    """Collect results, and show how many there are."""
+def check_pages(html: Path | None, hdf5: Path | None) -> None:
+    """Try now what would fail at the end."""
+    from subband.media import check_output
+
+    for path in filter(None, (html, hdf5)):
+        check_output(path)
+
+
+def watch_results(results: Iterable[Result], count: int | None) -> list[Result]:
+    """Collect results, and show how many there are; `count` is None where nobody knows how many will come."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
@@ -49,8 +57,10 @@ def watch_results(results: Iterable[Result], count: int) -> list[Result]:
     return found
 
 
-def write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None) -> None:
-    """Show reports, and write each into its part of the page."""
+def write_reports(
+    reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None, whole: str | None = None
+) -> None:
+    """Show reports, and write each into its part of the page, or all of them into the part called `whole`."""
     import json
 
     from subband.bench.report import insert_section
@@ -70,6 +80,8 @@ def write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown:
     if markdown is None:
         return
     sections = {part: report.to_markdown() for part, report in reports.items()}
+    if whole is not None:
+        sections = {whole: "\n\n".join(f"### {part.capitalize()}\n\n{text}" for part, text in sections.items())}
     if not markdown.exists():
         text = "\n".join(insert_section(markdown, section, part) for part, section in sections.items())
         markdown.write_text(text, encoding="utf-8")
@@ -78,6 +90,19 @@ def write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown:
         text = insert_section(markdown, section, part)
         with place_output(markdown) as unfinished:
             unfinished.write_text(text, encoding="utf-8")
+
+
+def write_pages(title: str, reports: Mapping[str, Report], html: Path | None, hdf5: Path | None) -> None:
+    """Write reports as a page, and everything measured as HDF5."""
+    from subband.bench.pages import to_html, write_hdf5
+    from subband.media import place_output
+
+    if html is not None:
+        with place_output(html) as unfinished:
+            unfinished.write_text(to_html(title, reports), encoding="utf-8")
+    if hdf5 is not None:
+        with place_output(hdf5) as unfinished:
+            write_hdf5(unfinished, reports)
 
 
 def open_console() -> Console:

@@ -8,10 +8,11 @@ from math import prod
 
 from subband.bench.machine import Machine, describe_machine
 from subband.bench.measuring import Effort, take_turns
-from subband.bench.model.device import DeviceModel, Workbench, plan_picture
+from subband.bench.model.device import DeviceModel
 from subband.bench.model.prediction import Prediction, predict_stages
-from subband.bench.model.stages import Direction, Stage, list_stages
+from subband.bench.model.stages import Stage, list_stages
 from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.workbench import Direction, Workbench, plan_picture
 from subband.errors import ArgumentError
 
 __all__ = ["MODEL_CASES", "Comparison", "ModelCase", "compare", "list_own_cases", "report_comparison"]

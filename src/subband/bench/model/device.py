@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from subband.bench.beds import Bed, draw_on_host, open_bed
-from subband.bench.measuring import Clock, Effort, take_turns
-from subband.bench.model.stages import Arithmetic, Direction, Stage, list_stages
-from subband.engines import Engine, get_engine
-from subband.engines.registry import is_device_engine
-from subband.engines.threads import get_threads, run_tasks
-from subband.plan import TransformPlan, transform_plan
-from subband.typing import Array
-from subband.wavelets import as_wavelet
+from subband.bench.measuring import Effort, take_turns
+from subband.bench.model.stages import Arithmetic, Stage, list_stages
+from subband.bench.workbench import Workbench, draw_on_host, plan_picture
 
-__all__ = ["DeviceModel", "Workbench", "measure_device_model", "open_workbench", "plan_picture"]
+__all__ = ["DeviceModel", "measure_device_model"]
 
 # Bytes of the arrays that are copied: from a cache of the first level to far beyond the last one.
 _SIZES = tuple(2**exponent for exponent in range(16, 29, 2))
@@ -29,8 +22,6 @@ _SIDE = 1024
 _CALIBRATION: dict[Arithmetic, tuple[str, str]] = {"lifting": ("haar", "cdf97"), "filters": ("sym8", "db20")}
 # Samples that are transferred.
 _TRANSFERRED = 2**24
-# Arrays of so many bytes are worth a second thread.
-_SHARED = 2**19
 # Nothing to compute: what remains is the call.
 _SMALL = (32, 32)
 
@@ -77,66 +68,6 @@ class DeviceModel:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON can hold."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Workbench:
-    """How transforms and copies are run and timed on an engine, wherever it computes."""
-
-    engine: Engine
-    bed: Bed | None
-
-    @property
-    def clock(self) -> Clock | None:
-        """The clock of the device; None for that of the host."""
-        return None if self.bed is None else self.bed.time_calls
-
-    @property
-    def is_device(self) -> bool:
-        """Whether the engine has a memory of its own."""
-        return self.bed is not None
-
-    def draw(self, shape: tuple[int, ...]) -> Any:
-        """Draw samples where the engine computes."""
-        return draw_on_host(shape, "float32", 0) if self.bed is None else self.bed.draw(shape, "float32")
-
-    def prepare_copy(self, x: Any) -> Callable[[], Any]:
-        """Return what copies an array as fast as can be, with as many threads as transforms have."""
-        return _prepare_host_copy(x) if self.bed is None else self.bed.prepare_copy(x)
-
-    def prepare(self, plan: TransformPlan, direction: Direction) -> Callable[[], Any]:
-        """Return what transforms samples that were drawn."""
-        x = self.draw(plan.shape)
-        if direction == "forward":
-            return lambda: self.engine.forward_all(plan, x)
-        approximation, details = self.engine.forward_all(plan, x)
-        return lambda: self.engine.inverse_all(plan, approximation, details)
-
-    def count_sweeps(self, axes: int) -> int:
-        """Return how many times a level of so many axes crosses memory."""
-        return 2 if self.is_device and axes == 3 else 1
-
-
-def open_workbench(engine: str) -> Workbench:
-    """Return the workbench of an engine.
-
-    Raises
-    ------
-    MissingExtraError, NoDeviceError
-        If there is no such device, or no library to reach it.
-    """
-    if not is_device_engine(engine):
-        return Workbench(get_engine(engine), None)
-    bed = open_bed(engine)
-    return Workbench(bed.engine, bed)
-
-
-def plan_picture(shape: tuple[int, ...], wavelet: str, level: int) -> TransformPlan:
-    """Plan the transform of all axes of an array, in the mode that makes no more coefficients than samples."""
-    chosen = as_wavelet(wavelet)
-    mode = "whole" if chosen.is_whole_sample_symmetric else "periodization"
-    count = len(shape)
-    return transform_plan(shape, tuple(range(count)), (chosen,) * count, (mode,) * count, level)
 
 
 def measure_device_model(bench: Workbench, name: str, effort: Effort | None = None) -> DeviceModel:
@@ -186,21 +117,6 @@ def _measure_transfer(bench: Workbench, effort: Effort) -> float | None:
     """Measure the bytes a second from the host to the device."""
     if bench.bed is None:
         return None
-    device = bench.bed.engine.device
-    host: Array = draw_on_host((_TRANSFERRED,), "float32", 0)
-    seconds = take_turns({"upload": lambda: device.upload(host)}, effort, bench.clock)["upload"]
+    host = draw_on_host((_TRANSFERRED,), "float32", 0)
+    seconds = take_turns({"upload": lambda: bench.upload(host)}, effort, bench.clock)["upload"]
     return float(host.nbytes / seconds)
-
-
-def _prepare_host_copy(x: Array) -> Callable[[], Any]:
-    """Copy in the threads of the engine, one part each."""
-    goal = np.zeros_like(x)
-    if x.nbytes < _SHARED:
-        return lambda: np.copyto(goal, x)
-    edges = np.linspace(0, len(x), get_threads() + 1).astype(int).tolist()
-
-    def copy_part(start: int, stop: int) -> None:
-        np.copyto(goal[start:stop], x[start:stop])
-
-    tasks = list(pairwise(edges))
-    return lambda: run_tasks(copy_part, tasks)

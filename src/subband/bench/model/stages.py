@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
 
+from subband.bench.workbench import Direction
 from subband.plan import AxisPlan, LevelPlan, TransformPlan
 from subband.wavelets.choice import prefers_lifting
 
-__all__ = ["Arithmetic", "Direction", "Stage", "count_operations", "list_stages"]
-
-Direction: TypeAlias = Literal["forward", "inverse"]
+__all__ = ["Arithmetic", "Stage", "count_operations", "list_stages"]
 
 #: Lifting steps and filters run at different rates: a lifting step has to wait for the one before.
 Arithmetic: TypeAlias = Literal["lifting", "filters"]

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 from subband.bench.measuring import Effort
 from subband.bench.model import DeviceModel, Stage, list_stages, measure_device_model, predict_stage, predict_stages
 from subband.bench.model.comparison import ModelCase, compare, list_own_cases, report_comparison
-from subband.bench.model.device import open_workbench, plan_picture
 from subband.bench.model.roofline import draw_roofline
+from subband.bench.workbench import open_workbench, plan_picture
 from subband.cli.model import app
 from subband.errors import ArgumentError
 

@@ -5,8 +5,8 @@ from math import log10
 import numpy as np
 import pytest
 
-from subband.bench import papers
-from subband.bench.papers import LEVELS, MODES, PAPER, VARIANCES, WAVELETS, load_pictures, measure_trials
+from subband.bench.papers import denoising as papers
+from subband.bench.papers.denoising import LEVELS, MODES, PAPER, VARIANCES, WAVELETS, load_pictures, measure_trials
 
 STRONG = VARIANCES[-1]
 

@@ -1,0 +1,108 @@
+"""All papers in one run: every table for every engine at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from subband.bench.measuring import Effort
+from subband.bench.papers import denoising, frame_buffer, haar, high_definition, orders, ultrasound
+from subband.bench.tables import Report
+from subband.bench.video import measure_transform
+from subband.bench.video import report as report_video
+from subband.data import clip_path
+from subband.errors import ArgumentError, suggest_names
+
+__all__ = ["CHAPTERS", "Chapter", "Part", "choose_chapters", "measure_chapters"]
+
+#: A name of a report, and the report.
+Part: TypeAlias = tuple[str, Report]
+
+# Frames in each direction of the acceptance test.
+_FRAMES, _QUICK_FRAMES = 400, 100
+_QUICK = Effort(seconds=0.03, fewest=2, most=7)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The tables of one paper.
+
+    Attributes
+    ----------
+    name : str
+        For choosing it.
+    title : str
+        What it is.
+    measure : callable
+        Given engines and whether it is to be quick, yields reports.
+    """
+
+    name: str
+    title: str
+    measure: Callable[[Sequence[str], bool], Iterator[Part]]
+
+
+def _measure_ultrasound(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    programs = ultrasound.list_programs(engines)
+    sizes = ultrasound.SIZES[:4] if is_quick else ultrasound.SIZES
+    times: dict[str, dict[int, dict[str, float]]] = {}
+    for name, size, parts in ultrasound.measure_programs(programs, sizes, _QUICK if is_quick else None):
+        times.setdefault(name, {})[size] = parts
+    yield "ultrasound", ultrasound.report(times, programs)
+
+
+def _measure_high_definition(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    effort = _QUICK if is_quick else None
+    yield "orders", orders.report({engine: orders.measure_orders(engine, effort) for engine in engines})
+    pictures = high_definition.list_pictures(is_quick=is_quick)
+    for engine in engines:
+        measured = dict(high_definition.measure_pictures(pictures, engine, effort))
+        yield f"high definition {engine}", high_definition.report(measured, engine)
+        passes = measure_transform(clip_path(), engine, _QUICK_FRAMES if is_quick else _FRAMES)
+        yield f"acceptance {engine}", report_video(passes, [], engine, clip_path())
+
+
+def _measure_denoising(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    effort = _QUICK if is_quick else None
+    yield "haar", haar.report({engine: haar.measure_sides(engine, effort) for engine in engines})
+    yield "visushrink", denoising.report()
+
+
+def _measure_frame_buffer(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    ratios = frame_buffer.measure_ratios(engines, _QUICK if is_quick else None)
+    yield "frame buffer", frame_buffer.report(frame_buffer.measure_bits(), ratios)
+
+
+CHAPTERS = (
+    Chapter("ultrasound", "Real-time wavelet filtering on the GPU, 2007", _measure_ultrasound),
+    Chapter("video", "Real-time wavelet transforms on a GPU for video coding, 2012", _measure_high_definition),
+    Chapter("denoising", "Image denoising using wavelet transform and CUDA, 2014", _measure_denoising),
+    Chapter("frame-buffer", "Hardware based wavelet transformations, 1999", _measure_frame_buffer),
+)
+
+
+def choose_chapters(names: Sequence[str]) -> list[Chapter]:
+    """Return chapters by their names.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such chapter.
+
+    Examples
+    --------
+    >>> [chapter.title for chapter in choose_chapters(["frame-buffer"])]
+    ['Hardware based wavelet transformations, 1999']
+    """
+    known = {chapter.name: chapter for chapter in CHAPTERS}
+    for name in names:
+        if name not in known:
+            raise ArgumentError(f"{name!r} is no paper{suggest_names(name, known)}; use one of {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def measure_chapters(chapters: Sequence[Chapter], engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    """Measure one paper after the other, and yield its reports as they are done."""
+    for chapter in chapters:
+        yield from chapter.measure(engines, is_quick)

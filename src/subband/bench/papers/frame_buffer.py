@@ -1,0 +1,104 @@
+"""Wavelets in a frame buffer, 1999: how far 8 bits are from floating point, and how long the way back takes.
+
+References
+----------
+M. Hopf and T. Ertl, Hardware based wavelet transformations, Vision, Modeling, and Visualization, 1999, section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from subband import data
+from subband.bench.measuring import Effort, take_turns
+from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.workbench import Direction, open_workbench, plan_picture
+from subband.enhance.fixed import FixedPoint
+from subband.transforms import decompose
+
+__all__ = ["BITS", "WAVELETS", "measure_bits", "measure_ratios", "report"]
+
+WAVELETS = ("haar", "db2")
+BITS = (8, 12, 16)
+
+#: Their reconstruction takes so many times as long as their decomposition.
+THEIRS = (2.0, 3.0)
+
+#: As many as db2 has for that side.
+_LEVEL = 7
+_SIDE = 512
+
+
+def measure_bits() -> list[tuple[str, int, float, int, int]]:
+    """Decompose a picture, and compare every coefficient with floating point.
+
+    Returns
+    -------
+    list of (str, int, float, int, int)
+        Wavelet, bits, the part of the coefficients that differ at all, the largest difference of one in units of the
+        last bit, and that of the reconstructed picture in grey levels.
+    """
+    picture = data.camera()
+    found = []
+    for wavelet in WAVELETS:
+        exact = decompose(picture / 256, wavelet, _LEVEL, mode="symmetric", engine="reference")
+        for bits in BITS:
+            fixed = FixedPoint(wavelet, bits, "symmetric")
+            pyramid = fixed.forward(picture, level=_LEVEL)
+            differences = []
+            for (level, key, band), (_, _, other) in zip(pyramid.bands(), exact.bands(), strict=True):
+                scale, bias = fixed.scaling(level, key)
+                # the lowest bits of what holds a coefficient are not used, and are zero
+                held = 8 * band.dtype.itemsize
+                steps = (scale * other + bias) * 2.0**bits
+                differences.append(np.abs(band / 2.0 ** (held - bits) - np.rint(steps)).ravel())
+            flat = np.concatenate(differences)
+            back = np.abs(fixed.inverse(pyramid).astype(int) - picture.astype(int)).max()
+            found.append((wavelet, bits, float((flat >= 1).mean()), int(flat.max()), int(back)))
+    return found
+
+
+def measure_ratios(engines: Sequence[str], effort: Effort | None = None) -> dict[tuple[str, str], float]:
+    """Measure how many times as long as the decomposition the reconstruction takes, by engine and wavelet."""
+    effort = effort or Effort(seconds=0.1, fewest=3, most=15)
+    ratios = {}
+    for engine in engines:
+        bench = open_workbench(engine)
+        for wavelet in WAVELETS:
+            plan = plan_picture((_SIDE, _SIDE), wavelet, _LEVEL)
+            directions: tuple[Direction, ...] = ("forward", "inverse")
+            calls = {str(direction): bench.prepare(plan, direction) for direction in directions}
+            times = take_turns(calls, effort, bench.clock)
+            ratios[engine, wavelet] = times["inverse"] / times["forward"]
+    return ratios
+
+
+def report(bits: Sequence[tuple[str, int, float, int, int]], ratios: Mapping[tuple[str, str], float]) -> Report:
+    """Write what differs, and how long the way back takes."""
+    rows = [[wavelet, str(count), f"{part:.1%}", str(most), str(back)] for wavelet, count, part, most, back in bits]
+    note = (
+        "Camera, 512 × 512, seven levels. Units are those of the last bit; the paper says that nothing but that "
+        "differs, in coefficients and in pictures. Every pass of every level rounds to the given bits."
+    )
+    columns = ["wavelet", "bits", "coefficients that differ", "by at most", "picture, grey levels"]
+    slower = [[f"{engine}, {wavelet}", f"{ratio:.2f}"] for (engine, wavelet), ratio in ratios.items()]
+    sheets = [
+        Sheet("Section 7: fixed point beside floating point", columns, rows, note),
+        Sheet(
+            "Section 7: reconstruction, by decomposition",
+            ["who", "times as long"],
+            [["theirs", f"{THEIRS[0]:g} to {THEIRS[1]:g}"], *slower],
+        ),
+    ]
+    goals = [
+        Goal("with 16 bits the picture comes back exactly", f"{wavelet}: off by {back}", back == 0)
+        for wavelet, count, _, _, back in bits
+        if count == 16
+    ]
+    figures = {
+        "bits": [list(row) for row in bits],
+        "ratios": {f"{engine}, {wavelet}": ratio for (engine, wavelet), ratio in ratios.items()},
+    }
+    return Report(sheets, goals, figures)

@@ -1,0 +1,269 @@
+"""CDF 9/7 on OpenCL for video, 2012: pictures of high definition and squares, by lifting and by filters.
+
+Three channels are decomposed as far as their sizes allow without remainder (table 6.1), squares to the end, and
+padded pictures as squares of the next power of two (table 6.2). Times are with and without the way to the device and
+back; an engine of the host has no such way.
+
+References
+----------
+Real-time wavelet transforms on a GPU for video coding, Aalborg University, 2012, tables 6.1 to 6.5, figures 6.1 to 6.6
+(the GPU is a Tesla C2050).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import map_arrays
+from subband.bench.checking import WrongResultError
+from subband.bench.figure import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
+from subband.bench.measuring import Effort, take_turns
+from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.workbench import Workbench, open_workbench
+from subband.engines.filters import find_filters
+from subband.plan import TransformPlan, transform_plan
+from subband.wavelets import as_wavelet
+
+__all__ = ["HD", "SQUARES", "Picture", "Times", "list_pictures", "measure_pictures", "report"]
+
+#: Milliseconds that a frame may take: 25 of them in a second.
+REQUIREMENT = 40.0
+
+#: Rows, columns and levels, and their milliseconds: in colour on their CPU, by lifting and by filters with transfers,
+#: and both without.
+HD = {
+    (480, 852): (2, 21.46, 3.66, 4.08, 0.75, 1.18),
+    (720, 1280): (4, 59.16, 8.08, 9.32, 1.64, 3.11),
+    (1080, 1920): (3, 168.28, 17.21, 20.92, 3.43, 7.88),
+    (2160, 3840): (4, 623.11, 68.23, 86.91, 13.95, 33.28),
+    (2540, 4520): (2, 1122.24, 89.14, 106.50, 16.70, 36.95),
+    (4320, 7680): (5, 3642.12, 256.09, 386.82, 55.45, 158.29),
+}
+
+#: The same for squares: in colour on their CPU, by lifting and by filters with transfers.
+SQUARES = {
+    256: (2.75, 1.50, 1.56),
+    512: (15.33, 2.78, 3.64),
+    1024: (99.71, 9.22, 13.84),
+    2048: (299.08, 35.60, 55.06),
+    4096: (1651.86, 128.07, 202.65),
+    8192: (10394.70, 520.19, 840.06),
+}
+
+_CHANNELS = 3
+#: Pictures beyond this many samples of a channel are left out of a quick run.
+_QUICK = 2**21
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the tables.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    level : int
+        Number of levels.
+    padded : tuple of int or None
+        What it is padded to before.
+
+    Examples
+    --------
+    >>> Picture((480, 852), 10, (1024, 1024)).name
+    '852×480 in 1024×1024'
+    """
+
+    shape: tuple[int, int]
+    level: int
+    padded: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """Width and height, as they are written there."""
+        own = f"{self.shape[1]}×{self.shape[0]}"
+        return own if self.padded is None else f"{own} in {self.padded[1]}×{self.padded[0]}"
+
+    def plan(self, *, is_lifted: bool) -> TransformPlan:
+        """Plan the transform of all channels."""
+        wavelet = as_wavelet("cdf97")
+        chosen = wavelet if is_lifted else wavelet.without_lifting()
+        shape = (_CHANNELS, *(self.padded or self.shape))
+        return transform_plan(shape, (1, 2), (chosen,) * 2, ("whole",) * 2, self.level)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of a picture.
+
+    Attributes
+    ----------
+    lifting, filtering, inverse : float
+        Decomposition both ways, and reconstruction by lifting; padding is part of the decompositions.
+    upload, download : float
+        The way to the device and back; 0 for the host.
+    """
+
+    lifting: float
+    filtering: float
+    inverse: float
+    upload: float = 0.0
+    download: float = 0.0
+
+
+def list_pictures(*, is_quick: bool = False) -> list[Picture]:
+    """List the pictures of all tables: high definition, squares, and high definition padded to squares."""
+    pictures = [Picture(shape, row[0]) for shape, row in HD.items()]
+    pictures += [Picture((side, side), side.bit_length() - 1) for side in SQUARES]
+    for shape in list(HD)[:5]:
+        side = 1 << (max(shape) - 1).bit_length()
+        pictures.append(Picture(shape, side.bit_length() - 1, (side, side)))
+    if not is_quick:
+        return pictures
+    return [each for each in pictures if np.prod(each.padded or each.shape) <= _QUICK]
+
+
+def measure_pictures(
+    pictures: Sequence[Picture], engine: str = "cpu", effort: Effort | None = None
+) -> Iterator[tuple[Picture, Times]]:
+    """Measure pictures one after the other.
+
+    Raises
+    ------
+    WrongResultError
+        If a picture does not come back, or filters and lifting differ.
+    """
+    bench = open_workbench(engine)
+    for picture in pictures:
+        yield picture, _measure(picture, bench, effort or Effort(seconds=0.2, fewest=2, most=11))
+
+
+def _measure(picture: Picture, bench: Workbench, effort: Effort) -> Times:
+    x = bench.draw((_CHANNELS, *picture.shape))
+    lifted, filtered = picture.plan(is_lifted=True), picture.plan(is_lifted=False)
+    engine = bench.engine
+
+    def pad() -> Any:
+        return x if picture.padded is None else _pad(bench, x, lifted.shape)
+
+    approximation, details = engine.forward_all(lifted, pad())
+    _check(bench, pad(), engine.inverse_all(lifted, approximation, details), "it does not come back")
+    _check(bench, approximation, engine.forward_all(filtered, pad())[0], "filters and lifting differ")
+    calls = {
+        "lifting": lambda: engine.forward_all(lifted, pad()),
+        "filtering": lambda: engine.forward_all(filtered, pad()),
+        "inverse": lambda: engine.inverse_all(lifted, approximation, details),
+    }
+    times = take_turns(calls, effort, bench.clock)
+    if bench.bed is not None:
+        host = bench.to_host(x)
+        coefficients = (approximation, details)
+        ways = {
+            "upload": lambda: bench.upload(host),
+            "download": lambda: map_arrays(coefficients, bench.to_host),
+        }
+        times |= take_turns(ways, effort)
+    return Times(**{name: 1e3 * seconds for name, seconds in times.items()})
+
+
+def _pad(bench: Workbench, x: Any, shape: tuple[int, ...]) -> Any:
+    """Make a picture larger to the right and below; by its mirror, which is as much work as their zeros."""
+    missing = tuple(wanted - own for wanted, own in zip(shape[1:], x.shape[1:], strict=True))
+    return find_filters(bench.engine).extend(x, (0, 0), missing)
+
+
+def _check(bench: Workbench, expected: Any, found: Any, what: str) -> None:
+    first, second = (np.asarray(bench.to_host(each), np.float64) for each in (expected, found))
+    scale = float(np.abs(first).max()) or 1.0
+    deviation = float(np.abs(first - second).max()) / scale
+    if not deviation < 1e-4:
+        raise WrongResultError(f"{what}: by {deviation:.3g} of the largest value")
+
+
+def report(measured: Mapping[Picture, Times], engine: str) -> Report:
+    """Write tables 6.3 to 6.5 and the times of figures 6.2, 6.3 and 6.6, theirs and ours."""
+    sheets = [_tabulate_hd(measured, engine), _tabulate_squares(measured, engine), _tabulate_padded(measured, engine)]
+    full = [times for picture, times in measured.items() if picture.shape == (1080, 1920) and picture.padded is None]
+    goals = [
+        Goal(
+            f"1920×1080 in colour within {REQUIREMENT:g} ms by lifting, transfers included",
+            f"{times.lifting + times.upload + times.download:.1f} ms; theirs 17.2",
+            times.lifting + times.upload + times.download <= REQUIREMENT,
+        )
+        for times in full
+    ]
+    figures = {
+        "engine": engine,
+        "milliseconds": {picture.name: vars(times) for picture, times in measured.items()},
+    }
+    return Report(sheets, goals, figures, drawings={"High definition": draw_times(measured, engine)})
+
+
+def _tabulate_hd(measured: Mapping[Picture, Times], engine: str) -> Sheet:
+    columns = ["resolution", "levels", "theirs: CPU", "lifting", "filtering", "raw lifting", "raw filtering"]
+    columns += ["ours: lifting", "filtering", "raw lifting", "raw filtering", "raw inverse", "by lifting, times theirs"]
+    rows = []
+    for picture, times in measured.items():
+        if picture.padded is not None or picture.shape not in HD:
+            continue
+        level, *theirs = HD[picture.shape]
+        way = times.upload + times.download
+        ours = (times.lifting + way, times.filtering + way, times.lifting, times.filtering, times.inverse)
+        cells = [f"{number:.2f}" for number in (*theirs, *ours)]
+        rows.append([picture.name, str(level), *cells, f"{theirs[1] / ours[0]:.1f}"])
+    note = "Milliseconds; raw: without the way to the device and back, which an engine of the host does not have."
+    return Sheet(
+        f"Tables 6.3 and 6.4, figures 6.1, 6.4 and 6.6a: high definition, engine {engine}", columns, rows, note
+    )
+
+
+def _tabulate_squares(measured: Mapping[Picture, Times], engine: str) -> Sheet:
+    columns = ["side", "theirs: CPU", "lifting", "filtering", "ours: lifting", "filtering", "raw inverse"]
+    rows = []
+    for picture, times in measured.items():
+        if picture.padded is None and picture.shape[0] == picture.shape[1]:
+            way = times.upload + times.download
+            ours = (times.lifting + way, times.filtering + way, times.inverse)
+            rows.append([str(picture.shape[0]), *(f"{number:.2f}" for number in (*SQUARES[picture.shape[0]], *ours))])
+    title = f"Table 6.5, figures 6.5 and 6.6b: squares, all levels, engine {engine}"
+    return Sheet(title, columns, rows, "Milliseconds, with transfers where there are any.")
+
+
+def _tabulate_padded(measured: Mapping[Picture, Times], engine: str) -> Sheet:
+    plain = {picture.shape: times for picture, times in measured.items() if picture.padded is None}
+    rows = []
+    for picture, times in measured.items():
+        if picture.padded is not None:
+            numbers = (times.lifting, times.filtering, plain[picture.shape].lifting)
+            rows.append([picture.name, *(f"{number:.2f}" for number in numbers)])
+    note = "Milliseconds without transfers; any size has as many levels as its square here, without padding."
+    columns = ["resolution", "lifting", "filtering", "lifting, not padded"]
+    return Sheet(f"Figures 6.2a and 6.3a: padded to powers of two, engine {engine}", columns, rows, note)
+
+
+def draw_times(measured: Mapping[Picture, Times], engine: str) -> Figure:
+    """Draw figures 6.4 and 6.5: milliseconds by the number of pixels."""
+    panels = []
+    for title, is_square in (("high definition", False), ("squares", True)):
+        chosen = [
+            (picture, times)
+            for picture, times in measured.items()
+            if picture.padded is None and (picture.shape[0] == picture.shape[1]) is is_square
+        ]
+        panel = Panel(title, "megapixels", "ms", is_x_log=True, is_y_log=True)
+        pixels = [np.prod(picture.shape) / 1e6 for picture, _ in chosen]
+        theirs = [SQUARES[p.shape[0]][1] if is_square else HD[p.shape][2] for p, _ in chosen]
+        panel.add_curve(pixels, [REQUIREMENT] * len(pixels), VIOLET, "25 frames a second")
+        panel.add_curve(pixels, theirs, ORANGE, "theirs, lifting")
+        panel.add_curve(
+            pixels, [times.filtering + times.upload + times.download for _, times in chosen], GREEN, "ours, filters"
+        )
+        panel.add_curve(
+            pixels, [times.lifting + times.upload + times.download for _, times in chosen], BLUE, "ours, lifting"
+        )
+        panels.append(panel)
+    return Figure(f"Decomposition in colour, engine {engine}", [panels])

@@ -1,0 +1,141 @@
+"""The three orders of a level, compared: row-column, line-based and block-based.
+
+References
+----------
+Real-time wavelet transforms on a GPU for video coding, Aalborg University, 2012, chapter 4, table 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from subband.bench.checking import WrongResultError
+from subband.bench.measuring import Effort, take_turns
+from subband.bench.model.stages import count_operations
+from subband.bench.tables import Report, Sheet
+from subband.bench.workbench import open_workbench, plan_picture
+from subband.engines.orders import ORDERS, Order, order_engine
+from subband.plan import LevelPlan
+
+__all__ = ["THEIRS", "OrderCount", "count_order", "measure_orders", "report"]
+
+#: Millions of operations, and bytes of filters, of the first level of a picture of 1080 × 1920 in colour.
+THEIRS: Mapping[Order, tuple[float, int]] = {
+    "row-column": (187.0, 64),
+    "line-based": (187.0, 64),
+    "block-based": (1001.5, 1296),
+}
+
+_SHAPE = (3, 1080, 1920)
+_ITEM = 4
+
+
+@dataclass(frozen=True)
+class OrderCount:
+    """What a level takes in some order.
+
+    Attributes
+    ----------
+    operations : float
+        Multiplications with their additions.
+    traffic : int
+        Bytes read from memory and written to it, where caches hold what is read again soon.
+    between : int
+        Bytes of memory between the axes.
+    """
+
+    operations: float
+    traffic: int
+    between: int
+
+
+def count_order(plan: LevelPlan, order: Order) -> OrderCount:
+    """Count what a level of two axes takes.
+
+    Examples
+    --------
+    >>> (level,) = plan_picture((1080, 1920), "cdf97", 1).levels
+    >>> counts = {order: count_order(level, order) for order in ORDERS}
+    >>> [round(counts[order].operations / 1e6, 1) for order in ORDERS]
+    [20.7, 20.7, 132.7]
+    >>> counts["row-column"].traffic == 2 * counts["line-based"].traffic
+    True
+    """
+    samples, coefficients = prod(plan.shape), sum(map(prod, plan.band_shapes.values()))
+    across = (samples + coefficients) * _ITEM
+    if order == "block-based":
+        # four outputs for four samples, each under the product of two filters
+        taps = [[sum(tap != 0 for tap in output) for output in axis.forward.taps] for axis in plan.plans]
+        operations = samples / 4 * sum(down * right for down in taps[0] for right in taps[1])
+        return OrderCount(operations, across, 0)
+    operations = samples * sum(count_operations(axis, "forward") for axis in plan.plans)
+    if order == "row-column":
+        return OrderCount(operations, 2 * across, samples * _ITEM)
+    width = plan.shape[plan.axes[-1]]
+    rows = 2 + max(len(axis.forward.taps[0]) for axis in plan.plans)
+    return OrderCount(operations, across, rows * width * _ITEM)
+
+
+def measure_orders(engine: str, effort: Effort | None = None, shape: Sequence[int] = _SHAPE) -> dict[Order, float]:
+    """Measure the seconds of one level in each order.
+
+    Raises
+    ------
+    WrongResultError
+        If they do not give the same numbers.
+    """
+    bench = open_workbench(engine)
+    (level,) = plan_picture(tuple(shape[-2:]), "cdf97", 1).levels
+    plan = LevelPlan(tuple(shape), (len(shape) - 2, len(shape) - 1), level.plans)
+    x = bench.draw(plan.shape)
+    engines = {order: order_engine(bench.engine, order) for order in ORDERS}
+    expected = bench.engine.forward(plan, x)
+    for order, chosen in engines.items():
+        for key, band in chosen.forward(plan, x).items():
+            deviation = float(np.abs(bench.to_host(band) - bench.to_host(expected[key])).max())
+            if not deviation < 1e-4:
+                raise WrongResultError(f"the band {key} of the order {order} differs by {deviation:.3g}")
+
+    calls: dict[str, Callable[[], Any]] = {order: partial(chosen.forward, plan, x) for order, chosen in engines.items()}
+    times = take_turns(calls, effort or Effort(seconds=0.3, fewest=3, most=11), bench.clock)
+    return {order: times[order] for order in ORDERS}
+
+
+def report(measured: Mapping[str, Mapping[Order, float]]) -> Report:
+    """Write table 4.1, theirs and ours, with the time of each engine.
+
+    Parameters
+    ----------
+    measured : mapping
+        Seconds by engine and order.
+    """
+    (level,) = plan_picture(_SHAPE[-2:], "cdf97", 1).levels
+    rows = []
+    for order, (operations, _) in THEIRS.items():
+        count = count_order(level, order)
+        times = [f"{1e3 * seconds[order]:.2f}" for seconds in measured.values()]
+        rows.append(
+            [
+                order,
+                f"{operations:.0f}",
+                f"{2 * _SHAPE[0] * count.operations / 1e6:.0f}",
+                f"{_SHAPE[0] * count.traffic / 1e6:.1f}",
+                f"{_SHAPE[0] * count.between / 1e6:.2f}",
+                *times,
+            ]
+        )
+    columns = ["order", "theirs: MFLOP", "ours: MFLOP", "traffic MB", "between the axes MB"]
+    note = (
+        "One level of CDF 9/7 of 1080 × 1920 in colour. A multiplication and an addition are two operations; "
+        "theirs are filters of 9 and 7 taps. Line-based is the fused order of all engines here."
+    )
+    title = "Table 4.1: the orders of a level"
+    sheet = Sheet(title, [*columns, *(f"{engine} ms" for engine in measured)], rows, note)
+    figures = {engine: {str(order): each for order, each in seconds.items()} for engine, seconds in measured.items()}
+    return Report([sheet], (), {"seconds": figures})

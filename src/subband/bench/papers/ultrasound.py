@@ -1,0 +1,267 @@
+"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames a second, breakdown, load of the CPU.
+
+A frame is transformed by three levels of CDF 9/7, its details are thresholded, and it is transformed back. Monochrome
+frames have one channel and those in colour four, in 16 or 32 bits.
+
+References
+----------
+Real-time wavelet filtering on the GPU, NTNU, 2007, tables 4.2 to 4.7 (GeForce 8800 GTX and Pentium 4 of 3.2 GHz).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subband.bench.checking import WrongResultError
+from subband.bench.measuring import Effort, take_turns
+from subband.bench.tables import Report, Sheet
+from subband.bench.workbench import Workbench, open_workbench
+from subband.engines import get_threads, set_threads
+from subband.engines.filters import find_filters
+from subband.enhance.methods import make_shrinker
+from subband.enhance.passage import Passage
+from subband.enhance.stages import Shrink
+
+__all__ = ["PARTS", "SIZES", "Program", "list_programs", "measure_programs", "report"]
+
+#: Rows, and as many columns, of the frames.
+SIZES = (128, 256, 512, 1024, 2048)
+
+#: Their figures by program: elements in a microsecond, frames a second.
+_ELEMENTS = {
+    "gpu-mono-16": (29.2, 93.7, 255.5, 425.0, 394.3),
+    "gpu-mono-32": (29.5, 92.7, 255.5, 321.2, 273.8),
+    "gpu-colour-16": (41.4, 138.9, 340.1, 435.7, 528.3),
+    "gpu-colour-32": (41.3, 139.6, 326.1, 435.6, 441.8),
+    "previous-gpu-32": (102.1, 129.1, 116.3, 121.1, 79.5),
+    "cpu-mono-32-single": (17.7, 17.7, 18.1, 17.7, 17.7),
+    "cpu-mono-32-dual": (35.0, 35.0, 35.0, 35.0, 35.0),
+}
+_FRAMES = {
+    "gpu-mono-16": (1782, 1430, 975, 405, 94),
+    "gpu-mono-32": (1801, 1414, 975, 306, 65),
+    "gpu-colour-16": (632, 530, 324, 104, 31),
+    "gpu-colour-32": (631, 532, 311, 104, 26),
+    "previous-gpu-32": (1558, 493, 111, 29, 5),
+    "cpu-mono-32-single": (1081, 270, 69, 17, 4),
+    "cpu-mono-32-dual": (2162, 541, 138, 34, 8),
+}
+#: Milliseconds of the parts of gpu-mono-16.
+_BREAKDOWN = {
+    "forward": (0.113, 0.115, 0.078, 0.147, 0.159),
+    "inverse": (0.307, 0.401, 0.694, 1.157, 2.033),
+    "filter": (0.085, 0.095, 0.069, 0.111, 0.110),
+    "upload": (0.033, 0.058, 0.159, 1.002, 8.295),
+}
+#: Load of their CPU at 20 frames a second.
+_LOADS = {
+    "gpu-mono-16": (0.01, 0.01, 0.01, 0.03, 0.08),
+    "cpu-mono-32-single": (0.018, 0.074, 0.29, 1.184, 4.736),
+    "cpu-mono-32-dual": (0.009, 0.037, 0.145, 0.592, 2.368),
+}
+#: How near the mono programs come to the elements of those in colour.
+_EFFICIENCY = {
+    "gpu-mono-16": (0.705, 0.675, 0.751, 0.975, 0.746),
+    "gpu-mono-32": (0.714, 0.664, 0.784, 0.737, 0.62),
+}
+
+PARTS = ("forward", "filter", "inverse", "upload")
+
+# What their transducers deliver.
+_RATE = 20.0
+_STAGE = Shrink("cdf97", 3, "soft", 0.05)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One of our programs, as theirs are called.
+
+    Attributes
+    ----------
+    engine : str
+        Who computes.
+    channels : int
+        1, or 4 in colour.
+    dtype : str
+        What frames are stored as.
+    threads : int or None
+        Of the CPU.
+
+    Examples
+    --------
+    >>> Program("cpu", 1, "float32", 1).name
+    'cpu-mono-32-single'
+    """
+
+    engine: str
+    channels: int = 1
+    dtype: str = "float32"
+    threads: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Engine, channels, bits and threads."""
+        count = "" if self.threads is None else "-single" if self.threads == 1 else f"-{self.threads}-threads"
+        colours = "mono" if self.channels == 1 else "colour"
+        return f"{self.engine.partition(':')[0]}-{colours}-{8 * np.dtype(self.dtype).itemsize}{count}"
+
+
+def list_programs(engines: Sequence[str]) -> list[Program]:
+    """List what there is for some engines: 16 bits on devices, one thread and all of them on the CPU."""
+    programs = []
+    for engine in engines:
+        if engine == "cpu":
+            counts = sorted({1, get_threads()})
+            programs += [Program(engine, channels, threads=count) for channels in (1, 4) for count in counts]
+        else:
+            dtypes = ("float16", "float32") if engine.startswith("cuda") else ("float32",)
+            programs += [Program(engine, channels, dtype) for channels in (1, 4) for dtype in dtypes]
+    return programs
+
+
+def measure_programs(
+    programs: Sequence[Program], sizes: Sequence[int] = SIZES, effort: Effort | None = None
+) -> Iterator[tuple[str, int, dict[str, float]]]:
+    """Measure the seconds of each part of each program.
+
+    Yields
+    ------
+    (str, int, dict)
+        Name of the program, size, and seconds by part.
+
+    Raises
+    ------
+    WrongResultError
+        If frames do not come back where nothing is filtered.
+    """
+    effort = effort or Effort(seconds=0.1, fewest=3, most=15)
+    for program in programs:
+        bench = open_workbench(program.engine)
+        for size in sizes:
+            with _use_threads(program.threads):
+                yield program.name, size, _measure(program, bench, size, effort)
+
+
+def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> dict[str, float]:
+    shape = (program.channels, size, size)
+    planes = bench.draw(shape, program.dtype)
+    filters = find_filters(bench.engine)
+    passage = Passage(_STAGE, shape, bench.engine, filters)
+    shrink = make_shrinker(_STAGE, program.channels, 2, filters)
+    coefficients = passage.forward(planes)
+    _check(bench, planes, passage.inverse(coefficients, shape))
+    calls: dict[str, Any] = {
+        "forward": lambda: passage.forward(planes),
+        "filter": lambda: shrink(coefficients, True),
+        "inverse": lambda: passage.inverse(coefficients, shape),
+    }
+    times = take_turns(calls, effort, bench.clock)
+    times["upload"] = 0.0
+    if bench.bed is not None:
+        host = bench.to_host(planes)
+        times["upload"] = take_turns({"upload": lambda: bench.upload(host)}, effort, bench.clock)["upload"]
+    return times
+
+
+def _check(bench: Workbench, planes: Any, back: Any) -> None:
+    there, here = (np.asarray(bench.to_host(each), np.float64) for each in (planes, back))
+    deviation = float(np.abs(there - here).max())
+    if not deviation < 0.02:
+        raise WrongResultError(f"frames come back with a difference of {deviation:.3g}; they are between -0.5 and 0.5")
+
+
+@contextmanager
+def _use_threads(count: int | None) -> Iterator[None]:
+    before = get_threads()
+    if count is not None:
+        set_threads(count)
+    try:
+        yield
+    finally:
+        set_threads(before)
+
+
+def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Sequence[Program]) -> Report:
+    """Write tables 4.2 to 4.7, theirs and ours.
+
+    Parameters
+    ----------
+    times : mapping
+        Seconds by name of the program, size and part, as `measure_programs` yields them.
+    programs : sequence of Program
+        What was measured.
+    """
+    sizes = list(next(iter(times.values())))
+    places = [SIZES.index(size) for size in sizes]
+    columns = ["program", *(f"{size}²" for size in sizes)]
+    channels = {program.name: program.channels for program in programs}
+
+    def frame(name: str, size: int) -> float:
+        return sum(times[name][size].values())
+
+    def elements(name: str, size: int) -> float:
+        return channels[name] * size * size / frame(name, size) / 1e6
+
+    def theirs(rows: Mapping[str, Sequence[float]], form: str) -> list[list[str]]:
+        return [[f"theirs: {name}", *(format(row[place], form) for place in places)] for name, row in rows.items()]
+
+    def ours(value: Any, form: str, names: Sequence[str] | None = None) -> list[list[str]]:
+        return [[name, *(format(value(name, size), form) for size in sizes)] for name in names or times]
+
+    single = next((name for name in times if name.endswith("cpu-mono-32-single")), None)
+    slow = _ELEMENTS["cpu-mono-32-single"]
+    speedups = {name: [value / slow[place] for place, value in enumerate(row)] for name, row in _ELEMENTS.items()}
+    sheets = [
+        Sheet("Table 4.2: elements in a microsecond", columns, [*theirs(_ELEMENTS, ".1f"), *ours(elements, ".1f")]),
+        Sheet(
+            "Table 4.3: times as fast as one thread of the CPU",
+            columns,
+            [
+                *theirs(speedups, ".1f"),
+                *(ours(lambda name, size: elements(name, size) / elements(single, size), ".1f") if single else []),
+            ],
+        ),
+        Sheet(
+            "Table 4.4: frames a second",
+            columns,
+            [*theirs(_FRAMES, ",.0f"), *ours(lambda name, size: 1 / frame(name, size), ",.0f")],
+        ),
+    ]
+    rows = [[f"theirs: gpu-mono-16, {part}", *(f"{_BREAKDOWN[part][place]:.3f}" for place in places)] for part in PARTS]
+    monochrome = [name for name in times if channels[name] == 1]
+    rows += [
+        [f"{name}, {part}", *(f"{1e3 * times[name][size][part]:.3f}" for size in sizes)]
+        for name in monochrome
+        for part in PARTS
+    ]
+    sheets.append(Sheet("Table 4.5: milliseconds of each part", columns, rows))
+    on_host = [program.name for program in programs if program.engine == "cpu" and program.channels == 1]
+    loads = ours(lambda name, size: _RATE * frame(name, size), ".1%", on_host) if on_host else []
+    sheets.append(
+        Sheet(
+            f"Table 4.6: load of the CPU at {_RATE:g} frames a second",
+            columns,
+            [*theirs(_LOADS, ".1%"), *loads],
+            "As a part of the threads that a program has; more than 100 % are too few frames.",
+        )
+    )
+    pairs = {name: name.replace("mono", "colour") for name in monochrome}
+    efficiency = ours(
+        lambda name, size: elements(name, size) / elements(pairs[name], size),
+        ".1%",
+        [name for name, other in pairs.items() if other in times],
+    )
+    sheets.append(
+        Sheet(
+            "Table 4.7: elements of monochrome frames, by those of frames in colour",
+            columns,
+            [*theirs(_EFFICIENCY, ".1%"), *efficiency],
+        )
+    )
+    figures = {name: {str(size): dict(parts) for size, parts in each.items()} for name, each in times.items()}
+    return Report(sheets, (), {"seconds": figures})

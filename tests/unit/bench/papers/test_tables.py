@@ -1,0 +1,139 @@
+"""The papers' tables: theirs as they stand there, ours computed, checked and put beside them."""
+
+import numpy as np
+import pytest
+
+from subband.bench.checking import WrongResultError
+from subband.bench.measuring import Effort
+from subband.bench.papers import frame_buffer, haar, high_definition, orders, ultrasound
+from subband.bench.papers.collection import CHAPTERS, choose_chapters
+from subband.bench.papers.high_definition import Picture
+from subband.bench.workbench import Workbench
+from subband.engines import get_engine, get_threads
+from subband.errors import ArgumentError
+
+MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)
+ENGINES = ["cpu", pytest.param("opencl", marks=pytest.mark.opencl)]
+
+
+def skip_without(engine):
+    if engine == "opencl":
+        pytest.importorskip("pyopencl")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ultrasound(engine):
+    skip_without(engine)
+    threads = get_threads()
+    programs = ultrasound.list_programs([engine])
+    times = {}
+    for name, size, parts in ultrasound.measure_programs(programs, [128, 256], MOMENT):
+        times.setdefault(name, {})[size] = parts
+    assert get_threads() == threads
+    assert all(parts[part] > 0 for each in times.values() for parts in each.values() for part in ultrasound.PARTS[:3])
+    report = ultrasound.report(times, programs)
+    titles = [sheet.title.partition(":")[0] for sheet in report.sheets]
+    assert titles == [f"Table 4.{number}" for number in range(2, 8)]
+    frames = {row[0]: row[1:] for row in report.sheets[2].rows}
+    assert frames["theirs: gpu-mono-16"] == ["1,782", "1,430"]
+    mono = programs[0].name
+    assert frames[mono][0] == f"{1 / sum(times[mono][128].values()):,.0f}"
+
+
+def test_frames_a_second_and_elements_agree_in_their_tables():
+    for name in ("gpu-mono-32", "cpu-mono-32-single"):
+        for size, elements, frames in zip(
+            ultrasound.SIZES, ultrasound._ELEMENTS[name], ultrasound._FRAMES[name], strict=True
+        ):
+            assert elements * 1e6 / size**2 == pytest.approx(frames, rel=0.06)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_high_definition(engine):
+    skip_without(engine)
+    # sizes of the tables, and few enough of them
+    pictures = [Picture((256, 256), 8), Picture((480, 852), 2), Picture((480, 852), 10, (1024, 1024))]
+    measured = dict(high_definition.measure_pictures(pictures[: 1 if engine == "opencl" else 3], engine, MOMENT))
+    report = high_definition.report(measured, engine)
+    assert report.sheets[1].rows[0][:4] == ["256", "2.75", "1.50", "1.56"]
+    times = measured[pictures[0]]
+    assert min(times.lifting, times.filtering, times.inverse) > 0
+    assert (times.upload > 0) == (engine == "opencl")
+    if engine == "cpu":
+        assert report.sheets[0].rows[0][0] == "852×480"
+        assert report.sheets[2].rows[0][0] == "852×480 in 1024×1024"
+        assert report.drawings["High definition"].render().size[0] > 100
+
+
+def test_padded_pictures_are_those_of_table_6_2():
+    padded = {picture.shape: picture.padded[0] for picture in high_definition.list_pictures() if picture.padded}
+    assert list(padded.values()) == [1024, 2048, 2048, 4096, 8192]
+
+
+def test_quick_lists_are_shorter():
+    few, many = (high_definition.list_pictures(is_quick=quick) for quick in (True, False))
+    assert 0 < len(few) < len(many)
+    assert Picture((1080, 1920), 3) in few
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_haar(engine, monkeypatch):
+    skip_without(engine)
+    monkeypatch.setattr(haar, "THEIRS", {64: (1e6, 1e5)})
+    report = haar.report({engine: haar.measure_sides(engine, MOMENT)})
+    assert report.goals[0].is_met
+    assert report.sheets[0].rows[0] == ["theirs: CPU", "1e+06"]
+
+
+def test_wrong_results_are_not_timed(monkeypatch):
+    class Broken:
+        def forward_all(self, plan, x):
+            approximation, details = get_engine("cpu").forward_all(plan, x)
+            return approximation * 1.01, details
+
+        def inverse_all(self, plan, approximation, details):
+            return get_engine("cpu").inverse_all(plan, approximation, details)
+
+    for module in (haar, high_definition):
+        monkeypatch.setattr(module, "open_workbench", lambda name: Workbench(Broken(), None))
+    with pytest.raises(WrongResultError, match="comes back"):
+        haar.measure_sides("cpu", MOMENT)
+    with pytest.raises(WrongResultError, match="does not come back"):
+        list(high_definition.measure_pictures([Picture((64, 64), 2)], "cpu", MOMENT))
+
+
+def test_orders():
+    measured = {"cpu": orders.measure_orders("cpu", MOMENT, (1, 64, 96))}
+    report = orders.report(measured)
+    rows = {row[0]: row[1:] for row in report.sheets[0].rows}
+    assert list(rows) == ["row-column", "line-based", "block-based"]
+    assert rows["block-based"][0] == "1002"
+    # lifting halves what filters take, and blocks take many times as much
+    assert float(rows["line-based"][1]) < 187 < float(rows["block-based"][1])
+    assert float(rows["row-column"][2]) == pytest.approx(2 * float(rows["line-based"][2]), rel=5e-3)
+
+
+def test_frame_buffer():
+    rows = frame_buffer.measure_bits()
+    assert [row[:2] for row in rows] == [(wavelet, bits) for wavelet in ("haar", "db2") for bits in (8, 12, 16)]
+    # as fixed-point.md tells: coefficients differ in the last bit or two, and 16 bits bring the picture back
+    assert all(most <= 2 for _, _, _, most, _ in rows)
+    assert [back for _, bits, _, _, back in rows if bits == 16] == [0, 0]
+    assert all(back > 0 for _, bits, _, _, back in rows if bits == 8)
+    ratios = frame_buffer.measure_ratios(["cpu"], MOMENT)
+    assert set(ratios) == {("cpu", "haar"), ("cpu", "db2")}
+    report = frame_buffer.report(rows, ratios)
+    assert [goal.is_met for goal in report.goals] == [True, True]
+
+
+def test_chapters_are_chosen_by_name():
+    assert [chapter.name for chapter in choose_chapters(["video", "denoising"])] == ["video", "denoising"]
+    with pytest.raises(ArgumentError, match="did you mean 'video'"):
+        choose_chapters(["vidoe"])
+    assert len({chapter.name for chapter in CHAPTERS}) == len(CHAPTERS)
+
+
+def test_theirs_have_a_figure_for_every_size():
+    for table in (ultrasound._ELEMENTS, ultrasound._FRAMES, ultrasound._BREAKDOWN, ultrasound._LOADS):
+        assert {len(row) for row in table.values()} == {len(ultrasound.SIZES)}
+    assert np.all(np.diff([row[1] for row in high_definition.HD.values()]) > 0)
