@@ -6,6 +6,7 @@ The default is the same examples every time; ``--hypothesis-profile=thorough`` l
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -30,10 +31,9 @@ def pytest_configure() -> None:
 
     Numba looks only at the file of the compiled function, and ours are made of several.
     """
-    engines = Path(subband.__file__).parent / "engines"
-    folders = [engines / "cpu", engines / "filters" / "loops"]
-    newest = max(path.stat().st_mtime for folder in folders for path in folder.glob("*.py"))
-    for folder in folders:
-        for path in folder.glob("__pycache__/*.nb[ci]"):
-            if path.stat().st_mtime < newest:
-                path.unlink(missing_ok=True)
+    for compiled in Path(subband.__file__).parent.rglob("__pycache__/*.nb[ci]"):
+        newest = max(path.stat().st_mtime for path in compiled.parent.parent.glob("*.py"))
+        # another process of the same run may be quicker
+        with suppress(FileNotFoundError):
+            if compiled.stat().st_mtime < newest:
+                compiled.unlink()
