@@ -1,0 +1,91 @@
+"""Files through editing tools, frame by frame, with what the options of commands say about reading and writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from subband.cli.enhancing import Reading, Writing, calm_threads
+from subband.cli.files import Job, Settings, check_jobs, run_jobs
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.media import SourceInfo
+    from subband.pipeline.relay import Observe, Report
+    from subband.typing import Array
+
+__all__ = ["edit_files", "read_levels", "read_picture"]
+
+#: Turns a frame into another of the same shape and dtype.
+Change = Callable[["Array"], "Array"]
+
+
+def edit_files(
+    jobs: Sequence[Job],
+    make_change: Callable[[Job, SourceInfo], Change],
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
+    about: dict[str, Any],
+) -> None:
+    """Carry pictures and films, frame by frame, through a change that is made for each of them.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        As `subband.cli.files.plan_jobs` plans them.
+    make_change : callable
+        Returns what is done to the frames of a source for a job.
+    settings, reading, writing
+        As the user said.
+    about : dict
+        More for the JSON.
+    """
+    calm_threads()
+    from subband.pipeline.relay import relay_frames
+
+    check_jobs(jobs, settings)
+
+    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+        with reading.open(job.source) as source:
+            if source.info.kind == "volume":
+                raise ArgumentError(f"{str(job.source)!r} is a volume; this works on pictures and film")
+            change = make_change(job, source.info)
+
+            def each(frames: Iterator[Array]) -> Iterator[Array]:
+                return (change(frame) for frame in frames)
+
+            sink = writing.open(job.output, source.info, force=settings.force)
+            return relay_frames(source, each, sink, count=source.info.count, on_progress=observe, cancelled=cancelled)
+
+    run_jobs(jobs, work, settings, about)
+
+
+def read_picture(path: Path, reading: Reading) -> Array:
+    """Return the pixels of a picture, or of the first frame of a film."""
+    with reading.open(path) as source:
+        frame = next(iter(source), None)
+    if frame is None:
+        raise ArgumentError(f"{str(path)!r} holds no picture")
+    return frame.pixels
+
+
+def read_levels(text: str | None) -> tuple[int, ...] | None:
+    """Read numbers of levels from a list, such as 1,2,4 or 1-3.
+
+    Examples
+    --------
+    >>> read_levels("1-3,5")
+    (1, 2, 3, 5)
+    """
+    if text is None:
+        return None
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ArgumentError(f"--levels {text!r} is not a list of levels; the finest is 1: use such as 1,2 or 1-3")
+        numbers += range(int(first), int(last or first) + 1)
+    return tuple(numbers)

@@ -1,0 +1,88 @@
+"""``subband fuse``: one picture from several of the same scene."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from subband.cli.options import (
+    AsJson,
+    EngineName,
+    Force,
+    MostPixels,
+    Paths,
+    Quality,
+    StageLevel,
+    WaveletName,
+    offer,
+)
+from subband.errors import ArgumentError
+
+app = typer.Typer()
+
+
+@app.command()
+def fuse(
+    paths: Paths = None,
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            autocompletion=offer("focus", "exposure"),
+            help="What the pictures differ in: focus, or exposure.",
+        ),
+    ] = "focus",
+    wavelet: WaveletName = "cdf97",
+    level: StageLevel = None,
+    window: Annotated[
+        int, typer.Option(metavar="N", help="Odd: activity is measured over so many pixels in each direction.")
+    ] = 5,
+    consistency: Annotated[
+        int, typer.Option(metavar="N", help="Odd: a choice follows the majority among so many; 1 for no check.")
+    ] = 7,
+    strength: Annotated[
+        float, typer.Option("--strength", "-s", metavar="X", help="1 for the fused picture, 0 for the first one.")
+    ] = 1.0,
+    engine: EngineName = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    quality: Quality = None,
+    most_pixels: MostPixels = None,
+) -> None:
+    """Make one picture of several, in focus or well exposed everywhere.
+
+    `subband fuse near.jpg far.jpg sharp.png`; a folder or a quoted pattern stands for all pictures in it.
+    """
+    import json
+    from dataclasses import asdict
+    from time import perf_counter
+
+    from subband.cli.enhancing import calm_threads
+    from subband.cli.files import plan_jobs, split_paths
+    from subband.edit import Fuser, Fusion
+    from subband.engines import get_engine
+    from subband.media import check_output, read_still, write_still
+
+    fusion = Fusion(rule, wavelet, level, window, consistency, strength)
+    inputs, output = split_paths(paths)
+    if output.is_file() and not force:
+        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
+    check_output(output)
+    # the same names, folders and patterns as for other commands; of the jobs, only what is read counts
+    sources = [job.source for path in inputs for job in plan_jobs([path], output.with_suffix(".folder") / "any")]
+    if output.resolve() in {source.resolve() for source in sources}:
+        raise ArgumentError(f"{str(output)!r} is one of the pictures to fuse; take another name")
+    if len(sources) < 2:
+        raise ArgumentError(f"{len(sources)} picture is not enough to fuse; give two or more of the same scene")
+    calm_threads()
+    begin = perf_counter()
+    stills = [read_still(source, most_pixels=most_pixels) for source in sources]
+    pixels = Fuser(fusion, engine=get_engine(engine)).apply([still.pixels for still in stills])
+    write_still(output, stills[0].replace_pixels(pixels), quality=quality)
+    seconds = perf_counter() - begin
+    if as_json:
+        record = {"sources": [str(source) for source in sources], "output": str(output)}
+        typer.echo(json.dumps({"fusion": asdict(fusion), **record, "seconds": round(seconds, 6)}, indent=2))
+        return
+    typer.echo(f"{output}: {len(stills)} pictures in {seconds:.2f} s")

@@ -1,0 +1,134 @@
+"""``subband relight``: texture and light apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from subband.cli.options import (
+    AsJson,
+    Codec,
+    EngineName,
+    Force,
+    KeepPartial,
+    MostPixels,
+    Preset,
+    Quality,
+    Sound,
+    StageLevel,
+    Tolerant,
+    WaveletName,
+    offer,
+)
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.cli.files import Job
+    from subband.edit import Relighter
+    from subband.media import SourceInfo
+
+app = typer.Typer()
+
+
+@app.command()
+def relight(
+    picture: Annotated[Path, typer.Argument(metavar="IN", help="A picture or a film.")],
+    decal: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write the texture, evenly lit: for texture mapping.")
+    ] = None,
+    light: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the light.")] = None,
+    lit: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write the picture under the light of --under.")
+    ] = None,
+    under: Annotated[
+        Path | None, typer.Option(metavar="LIGHT", help="A picture of another light; stretched to the size of IN.")
+    ] = None,
+    strength: Annotated[
+        float, typer.Option("--strength", "-s", metavar="X", help="How much of the light is taken away, 0 to 1.")
+    ] = 1.0,
+    wavelet: WaveletName = "cdf97",
+    level: StageLevel = None,
+    gamma: Annotated[
+        float, typer.Option(metavar="G", help="1 for the mean of numbers as they are, 2.2 for linear light.")
+    ] = 1.0,
+    colour: Annotated[
+        str,
+        typer.Option(
+            metavar="SPACE",
+            autocompletion=offer("ycbcr", "rgb"),
+            help="ycbcr for light in grey, rgb for one in colour.",
+        ),
+    ] = "ycbcr",
+    floor: Annotated[float, typer.Option(metavar="X", help="The least light, as a part of white.")] = 0.02,
+    exposure: Annotated[
+        float, typer.Option(metavar="X", help="How bright the decal is on the whole, as a part of white.")
+    ] = 0.5,
+    engine: EngineName = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    keep_partial: KeepPartial = False,
+    codec: Codec = None,
+    quality: Quality = None,
+    preset: Preset = None,
+    audio: Sound = True,
+    most_pixels: MostPixels = None,
+    tolerant: Tolerant = False,
+) -> None:
+    """Take the light away from a picture, or from every frame of a film, or put it under another.
+
+    `subband relight wall.jpg --decal texture.png --light light.png` writes two pictures whose product is the first.
+    """
+    from dataclasses import asdict
+
+    from subband.cli.editing import edit_files, read_picture
+    from subband.cli.enhancing import Reading, Writing
+    from subband.cli.files import Settings, plan_jobs
+    from subband.edit import Lighting, Relighter
+    from subband.engines import get_engine
+
+    outputs = {"decal": decal, "light": light, "lit": lit}
+    wanted = {name: path for name, path in outputs.items() if path is not None}
+    if not wanted:
+        raise ArgumentError("nothing is to be written; use --decal OUT, --light OUT, or --under LIGHT with --lit OUT")
+    if (lit is None) != (under is None):
+        raise ArgumentError("--under names the light and --lit where the picture under it goes; use both together")
+    if len({path.resolve() for path in wanted.values()}) < len(wanted):
+        raise ArgumentError("two results would go to the same file; give each a name of its own")
+    lighting = Lighting(level, strength, wavelet, colour, gamma, floor, exposure)
+    reading = Reading(most_pixels, tolerant)
+    relighter = Relighter(lighting, engine=get_engine(engine))
+    falling = None if under is None else read_picture(under, reading)
+    # one job for each result, all of the same source
+    names = {job: name for name, path in wanted.items() for job in plan_jobs([picture], path)}
+
+    def make_change(job: Job, info: SourceInfo) -> Any:
+        name = names[job]
+        return _make_relighting(relighter, falling, info) if name == "lit" else relighter.adjust(output=name).apply
+
+    edit_files(
+        list(names),
+        make_change,
+        Settings(force, as_json=as_json),
+        reading,
+        Writing(None, keep_partial, codec, quality, preset, audio),
+        {"lighting": asdict(lighting)},
+    )
+
+
+def _make_relighting(relighter: Relighter, light: Any, info: SourceInfo) -> Any:
+    """Return what puts frames under a light, which may be of another depth than they are."""
+    import numpy as np
+
+    if light.ndim == 3 and not info.is_colour:
+        raise ArgumentError("the light is in colour and the picture in grey; give a light in grey")
+    if (light.dtype.kind == "f") != (info.dtype.kind == "f"):
+        white = np.iinfo(light.dtype).max if light.dtype.kind in "iu" else 1.0
+        scaled = light / white * info.peak
+        light = (
+            scaled.astype(np.float32)
+            if info.dtype.kind == "f"
+            else np.rint(scaled.clip(0, info.peak)).astype(info.dtype)
+        )
+    return lambda frame: relighter.relight(frame, light)

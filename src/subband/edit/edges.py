@@ -1,0 +1,365 @@
+"""Edges of pictures and volumes at several scales: where the modulus of the wavelet transform is largest.
+
+The undecimated bands of a wavelet that is the derivative of a smooth bump are the gradient of the picture, smoothed
+more at each level. At an edge its modulus is largest across the edge. Edges show at several scales at the same place
+and with the same height, and noise does neither, so maxima are joined to chains across scales, and a chain counts if
+it stands out from the noise somewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import is_foreign
+from subband.edit.edge_chains import chain_scales, keep_connected
+from subband.edit.edge_scales import check_wavelet, measure_scales
+from subband.engines import Engine
+from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
+from subband.typing import Array
+from subband.wavelets import WaveletLike, as_wavelet
+
+__all__ = ["EdgeFinder", "Edges", "find_edges"]
+
+#: How much red, green and blue add to brightness (BT.601).
+_BRIGHTNESS = np.array([0.299, 0.587, 0.114], np.float32)
+
+_CHANNELS = ("brightness", "strongest")
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges, and what is known about them.
+
+    An edge lies between two samples; the mask has the first of them. All arrays have the shape of the picture or
+    volume, less the channels.
+
+    Attributes
+    ----------
+    mask : ndarray of bool
+        Where edges are.
+    modulus : ndarray of float32
+        How steep it is there and everywhere, at the finest scale looked at: the height of a straight step that would
+        look so.
+    gradient : ndarray of float32
+        Which way it goes up, one array for each dimension.
+    scales : ndarray of uint8
+        Through how many scales the chain of a maximum goes; 0 where there is none.
+    noise : float
+        Standard deviation of the noise, given or measured.
+    deviations : tuple of float
+        Standard deviation that the noise has in each part of the gradient, for each scale, the finest first.
+    """
+
+    mask: Array
+    modulus: Array
+    gradient: Array
+    scales: Array
+    noise: float
+    deviations: tuple[float, ...]
+
+    @property
+    def angle(self) -> Array:
+        """Direction of the gradient of a picture, in radians: 0 to the right, π / 2 down.
+
+        Raises
+        ------
+        ShapeError
+            If it is a volume, whose `gradient` has three parts.
+        """
+        if len(self.gradient) != 2:
+            raise ShapeError(f"the gradient of a volume has {len(self.gradient)} parts and no angle; use `gradient`")
+        return np.asarray(np.arctan2(self.gradient[0], self.gradient[1]))
+
+    def overlay(
+        self, picture: Any, colour: Sequence[float] = (255, 40, 0), opacity: float = 1.0, fade: float = 0.0
+    ) -> Array:
+        """Return a colour picture with the edges drawn over it.
+
+        Parameters
+        ----------
+        picture : ndarray
+            Rows × columns, or × 1, 3 or 4 channels, of the shape that the edges were found in.
+        colour : three numbers
+            Red, green and blue of edges, out of 255 whatever the depth.
+        opacity : float
+            Of the edges, from 0 to 1.
+        fade : float
+            How much of the picture itself is taken away towards white, from 0 to 1.
+
+        Raises
+        ------
+        ShapeError
+            If the picture has another shape.
+
+        Examples
+        --------
+        >>> picture = np.zeros((8, 8), np.uint16)
+        >>> picture[:, 4:] = 50000
+        >>> find_edges(picture, level=1).overlay(picture)[2, 3]
+        array([65535, 10280,     0], dtype=uint16)
+        """
+        pixels = np.asarray(picture)
+        if self.mask.ndim != 2 or pixels.shape[:2] != self.mask.shape or pixels.ndim not in (2, 3):
+            raise ShapeError(
+                f"picture has the shape {pixels.shape}, and the edges {self.mask.shape}; draw edges over the picture "
+                "that they were found in, and slices of a volume one by one"
+            )
+        if pixels.ndim == 2 or pixels.shape[2] == 1:
+            pixels = np.repeat(pixels.reshape(*pixels.shape[:2], 1), 3, axis=2)
+        if pixels.shape[2] == 4:
+            coloured = self.overlay(pixels[..., :3], colour, opacity, fade)
+            return np.concatenate([coloured, pixels[..., 3:]], axis=2)
+        white = _find_white(pixels.dtype)
+        ink = np.asarray(colour, np.float32) * (white / 255)
+        is_whole = pixels.dtype.kind != "f"
+        if fade:
+            faded = pixels.astype(np.float32) * (1 - fade) + fade * white
+            pixels = (np.rint(faded) if is_whole else faded).astype(pixels.dtype)
+        result = pixels.copy()
+        places = np.nonzero(self.mask)
+        mixed = opacity * ink + (1 - opacity) * pixels[places].astype(np.float32)
+        result[places] = np.rint(mixed) if is_whole else mixed
+        return result
+
+
+@dataclass(frozen=True)
+class EdgeFinder:
+    """Settings that edges are found by.
+
+    Parameters
+    ----------
+    wavelet : str or Wavelet
+        One whose filters are symmetric and of even length and whose high-pass filter is a first derivative:
+        ``'rbio3.1'``, which smoothes by quadratic splines, ``'haar'`` and a few others.
+    level : int
+        The number of scales, each twice as coarse as the one before.
+    finest : int, optional
+        The scale at which edges are drawn: 1 is sharpest, 2 steadier where there is much noise. If left out, the finest
+        at which the noise leaves half of the edges well visible.
+    threshold : float
+        What an edge must stand out by at one of its scales, in standard deviations of the noise there; in volumes, by
+        a little more, which noise reaches as seldom.
+    weak : float
+        Edges go on, from places that reach the threshold, through touching ones that reach this part of it.
+    contrast : float
+        The least height of an edge, in the units of the picture, whatever the noise.
+    sigma : float, optional
+        Standard deviation of the noise, in the units of the picture; measured if left out.
+    persistence : int, optional
+        Through how many scales an edge must be seen; through all of them if left out.
+    shortest : int
+        Groups of fewer touching pixels are left out.
+    channels : {"brightness", "strongest"}
+        Whether colour pictures are looked at by their brightness, or each pixel by its steepest channel.
+    colour, opacity, fade
+        How `apply` draws; see `Edges.overlay`.
+
+    Raises
+    ------
+    ArgumentError, LevelError
+        If a setting cannot be used.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> EdgeFinder(threshold=6.0).apply(data.camera()[:64, :64]).shape
+    (64, 64, 3)
+    """
+
+    wavelet: WaveletLike = "rbio3.1"
+    level: int = 3
+    finest: int | None = None
+    threshold: float = 5.0
+    weak: float = 0.8
+    contrast: float = 0.0
+    sigma: float | None = None
+    persistence: int | None = None
+    shortest: int = 4
+    channels: str = "brightness"
+    colour: tuple[float, float, float] = (255.0, 40.0, 0.0)
+    opacity: float = 1.0
+    fade: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_wavelet(as_wavelet(self.wavelet))
+        for name in ("level", "finest", "shortest", "persistence"):
+            if getattr(self, name) is not None or name in ("level", "shortest"):
+                _check_count(name, getattr(self, name))
+        if (self.finest or 1) > self.level:
+            raise LevelError(f"finest={self.finest} is beyond level={self.level}; use 1 to {self.level}")
+        scales = self.level - (self.finest or 1) + 1
+        if (self.persistence or 1) > scales:
+            raise LevelError(f"persistence={self.persistence} is more than the {scales} scales; use 1 to {scales}")
+        for name in ("threshold", "weak", "contrast", "sigma", "opacity", "fade"):
+            value = getattr(self, name)
+            if value is None and name == "sigma":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise ArgumentTypeError(f"{name}={value!r} is not a number")
+            most = 1.0 if name in ("weak", "opacity", "fade") else np.inf
+            if not isfinite(value) or not 0 <= value <= most:
+                limits = "from 0 to 1" if most == 1 else "of 0 or more"
+                raise ArgumentError(f"{name}={value} cannot be used; give a number {limits}")
+        if self.channels not in _CHANNELS:
+            raise ArgumentError(f"channels={self.channels!r} is not known; use one of {', '.join(_CHANNELS)}")
+        object.__setattr__(self, "colour", _as_colour(self.colour))
+
+    def find(self, x: Any, *, volume: bool | None = None, engine: str | Engine | None = None) -> Edges:
+        """Find the edges of a picture or a volume.
+
+        Parameters
+        ----------
+        x : array_like
+            Rows × columns, rows × columns × 1, 3 or 4 channels, of which the fourth is not looked at, or slices ×
+            rows × columns; of any real numbers that are finite.
+        volume : bool, optional
+            Whether three axes are those of a volume. If left out they are, unless the last has length 1, 3 or 4.
+        engine : str, optional
+            Who transforms; see `subband.set_engine`.
+
+        Raises
+        ------
+        ShapeError
+            If `x` is neither a picture nor a volume.
+        ArgumentError
+            If `x` holds NaN or infinities.
+
+        Notes
+        -----
+        Besides the mask, four arrays of the size of the picture are kept for each scale, in single precision.
+
+        Examples
+        --------
+        A step of height 80 under noise:
+
+        >>> picture = np.random.default_rng(0).normal(0, 10, (64, 64))
+        >>> picture[:, 30:] += 80
+        >>> edges = EdgeFinder(sigma=10).find(picture)
+        >>> np.unique(np.nonzero(edges.mask)[1])
+        array([29])
+        """
+        values, count = _read_values(x, volume, self.channels)
+        shape = values[0].shape
+        wavelet = as_wavelet(self.wavelet)
+        scales, noise = measure_scales(values, wavelet, self.level, self.finest or 1, self.sigma, engine)
+        high = float(self.threshold)
+        if count == 3:
+            # three parts of noise are longer than two; this is as seldom reached by them
+            high = sqrt(high * high + 2 * log(max(0.8 * high, 1.0)))
+        # where there is no noise, a step of a millionth of the largest is still one of rounding
+        least = max(self.contrast, 1e-5 * float(scales[-1].modulus.max(initial=0)))
+        lengths, evidence, finest = chain_scales(scales, self.weak * high, least, None if self.finest else high)
+        scales = scales[scales.index(finest) :]
+        is_long = lengths >= min(self.persistence or len(scales), len(scales))
+        marks = np.zeros(lengths.shape, np.uint8)
+        marks[is_long] = 1
+        marks[is_long & (evidence >= high)] = 2
+        keep_connected(marks, self.shortest)
+        shape = shape[-count:]
+        return Edges(
+            marks.view(bool).reshape(shape),
+            finest.modulus.reshape(shape),
+            finest.gradient.reshape(count, *shape),
+            lengths.reshape(shape),
+            noise,
+            tuple(scale.deviation for scale in scales),
+        )
+
+    def apply(self, picture: Any, *, engine: str | Engine | None = None) -> Array:
+        """Return a colour picture of the same depth with its edges drawn over it.
+
+        Parameters
+        ----------
+        picture : ndarray
+            Rows × columns, or rows × columns × 1, 3 or 4 channels; a fourth one is kept.
+        engine : str, optional
+            Who transforms; see `subband.set_engine`.
+        """
+        return self.find(picture, volume=False, engine=engine).overlay(picture, self.colour, self.opacity, self.fade)
+
+
+def find_edges(x: Any, *, volume: bool | None = None, engine: str | Engine | None = None, **settings: Any) -> Edges:
+    """Find the edges of a picture or a volume.
+
+    Parameters
+    ----------
+    x : array_like
+        Rows × columns, rows × columns × 1, 3 or 4 channels, or slices × rows × columns.
+    volume : bool, optional
+        Whether three axes are those of a volume. If left out they are, unless the last has length 1, 3 or 4.
+    engine : str, optional
+        Who transforms; see `subband.set_engine`.
+    **settings
+        Those of `EdgeFinder`.
+
+    References
+    ----------
+    S. Mallat and S. Zhong, Characterization of signals from multiscale edges, IEEE Transactions on Pattern Analysis
+    and Machine Intelligence 14, 1992, doi:10.1109/34.142909.
+
+    Examples
+    --------
+    >>> square = np.zeros((32, 32))
+    >>> square[8:24, 8:24] = 1
+    >>> edges = find_edges(square, level=2)
+    >>> int(edges.mask.sum()), float(edges.modulus[7, 16].round(3))
+    (64, 1.0)
+    """
+    return EdgeFinder(**settings).find(x, volume=volume, engine=engine)
+
+
+def _read_values(x: Any, volume: bool | None, channels: str) -> tuple[list[Array], int]:
+    """Return the channels to look at, as float32, and the number of dimensions."""
+    if is_foreign(x):
+        raise ArgumentTypeError(
+            f"edges are found on the host, and x is a {type(x).__module__}.{type(x).__name__}; give a copy on the host"
+        )
+    array = np.asarray(x)
+    if array.dtype.kind not in "iufb":
+        raise DtypeError(f"x holds {array.dtype}; edges are found in real numbers")
+    has_channels = array.ndim == 3 and array.shape[2] in (1, 3, 4)
+    if volume is None:
+        volume = array.ndim == 3 and not has_channels
+    count = 3 if volume else 2
+    if array.ndim != count and not (has_channels and not volume):
+        wanted = "slices × rows × columns" if volume else "rows × columns, or rows × columns × 1, 3 or 4"
+        raise ShapeError(f"x has the shape {array.shape}, and is to be {wanted}")
+    if not volume and has_channels:
+        array = array[..., 0] if array.shape[2] == 1 else array[..., :3]
+    if 0 in array.shape:
+        raise ShapeError(f"x of shape {array.shape} is empty; it needs at least 1 sample along each axis")
+    if array.dtype.kind == "f" and not np.isfinite(array.sum(dtype=np.float64)):
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            raise ArgumentError(
+                f"x holds {len(bad)} values that are not finite, the first at {tuple(bad[0].tolist())}; "
+                "replace them, for instance with np.nan_to_num"
+            )
+    if array.ndim == count:
+        return [array.astype(np.float32, copy=False)], count
+    if channels == "brightness":
+        return [array.astype(np.float32, copy=False) @ _BRIGHTNESS], count
+    return [np.ascontiguousarray(array[..., place], np.float32) for place in range(3)], count
+
+
+def _find_white(dtype: np.dtype[Any]) -> float:
+    return float(np.iinfo(dtype).max) if dtype.kind in "iu" else 1.0
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        error = LevelError if name in ("level", "finest") else ArgumentError
+        raise error(f"{name}={value!r} is not a count; use 1 or more")
+
+
+def _as_colour(colour: Any) -> tuple[float, float, float]:
+    numbers = np.asarray(colour, np.float64).ravel() if not isinstance(colour, str) else np.empty(0)
+    if len(numbers) != 3 or not ((numbers >= 0) & (numbers <= 255)).all():
+        raise ArgumentError(f"colour={colour!r} is not red, green and blue; give three numbers from 0 to 255")
+    red, green, blue = numbers.tolist()
+    return red, green, blue

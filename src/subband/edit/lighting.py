@@ -1,0 +1,413 @@
+"""A texture apart from the light that fell on it.
+
+The light on a photographed surface changes slowly from place to place, and its texture quickly. So the light is what
+the coarsest band alone gives back, and the picture divided by it is a *decal*: the surface evenly lit, ready for
+texture mapping. Decal times light is the picture again, and times another light the picture under that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from subband.edit.pictures import Picture, fit_pixels, take_picture
+from subband.edit.planes import find_painter
+from subband.edit.scales import plan_scales
+from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
+from subband.engines import Engine
+from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.filters import find_filters
+from subband.enhance.colour import TO_YCBCR
+from subband.errors import ArgumentError, ShapeError
+from subband.plan import TransformPlan
+from subband.typing import Bands
+from subband.wavelets import as_wavelet
+
+__all__ = ["Decoupled", "Lighting", "Relighter", "decouple", "recombine", "relight"]
+
+_COLOURS = ("ycbcr", "rgb")
+_OUTPUTS = ("decal", "light")
+
+#: Coefficients that the shorter side of a picture keeps for its light if no number of levels is given.
+_COARSE = 12
+
+_WEIGHTS = tuple(TO_YCBCR[0].tolist())
+
+
+class Decoupled(NamedTuple):
+    """A picture as two factors of its shape, in floating point.
+
+    Attributes
+    ----------
+    decal : array
+        The surface, 1 where it is as bright as its surroundings.
+    light : array
+        The light, in the units of the picture.
+    """
+
+    decal: Any
+    light: Any
+
+
+@dataclass(frozen=True)
+class Lighting:
+    """How the light of a picture is found and taken away.
+
+    Parameters
+    ----------
+    level : int, optional
+        Number of levels whose details are texture. The more, the larger what still counts as texture; if left out, so
+        many that the shorter side keeps about 12 coefficients.
+    strength : float
+        How much of the light is taken away: with 0 nothing, and the decal looks like the picture.
+    wavelet : str
+        The default is the CDF 9/7 of JPEG 2000.
+    colour : {"ycbcr", "rgb"}
+        Whether light is grey, that of the brightness Y', so that the decal keeps its colours; or a light of its own for
+        each channel, which also takes away a tint that changes from place to place.
+    gamma : float
+        The power between numbers and light: 1 takes the mean of numbers as they are, 2.2 that of linear light, as it
+        reached the camera. In both cases decal and light are numbers as the picture has them, and their product is the
+        picture.
+    floor : float
+        The least light, as a part of white, so that nothing is divided by zero.
+    exposure : float
+        What is as bright as its surroundings is so bright in a decal of integers, as a part of white.
+    output : {"decal", "light"}
+        What `Relighter.apply` returns.
+    boundary : str, optional
+        How pictures go on outside their borders; the wavelet's own choice if left out.
+    white : float, optional
+        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point, and else the largest
+        number.
+
+    Raises
+    ------
+    ArgumentError
+        If something of that is not known.
+
+    Examples
+    --------
+    >>> Lighting(level=5, gamma=2.2).gamma
+    2.2
+    """
+
+    level: int | None = None
+    strength: float = 1.0
+    wavelet: str = "cdf97"
+    colour: str = "ycbcr"
+    gamma: float = 1.0
+    floor: float = 0.02
+    exposure: float = 0.5
+    output: str = "decal"
+    boundary: str | None = None
+    white: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("colour", self.colour, _COLOURS)
+        check_choice("output", self.output, _OUTPUTS)
+        as_wavelet(self.wavelet)
+        check_level(self.level)
+        check_number("strength", self.strength, 0, 1, "use 0 for none of the light and 1 for all of it")
+        check_number("gamma", self.gamma, 0.1, 10, "use 1 for numbers as they are, or 2.2 for linear light")
+        check_number("floor", self.floor, 1e-6, 1, "nothing can be divided by zero light: use such as 0.02 of white")
+        check_number("exposure", self.exposure, 1e-3, 1, "use a part of white, such as 0.5")
+        check_white(self.white)
+
+    def plan(self, shape: tuple[int, ...]) -> TransformPlan:
+        """Return the plan of planes."""
+        most = max(1, round(log2(max(min(shape[1:]) / _COARSE, 1)))) if self.level is None else None
+        return plan_scales(shape, self.wavelet, self.level, self.boundary, most)
+
+
+class Relighter:
+    """Takes the light away from one picture after the other.
+
+    Parameters
+    ----------
+    lighting : Lighting, optional
+        How.
+    engine : str, optional
+        Who computes; see `subband.set_engine`.
+    settings
+        What is to be other than in `lighting`.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> frame = data.photograph()[:90, :120]
+    >>> Relighter(level=4).apply(frame).dtype
+    dtype('uint8')
+    >>> bool((Relighter(strength=0).apply(frame) == frame).all())
+    True
+    """
+
+    def __init__(
+        self, lighting: Lighting | None = None, *, engine: str | Engine | None = None, **settings: Any
+    ) -> None:
+        self.lighting = make_settings(Lighting, lighting, settings)
+        self.engine = engine
+
+    def adjust(self, **settings: Any) -> Relighter:
+        """Return one with other settings."""
+        return Relighter(self.lighting, engine=self.engine, **settings)
+
+    def apply(self, picture: Any) -> Any:
+        """Return the decal of a picture, or its light, of the same kind, shape and dtype.
+
+        Something as bright as its surroundings becomes as bright as `Lighting.exposure` says. Integers are rounded and
+        clipped; for the two exact factors see `decouple`. The alpha channel stays as it was.
+        """
+        result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
+        return result
+
+    def decouple(self, picture: Any) -> Decoupled:
+        """Return decal and light, see `decouple`."""
+        factors: Decoupled = Decoupled(*call_natively(self._decouple, {0: "picture"}, (picture,), {}, "cpu"))
+        return factors
+
+    def _apply(self, picture: Any) -> Any:
+        taken = take_picture(picture, "picture", self.lighting.white)
+        result = call_natively(self._run, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
+        return taken.put_back(result)
+
+    def relight(self, picture: Any, light: Any) -> Any:
+        """Return a picture under another light, see `relight`."""
+        places = {0: "picture", 1: "light"}
+        result: Any = call_natively(self._relight, places, (picture, light), {}, "cpu")
+        return result
+
+    def _decouple(self, picture: Any) -> list[Any]:
+        taken = take_picture(picture, "picture", self.lighting.white)
+        factors = call_natively(self._split, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
+        return [factor.reshape(taken.size) if taken.is_flat else factor for factor in factors]
+
+    def _relight(self, picture: Any, light: Any) -> Any:
+        taken = take_picture(picture, "picture", self.lighting.white)
+        falling = _take_light(light, picture, self.lighting.white)
+        fitted = fit_pixels(falling.pixels, taken.size, "stretch", "light")
+        scale = taken.white / falling.white
+        places = {0: "picture", 2: "light"}
+        result = call_natively(self._replace, places, (taken.pixels, taken.white, fitted, scale), {}, self.engine)
+        return taken.put_back(result)
+
+    def _run(self, pixels: Any, white: float) -> Any:
+        engine = engine_for(pixels, self.engine)
+        filters, painter = find_filters(engine), find_painter(engine)
+        planes, light = self._find_light(engine, pixels, white)
+        if self.lighting.output == "light":
+            planes = light if _count_planes(light) == pixels.shape[2] else painter.spread(light, int(pixels.shape[2]))
+        else:
+            planes = painter.divide(planes, light, self.lighting.exposure * white)
+        return filters.write_pixels(planes, None, pixels.dtype)
+
+    def _split(self, pixels: Any, white: float) -> list[Any]:
+        engine = engine_for(pixels, self.engine)
+        filters, painter = find_filters(engine), find_painter(engine)
+        planes, light = self._find_light(engine, pixels, white)
+        planes = painter.divide(planes, light, 1.0)
+        if _count_planes(light) < _count_planes(planes):
+            light = painter.spread(light, _count_planes(planes))
+        return [filters.write_pixels(each, None, _float_like(pixels)) for each in (planes, light)]
+
+    def _replace(self, pixels: Any, white: float, falling: Any, scale: float) -> Any:
+        engine = engine_for(pixels, self.engine)
+        filters, painter = find_filters(engine), find_painter(engine)
+        planes, light = self._find_light(engine, pixels, white)
+        fitted = filters.read_pixels(falling, None, _float_like(pixels))
+        planes = painter.multiply(painter.divide(planes, light, 1.0), fitted, scale)
+        return filters.write_pixels(planes, None, pixels.dtype)
+
+    def _find_light(self, engine: Engine, pixels: Any, white: float) -> tuple[Any, Any]:
+        """Return the planes of a picture, and the light that they are to be divided by."""
+        lighting = self.lighting
+        filters, painter = find_filters(engine), find_painter(engine)
+        planes = filters.read_pixels(pixels, None, _float_like(pixels))
+        if lighting.colour == "rgb" or _count_planes(planes) == 1:
+            base = painter.raise_to(planes, lighting.gamma, white)
+        else:
+            base = painter.measure_brightness(planes, _WEIGHTS, lighting.gamma, white)
+        plan = lighting.plan(tuple(base.shape))
+        approximation, _ = engine.forward_all(plan, base)
+        nothing: list[Bands] = [{} for _ in plan.levels]
+        light = engine.inverse_all(plan, approximation, nothing)
+        even = lighting.exposure * white
+        power, floor = 1 / lighting.gamma, lighting.floor * white
+        return planes, painter.temper(light, power, white, floor, even, lighting.strength)
+
+
+def decouple(
+    picture: Any, lighting: Lighting | None = None, *, engine: str | Engine | None = None, **settings: Any
+) -> Decoupled:
+    """Take a picture apart into its texture and the light on it.
+
+    Parameters
+    ----------
+    picture : array
+        Rows × columns, with 3 channels or 3 and an alpha channel as its last axis. Of any real dtype, of NumPy, CuPy,
+        Torch, JAX or PyOpenCL.
+    lighting : Lighting, optional
+        How.
+    engine : str, optional
+        Who computes; see `subband.set_engine`.
+    settings
+        What is to be other than in `lighting`, such as ``level=5`` or ``gamma=2.2``.
+
+    Returns
+    -------
+    decal, light : array
+        Of the kind of the picture, float64 for float64 and float32 otherwise, without its alpha channel: ``decal *
+        light`` is the picture. `Relighter.apply` makes a decal that is a picture itself.
+
+    Raises
+    ------
+    ShapeError
+        If it is no picture.
+    ArgumentError, LevelError
+        If a setting is not known, or there are more levels than make sense.
+
+    Notes
+    -----
+    Light is taken to change slowly. The edge of a hard shadow is quick, and stays in the decal; large patches of dark
+    paint are slow, and go with the light.
+
+    References
+    ----------
+    T.-T. Wong, C.-S. Leung, P.-A. Heng and J. Wang, Discrete wavelet transform on consumer-level graphics hardware,
+    IEEE Transactions on Multimedia 9, 2007, doi:10.1109/TMM.2006.887994.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> picture = data.photograph()[:128, :160]
+    >>> decal, light = decouple(picture, level=4)
+    >>> float(np.abs(decal * light - picture).max()) < 1e-3
+    True
+    """
+    return Relighter(lighting, engine=engine, **settings).decouple(picture)
+
+
+def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: str | Engine | None = None) -> Any:
+    """Put a decal under a light.
+
+    Parameters
+    ----------
+    decal : array
+        From `decouple`, or a picture of integers as `Relighter.apply` makes it.
+    light : array
+        In the units of the result: grey or in colour, of any size, for it is stretched. Of the kind of `decal`.
+    exposure : float, optional
+        The number of the decal that stands for 1, as a part of white; if left out, 1 for a decal of floating point, and
+        0.5 for one of integers, as `Lighting` has it.
+    engine : str, optional
+        Who computes; see `subband.set_engine`.
+
+    Returns
+    -------
+    array
+        Of the kind of `decal`: float32 or float64 for a decal of floating point, else of its dtype, rounded and
+        clipped, with its alpha channel.
+
+    Raises
+    ------
+    ShapeError
+        If one of them is no picture, or a light in colour falls on a decal in grey.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> picture = data.photograph()[:64, :96]
+    >>> decal, light = decouple(picture, level=3)
+    >>> np.abs(recombine(decal, light) - picture).max() < 1e-3
+    np.True_
+    >>> dusk = np.linspace(40, 160, 96, dtype=np.float32)[np.newaxis].repeat(64, axis=0)
+    >>> recombine(decal, dusk).shape
+    (64, 96, 3)
+    """
+    return call_natively(_recombine, {0: "decal", 1: "light"}, (decal, light, exposure, engine), {}, "cpu")
+
+
+def relight(
+    picture: Any,
+    light: Any,
+    lighting: Lighting | None = None,
+    *,
+    engine: str | Engine | None = None,
+    **settings: Any,
+) -> Any:
+    """Show a picture under another light.
+
+    Parameters
+    ----------
+    picture : array
+        As in `decouple`.
+    light : array
+        In the units of the picture, of any size: grey or in colour. Of the kind of `picture`.
+    lighting, engine, settings
+        As in `decouple`.
+
+    Returns
+    -------
+    array
+        Of the kind, shape and dtype of the picture, with its alpha channel; integers are rounded and clipped.
+
+    Raises
+    ------
+    ShapeError
+        If one of them is no picture, or a light in colour falls on a picture in grey.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> picture = data.photograph()[:64, :96]
+    >>> evening = np.linspace(20, 220, 96).astype(np.uint8)[np.newaxis]
+    >>> relight(picture, evening, level=3).shape
+    (64, 96, 3)
+    """
+    return Relighter(lighting, engine=engine, **settings).relight(picture, light)
+
+
+def _count_planes(planes: Any) -> int:
+    """Return how many planes there are; arrays of PyOpenCL have no length."""
+    return int(planes.shape[0])
+
+
+def _float_like(pixels: Any) -> np.dtype[Any]:
+    """Return the dtype that pixels are computed in."""
+    return np.dtype(np.float64 if pixels.dtype == np.float64 else np.float32)
+
+
+def _take_light(light: Any, like: Any, white: float | None = None) -> Picture:
+    """Look at an array as the light that is to fall on a picture."""
+    falling, picture = take_picture(light, "light", white), take_picture(like, "picture")
+    if falling.channels > picture.channels:
+        raise ShapeError("light is in colour and the picture in grey; give a light in grey, or a picture in colour")
+    if falling.is_whole != picture.is_whole:
+        raise ArgumentError(
+            f"light holds {falling.pixels.dtype} and the picture {picture.pixels.dtype}; give both as integers, or "
+            "both as floating point in the same units"
+        )
+    return falling
+
+
+def _recombine(decal: Any, light: Any, exposure: float | None, engine: str | Engine | None) -> Any:
+    taken, falling = take_picture(decal, "decal"), _take_light(light, decal)
+    if exposure is None:
+        exposure = 0.5 if taken.is_whole else 1.0
+    check_number("exposure", exposure, 1e-6, 1e6, "use a part of white, such as 0.5")
+    # of two pictures of integers each counts from its white, and so does the result
+    scale = 1 / (exposure * falling.white)
+    fitted = fit_pixels(falling.pixels, taken.size, "stretch", "light")
+    places = {0: "decal", 1: "light"}
+    return taken.put_back(call_natively(_multiply, places, (taken.pixels, fitted, scale, engine), {}, engine))
+
+
+def _multiply(pixels: Any, light: Any, scale: float, named: str | Engine | None) -> Any:
+    engine = engine_for(pixels, named)
+    filters, painter = find_filters(engine), find_painter(engine)
+    planes = filters.read_pixels(pixels, None, _float_like(pixels))
+    fitted = filters.read_pixels(light, None, _float_like(pixels))
+    return filters.write_pixels(painter.multiply(planes, fitted, scale), None, pixels.dtype)

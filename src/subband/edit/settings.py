@@ -1,0 +1,87 @@
+"""Settings of editing tools: plain numbers and words, checked when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from subband.errors import ArgumentError, ArgumentTypeError, LevelError, suggest_names
+
+__all__ = ["check_choice", "check_level", "check_levels", "check_number", "check_white", "make_settings"]
+
+T = TypeVar("T")
+
+
+def make_settings(kind: type[T], base: T | None, changes: dict[str, Any]) -> T:
+    """Return settings of a kind, with some changes; a name that is not known is refused with those that are."""
+    made: Any = kind
+    known = [field.name for field in fields(made)]
+    if base is not None and not isinstance(base, kind):
+        raise ArgumentTypeError(f"settings are a {type(base).__name__}; give a {kind.__name__}, or settings by name")
+    for name in changes:
+        if name not in known:
+            raise ArgumentTypeError(f"{name!r} is not a setting; {kind.__name__} has {', '.join(known)}")
+    start: Any = kind() if base is None else base
+    changed: T = replace(start, **changes)
+    return changed
+
+
+def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse a word that is not known.
+
+    Examples
+    --------
+    >>> check_choice("rule", "mux", ("max", "add"))
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentError: rule='mux' is not known; did you mean 'max'?; use one of max, add
+    """
+    if not isinstance(value, str) or value not in known:
+        hint = suggest_names(value, known) if isinstance(value, str) else ""
+        raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
+
+
+def check_number(name: str, value: Any, least: float, most: float, advice: str) -> float:
+    """Return a number between two others, or refuse it with some advice.
+
+    Examples
+    --------
+    >>> check_number("strength", 2, 0, 10, "use 0 or more")
+    2.0
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(value, bool | str) or not least <= number <= most:
+        raise ArgumentError(f"{name}={value!r} is out of range; {advice}")
+    return number
+
+
+def check_white(white: Any) -> None:
+    """Refuse a white that no picture can have."""
+    if white is not None:
+        check_number("white", white, 1e-30, 1e30, "use the number that stands for white, such as 1 or 255")
+
+
+def check_level(level: Any) -> None:
+    """Refuse what is no number of levels; None stands for a choice by the size of the picture."""
+    if level is not None and (isinstance(level, bool) or not isinstance(level, int | np.integer) or level < 0):
+        raise LevelError(
+            f"level={level!r} is not a number of levels; use 0 or more, or None for what suits the picture"
+        )
+
+
+def check_levels(levels: Any) -> tuple[int, ...] | None:
+    """Return the numbers of levels, sorted; None for all."""
+    if levels is None:
+        return None
+    try:
+        numbers = tuple(sorted({int(number) for number in levels}))
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or numbers[0] < 1:
+        raise LevelError(f"levels={levels!r} are not numbers of levels; the finest is 1: use such as (1, 2, 3)")
+    return numbers

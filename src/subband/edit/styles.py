@@ -1,0 +1,316 @@
+"""The bumps of one picture carried onto another.
+
+What makes a surface look bumpy lies in the fine bands of its brightness, and what makes it light or dark in the
+coarsest. So the details of a texture are combined with those of a picture, coefficient by coefficient, and the coarsest
+band of the texture is left out: its relief comes along, and its colours and its shading stay behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import find_kind, map_arrays, place_of
+from subband.edit.pictures import FITS, fit_pixels, match_channels, take_picture
+from subband.edit.planes import RULES, find_painter
+from subband.edit.scales import invert_details, plan_scales, read_orientations
+from subband.edit.settings import check_choice, check_level, check_levels, check_number, check_white, make_settings
+from subband.engines import Engine
+from subband.engines.device_engine import DeviceEngine
+from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.filters import find_filters
+from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
+from subband.errors import ArgumentError, ArgumentTypeError
+from subband.plan import TransformPlan
+from subband.typing import Array, Bands
+from subband.wavelets import as_wavelet
+
+__all__ = ["Style", "Stylist", "stylise"]
+
+#: What the channels of colour become, and back: those but `rgb` have brightness in their first plane.
+_COLOURS: dict[str, tuple[Array, Array] | None] = {
+    "ycbcr": (TO_YCBCR, FROM_YCBCR),
+    "opponents": (TO_OPPONENTS, FROM_OPPONENTS),
+    "rgb": None,
+}
+
+#: Levels if nothing is said: bumps as large as 32 pixels.
+_MOST_LEVELS = 5
+
+#: Textures that a stylist keeps ready, for pictures of as many sizes.
+_MOST_READY = 4
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a texture is carried onto a picture.
+
+    Parameters
+    ----------
+    rule : {"max", "add", "mix"}
+        How two coefficients become one: the one of larger magnitude, which keeps the details of both; their sum; or
+        some of each.
+    strength : float
+        What the coefficients of the texture are multiplied by; for ``'mix'``, their share. 0 leaves the picture as it
+        is.
+    wavelet : str
+        The default is the CDF 9/7 of JPEG 2000.
+    level : int, optional
+        Number of levels; as many as are useful if left out, but at most 5.
+    levels : tuple of int, optional
+        Which levels take part, the finest is 1; all if left out.
+    orientations : str
+        Which details take part: letters of ``'hvd'`` for horizontal, vertical and diagonal ones.
+    colour : {"ycbcr", "opponents", "rgb"}
+        Where pictures in colour are combined: in their brightness, Y' or the mean of the channels, so that no colour
+        comes along; or channel by channel.
+    fit : {"tile", "mirror", "stretch", "crop"}
+        What is done with a texture of another size: repeat it, repeat it in turns mirrored, stretch it, or take its
+        middle.
+    boundary : str, optional
+        How pictures go on outside their borders; the wavelet's own choice if left out.
+    white : float, optional
+        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point, and else the largest
+        number.
+
+    Raises
+    ------
+    ArgumentError, LevelError
+        If something of that is not known.
+
+    Examples
+    --------
+    >>> Style(rule="mix", strength=0.5, levels=(1, 2)) == Style(rule="mix", strength=0.5, levels=[2, 1])
+    True
+    """
+
+    rule: str = "max"
+    strength: float = 1.0
+    wavelet: str = "cdf97"
+    level: int | None = None
+    levels: tuple[int, ...] | None = None
+    orientations: str = "hvd"
+    colour: str = "ycbcr"
+    fit: str = "tile"
+    boundary: str | None = None
+    white: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("rule", self.rule, RULES)
+        check_choice("colour", self.colour, tuple(_COLOURS))
+        check_choice("fit", self.fit, FITS)
+        as_wavelet(self.wavelet)
+        check_level(self.level)
+        read_orientations(self.orientations)
+        advice = "use 0 for none of the texture and 1 for all of it"
+        object.__setattr__(self, "strength", check_number("strength", self.strength, 0, 1e6, advice))
+        object.__setattr__(self, "levels", check_levels(self.levels))
+        if self.level is not None and self.levels is not None and self.levels[-1] > self.level:
+            raise ArgumentError(f"levels={self.levels} go beyond level={self.level}; use more levels, or none of those")
+        check_white(self.white)
+
+    def plan(self, shape: tuple[int, ...]) -> TransformPlan:
+        """Return the plan of planes, with no more levels than take part."""
+        level = self.level
+        if self.levels is not None:
+            level = self.levels[-1]
+        return plan_scales(shape, self.wavelet, level, self.boundary, _MOST_LEVELS)
+
+
+class Stylist:
+    """A texture made ready to be carried onto one picture after the other.
+
+    Parameters
+    ----------
+    texture : array
+        The picture whose bumps are carried over; as in `stylise`.
+    style : Style, optional
+        How.
+    engine : str, optional
+        Who computes; see `subband.set_engine`.
+    settings
+        What is to be other than in `style`.
+
+    Notes
+    -----
+    The transform of the texture is kept for the last few sizes of pictures. A stylist may be used from several threads.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> stylist = Stylist(data.ascent(), strength=0.5)
+    >>> frame = data.photograph()[:90, :120]
+    >>> stylist.apply(frame).shape
+    (90, 120, 3)
+    >>> bool((stylist.adjust(strength=0).apply(frame) == frame).all())
+    True
+    """
+
+    def __init__(
+        self, texture: Any, style: Style | None = None, *, engine: str | Engine | None = None, **settings: Any
+    ) -> None:
+        self.style = make_settings(Style, style, settings)
+        self.engine = engine
+        self._texture = _as_native(texture)
+        self._ready: dict[Any, list[Bands]] = {}
+        self._lock = Lock()
+        # what cannot be a texture is refused now
+        take_picture(self._texture, "texture", self.style.white)
+
+    def adjust(self, **settings: Any) -> Stylist:
+        """Return a stylist with other settings and the same texture, which stays ready where it can."""
+        other = object.__new__(Stylist)
+        other.__dict__.update(self.__dict__, style=make_settings(Style, self.style, settings))
+        return other
+
+    def apply(self, picture: Any) -> Any:
+        """Return a picture with the bumps of the texture: of the same kind, shape and dtype.
+
+        Raises
+        ------
+        ShapeError
+            If it is no picture, or the texture cannot be made to fit.
+        ArgumentTypeError
+            If picture and texture are on different devices.
+        """
+        result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
+        return result
+
+    def _apply(self, picture: Any) -> Any:
+        taken = take_picture(picture, "picture", self.style.white)
+        result = call_natively(self._run, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
+        return taken.put_back(result)
+
+    def _run(self, pixels: Any, white: float) -> Any:
+        engine = engine_for(pixels, self.engine)
+        filters, painter = find_filters(engine), find_painter(engine)
+        there, back = (_COLOURS[self.style.colour] if pixels.shape[2] == 3 else None) or (None, None)
+        dtype = np.dtype(np.float64 if pixels.dtype == np.float64 else np.float32)
+        planes = filters.read_pixels(pixels, there, dtype)
+        own = planes if there is None else planes[:1]
+        plan = self.style.plan(tuple(own.shape))
+        if self.style.strength > 0 and plan.levels:
+            texture = self._prepare(engine, pixels, white, plan, dtype)
+            keys = read_orientations(self.style.orientations)
+            details: list[Bands] = [{}] * plan.level
+            if self.style.rule != "add":
+                _, details = engine.forward_all(plan, own)
+            differences: list[Bands] = []
+            for number, mine, theirs in zip(range(plan.level, 0, -1), details, texture, strict=True):
+                takes_part = self.style.levels is None or number in self.style.levels
+                differences.append(
+                    {
+                        key: painter.differ(
+                            mine.get(key, theirs[key]), theirs[key], self.style.rule, self.style.strength
+                        )
+                        for key in (keys if takes_part else ())
+                        if theirs[key].size
+                    }
+                )
+            painter.add(planes, invert_details(engine, plan, differences, own))
+        return filters.write_pixels(planes, back, pixels.dtype)
+
+    def _prepare(
+        self, engine: Engine, pixels: Any, white: float, plan: TransformPlan, dtype: np.dtype[Any]
+    ) -> list[Bands]:
+        """Return the details of the texture for pictures like this one, coarse to fine."""
+        size, channels = (int(pixels.shape[0]), int(pixels.shape[1])), int(pixels.shape[2])
+        key = (engine, size, channels, white, plan, dtype, self.style.colour, self.style.fit, self.style.white)
+        with self._lock:
+            details = self._ready.get(key)
+            if details is None:
+                details = self._transform_texture(engine, size, channels, white, plan, dtype)
+                if len(self._ready) >= _MOST_READY:
+                    self._ready.pop(next(iter(self._ready)))
+                self._ready[key] = details
+        return details
+
+    def _transform_texture(
+        self, engine: Engine, size: tuple[int, int], channels: int, white: float, plan: TransformPlan, dtype: Any
+    ) -> list[Bands]:
+        taken = take_picture(self._texture, "texture", self.style.white)
+        pixels = fit_pixels(match_channels(taken.pixels, channels, "texture"), size, self.style.fit, "texture")
+        if isinstance(engine, DeviceEngine):
+            if isinstance(pixels, np.ndarray):
+                pixels = engine.device.upload(pixels)
+        elif not isinstance(pixels, np.ndarray):
+            raise ArgumentTypeError(f"texture is on {place_of(pixels)} and picture on cpu; move both to one device")
+        pair = _COLOURS[self.style.colour]
+        if channels == 1 and pixels.shape[2] == 3:
+            pair = _COLOURS["ycbcr"]
+        there = pair[0] if pair is not None and pixels.shape[2] == 3 else None
+        filters = find_filters(engine)
+        planes = filters.read_pixels(pixels, there, dtype)
+        if there is not None:
+            planes = planes[:1]
+        if white != taken.white:
+            planes = filters.take_part(planes, (0, 0), size, white / taken.white)
+        return engine.forward_all(plan, planes)[1]
+
+
+def stylise(
+    picture: Any, texture: Any, style: Style | None = None, *, engine: str | Engine | None = None, **settings: Any
+) -> Any:
+    """Carry the bumps of one picture onto another.
+
+    Parameters
+    ----------
+    picture : array
+        Rows × columns, with 3 channels or 3 and an alpha channel as its last axis. Of any real dtype, of NumPy, CuPy,
+        Torch, JAX or PyOpenCL.
+    texture : array
+        The picture whose bumps are carried over; of any size and depth.
+    style : Style, optional
+        How.
+    engine : str, optional
+        Who computes; see `subband.set_engine`.
+    settings
+        What is to be other than in `style`, such as ``rule="add"`` or ``strength=0.5``.
+
+    Returns
+    -------
+    array
+        Of the kind, shape and dtype of `picture`; integers are rounded and clipped. The alpha channel stays as it was.
+
+    Raises
+    ------
+    ShapeError
+        If one of them is no picture, or the texture cannot be made to fit.
+    ArgumentError, LevelError
+        If a setting is not known.
+
+    Notes
+    -----
+    For film, make a `Stylist`, which transforms the texture once.
+
+    References
+    ----------
+    T.-T. Wong, C.-S. Leung, P.-A. Heng and J. Wang, Discrete wavelet transform on consumer-level graphics hardware,
+    IEEE Transactions on Multimedia 9, 2007, doi:10.1109/TMM.2006.887994.
+
+    Examples
+    --------
+    >>> from subband import data
+    >>> picture, texture = data.photograph()[:128, :160], data.camera()
+    >>> bumpy = stylise(picture, texture, rule="max", strength=0.8, levels=(1, 2, 3))
+    >>> bumpy.shape, bumpy.dtype
+    ((128, 160, 3), dtype('uint8'))
+    >>> bool((stylise(picture, texture, strength=0) == picture).all())
+    True
+    """
+    return Stylist(texture, style, engine=engine, **settings).apply(picture)
+
+
+def _as_native(texture: Any) -> Any:
+    """Return a picture of any kind as a native array, which is kept."""
+
+    def take(x: Any) -> Any:
+        kind = find_kind(x)
+        assert kind is not None
+        with kind.enter(x):
+            return kind.to_native(x, "texture")
+
+    return np.asarray(texture) if find_kind(texture) is None else map_arrays(texture, take)
