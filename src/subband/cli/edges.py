@@ -1,0 +1,158 @@
+"""``subband edges``: where the edges of pictures, film and volumes are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from subband.cli.options import (
+    AsJson,
+    Codec,
+    DryRun,
+    Ending,
+    EngineName,
+    Force,
+    Jobs,
+    MostPixels,
+    Paths,
+    Preset,
+    Quality,
+    Sigma,
+    WaveletName,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import Event
+
+    from subband.cli.files import Job
+    from subband.edit.edges import EdgeFinder
+    from subband.engines import Engine
+    from subband.media import SourceInfo
+    from subband.pipeline.relay import Observe, Report, Work
+    from subband.typing import Array
+
+app = typer.Typer()
+
+
+@app.command()
+def edges(
+    paths: Paths = None,
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", "-t", min=0, metavar="K", help="Standard deviations of the noise to stand out by."),
+    ] = 5.0,
+    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Number of scales.")] = 3,
+    finest: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="The scale that edges are drawn at; by the noise if left out."),
+    ] = None,
+    contrast: Annotated[
+        float,
+        typer.Option(min=0, metavar="C", help="The least height of an edge, where white is 255; in a volume's units."),
+    ] = 0.0,
+    sigma: Sigma = None,
+    wavelet: WaveletName = "rbio3.1",
+    colours: Annotated[
+        bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
+    ] = False,
+    mask: Annotated[
+        bool, typer.Option("--mask", help="Write white edges on black, not the picture with edges.")
+    ] = False,
+    fade: Annotated[
+        float, typer.Option(min=0, max=1, metavar="X", help="How much of the picture is taken away towards white.")
+    ] = 0.0,
+    engine: EngineName = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    jobs: Jobs = 1,
+    ending: Ending = None,
+    codec: Codec = None,
+    quality: Quality = None,
+    preset: Preset = None,
+    most_pixels: MostPixels = None,
+) -> None:
+    """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
+
+    `subband edges photo.png edges.png` finds what stands out from the noise at several scales.
+    """
+    from dataclasses import replace
+
+    from subband.cli.enhancing import Reading, Writing, calm_threads
+    from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+
+    calm_threads()
+    from subband.edit.edges import EdgeFinder
+    from subband.engines import get_engine
+    from subband.pipeline.relay import relay_frames
+    from subband.pipeline.units import choose_scale
+
+    finder = EdgeFinder(
+        wavelet,
+        level,
+        finest,
+        threshold,
+        contrast=contrast,
+        sigma=sigma,
+        channels="strongest" if colours else "brightness",
+        fade=fade,
+    )
+    settings = Settings(force, dry_run, as_json, jobs)
+    inputs, output = split_paths(paths)
+    planned = plan_jobs(inputs, output, ending)
+    check_jobs(planned, settings)
+    chosen = get_engine(engine)
+    reading, writing = Reading(most_pixels), Writing(ending, False, codec, quality, preset)
+
+    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+        with reading.open(job.source) as source:
+            info = source.info
+            scale = choose_scale(info)
+            own = replace(finder, contrast=contrast * scale, sigma=None if sigma is None else sigma * scale)
+            sink = writing.open(job.output, _describe_result(info, mask=mask), force=force)
+            return relay_frames(
+                source,
+                _find_work(info, own, chosen, mask=mask),
+                sink,
+                count=info.count,
+                on_progress=observe,
+                cancelled=cancelled,
+            )
+
+    run_jobs(planned, work, settings, {"threshold": threshold, "level": level})
+
+
+def _describe_result(info: SourceInfo, *, mask: bool) -> SourceInfo:
+    """Say what a sink will have to hold."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    if info.kind == "volume" or mask:
+        shape, dtype = info.shape[:2], np.dtype(np.uint8)
+        return replace(info, shape=shape, dtype=dtype, colours="grey", bits=8, has_alpha=False, pixel_format="")
+    # film of one channel, and pictures of it, get colours for the edges
+    return replace(info, shape=(*info.shape[:2], 3), colours="rgb", pixel_format="")
+
+
+def _find_work(info: SourceInfo, finder: EdgeFinder, engine: Engine, *, mask: bool) -> Work:
+    """Return what turns frames into frames; a volume is looked at as a whole."""
+    import numpy as np
+
+    def find_in_volume(frames: Iterator[Array]) -> Iterator[Array]:
+        slices = np.stack(list(frames))
+        if slices.ndim == 4:
+            slices = slices.astype(np.float32).mean(axis=3)
+        yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
+
+    def find_in_frames(frames: Iterator[Array]) -> Iterator[Array]:
+        for frame in frames:
+            found = finder.find(frame, volume=False, engine=engine)
+            if mask:
+                yield found.mask.astype(np.uint8) * np.uint8(255)
+            else:
+                yield found.overlay(frame, finder.colour, finder.opacity, finder.fade)
+
+    return find_in_volume if info.kind == "volume" else find_in_frames

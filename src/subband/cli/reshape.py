@@ -1,0 +1,178 @@
+"""``subband reshape``: surfaces with their bands scaled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from subband.cli.options import AsJson, EngineName, Force, WaveletName, offer
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.edit.surfaces import Surface
+
+app = typer.Typer()
+
+
+@app.command()
+def reshape(
+    surface: Annotated[
+        str,
+        typer.Argument(
+            metavar="SURFACE",
+            autocompletion=offer("head", "ring", "terrain"),
+            help="A grid as OBJ, PLY or JSON; a picture of heights; or one of head, ring and terrain.",
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="An OBJ, PLY or JSON file, or a picture of the surface.")
+    ],
+    gain: Annotated[
+        str,
+        typer.Option(
+            "--gain",
+            "-g",
+            metavar="GAINS",
+            help="Level:gain, the finest level is 1, as in 1:1.5,2:0.3; with h, v or d for one orientation, as in "
+            "3d:0; a:1.1 for the approximation.",
+        ),
+    ] = "",
+    wavelet: WaveletName = "cdf97",
+    level: Annotated[
+        int | None, typer.Option("--level", "-l", min=1, metavar="N", help="Number of levels; up to 5 by default.")
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            "--mode",
+            "-m",
+            metavar="MODE",
+            help="How the surface goes on outside, or two with a comma for rows and columns; as it is closed or open.",
+        ),
+    ] = None,
+    points: Annotated[
+        str | None,
+        typer.Option(metavar="RxC", help="Rows and columns of points that control points are evaluated at."),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Rows of a file of points that no faces join.")
+    ] = None,
+    turn: Annotated[
+        float | None, typer.Option(metavar="DEGREES", help="From where a picture is seen, around the vertical.")
+    ] = None,
+    tilt: Annotated[
+        float | None, typer.Option(metavar="DEGREES", help="From where a picture is seen, from above.")
+    ] = None,
+    size: Annotated[str, typer.Option(metavar="RxC", help="Rows and columns of a picture.")] = "720x720",
+    transparent: Annotated[bool, typer.Option("--transparent", help="Draw no background.")] = False,
+    engine: EngineName = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Scale the bands of a surface: fine levels hold wrinkles, coarse ones the shape.
+
+    `subband reshape head caricature.png --gain 2:1.8,3:1.5` draws a bundled head with stronger features.
+    """
+    import json
+
+    from subband.edit.surfaces import Reshaper, parse_gains, write_surface
+    from subband.edit.surfaces.files import ENDINGS
+    from subband.media import check_output
+
+    is_drawing = output.suffix.lower() not in ENDINGS
+    if is_drawing and output.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"):
+        raise ArgumentError(
+            f"{output.name!r} ends neither like a surface nor like a picture; use {', '.join(ENDINGS)}, or .png"
+        )
+    if output.is_file() and not force:
+        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
+    check_output(output)
+    given = _open_surface(surface, rows)
+    if Path(surface).is_file() and output.exists() and output.samefile(surface):
+        raise ArgumentError(f"{surface!r} would be replaced by its own result; take another name")
+    grid = None if points is None else _read_size("--points", points)
+    modes = None if mode is None else mode.split(",") if "," in mode else mode
+    reshaper = Reshaper(given, wavelet, level, modes, engine)
+    gains, approximation = parse_gains(gain, reshaper.level) if gain.strip() else (1.0, 1.0)
+    made = reshaper.reshape(gains, approximation)
+    if is_drawing:
+        _write_picture(
+            output, made, given, grid, _choose_view(given, turn, tilt), _read_size("--size", size), transparent
+        )
+    else:
+        write_surface(output, made, points=grid)
+    record: dict[str, Any] = {
+        "surface": surface,
+        "output": str(output),
+        "rows": made.shape[0],
+        "columns": made.shape[1],
+        "levels": reshaper.level,
+        "closed": list(made.closed),
+    }
+    if as_json:
+        typer.echo(json.dumps(record, indent=2))
+        return
+    typer.echo(f"{output}: {made.shape[0]} × {made.shape[1]} points, {reshaper.level} levels")
+
+
+def _open_surface(name: str, rows: int | None) -> Surface:
+    """Return a surface by its file or its name; a file of that name comes first."""
+    from subband.edit.surfaces import Surface, make_shape, read_surface
+    from subband.edit.surfaces.files import ENDINGS
+    from subband.edit.surfaces.shapes import SHAPES
+
+    path = Path(name)
+    if not path.is_file() and name in SHAPES:
+        return make_shape(name)
+    if not path.is_file() and not path.suffix:
+        return make_shape(name)
+    if not path.exists():
+        raise FileNotFoundError(2, "No such file or directory", name)
+    if path.suffix.lower() in ENDINGS:
+        return read_surface(path, rows=rows)
+    from subband.media import read_still
+
+    still = read_still(path)
+    if still.is_colour:
+        raise ArgumentError(f"{name!r} is a picture in colour, and heights are grey; convert it first")
+    # a picture as high as a quarter of its width
+    height = 0.25 * max(still.pixels.shape) / still.peak
+    return Surface.from_heights(still.pixels.astype("float64") * height, name=path.stem)
+
+
+def _choose_view(surface: Surface, turn: float | None, tilt: float | None) -> Any:
+    from dataclasses import replace
+
+    from subband.edit.surfaces.drawing import choose_view
+
+    view = choose_view(surface)
+    return replace(view, turn=view.turn if turn is None else turn, tilt=view.tilt if tilt is None else tilt)
+
+
+def _write_picture(
+    path: Path,
+    surface: Surface,
+    frame: Surface,
+    grid: tuple[int, int] | None,
+    view: Any,
+    size: tuple[int, int],
+    transparent: bool,
+) -> None:
+    from subband.edit.surfaces import draw
+    from subband.media import Still, write_still
+
+    background = None if transparent else (255, 255, 255)
+    pixels = draw(surface, size, view, background=background, points=grid, frame=frame)
+    if transparent:
+        write_still(path, Still(pixels[..., :3], pixels[..., 3]))
+    else:
+        write_still(path, Still(pixels))
+
+
+def _read_size(option: str, text: str) -> tuple[int, int]:
+    first, _, second = text.lower().partition("x")
+    if not (first.isdecimal() and second.isdecimal() and min(int(first), int(second)) >= 2):
+        raise ArgumentError(f"{option} {text} is not rows and columns; write 256x256")
+    return int(first), int(second)

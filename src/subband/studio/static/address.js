@@ -1,0 +1,40 @@
+// Settings in the address: a link reproduces what is on the screen.
+
+/** @returns {Record<string, string>} what the address says; "source" among it */
+export function readAddress() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+/**
+ * Spell the address of the present state.
+ * @param {import('./settings.js').Settings} settings
+ * @param {string} source such as "sample:bunny"
+ */
+export function spellAddress(settings, source) {
+  const values = new URLSearchParams();
+  if (settings.tool !== settings.tools[0]) values.set('tool', settings.tool.name);
+  // an upload lives only as long as this page, so that no link could find it again
+  if (source && !source.startsWith('upload:')) values.set('source', source);
+  for (const [name, value] of Object.entries(settings.differing())) {
+    if (!String(value).startsWith('upload:')) values.set(name, String(value));
+  }
+  const address = new URL(location.href);
+  // these need no escape behind a hash, and the address is for people too
+  address.hash = values.toString().replace(/%(3A|2C|3D|3B)/g, decodeURIComponent);
+  return address.href;
+}
+
+/** Writes the address a moment after the last change, since browsers limit how often it may change. */
+export class Address {
+  /** @param {() => string} spell @param {() => void} changed called when the user follows or types another address */
+  constructor(spell, changed) {
+    this.spell = spell;
+    this.timer = 0;
+    window.addEventListener('hashchange', changed);
+  }
+
+  update() {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => history.replaceState(null, '', this.spell()), 200);
+  }
+}

@@ -1,0 +1,164 @@
+// The band matrix: a gain for each band, set by dragging up and down. Grey is 1, darker more, lighter less.
+
+import { make } from './dom.js';
+
+const KEYS = ['ad', 'da', 'dd'];
+const TITLES = { ad: 'across', da: 'down', dd: 'diagonal' };
+const DRAG = 110;
+
+/** Read "1:ad=1.5,dd=0;2:da=2". @param {string} text @returns {Map<string, number>} "ad1" → gain, without ones */
+export function readGains(text) {
+  const gains = new Map();
+  for (const part of String(text ?? '').split(';')) {
+    const [level, bands] = part.split(':');
+    for (const band of (bands ?? '').split(',')) {
+      const [key, gain] = band.split('=');
+      const name = key.trim();
+      if (KEYS.includes(name) && Number.isFinite(Number(gain))) gains.set(`${name}${Number(level)}`, Number(gain));
+    }
+  }
+  return gains;
+}
+
+/**
+ * Spell gains so that readGains reads them; ones are left out.
+ * @param {Map<string, number>} gains
+ * @param {number} levels
+ */
+export function spellGains(gains, levels) {
+  const parts = [];
+  for (let level = 1; level <= levels; level += 1) {
+    const changed = KEYS.filter((key) => (gains.get(key + level) ?? 1) !== 1);
+    const bands = changed.map((key) => `${key}=${gains.get(key + level)}`);
+    if (bands.length) parts.push(`${level}:${bands.join(',')}`);
+  }
+  return parts.join(';');
+}
+
+/** The shade of a gain between 0 and `most`, 0 to 255. @param {number} gain @param {number} most */
+export function shadeOf(gain, most) {
+  return Math.round(gain <= 1 ? 236 - 108 * gain : 128 - (104 * (Math.min(gain, most) - 1)) / (most - 1));
+}
+
+/**
+ * @param {{control: import('./settings.js').Control, changed: (value: string) => void}} about
+ * @returns {{element: HTMLElement, update: (value: string, levels: number) => void}}
+ */
+export function makeBands({ control, changed }) {
+  const least = control.min ?? 0;
+  const most = control.max ?? 4;
+  const step = control.step ?? 0.05;
+  let gains = new Map();
+  let levels = 0;
+  /** @type {Map<string, HTMLElement>} */
+  const cells = new Map();
+
+  const grid = make('div', { class: 'matrix', role: 'group', 'aria-label': control.label });
+  const reset = make('button', { type: 'button', class: 'quiet small', text: 'All to 1' });
+  const head = make('div', { class: 'row' }, make('span', { class: 'label', text: control.label }), reset);
+  const element = make('div', { class: 'control bands' }, head, grid,
+    make('p', { class: 'hint', text: control.help ?? 'Drag a band up for more, down for less.' }));
+
+  const report = () => changed(spellGains(gains, levels));
+  reset.addEventListener('click', () => {
+    gains = new Map();
+    draw();
+    report();
+  });
+
+  /** Handles stand for one band, or for all of a level or a direction. @param {string[]} names */
+  const gainOf = (names) => names.reduce((sum, name) => sum + (gains.get(name) ?? 1), 0) / names.length;
+  const place = (gain) => (gain <= 1 ? gain - 1 : (gain - 1) / (most - 1));
+  const unplace = (spot) => (spot <= 0 ? 1 + spot : 1 + spot * (most - 1));
+
+  const setGain = (names, gain) => {
+    const rounded = Number((Math.round(Math.min(most, Math.max(least, gain)) / step) * step).toFixed(4));
+    for (const name of names) gains.set(name, rounded);
+    draw();
+    report();
+  };
+
+  const draw = () => {
+    for (const [name, cell] of cells) {
+      const gain = gainOf(cell.names);
+      cell.setAttribute('aria-valuenow', String(Number(gain.toFixed(3))));
+      cell.setAttribute('aria-valuetext', `gain ${Number(gain.toFixed(2))}`);
+      if (cell.names.length > 1) continue;
+      const shade = shadeOf(gain, most);
+      cell.style.backgroundColor = `rgb(${shade} ${shade} ${shade})`;
+      cell.style.color = shade >= 118 ? '#000' : '#fff';
+      cell.querySelector('b').textContent = Number(gain.toFixed(2));
+      cell.dataset.name = name;
+    }
+    reset.disabled = spellGains(gains, levels) === '';
+  };
+
+  const makeHandle = (names, label, ...inside) => {
+    const cell = make('div', {
+      class: names.length > 1 ? 'handle' : 'cell', role: 'slider', tabindex: '0',
+      'aria-label': label, 'aria-orientation': 'vertical',
+      'aria-valuemin': least, 'aria-valuemax': most, 'aria-valuenow': 1, title: `${label}: drag up or down`,
+    }, ...inside);
+    cell.names = names;
+    let from = null;
+    cell.addEventListener('pointerdown', (event) => {
+      cell.setPointerCapture(event.pointerId);
+      from = { y: event.clientY, spot: place(gainOf(names)) };
+      event.preventDefault();
+      cell.focus();
+    });
+    cell.addEventListener('pointermove', (event) => {
+      if (!from || !cell.hasPointerCapture(event.pointerId)) return;
+      setGain(names, unplace(from.spot + (from.y - event.clientY) / DRAG));
+    });
+    const release = () => { from = null; };
+    cell.addEventListener('pointerup', release);
+    cell.addEventListener('pointercancel', release);
+    cell.addEventListener('dblclick', () => setGain(names, 1));
+    cell.addEventListener('keydown', (event) => {
+      const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
+      if (event.key in steps) setGain(names, gainOf(names) + steps[event.key] * step * (event.shiftKey ? 5 : 1));
+      else if (event.key === 'Home') setGain(names, least);
+      else if (event.key === 'End') setGain(names, most);
+      else if (event.key === 'Delete' || event.key === 'Backspace') setGain(names, 1);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    return cell;
+  };
+
+  const build = () => {
+    cells.clear();
+    grid.replaceChildren(make('span', { class: 'corner', 'aria-hidden': 'true' }));
+    const numbers = Array.from({ length: levels }, (_, place) => place + 1);
+    for (const key of KEYS) {
+      const handle = makeHandle(numbers.map((level) => key + level), `All levels, ${TITLES[key]} (${key})`, key);
+      cells.set(`all-${key}`, handle);
+      grid.append(handle);
+    }
+    for (const level of numbers) {
+      const handle = makeHandle(KEYS.map((key) => key + level), `Level ${level}, all bands`, String(level));
+      cells.set(`all-${level}`, handle);
+      grid.append(handle);
+      for (const key of KEYS) {
+        const label = `Level ${level}, ${TITLES[key]} (${key}${level})`;
+        const cell = makeHandle([key + level], label, make('b', { text: '1' }));
+        cells.set(key + level, cell);
+        grid.append(cell);
+      }
+    }
+  };
+
+  return {
+    element,
+    update(value, wanted) {
+      if (wanted !== levels) {
+        levels = wanted;
+        build();
+      }
+      gains = readGains(value);
+      draw();
+    },
+  };
+}

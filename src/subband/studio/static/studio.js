@@ -1,0 +1,420 @@
+// The studio: what comes from the server, what comes from the user, and what is on the screen.
+
+import { Address, readAddress, spellAddress } from './address.js';
+import { Camera } from './camera.js';
+import { listenForCopies } from './clipboard.js';
+import { Panel, makeSegments } from './controls.js';
+import { Divider } from './divider.js';
+import { find, make } from './dom.js';
+import { Export } from './export.js';
+import { Frames } from './frames.js';
+import { Histogram } from './histogram.js';
+import { listenForKeys } from './keys.js';
+import { Presets } from './presets.js';
+import { saveScreenshot } from './screenshot.js';
+import { OF_THE_MACHINE, Settings } from './settings.js';
+import { Link, readMessage } from './socket.js';
+import { Sources, spellSource } from './sources.js';
+import { Status } from './status.js';
+import { makeTabs } from './tabs.js';
+import { listenForTheme } from './theme.js';
+import { tell } from './toasts.js';
+import { Transport } from './transport.js';
+import { Viewport } from './viewport.js';
+
+export class Studio {
+  constructor() {
+    /** @type {Settings|null} */
+    this.settings = null;
+    this.page = '';
+    this.source = '';
+    /** What was opened last and is shown. */
+    this.opened = '';
+    this.info = {};
+    this.sent = 0;
+    this.drawn = 0;
+    this.format = null;
+    this.equivalent = {};
+    this.surface = null;
+    this.ready = new Promise((resolve) => { this.isReady = resolve; });
+
+    this.frames = new Frames({ result: find('canvas-result'), before: find('canvas-before') });
+    this.status = new Status();
+    this.divider = new Divider();
+    this.link = new Link({
+      message: (message) => this.take(message),
+      binary: (buffer) => this.takeBinary(buffer),
+      lost: (seconds) => {
+        this.notice(`The connection was lost; the next try is in ${seconds} s.`);
+        this.export.lose();
+      },
+      refused: () => this.notice('This server wants its token: open the address that it printed when it started.'),
+    });
+    const send = (type, content) => this.link.send(type, content);
+    this.transport = new Transport((type, content) => {
+      if (this.camera.isOn && (type === 'play' || type === 'pause')) this.pauseCamera(type === 'pause');
+      send(type, content);
+    });
+    this.histogram = new Histogram((band) => send('histogram', { band }));
+    this.viewport = new Viewport((band) => this.histogram.pick(band));
+    this.camera = new Camera((header, payload) => this.link.sendBinary(header, payload));
+    this.sources = new Sources({ opened: (source) => this.open(source), failed: tell });
+    this.presets = new Presets({
+      chosen: (settings) => this.applyPreset(settings),
+      present: () => ({ tool: this.settings.tool.name, ...this.settings.differing() }),
+    });
+    this.export = new Export({ describe: () => this.describe(), failed: tell });
+    this.address = new Address(() => spellAddress(this.settings, this.source), () => this.followAddress());
+    this.nextTheme = listenForTheme(() => {
+      this.status.plot.draw();
+      if (this.histogram.last) this.histogram.draw(this.histogram.last);
+      this.surface?.restyle();
+    });
+    listenForCopies(() => ({ ...this.equivalent, link: spellAddress(this.settings, this.source) }));
+    this.#listen();
+  }
+
+  // From the server
+
+  /** @param {any} message */
+  take(message) {
+    if (message.type === 'hello') this.welcome(message);
+    else if (message.type === 'opened') this.takeSource(message.info ?? {});
+    else if (message.type === 'settled') this.settle(message);
+    else if (message.type === 'error') this.takeError(message);
+    else if (message.type === 'export') this.export.take(message);
+    else if (message.type === 'histogram') this.histogram.draw(message);
+    else if (message.type === 'state') this.transport.take(message);
+  }
+
+  welcome(hello) {
+    const isFirst = this.settings === null;
+    this.page = hello.page;
+    find('status-hardware').textContent = hello.hardware ?? '–';
+    find('status-hardware').title = hello.hardware ?? '';
+    this.wavelets = hello.wavelets ?? [];
+    this.sources.offer(hello);
+    this.presets.offer(hello.presets);
+    this.notice('');
+    // a new socket counts from the beginning, and knows nothing of what was said on the last
+    this.sent = this.drawn = this.status.answered = 0;
+    this.format = null;
+    this.opened = '';
+    if (isFirst) {
+      this.settings = new Settings(hello.tools);
+      const { source, ...values } = readAddress();
+      this.settings.adopt(values);
+      this.panel = new Panel(find('groups'), this.settings, {
+        changed: (name, value) => this.change(name, value), sources: this.sources, wavelets: this.wavelets,
+      });
+      this.markTab = makeTabs(this.settings.tools, (name) => this.pickTool(name));
+      this.buildTool();
+      this.source = source || this.sources.first();
+    }
+    this.sendSettings();
+    if (document.hidden) this.link.send('pause', { hidden: true });
+    if (isFirst) {
+      this.open(this.source);
+      return;
+    }
+    const { position, playing, loop } = this.transport;
+    this.link.send('open', { source: spellSource(this.source) });
+    if (this.transport.isFilm && !this.camera.isOn) {
+      this.link.send('loop', { on: loop });
+      this.link.send('seek', { position });
+      if (!playing) this.link.send('pause');
+    }
+    this.camera.next();
+    this.histogram.request(true);
+  }
+
+  takeError({ message, about }) {
+    tell(message);
+    if (about !== 'source') return;
+    // what could not be opened leaves the last picture where it is
+    if (this.opened) {
+      this.source = this.opened;
+      this.sources.mark(this.opened);
+      this.address.update();
+    } else if (this.source !== this.sources.first()) {
+      this.open(this.sources.first());
+    }
+  }
+
+  settle({ number, settings, notes = [], equivalent = {} }) {
+    this.equivalent = equivalent;
+    find('notes').replaceChildren(...notes.map((text) => make('li', { text })));
+    // while newer settings are on their way, the answer to older ones would pull a slider back
+    if (number !== this.sent) return;
+    const { tool, ...values } = settings;
+    for (const [name, value] of Object.entries(values)) {
+      if (this.settings.control(name) && this.settings.value(name) !== value) this.settings.set(name, value);
+    }
+    this.show();
+  }
+
+  /** @param {ArrayBuffer} buffer */
+  async takeBinary(buffer) {
+    const received = performance.now();
+    const { header, offset } = readMessage(buffer);
+    if (header.type === 'surface') {
+      this.takeSurface(header, buffer, offset);
+      return;
+    }
+    if (header.type !== 'frame') return;
+    try {
+      await this.frames.draw(header, buffer, offset);
+    } catch (error) {
+      tell(`A frame could not be drawn: ${error.message}`);
+    }
+    const drawn = performance.now();
+    this.link.send('ack', { frame: header.frame, received, drawn });
+    const [{ width, height }] = header.parts;
+    this.viewport.setSize(width, height);
+    this.viewport.setBands(header.bands ?? []);
+    this.divider.show(header.parts.some(({ role }) => role === 'before'));
+    find('picture').classList.add('drawn');
+    this.transport.setPosition(header.position);
+    this.finishFrame(header, received, drawn);
+    if (this.camera.isOn) this.camera.next();
+  }
+
+  finishFrame(header, received, drawn) {
+    this.drawn = header.settings ?? 0;
+    if (header.parts) this.status.note(header, received, drawn);
+    this.status.answer(header.settings, header.client_time);
+    this.notice('');
+    this.isReady();
+  }
+
+  async takeSurface(header, buffer, offset) {
+    const received = performance.now();
+    const surface = await this.wantSurface();
+    surface.setGrid(header, buffer, offset);
+    this.status.size = { width: header.columns, height: header.rows };
+    this.finishFrame(header, received, performance.now());
+  }
+
+  /** three.js is large, and most never open its tab. */
+  async wantSurface() {
+    if (!this.surface) {
+      const { Surface } = await import('./surface.js');
+      this.surface ??= new Surface(find('surface'));
+    }
+    return this.surface;
+  }
+
+  // From the user
+
+  /** @param {string} name @param {any} value */
+  change(name, value) {
+    this.settings.set(name, value);
+    this.presets.clear();
+    this.sendSettings(true);
+    this.show();
+  }
+
+  applyPreset(settings) {
+    const { tool } = this.settings;
+    if (settings.tool) this.settings.pickTool(settings.tool);
+    this.settings.reset(OF_THE_MACHINE);
+    this.settings.adopt(settings);
+    if (this.settings.tool !== tool) this.buildTool();
+    this.sendSettings();
+    this.show();
+  }
+
+  followAddress() {
+    const { source, ...values } = readAddress();
+    const { tool } = this.settings;
+    this.settings.pickTool(values.tool ?? this.settings.tools[0].name);
+    this.settings.reset();
+    this.settings.adopt(values);
+    if (this.settings.tool !== tool) this.buildTool();
+    this.sendSettings();
+    this.show();
+    if (source && source !== this.source) this.open(source);
+  }
+
+  /** @param {boolean} isMeasured whether the time to its picture counts as that of a slider */
+  sendSettings(isMeasured = false) {
+    this.sent += 1;
+    if (!isMeasured) this.status.answered = this.sent;
+    const settings = this.settings.complete();
+    this.link.send('settings', { number: this.sent, time: performance.now(), settings });
+    if (settings.format !== undefined && settings.format !== this.format) {
+      this.format = settings.format;
+      this.link.send('format', { wanted: settings.format });
+    }
+    this.address.update();
+  }
+
+  /** @param {string} source such as "sample:bunny" or "camera:" */
+  async open(source) {
+    if (!source) return;
+    const isCamera = source.startsWith('camera');
+    if (isCamera) {
+      try {
+        if (!this.camera.isOn) await this.camera.start();
+      } catch (error) {
+        tell(error.message);
+        this.sources.mark(this.source);
+        return;
+      }
+    } else {
+      this.camera.stop();
+    }
+    this.source = isCamera ? 'camera:' : source;
+    this.sources.mark(this.source);
+    this.status.clear();
+    this.link.send('open', { source: spellSource(this.source) });
+    find('webcam').setAttribute('aria-pressed', String(isCamera));
+    this.address.update();
+    if (isCamera) {
+      this.showSource({ title: 'Camera', kind: 'film' });
+      this.pauseCamera(false);
+    }
+  }
+
+  pauseCamera(isPaused) {
+    this.camera.paused = isPaused;
+    if (!isPaused) this.camera.next();
+  }
+
+  pickTool(name) {
+    if (name === this.settings.tool.name) return;
+    this.settings.pickTool(name);
+    this.buildTool();
+    this.sendSettings();
+    this.show();
+  }
+
+  describe() {
+    const isSurface = this.settings.tool.name === 'surface';
+    return {
+      kind: isSurface ? 'surface' : this.info.kind,
+      title: isSurface ? 'The surface' : (this.info.title ?? 'The picture'),
+      endings: this.settings.tool.endings ?? (isSurface ? undefined : this.info.endings),
+      source: spellSource(this.source),
+      settings: this.settings.complete(),
+      count: isSurface ? 1 : this.info.count,
+      page: this.page,
+    };
+  }
+
+  screenshot() {
+    const share = find('divider').hidden ? null : this.divider.share;
+    const title = (this.info.title ?? 'picture').replace(/\.\w+$/, '').replace(/[^\w-]+/g, '-');
+    const view = this.settings.value('view') ?? this.settings.tool.name;
+    saveScreenshot(share, `subband-${title}-${view}.png`).catch((error) => tell(error.message));
+  }
+
+  async toggleFullScreen() {
+    try {
+      if (document.fullscreenElement) await document.exitFullscreen();
+      else await find('stage').requestFullscreen();
+    } catch {
+      tell('The browser does not allow full screen here');
+    }
+  }
+
+  // On the screen
+
+  buildTool() {
+    const { tool } = this.settings;
+    this.markTab(tool.name);
+    const view = this.settings.control('view');
+    this.views = view ? makeSegments(view, (value) => this.change('view', value)) : null;
+    find('views').replaceChildren(...(this.views ? [this.views.element] : []));
+    this.panel.build(['view']);
+    const isSurface = tool.name === 'surface';
+    find('surface').hidden = !isSurface;
+    find('picture').hidden = isSurface;
+    find('transport').hidden = isSurface;
+    find('source').hidden = isSurface;
+    find('histogram-group').hidden = isSurface || !this.settings.control('bands');
+    find('zoom').hidden = isSurface;
+    if (isSurface) this.wantSurface().catch((error) => tell(`The 3-D view did not load: ${error.message}`));
+    this.showTitle();
+    this.show();
+  }
+
+  show() {
+    this.panel.update();
+    this.views?.update(this.settings.value('view'));
+    this.histogram.setLevels(this.settings.levels());
+    this.histogram.request();
+  }
+
+  takeSource(info) {
+    this.opened = this.source;
+    this.showSource(info);
+  }
+
+  showSource(info) {
+    this.info = info;
+    const isLive = this.source.startsWith('camera');
+    this.transport.open(info, isLive);
+    find('picture').classList.toggle('clear', info.channels === 2 || info.channels === 4);
+    this.showTitle();
+    if (isLive) this.camera.next();
+  }
+
+  showTitle() {
+    const { title, kind, width, height, channels, bits, rate, duration } = this.info;
+    const isSurface = this.settings.tool.name === 'surface';
+    find('source-title').textContent = isSurface ? 'Surface' : (title ?? '');
+    const words = [
+      width && height ? `${width}×${height}` : '',
+      channels ? `${channels} ${channels === 1 ? 'channel' : 'channels'}` : '',
+      bits ? `${bits} bit` : '',
+      kind === 'film' && rate ? `${Number(rate.toFixed(2))} fps` : '',
+      duration ? `${duration.toFixed(1)} s` : '',
+    ];
+    find('source-detail').textContent = isSurface ? '' : words.filter(Boolean).join(' · ');
+    document.title = title && !isSurface ? `${title} · subband studio` : 'subband studio';
+  }
+
+  /** A sentence in place of the picture, or above it. @param {string} text */
+  notice(text) {
+    const notice = find('notice');
+    if (notice.textContent === text) return;
+    notice.textContent = text;
+    notice.hidden = !text;
+    notice.classList.toggle('over', find('picture').classList.contains('drawn'));
+    find('spoken').textContent = text;
+  }
+
+  #listen() {
+    find('webcam').addEventListener('click', () => this.open(this.camera.isOn ? this.sources.first() : 'camera:'));
+    find('screenshot').addEventListener('click', () => this.screenshot());
+    find('fullscreen').addEventListener('click', () => this.toggleFullScreen());
+    find('help-open').addEventListener('click', () => find('help').showModal());
+    find('reset').addEventListener('click', () => this.applyPreset({}));
+    document.addEventListener('visibilitychange', () => {
+      this.link.send(document.hidden ? 'pause' : 'play', { hidden: true });
+      if (this.camera.isOn) this.pauseCamera(document.hidden || !this.transport.playing);
+      if (!document.hidden) this.link.retry();
+    });
+    const pickView = (place) => {
+      const option = this.settings?.control('view')?.options[place];
+      if (option) this.change('view', option[0]);
+    };
+    listenForKeys([
+      [' ', 'Play or pause', () => this.transport.toggle(), 'space'],
+      ['.', 'Next frame', () => this.transport.step()],
+      ['l', 'Loop', () => this.transport.setLoop(!this.transport.loop)],
+      ['f', 'Full screen', () => this.toggleFullScreen()],
+      ['s', 'Screenshot', () => this.screenshot()],
+      ['e', 'Export', () => this.export.open()],
+      ['1', 'Views, in their order', () => pickView(0), '1 – 4'],
+      ['2', '', () => pickView(1)],
+      ['3', '', () => pickView(2)],
+      ['4', '', () => pickView(3)],
+      ['z', 'Zoom', () => this.viewport.nextZoom()],
+      ['r', 'Reset settings', () => this.applyPreset({})],
+      ['t', 'Light or dark', () => this.nextTheme()],
+      ['?', 'This help', () => find('help').showModal()],
+    ]);
+  }
+}

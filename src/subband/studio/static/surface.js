@@ -1,0 +1,193 @@
+// The 3-D view of a surface: a grid of points that turns with the mouse, a finger or the arrow keys.
+
+import * as three from './vendor/three.module.js';
+
+import { colour, make } from './dom.js';
+
+const TURN = 0.008;
+const KEY_TURN = 0.1;
+const CLOSEST = 1.2;
+const FARTHEST = 8;
+
+export class Surface {
+  /** @param {HTMLElement} place */
+  constructor(place) {
+    this.place = place;
+    this.canvas = make('canvas', {
+      tabindex: '0', role: 'application',
+      'aria-label': 'Surface in three dimensions: arrow keys turn it, plus and minus zoom, Home faces it again',
+    });
+    place.replaceChildren(this.canvas);
+    // a screenshot reads the drawing after it was shown
+    this.renderer = new three.WebGLRenderer({ canvas: this.canvas, antialias: true, preserveDrawingBuffer: true });
+    this.scene = new three.Scene();
+    this.eye = new three.PerspectiveCamera(35, 1, 0.01, 100);
+    this.scene.add(new three.HemisphereLight(0xffffff, 0x555560, 1.2));
+    const lamp = new three.DirectionalLight(0xffffff, 2.2);
+    lamp.position.set(-1.5, 2, 2.5);
+    this.eye.add(lamp);
+    this.scene.add(this.eye);
+    const clay = new three.MeshStandardMaterial({ color: 0xc9c4ba, roughness: 0.62, side: three.DoubleSide });
+    this.mesh = new three.Mesh(new three.BufferGeometry(), clay);
+    // surfaces have z upwards and look along y; the screen has y upwards and looks along -z
+    const stand = new three.Group();
+    stand.setRotationFromMatrix(new three.Matrix4().makeBasis(
+      new three.Vector3(-1, 0, 0), new three.Vector3(0, 0, 1), new three.Vector3(0, 1, 0),
+    ));
+    stand.add(this.mesh);
+    this.scene.add(stand);
+    this.shape = '';
+    this.#face();
+    this.#listen();
+    new ResizeObserver(() => this.#resize()).observe(place);
+    this.#resize();
+  }
+
+  /**
+   * Take a new grid of points.
+   * @param {{rows: number, columns: number, closed: [boolean, boolean]}} header
+   * @param {ArrayBuffer} buffer
+   * @param {number} offset where positions begin; normals follow
+   */
+  setGrid({ rows, columns, closed = [false, false] }, buffer, offset) {
+    const count = 3 * rows * columns;
+    const floats = new Float32Array(buffer.slice(offset, offset + 8 * count));
+    const positions = floats.subarray(0, count);
+    const normals = floats.subarray(count, 2 * count);
+    const { geometry } = this.mesh;
+    const shape = `${rows}×${columns}×${closed}`;
+    if (shape === this.shape) {
+      geometry.attributes.position.array.set(positions);
+      geometry.attributes.normal.array.set(normals);
+      geometry.attributes.position.needsUpdate = geometry.attributes.normal.needsUpdate = true;
+    } else {
+      const fresh = new three.BufferGeometry();
+      fresh.setAttribute('position', new three.BufferAttribute(positions, 3));
+      fresh.setAttribute('normal', new three.BufferAttribute(normals, 3));
+      fresh.setIndex(new three.BufferAttribute(joinGrid(rows, columns, closed), 1));
+      fresh.computeBoundingSphere();
+      const { center, radius } = fresh.boundingSphere;
+      // every surface is shown at the same size, and keeps it while its bands are scaled
+      this.mesh.scale.setScalar(1 / (radius || 1));
+      this.mesh.position.copy(center).multiplyScalar(-1 / (radius || 1));
+      this.mesh.geometry = fresh;
+      geometry.dispose();
+      this.shape = shape;
+    }
+    this.mesh.geometry.boundingSphere = null;
+    this.mesh.frustumCulled = false;
+    this.draw();
+  }
+
+  /** Take the colours of the theme. */
+  restyle() {
+    this.draw();
+  }
+
+  draw() {
+    const { azimuth, height, distance } = this;
+    this.eye.position.set(
+      distance * Math.cos(height) * Math.sin(azimuth),
+      distance * Math.sin(height),
+      distance * Math.cos(height) * Math.cos(azimuth),
+    );
+    this.eye.lookAt(0, 0, 0);
+    this.renderer.setClearColor(new three.Color(colour('stage')), 1);
+    this.renderer.render(this.scene, this.eye);
+  }
+
+  /** Read the drawing back. @returns {{width: number, height: number, data: Uint8ClampedArray}} */
+  pixels() {
+    const { width, height } = this.canvas;
+    const copy = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    Object.assign(copy.canvas, { width, height });
+    copy.drawImage(this.canvas, 0, 0);
+    return { width, height, data: copy.getImageData(0, 0, width, height).data };
+  }
+
+  #face() {
+    Object.assign(this, { azimuth: 0.55, height: 0.22, distance: 3.3 });
+  }
+
+  #turn(across, up) {
+    this.azimuth -= across;
+    this.height = Math.min(1.5, Math.max(-1.5, this.height + up));
+    this.draw();
+  }
+
+  #zoom(factor) {
+    this.distance = Math.min(FARTHEST, Math.max(CLOSEST, this.distance * factor));
+    this.draw();
+  }
+
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.place;
+    if (!width || !height) return;
+    this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio || 1));
+    this.renderer.setSize(width, height, false);
+    this.eye.aspect = width / height;
+    this.eye.updateProjectionMatrix();
+    this.draw();
+  }
+
+  #listen() {
+    /** @type {Map<number, {x: number, y: number}>} */
+    const fingers = new Map();
+    this.canvas.addEventListener('pointerdown', (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    });
+    this.canvas.addEventListener('pointermove', (event) => {
+      const last = fingers.get(event.pointerId);
+      if (!last) return;
+      const next = { x: event.clientX, y: event.clientY };
+      if (fingers.size === 1) this.#turn((next.x - last.x) * TURN, (next.y - last.y) * TURN);
+      if (fingers.size === 2) {
+        const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, finger]) => finger);
+        const apart = (finger) => Math.hypot(finger.x - other.x, finger.y - other.y) || 1;
+        this.#zoom(apart(last) / apart(next));
+      }
+      fingers.set(event.pointerId, next);
+    });
+    for (const name of ['pointerup', 'pointercancel']) {
+      this.canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
+    }
+    this.canvas.addEventListener('wheel', (event) => {
+      event.preventDefault();
+      this.#zoom(Math.exp(event.deltaY * 0.001));
+    }, { passive: false });
+    this.canvas.addEventListener('keydown', (event) => {
+      const acts = {
+        ArrowLeft: () => this.#turn(-KEY_TURN, 0), ArrowRight: () => this.#turn(KEY_TURN, 0),
+        ArrowUp: () => this.#turn(0, -KEY_TURN), ArrowDown: () => this.#turn(0, KEY_TURN),
+        '+': () => this.#zoom(0.9), '-': () => this.#zoom(1.1),
+        Home: () => { this.#face(); this.draw(); },
+      };
+      if (!(event.key in acts)) return;
+      event.preventDefault();
+      acts[event.key]();
+    });
+  }
+}
+
+/**
+ * The triangles of a grid of points, two for each cell; a closed direction joins its last points to its first.
+ * @param {number} rows @param {number} columns @param {[boolean, boolean]} closed
+ */
+export function joinGrid(rows, columns, [closedRows, closedColumns]) {
+  const down = closedRows ? rows : rows - 1;
+  const across = closedColumns ? columns : columns - 1;
+  const corners = new Uint32Array(6 * down * across);
+  let place = 0;
+  for (let row = 0; row < down; row += 1) {
+    for (let column = 0; column < across; column += 1) {
+      const first = row * columns + column;
+      const right = row * columns + ((column + 1) % columns);
+      const below = ((row + 1) % rows) * columns + column;
+      const opposite = ((row + 1) % rows) * columns + ((column + 1) % columns);
+      corners.set([first, below, right, right, below, opposite], place);
+      place += 6;
+    }
+  }
+  return corners;
+}

@@ -1,0 +1,34 @@
+// The tools as tabs: arrows go from one to the next, as in the ARIA practices.
+
+import { find, make } from './dom.js';
+
+/**
+ * @param {import('./settings.js').Tool[]} tools
+ * @param {(name: string) => void} picked
+ * @returns {(name: string) => void} what marks the tab of a tool
+ */
+export function makeTabs(tools, picked) {
+  const tabs = tools.map((tool) => make('button', {
+    type: 'button', role: 'tab', id: `tab-${tool.name}`, 'aria-controls': 'workspace', text: tool.title,
+    on: { click: () => picked(tool.name) },
+  }));
+  const list = find('tools');
+  list.replaceChildren(...tabs);
+  list.addEventListener('keydown', (event) => {
+    const place = tabs.indexOf(document.activeElement);
+    const count = tabs.length;
+    const places = { ArrowRight: (place + 1) % count, ArrowLeft: (place + count - 1) % count, Home: 0, End: count - 1 };
+    if (place < 0 || !(event.key in places)) return;
+    event.preventDefault();
+    tabs[places[event.key]].focus();
+    tabs[places[event.key]].click();
+  });
+  return (name) => {
+    for (const tab of tabs) {
+      const isChosen = tab.id === `tab-${name}`;
+      tab.setAttribute('aria-selected', String(isChosen));
+      tab.tabIndex = isChosen ? 0 : -1;
+    }
+    find('workspace').setAttribute('aria-labelledby', `tab-${name}`);
+  };
+}

@@ -1,0 +1,22 @@
+// Short messages that come, are read aloud, and go.
+
+import { find, icon, make } from './dom.js';
+
+const LASTS = 9000;
+const MOST = 4;
+
+/** Tell of an error. @param {string} message @param {"alert"|"status"} role */
+export function tell(message, role = 'alert') {
+  const place = find('toasts');
+  const same = [...place.children].find((toast) => toast.firstChild.textContent === message);
+  same?.remove();
+  while (place.children.length >= MOST) place.firstChild.remove();
+  const close = make('button', { type: 'button', class: 'quiet bare', 'aria-label': 'Dismiss' }, icon('close'));
+  const toast = make('div', { class: `toast ${role}`, role }, make('p', { text: message }), close);
+  close.addEventListener('click', () => toast.remove());
+  place.append(toast);
+  // above whatever is above the page, such as the picture on the full screen
+  place.togglePopover?.(false);
+  place.togglePopover?.(true);
+  window.setTimeout(() => toast.remove(), role === 'alert' ? LASTS : LASTS / 3);
+}

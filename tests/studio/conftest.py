@@ -1,0 +1,180 @@
+"""A real server in a process of its own, and pages in a real Chromium."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+#: Where pictures of the page for the README go.
+OUT = Path(__file__).parents[2] / "out"
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+]
+
+#: Milliseconds that anything may take on a busy machine.
+PATIENCE = 20_000
+
+_READ_PIXELS = """role => {
+    const {width, height, data} = window.studio.pixels(role);
+    let text = '';
+    for (let i = 0; i < data.length; i += 32768) text += String.fromCharCode(...data.subarray(i, i + 32768));
+    return [width, height, btoa(text)];
+}"""
+
+
+class StudioPage:
+    """A page of the studio as its user and its tests see it."""
+
+    def __init__(self, page, address):
+        self.page = page
+        self.address = address
+        self.errors = []
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: self.errors.append(f"error: {error}"))
+        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+
+    def open(self, source="sample:photograph", **settings):
+        """Load the page with settings in its address, and wait for its first picture."""
+        self.page.goto(f"{self.address}#{urlencode({'source': source, **settings})}")
+        self.page.wait_for_function("() => window.studio !== undefined")
+        self.page.evaluate("() => window.studio.ready")
+        self.wait()
+        return self
+
+    def stats(self):
+        return self.page.evaluate("() => window.studio.stats()")
+
+    def settings(self):
+        return self.page.evaluate("() => window.studio.settings()")
+
+    def wait(self):
+        """Wait until the newest settings are on the screen."""
+        script = "() => { const {drawn, sent} = window.studio.stats(); return sent > 0 && drawn >= sent; }"
+        self.page.wait_for_function(script)
+
+    def wait_for(self, script, argument=None):
+        self.page.wait_for_function(script, arg=argument)
+
+    def pixels(self, role="result"):
+        """Read a canvas back: rows × columns × 4."""
+        width, height, text = self.page.evaluate(_READ_PIXELS, role)
+        return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)
+
+    def colours(self, role="result"):
+        """Read a canvas back without its alpha, which has to be opaque."""
+        pixels = self.pixels(role)
+        assert (pixels[..., 3] == 255).all()
+        return pixels[..., :3]
+
+    def choose(self, label, title):
+        """Choose an entry of a menu by what is written on it."""
+        self.page.get_by_label(label, exact=True).select_option(label=title)
+        self.wait()
+
+    def view(self, title):
+        self.press("View", title)
+
+    def press(self, label, title):
+        """Press one part of a switch of several."""
+        self.page.get_by_role("radiogroup", name=label).get_by_text(title, exact=True).click()
+        self.wait()
+
+    def export(self, ending):
+        """Export what is open, and return the path of the downloaded file."""
+        self.page.get_by_role("button", name="Export").click()
+        self.page.get_by_label("File type").select_option(ending)
+        with self.page.expect_download() as download:
+            self.page.get_by_role("button", name="Start").click()
+        self.page.get_by_role("link", name="Download").wait_for()
+        self.page.keyboard.press("Escape")
+        assert download.value.suggested_filename.endswith(ending)
+        return download.value.path()
+
+    def slider(self, label):
+        return self.page.locator(f'input[type=range][aria-label^="{label}"]')
+
+
+def _find_chromium():
+    named = os.environ.get("SUBBAND_CHROMIUM")
+    return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        pytest.skip("playwright is not installed: pip install playwright")
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=_find_chromium(), headless=True, args=FLAGS)
+        except Error as error:
+            pytest.skip(f"no Chromium can be started: {str(error).splitlines()[0]}")
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def server():
+    pytest.importorskip("uvicorn", reason="the server of the studio is not installed: pip install 'subband[studio]'")
+    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        name, _, address = process.stdout.readline().strip().partition(": ")
+        assert name == "subband studio", f"the server did not start: {name}"
+        yield address
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture
+def open_page(browser, server):
+    """Return what opens pages, each in a browser profile of its own; errors in any of their consoles fail the test."""
+    contexts, pages = [], []
+
+    def make(width=1280, height=800, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        pages.append(StudioPage(context.new_page(), server))
+        return pages[-1]
+
+    yield make
+    for context in contexts:
+        context.close()
+    errors = [error for page in pages for error in page.errors]
+    assert not errors, "\n".join(errors)
+
+
+@pytest.fixture
+def studio(open_page):
+    return open_page()
+
+
+@pytest.fixture(scope="session")
+def out():
+    OUT.mkdir(exist_ok=True)
+    return OUT

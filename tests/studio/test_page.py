@@ -1,0 +1,188 @@
+"""The page in a real browser: loading, playing, links, connections, presets, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from subband import data
+from subband.enhance import Enhancer, Sharpen
+
+pytestmark = pytest.mark.browser
+
+PHOTOGRAPH = data.photograph()
+
+
+def test_film_plays_and_status_tells_of_it(studio):
+    studio.open("sample:clip")
+    studio.wait_for("() => window.studio.stats().frames > 10")
+    first, position = studio.pixels(), studio.stats()["position"]
+    studio.wait_for("position => window.studio.stats().position !== position", position)
+    assert first.shape == (360, 640, 4)
+    assert first[..., :3].std() > 20
+    assert (studio.pixels() != first).any()
+    studio.wait_for("() => Number(document.getElementById('status-engine-fps').textContent) > 0")
+    page = studio.page
+    assert float(page.locator("#status-fps").inner_text()) > 0
+    assert page.locator("#status-size").inner_text() == "640×360"
+    assert "threads" in page.locator("#status-hardware").inner_text()
+    assert "filter" in page.locator("#status-stages").inner_text()
+    assert page.title().startswith("Big Buck Bunny")
+
+
+def test_film_is_picked_from_the_menu_and_obeys_the_transport(studio):
+    studio.open("sample:camera")
+    assert studio.page.locator("#play").is_disabled()
+    studio.page.get_by_label("Source").select_option("sample:clip")
+    studio.wait_for("() => window.studio.pixels().width === 640 && window.studio.stats().playing")
+    studio.page.locator("body").press(" ")
+    studio.wait_for("() => !window.studio.stats().playing")
+    # each icon is there, and one of them is seen
+    icons = "() => [...document.querySelectorAll('#play svg')].map(icon => icon.getBoundingClientRect().width > 0)"
+    assert studio.page.evaluate(icons) == [True, False]
+    studio.page.wait_for_timeout(300)
+    frames, position = studio.stats()["frames"], studio.stats()["position"]
+    studio.page.wait_for_timeout(300)
+    assert studio.stats()["frames"] == frames
+    before = studio.pixels()
+    studio.page.keyboard.press(".")
+    studio.wait_for("frames => window.studio.stats().frames === frames + 1", frames)
+    assert studio.stats()["position"] == (position + 1) % 60
+    assert (studio.pixels() != before).any()
+    studio.page.get_by_label("Position in the film").fill("30")
+    studio.wait_for(
+        "frames => window.studio.stats().frames > frames + 1 && window.studio.stats().position === 30", frames
+    )
+    studio.page.keyboard.press("Escape")
+    loop = studio.page.get_by_role("button", name="Loop")
+    is_on = loop.get_attribute("aria-pressed")
+    loop.click()
+    assert loop.get_attribute("aria-pressed") != is_on
+
+
+def test_full_screen_by_key_and_button(studio):
+    studio.open()
+    studio.page.keyboard.press("f")
+    studio.wait_for("() => document.fullscreenElement?.id === 'stage'")
+    studio.page.keyboard.press("f")
+    studio.wait_for("() => document.fullscreenElement === null")
+    studio.page.get_by_role("button", name="Full screen").click()
+    studio.wait_for("() => document.fullscreenElement?.id === 'stage'")
+
+
+def test_link_reproduces_settings_and_pixels(studio, open_page):
+    studio.open("sample:camera", format="raw")
+    studio.choose("Filter", "Hard threshold")
+    studio.page.get_by_label("Threshold", exact=True).fill("25")
+    studio.page.get_by_role("slider", name="Level 2, across (ad2)").press("Home")
+    studio.page.get_by_label("Boundary").select_option(label="reflect")
+    studio.wait()
+    studio.wait_for("() => location.hash.includes('reflect')")
+    other = open_page()
+    other.page.goto(studio.page.url)
+    other.page.evaluate("() => window.studio.ready")
+    other.wait()
+    assert other.settings() == studio.settings()
+    assert other.settings()["bands"] == "2:ad=0"
+    np.testing.assert_array_equal(other.colours(), studio.colours())
+
+
+def test_two_pages_do_not_disturb_each_other(open_page):
+    one, two = open_page(), open_page()
+    one.open(format="raw", filter="gaussian")
+    two.open("sample:camera", format="raw", filter="none")
+    one.choose("Filter", "Pass through")
+    two.choose("Filter", "Sharpen")
+    np.testing.assert_array_equal(one.colours(), PHOTOGRAPH)
+    grey = Enhancer([Sharpen(0.5)]).apply(data.camera())
+    np.testing.assert_array_equal(two.colours(), np.repeat(grey[..., None], 3, axis=2))
+
+
+def test_settings_survive_a_lost_connection(studio):
+    sockets = []
+
+    def pass_on(socket):
+        server = socket.connect_to_server()
+        sockets.append((socket, server))
+
+    studio.page.route_web_socket("**/live", pass_on)
+    studio.open(format="raw")
+    studio.page.get_by_label("Threshold", exact=True).fill("33")
+    studio.wait()
+    expected = studio.colours()
+    sockets[0][0].close()
+    studio.wait_for("() => !window.studio.stats().connected")
+    studio.wait_for("() => window.studio.stats().connected && window.studio.stats().drawn > 0")
+    studio.wait()
+    assert len(sockets) > 1
+    assert studio.settings()["threshold"] == 33
+    np.testing.assert_array_equal(studio.colours(), expected)
+    studio.page.get_by_label("Threshold", exact=True).fill("5")
+    studio.wait()
+    assert (studio.colours() != expected).any()
+
+
+def test_hidden_page_costs_nothing(studio):
+    studio.open("sample:clip")
+    hide = """hidden => {
+        Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    studio.page.evaluate(hide, True)
+    studio.page.wait_for_timeout(400)
+    frames = studio.stats()["frames"]
+    studio.page.wait_for_timeout(400)
+    assert studio.stats()["frames"] == frames
+    studio.page.evaluate(hide, False)
+    studio.wait_for("frames => window.studio.stats().frames > frames + 3", frames)
+
+
+def test_what_is_the_same_outside_the_studio_is_copied_or_shown(studio):
+    studio.open(filter="bayes", level=3)
+    studio.page.get_by_text("The same outside the studio").click()
+    words = {
+        "Command line": "subband denoise",
+        "Python": "from subband.enhance import",
+        "TOML": "bayes",
+        "Link": "filter=bayes",
+    }
+    for title, word in words.items():
+        studio.page.get_by_role("button", name=title, exact=True).click()
+        text = studio.page.get_by_role("textbox", name=title)
+        assert word in text.input_value()
+        assert "clipboard" in studio.page.locator("#copy-note").inner_text()
+        studio.page.keyboard.press("Escape")
+
+
+def test_presets_and_reset(studio):
+    studio.open(threshold=50)
+    studio.page.get_by_label("Preset", exact=True).select_option(label="Judge a denoiser")
+    studio.wait()
+    assert studio.settings() | {"view": "split", "filter": "bivariate", "threshold": 12} == studio.settings()
+    studio.page.get_by_role("button", name="Keep these settings").click()
+    studio.page.get_by_role("button", name="Reset all settings").click()
+    studio.wait()
+    assert studio.settings()["filter"] == "soft"
+    studio.page.get_by_label("Preset", exact=True).select_option(
+        index=studio.page.locator("#preset-select option").count() - 1
+    )
+    studio.wait()
+    assert studio.settings()["filter"] == "bivariate"
+
+
+def test_error_is_told_and_the_page_goes_on(studio):
+    studio.open(format="raw")
+    studio.page.evaluate("() => { location.hash = 'source=sample:nothing&format=raw'; }")
+    alert = studio.page.get_by_role("alert")
+    alert.wait_for()
+    assert "nothing" in alert.inner_text()
+    assert studio.page.get_by_label("Source").input_value() == "sample:photograph"
+    studio.choose("Filter", "Pass through")
+    np.testing.assert_array_equal(studio.colours(), PHOTOGRAPH)
+
+
+def test_link_to_what_is_gone_opens_something_else(studio):
+    studio.open("media:gone.mp4")
+    assert "gone.mp4" in studio.page.get_by_role("alert").inner_text()
+    studio.wait_for("() => window.studio.pixels().width === 640")
+    assert studio.page.get_by_label("Source").input_value() == "sample:clip"

@@ -1,0 +1,52 @@
+"""The other tabs of the studio in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from subband import data
+
+pytestmark = pytest.mark.browser
+
+PHOTOGRAPH = data.photograph()
+
+
+def test_tools_are_tabs_with_settings_of_their_own(studio):
+    studio.open(format="raw", threshold=40)
+    studio.page.get_by_role("tab", name="Enhance").focus()
+    studio.page.keyboard.press("ArrowRight")
+    studio.wait()
+    assert studio.page.get_by_role("tab", selected=True).inner_text() == "Stylise"
+    assert studio.settings()["tool"] == "stylise"
+    plain = studio.colours()
+    studio.page.get_by_label("Texture", exact=True).select_option("sample:aero")
+    studio.wait()
+    assert (studio.colours() != plain).any()
+    studio.page.get_by_role("tab", name="Edges").click()
+    studio.wait()
+    assert studio.settings()["threshold"] == 5
+    assert (studio.colours() != PHOTOGRAPH).any()
+    studio.page.get_by_role("tab", name="Enhance").click()
+    studio.wait()
+    assert studio.settings()["threshold"] == 40
+
+
+def test_surface_is_drawn_reshaped_turned_and_exported(studio, out):
+    studio.open(tool="surface")
+    first = studio.pixels("surface")
+    # the surface is lit, and the corners are what is behind it
+    assert first[..., :3].std() > 15
+    assert (first[:5, :5] == first[-5:, -5:]).all()
+    studio.page.get_by_role("slider", name="Level 2, all bands").press("End")
+    studio.wait()
+    shaped = studio.pixels("surface")
+    assert (shaped != first).any(axis=2).mean() > 0.02
+    studio.page.locator("#surface canvas").press("ArrowLeft")
+    assert (studio.pixels("surface") != shaped).any(axis=2).mean() > 0.02
+    studio.page.screenshot(path=out / "studio-surface.png")
+    lines = studio.export(".obj").read_text().splitlines()
+    assert sum(line.startswith("v ") for line in lines) == 160 * 160
+    assert any(line.startswith("f ") for line in lines)
+    assert "three.module.js" in studio.page.evaluate(
+        "() => performance.getEntriesByType('resource').map(e => e.name).join()"
+    )
