@@ -74,7 +74,7 @@ def camera(
 
     if output is None:
         raise ArgumentError(
-            "a live view is not there yet; give the film to record, such as `subband camera film.mp4 --seconds 10`"
+            "for a live view use `subband studio`; to record, give the film, such as `subband camera film.mp4 --seconds 10`"
         )
     calm_threads()
     stages = [] if chain is not None else [Denoise(method, wavelet, level, strength=strength, form=form)]

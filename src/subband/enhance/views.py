@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from subband.arrays import to_host
-from subband.engines import Engine
+from subband.engines import Engine, get_engine
 from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.filters import find_filters
 from subband.enhance.layout import arrange, check_mask, check_pixels, find_layout
-from subband.enhance.program import Program
+from subband.enhance.program import prepare_program
 from subband.errors import ShapeError
 from subband.pyramid import Pyramid
 from subband.typing import Array
@@ -18,9 +19,12 @@ from subband.typing import Array
 if TYPE_CHECKING:
     from subband.enhance.enhancer import Enhancer
 
-__all__ = ["VIEWS", "draw_mosaic", "label_bands"]
+__all__ = ["VIEWS", "Region", "draw_bands", "draw_mosaic", "label_bands"]
 
 VIEWS = ("synthesis", "analysis", "filtered-analysis")
+
+#: A band of a mosaic: its name, first row, first column, rows and columns.
+Region: TypeAlias = tuple[str, int, int, int, int]
 
 #: How much details are amplified, so that they can be seen.
 _GAIN = 2.0
@@ -36,16 +40,42 @@ def draw_mosaic(enhancer: Enhancer, image: Any, view: str, engine: str | Engine 
         )
     if view == "synthesis":
         return _as_bytes(to_host(enhancer.apply(image, engine=engine)))
-    planes, back, pyramid = call_natively(_analyse, {1: "image"}, (enhancer, image, view, engine), {}, engine)
-    mosaic = np.stack(planes)
-    if back is not None:
-        mosaic = np.tensordot(back, mosaic, 1)
-    shades = np.clip(np.rint(mosaic), 0, 255).astype(np.uint8)
-    picture = shades[0] if len(shades) == 1 else np.ascontiguousarray(np.moveaxis(shades, 0, -1))
-    return label_bands(picture, pyramid)
+    return label_bands(*draw_bands(enhancer, image, view, engine))
 
 
-def label_bands(picture: Array, shapes: list[tuple[str, int, int, int, int]]) -> Array:
+def draw_bands(
+    enhancer: Enhancer, image: Any, view: str, engine: str | Engine | None = None
+) -> tuple[Array, list[Region]]:
+    """Return the bands of a picture side by side without their names, and where each of them is.
+
+    Parameters
+    ----------
+    enhancer : Enhancer
+        With a stage that transforms.
+    image : array
+        Of two axes of space, with or without channels.
+    view : {"analysis", "filtered-analysis"}
+        Before or after the last stage that transforms.
+    engine : str, optional
+        Who computes.
+
+    Examples
+    --------
+    >>> from subband.enhance import Enhancer, Shrink
+    >>> picture, regions = draw_bands(Enhancer(Shrink(level=1)), np.zeros((48, 64), np.uint8), "analysis")
+    >>> picture.shape, regions[0], regions[-1]
+    ((48, 64), ('aa1', 0, 0, 24, 32), ('dd1', 24, 32, 24, 32))
+    """
+    found: list[tuple[Array, Array | None, list[Region]]] = []
+    # what is found lies on the host already, and must not be fetched from a device as results are
+    call_natively(lambda own: found.append(_analyse(enhancer, own, view, engine)), {0: "image"}, (image,), {}, engine)
+    planes, back, regions = found[0]
+    # the filters of the host mix colours, round and clip in one pass
+    shades = find_filters(get_engine("cpu")).write_pixels(planes, back, np.dtype(np.uint8))
+    return shades[..., 0] if shades.shape[2] == 1 else shades, regions
+
+
+def label_bands(picture: Array, shapes: list[Region]) -> Array:
     """Write the name of each band into its corner, if there is room.
 
     Parameters
@@ -71,13 +101,13 @@ def label_bands(picture: Array, shapes: list[tuple[str, int, int, int, int]]) ->
 
 def _analyse(
     enhancer: Enhancer, image: Any, view: str, engine: str | Engine | None
-) -> tuple[list[Array], Array | None, list[tuple[str, int, int, int, int]]]:
+) -> tuple[Array, Array | None, list[Region]]:
     """Return the mosaic of each plane in shades of 0 to 255, the matrix back to colours, and where the bands are."""
     pixels = check_pixels(image, "image")
     layout = find_layout(tuple(pixels.shape), None, "auto")
     check_mask(pixels, layout, None, "refuse")
     arranged = arrange(pixels, layout).pixels
-    program = Program(enhancer, arranged.shape[:-1], arranged.shape[-1], engine_for(arranged, engine))
+    program = prepare_program(enhancer, arranged.shape[:-1], arranged.shape[-1], engine_for(arranged, engine))
     coefficients, passage, back = program.analyse(arranged, is_filtered=view == "filtered-analysis")
     shape = (program.channels, *program.space)
     bands = [{key: to_host(band) for key, band in level.items()} for level in reversed(coefficients.details)]
@@ -91,6 +121,9 @@ def _analyse(
         return np.asarray(band * (scale * _GAIN / 2.0 ** (level * len(passage.axes) / 2)))
 
     mosaic = pyramid.map(shade).mosaic()
+    if mosaic.dtype == np.float16:
+        # the filters of the host compute in single precision
+        mosaic = mosaic.astype(np.float32)
     regions = _list_regions(mosaic.shape[1:], passage.level, passage.axes)
     # details lie around zero, and are shown around mid-grey; in planes of colours, mid-grey of all channels
     middle = np.full(len(mosaic), 127.5)
@@ -101,10 +134,10 @@ def _analyse(
         corner = plane[:height, :width].copy()
         plane += grey
         plane[:height, :width] = corner
-    return list(mosaic), back, regions
+    return mosaic, back, regions
 
 
-def _list_regions(shape: tuple[int, ...], level: int, axes: tuple[int, ...]) -> list[tuple[str, int, int, int, int]]:
+def _list_regions(shape: tuple[int, ...], level: int, axes: tuple[int, ...]) -> list[Region]:
     """Return where the bands of a mosaic lie, the approximation first."""
     height, width = shape
     regions = []

@@ -1,0 +1,71 @@
+"""Gains of bands as one line of text, as settings and addresses hold them."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from subband.errors import ArgumentError
+
+__all__ = ["BANDS", "read_gains", "write_gains"]
+
+#: The bands of a level, in the order of `subband.enhance.Shrink`.
+BANDS = ("ad", "da", "dd")
+
+_LARGEST = 100.0
+
+
+def read_gains(text: str, level: int) -> tuple[tuple[float, ...], ...] | None:
+    """Return a gain for each level, the finest first, and each of its bands; None if all are 1.
+
+    Levels beyond `level` are left out, and so may gains of 1 be in the text.
+
+    Raises
+    ------
+    ArgumentError
+        If the text cannot be read.
+
+    Examples
+    --------
+    >>> read_gains("1:ad=1.5,dd=0;2:da=2", 2)
+    ((1.5, 1.0, 0.0), (1.0, 2.0, 1.0))
+    >>> read_gains("", 3) is None
+    True
+    """
+    gains = [[1.0] * len(BANDS) for _ in range(level)]
+    for entry in filter(None, text.split(";")):
+        number, colon, values = entry.partition(":")
+        if not colon or not number.strip().isdecimal() or int(number) < 1:
+            raise ArgumentError(f"bands={text!r} cannot be read at {entry!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
+        for pair in filter(None, values.split(",")):
+            band, _, value = pair.partition("=")
+            gain = _read_gain(value)
+            if band.strip() not in BANDS or gain is None:
+                raise ArgumentError(f"bands={text!r} cannot be read at {pair!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
+            if int(number) <= level:
+                gains[int(number) - 1][BANDS.index(band.strip())] = gain
+    found = tuple(map(tuple, gains))
+    return found if any(gain != 1 for row in found for gain in row) else None
+
+
+def write_gains(gains: tuple[tuple[float, ...], ...] | None) -> str:
+    """Write gains as `read_gains` reads them; those of 1 are left out.
+
+    Examples
+    --------
+    >>> write_gains(((1.5, 1.0, 0.0), (1.0, 1.0, 1.0)))
+    '1:ad=1.5,dd=0'
+    """
+    entries = []
+    for number, row in enumerate(gains or (), 1):
+        pairs = ",".join(f"{band}={gain:g}" for band, gain in zip(BANDS, row, strict=True) if gain != 1)
+        if pairs:
+            entries.append(f"{number}:{pairs}")
+    return ";".join(entries)
+
+
+def _read_gain(text: str) -> float | None:
+    try:
+        gain = float(text)
+    except ValueError:
+        return None
+    return gain if isfinite(gain) and 0 <= gain <= _LARGEST else None

@@ -1,0 +1,155 @@
+"""From the settings of the page to an `Enhancer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
+from subband.enhance.stages import Stage
+from subband.errors import ArgumentError, LevelError, SubbandError
+from subband.plan import transform_plan
+from subband.studio.bands import read_gains
+from subband.studio.controls import Scalar, Settings
+from subband.transforms.decomposition import choose_level, choose_modes
+from subband.wavelets import as_wavelet
+
+__all__ = ["DENOISERS", "SHRINKERS", "correct_settings", "make_enhancer", "make_view_enhancer"]
+
+#: Filters that shrink by a given threshold.
+SHRINKERS = ("soft", "hard", "garrote", "shrinkage")
+
+#: Filters that find their thresholds in the picture.
+DENOISERS = ("visu", "bayes", "sure", "bivariate", "neigh", "wiener", "speckle")
+
+
+def make_enhancer(settings: Settings) -> Enhancer:
+    """Return what a filter of the page does.
+
+    Parameters
+    ----------
+    settings : mapping
+        Complete and settled, with numbers where white is 255.
+
+    Examples
+    --------
+    >>> from subband.studio.settings import settle
+    >>> settings = settle({"tool": "enhance", "filter": "bayes", "level": 2, "bands": "1:dd=2"}).settings
+    >>> print(make_enhancer(settings))
+    Enhancer: denoise by bayes with cdf97, 2 levels; shrink by a soft threshold with cdf97, 2 levels
+    """
+    chosen = str(settings["filter"])
+    level = int(settings["level"])
+    gains = read_gains(str(settings["bands"]), level)
+    model: Any = "gaussian"
+    sigma = None
+    stages: list[Stage] = []
+    if chosen in SHRINKERS:
+        mode = "soft" if chosen == "shrinkage" else chosen
+        weights = None
+        if chosen == "shrinkage":
+            weights = tuple(round(float(settings["falloff"]) ** place, 6) for place in range(level))
+        stages.append(
+            _make_shrink(
+                settings, mode=mode, threshold=float(settings["threshold"]), level_weights=weights, gains=gains
+            )
+        )
+        gains = None
+    elif chosen in DENOISERS:
+        method = "bivariate" if chosen == "speckle" else chosen
+        stages.append(
+            Denoise(
+                method,
+                str(settings["wavelet"]),
+                level,
+                strength=float(settings["strength"]),
+                boundary=_read_boundary(settings),
+                form=None if settings["form"] == "auto" else str(settings["form"]),
+            )
+        )
+        if chosen == "speckle":
+            model = LogSpeckle(dynamic_range=float(settings["dynamic_range"]))
+        elif settings["noise_level"] != "auto":
+            sigma = float(settings["noise_level"])
+    elif chosen == "gaussian":
+        stages.append(Blur(float(settings["sigma"])))
+    elif chosen == "sharpen":
+        stages.append(Sharpen(float(settings["amount"])))
+    if gains is not None:
+        stages.append(_make_shrink(settings, gains=gains))
+    return Enhancer(tuple(stages), model, sigma, str(settings["colour"]), str(settings["precision"]))
+
+
+def make_view_enhancer(settings: Settings) -> Enhancer:
+    """Return the enhancer whose bands a view shows: before the filter those of the frame, after it those of its result.
+
+    A filter that does not transform is followed by a transform that changes nothing.
+    """
+    enhancer = make_enhancer(settings)
+    plain = _make_shrink(settings)
+    if settings["view"] == "analysis":
+        return replace(enhancer, stages=(plain,), noise="gaussian", sigma=None)
+    if enhancer.stages and isinstance(enhancer.stages[-1], Shrink | Denoise):
+        return enhancer
+    return replace(enhancer, stages=(*enhancer.stages, plain))
+
+
+def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
+    """Change settings that do not go together, and say why; see `Tool.correct`."""
+    if settings["form"] == "undecimated" and settings["boundary"] != "auto" and settings["filter"] != "none":
+        settings["boundary"] = "auto"
+        yield "An undecimated transform always mirrors; the boundary is chosen by itself."
+    wavelet = as_wavelet(str(settings["wavelet"]))
+    try:
+        modes = choose_modes(_read_boundary(settings), (wavelet,) * 2, (0, 1))
+        # not every wavelet can take every mode, which a plan finds out
+        transform_plan((256, 256), (0, 1), (wavelet,) * 2, modes, 1)
+    except SubbandError as error:
+        settings["boundary"] = "auto"
+        modes = choose_modes(None, (wavelet,) * 2, (0, 1))
+        yield f"{error}; the boundary is chosen by itself."
+    try:
+        read_gains(str(settings["bands"]), int(settings["level"]))
+    except ArgumentError as error:
+        settings["bands"] = ""
+        yield f"{error}; all gains are 1."
+    if shape is not None:
+        level = _fit_level(int(settings["level"]), shape[:2], settings, modes)
+        if level != settings["level"]:
+            yield f"{shape[1]} × {shape[0]} pixels have {level} levels at most with {settings['wavelet']}."
+            settings["level"] = level
+    if settings["precision"] == "float16" and settings["engine"] == "cpu":
+        yield "The CPU computes in 32 bits; 16 bits are for devices."
+
+
+def _fit_level(level: int, space: tuple[int, ...], settings: Settings, modes: tuple[str, ...]) -> int:
+    """Return the largest number of levels up to `level` that a picture has."""
+    wavelets = (as_wavelet(str(settings["wavelet"])),) * 2
+    is_stationary = settings["form"] == "undecimated"
+    while level > 0:
+        try:
+            choose_level(level, space, (0, 1), wavelets, modes, is_stationary)
+        except LevelError:
+            level -= 1
+        else:
+            break
+    return level
+
+
+def _make_shrink(settings: Settings, *, gains: tuple[tuple[float, ...], ...] | None = None, **more: Any) -> Shrink:
+    if gains is not None:
+        is_even = all(gain == row[0] for row in gains for gain in row)
+        more["gains"] = tuple(row[0] for row in gains) if is_even else tuple(tuple((g,) for g in row) for row in gains)
+    form = str(settings["form"])
+    return Shrink(
+        str(settings["wavelet"]),
+        int(settings["level"]),
+        boundary=_read_boundary(settings),
+        form="decimated" if form == "auto" else form,
+        **more,
+    )
+
+
+def _read_boundary(settings: Settings) -> str | None:
+    return None if settings["boundary"] == "auto" else str(settings["boundary"])

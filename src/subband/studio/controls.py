@@ -1,0 +1,165 @@
+"""Controls of a tool as data: what the page draws, and what a value may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["Control", "Kind", "Scalar", "Settings", "choose", "give_bands", "give_source", "search", "slide", "switch"]
+
+#: What a setting can be.
+Scalar: TypeAlias = str | int | float | bool
+
+#: Settings as the page has them: names and values.
+Settings: TypeAlias = Mapping[str, Scalar]
+
+#: How the page draws a control.
+Kind: TypeAlias = Literal["choice", "range", "flag", "search", "bands", "source"]
+
+_LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Control:
+    """One setting of a tool.
+
+    Attributes
+    ----------
+    name, label : str
+        By which programs and people know it.
+    kind : str
+        How it is drawn.
+    default : str, number or bool
+        Its value at first.
+    group : str
+        Under which heading it stands.
+    options : sequence of (value, title)
+        Of a choice or a search.
+    least, most, step : float
+        Of a range; whole steps from a whole number make whole numbers.
+    unit, help : str
+        What stands beside it, and what explains it.
+    shown : mapping
+        The values that other settings must have for it to mean something.
+    more : mapping
+        What else the page is told.
+
+    Examples
+    --------
+    >>> level = slide("level", "Levels", 3, 1, 8, 1)
+    >>> level.settle(3.0), level.settle(11), level.settle("many")
+    ((3, None), (8, 'level=11 is out of range; 8 is taken'), (3, "level='many' is not a number; 3 is taken"))
+    """
+
+    name: str
+    label: str
+    kind: Kind
+    default: Scalar
+    group: str = ""
+    options: tuple[tuple[Scalar, str], ...] = ()
+    least: float = 0.0
+    most: float = 1.0
+    step: float = 0.01
+    unit: str = ""
+    help: str = ""
+    shown: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page is told."""
+        entry: dict[str, Any] = {
+            "name": self.name,
+            "label": self.label,
+            "kind": self.kind,
+            "default": self.default,
+            "group": self.group,
+        }
+        if self.kind in ("choice", "search"):
+            entry["options"] = [list(option) for option in self.options]
+        if self.kind == "range":
+            entry.update(min=self.least, max=self.most, step=self.step)
+        for name in ("unit", "help"):
+            if getattr(self, name):
+                entry[name] = getattr(self, name)
+        if self.shown:
+            entry["shown"] = {name: list(values) for name, values in self.shown.items()}
+        return {**entry, **self.more}
+
+    def settle(self, value: Any) -> tuple[Scalar, str | None]:
+        """Return the value that is taken for what a page sent, and a note if that is another one."""
+        if self.kind == "flag":
+            return self._settle_flag(value)
+        if self.kind == "range":
+            return self._settle_number(value)
+        if not isinstance(value, str) and self.kind not in ("choice", "search"):
+            return self.default, self._say(value, "not a text", self.default)
+        if self.kind in ("choice", "search") and value not in [option[0] for option in self.options]:
+            return self.default, self._say(value, "not one of its values", self.default)
+        if len(str(value)) > _LONGEST:
+            return self.default, f"{self.name} is too long; {self.default!r} is taken"
+        return value, None
+
+    def is_shown(self, settings: Mapping[str, Scalar]) -> bool:
+        """Tell whether it means something under other settings."""
+        return all(settings.get(name) in values for name, values in self.shown.items())
+
+    def _settle_flag(self, value: Any) -> tuple[Scalar, str | None]:
+        # addresses hold everything as text
+        texts = {"true": True, "false": False, "1": True, "0": False}
+        found = texts.get(value) if isinstance(value, str) else value
+        if isinstance(found, bool):
+            return found, None
+        return self.default, self._say(value, "neither true nor false", self.default)
+
+    def _settle_number(self, value: Any) -> tuple[Scalar, str | None]:
+        if value == "auto" and self.more.get("auto"):
+            return "auto", None
+        try:
+            number = float("nan") if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if not isfinite(number):
+            return self.default, self._say(value, "not a number", self.default)
+        if self.step == int(self.step) and self.least == int(self.least):
+            number = round(number)
+        taken = min(max(number, self.least), self.most)
+        if self.step == int(self.step) and self.least == int(self.least):
+            taken = int(taken)
+        return taken, None if taken == number else self._say(value, "out of range", taken)
+
+    def _say(self, value: Any, what: str, taken: Scalar) -> str:
+        return f"{self.name}={str(value)[:40]!r} is {what}; {taken} is taken".replace(
+            repr(str(value)), repr(value) if isinstance(value, str) else str(value)
+        )
+
+
+def choose(name: str, label: str, default: Scalar, options: Sequence[tuple[Scalar, str]], **more: Any) -> Control:
+    """Return a control with a few values to choose from."""
+    return Control(name, label, "choice", default, options=tuple(options), **more)
+
+
+def search(name: str, label: str, default: Scalar, options: Sequence[tuple[Scalar, str]], **more: Any) -> Control:
+    """Return a control with many values, which can be searched."""
+    return Control(name, label, "search", default, options=tuple(options), **more)
+
+
+def slide(name: str, label: str, default: Scalar, least: float, most: float, step: float, **more: Any) -> Control:
+    """Return a slider."""
+    return Control(name, label, "range", default, least=least, most=most, step=step, **more)
+
+
+def switch(name: str, label: str, default: bool = False, **more: Any) -> Control:
+    """Return what is on or off."""
+    return Control(name, label, "flag", default, **more)
+
+
+def give_bands(name: str, label: str, **more: Any) -> Control:
+    """Return the matrix of gains."""
+    return Control(name, label, "bands", "", **more)
+
+
+def give_source(name: str, label: str, default: str, **more: Any) -> Control:
+    """Return the choice of a further picture."""
+    return Control(name, label, "source", default, **more)

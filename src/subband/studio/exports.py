@@ -1,0 +1,214 @@
+"""Whole files through a tool, while pages look at something else."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from threading import Event, Lock
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from subband.engines import get_engine
+from subband.errors import ArgumentError, SubbandError
+from subband.pipeline import CancelledError, Progress
+from subband.studio.equivalents import name_result
+from subband.studio.library import Item, describe_info
+from subband.studio.settings import Settled, settle
+from subband.studio.tools.base import Export
+
+if TYPE_CHECKING:
+    from subband.studio.session import Session
+    from subband.studio.studio import Studio
+
+__all__ = ["Exports", "Job"]
+
+_log = logging.getLogger("subband.studio")
+
+#: Files that one page may wait for.
+_MOST_JOBS = 4
+#: Files that are kept for a download.
+_MOST_KEPT = 20
+#: Seconds between two messages about how far a file is.
+_PAUSE = 0.1
+
+
+@dataclass
+class Job:
+    """A file that is made.
+
+    Attributes
+    ----------
+    id : str
+        By which it is asked for.
+    page : str
+        Who has asked for it.
+    name : str
+        What it is called.
+    path : Path
+        Where it will be.
+    state : {"running", "done", "failed", "cancelled"}
+        How far it is.
+    """
+
+    id: str
+    page: str
+    name: str
+    path: Path
+    state: str = "running"
+    cancelled: Event = field(default_factory=Event)
+
+
+class Exports:
+    """The files that are made for all pages, one after the other.
+
+    Parameters
+    ----------
+    studio : Studio
+        What all pages share.
+    """
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self._folder = Path(tempfile.mkdtemp(prefix="subband-studio-exports-"))
+        self._pool = ThreadPoolExecutor(1, "studio-export")
+        self._jobs: dict[str, Job] = {}
+        self._lock = Lock()
+
+    def start(self, body: Any) -> str:
+        """Begin to make a file, and return its id.
+
+        Parameters
+        ----------
+        body : dict
+            ``page``, ``source``, ``settings`` and ``ending``.
+
+        Raises
+        ------
+        ArgumentError
+            If something of that makes no sense.
+        """
+        if not isinstance(body, dict):
+            raise ArgumentError("an export is an object with page, source, settings and ending")
+        session = self._studio.find_session(body.get("page"))
+        if session is None:
+            raise ArgumentError("an export needs the page that asks for it, and that one is not connected")
+        settled = settle(body.get("settings", {}), engine=self._studio.engine)
+        item = self._studio.library.find(body.get("source")) if settled.tool.needs_source else None
+        ending = self._check_ending(body.get("ending"), settled, item)
+        with self._lock:
+            running = [job for job in self._jobs.values() if job.page == session.id and job.state == "running"]
+            if len(running) >= _MOST_JOBS:
+                raise ArgumentError(f"{_MOST_JOBS} files are being made already; wait for one, or cancel it")
+            number = secrets.token_urlsafe(16)
+            stem = PurePath(item.title).stem if item is not None else settled.tool.name
+            name = name_result(f"{stem}{ending}", settled.tool.result)
+            job = Job(number, session.id, name, self._folder / f"{number}{ending}")
+            self._jobs[number] = job
+            self._forget_oldest()
+        self._pool.submit(self._run, job, item, settled, session)
+        return number
+
+    def _forget_oldest(self) -> None:
+        """Remove files that nobody has fetched for long."""
+        ended = [job for job in self._jobs.values() if job.state != "running"]
+        for job in ended[: max(len(ended) - _MOST_KEPT, 0)]:
+            del self._jobs[job.id]
+            job.path.unlink(missing_ok=True)
+
+    def find(self, number: str) -> Job | None:
+        """Return a job."""
+        return self._jobs.get(number)
+
+    def remove(self, number: str) -> bool:
+        """Cancel a job or remove its file; False if there is none."""
+        with self._lock:
+            job = self._jobs.pop(number, None)
+        if job is None:
+            return False
+        job.cancelled.set()
+        if job.state == "done":
+            job.path.unlink(missing_ok=True)
+        return True
+
+    def cancel_page(self, page: str) -> None:
+        """Cancel what a page waits for that has gone; files that are complete stay for a download that goes on."""
+        with self._lock:
+            for job in self._jobs.values():
+                if job.page == page:
+                    job.cancelled.set()
+
+    def close(self) -> None:
+        """Cancel everything, and remove all files."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.cancelled.set()
+        self._pool.shutdown(cancel_futures=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _check_ending(self, ending: Any, settled: Settled, item: Item | None) -> str:
+        known = list(settled.tool.endings)
+        if not known and item is not None:
+            with item.open() as source:
+                known = describe_info(source.info, item)["endings"]
+        if ending not in known:
+            raise ArgumentError(f"ending={str(ending)[:10]!r} cannot be written; it can be {', '.join(known)}")
+        return str(ending)
+
+    def _run(self, job: Job, item: Item | None, settled: Settled, session: Session) -> None:
+        told = 0.0
+        newest: Progress | None = None
+
+        def tell(progress: Progress | None = None, error: str | None = None) -> None:
+            content: dict[str, Any] = {"frames": 0, "count": None, "seconds_left": None}
+            if progress is not None:
+                left = progress.seconds_left
+                content = {
+                    "frames": progress.frames,
+                    "count": progress.count,
+                    "seconds_left": None if left is None else round(left, 1),
+                }
+            session.tell("export", id=job.id, state=job.state, name=job.name, error=error, **content)
+
+        def observe(progress: Progress) -> None:
+            nonlocal told, newest
+            newest = progress
+            if perf_counter() - told >= _PAUSE:
+                told = perf_counter()
+                tell(progress)
+
+        try:
+            if job.cancelled.is_set():
+                raise CancelledError("cancelled before it began")
+            tell()
+            self._make(job, item, settled, observe)
+            if job.cancelled.is_set():
+                job.path.unlink(missing_ok=True)
+                raise CancelledError("cancelled")
+            job.state = "done"
+            tell(newest)
+        except CancelledError:
+            job.state = "cancelled"
+            tell(newest)
+        except (SubbandError, OSError) as error:
+            job.state = "failed"
+            text = " ".join(str(error).split()).replace(str(job.path), job.name)
+            tell(newest, text if item is None else item.hide_path(text))
+        except Exception:  # noqa: BLE001 - logged; the thread goes on with the next file
+            job.state = "failed"
+            _log.exception("an export failed")
+            tell(newest, "the server failed at that; its log says more")
+
+    def _make(self, job: Job, item: Item | None, settled: Settled, observe: Any) -> None:
+        engine = get_engine(str(settled.settings.get("engine", self._studio.engine)))
+        load = self._studio.library.load
+        if item is None:
+            settled.tool.export(settled.settings, Export(None, job.path, engine, load, observe, job.cancelled))
+            return
+        with item.open(quick=False) as source:
+            settings = settle(settled.settings, shape=source.info.shape, engine=self._studio.engine).settings
+            settled.tool.export(settings, Export(source, job.path, engine, load, observe, job.cancelled))

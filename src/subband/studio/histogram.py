@@ -1,0 +1,125 @@
+"""How the coefficients of a band are spread, and where the threshold lies among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import to_host
+from subband.engines import Engine, get_engine
+from subband.engines.filters import find_filters
+from subband.enhance import Denoise, Shrink
+from subband.enhance.methods import measure_planes
+from subband.enhance.passage import Coefficients
+from subband.enhance.program import prepare_program
+from subband.errors import ArgumentError
+from subband.studio.bands import BANDS
+from subband.studio.chains import make_enhancer, make_view_enhancer
+from subband.studio.controls import Settings
+from subband.typing import Array
+
+__all__ = ["measure_histogram", "read_band"]
+
+_BINS = 64
+#: How many standard deviations a histogram goes to either side, if there are coefficients so large.
+_REACH = 6.0
+
+
+def read_band(name: Any) -> tuple[str, int]:
+    """Return key and level of a band such as ``dd1``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+
+    Examples
+    --------
+    >>> read_band("da2")
+    ('da', 2)
+    """
+    if isinstance(name, str) and name[:2] in BANDS and name[2:].isdecimal() and 1 <= int(name[2:]) <= 20:
+        return name[:2], int(name[2:])
+    raise ArgumentError(f"band={str(name)[:20]!r} is no band; use ad, da or dd and the level, such as dd1")
+
+
+def measure_histogram(settings: Settings, pixels: Array, name: str) -> dict[str, Any] | None:
+    """Return the histogram of a band of a frame, of its brightness if it has colours.
+
+    Parameters
+    ----------
+    settings : mapping
+        Of the tool that enhances.
+    pixels : ndarray of uint8
+        Before the filter.
+    name : str
+        Such as ``dd1``.
+
+    Returns
+    -------
+    dict or None
+        ``band``, ``edges``, ``counts``, and if the filter has them, ``threshold`` and the standard deviation ``sigma``
+        of the noise in this band. None if the transform has no such band.
+    """
+    key, level = read_band(name)
+    # a few milliseconds a few times a second, and no way to a device and back
+    engine = get_engine("cpu")
+    enhancer = make_view_enhancer({**settings, "view": "analysis"})
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    program = prepare_program(enhancer, pixels.shape[:2], channels, engine)
+    arranged = pixels.reshape(*pixels.shape[:2], channels)
+    coefficients, _, _ = program.analyse(arranged, is_filtered=False)
+    if level > len(coefficients.details):
+        return None
+    band = to_host(coefficients.details[level - 1][key][:1])
+    if band.size == 0:
+        return None
+    spread = float(np.std(band)) or 1.0
+    reach = min(max(float(np.abs(band).max()), 1e-3), _REACH * spread)
+    counts, edges = np.histogram(np.clip(band, -reach, reach), _BINS, (-reach, reach))
+    threshold, sigma = _find_threshold(settings, coefficients, key, level, pixels, engine)
+    return {
+        "band": name,
+        "edges": [round(edge, 4) for edge in edges.tolist()],
+        "counts": counts.tolist(),
+        "threshold": threshold,
+        "sigma": sigma,
+    }
+
+
+def _find_threshold(
+    settings: Settings, coefficients: Coefficients, key: str, level: int, pixels: Array, engine: Engine
+) -> tuple[float | None, float | None]:
+    """Return the threshold of a band and the standard deviation of its noise, as far as the filter has them."""
+    enhancer = make_enhancer(settings)
+    stage = enhancer.stages[0] if enhancer.stages else None
+    if isinstance(stage, Shrink):
+        given = float(stage.spread(1)[0][level - 1, BANDS.index(key), 0])
+        return (round(given, 4) if given else None), None
+    if not isinstance(stage, Denoise):
+        return None, None
+    filters = find_filters(engine)
+    brightness = replace(
+        coefficients, details=[{each: band[:1] for each, band in bands.items()} for bands in coefficients.details]
+    )
+    noise = measure_planes(filters, brightness)
+    if enhancer.model.stabilised_sigma is not None:
+        noise = filters.upload(np.array([enhancer.model.stabilised_sigma]))
+    elif enhancer.sigma is not None:
+        noise = filters.upload(np.atleast_1d(np.asarray(enhancer.sigma, float))[:1])
+    gain = coefficients.measure_gain(level, key)
+    sigma = float(to_host(noise)[0]) * gain
+    band = brightness.details[level - 1][key]
+    threshold: Any = None
+    if stage.method == "visu":
+        threshold = sigma * sqrt(2 * log(max(pixels.shape[0] * pixels.shape[1], 2)))
+    elif stage.method in ("bayes", "sure"):
+        find = filters.find_bayes_threshold if stage.method == "bayes" else filters.find_sure_threshold
+        threshold = float(to_host(find(band, noise, gain * stage.strength))[0])
+    if stage.method == "visu":
+        threshold *= stage.strength
+    is_finite = threshold is not None and np.isfinite(threshold)
+    return (round(threshold, 4) if is_finite else None), round(sigma, 4)

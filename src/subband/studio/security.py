@@ -1,0 +1,210 @@
+"""Who may speak to the studio: the guard that stands before every route.
+
+A server on the loopback address is reachable by every page that the browser shows, and by every program of the machine.
+So each request is asked three things. The **host** it names must be one that this server is reached by, for a foreign
+name may have been made to point here. The **origin** of whatever changes something, and of every socket, must be that
+host. Beyond the loopback address, a **token** is needed: it comes once in the address, and is kept in a cookie then.
+All answers carry headers that forbid the browser whatever the page does not need.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["COOKIE", "HEADERS", "UNAUTHORISED", "Guard", "is_loopback", "make_token", "spell_page"]
+
+#: The name of the cookie that holds the token.
+COOKIE = "subband-studio"
+
+#: The code with which a socket without a token is closed.
+UNAUTHORISED = 4401
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+#: What every answer carries.
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(self), fullscreen=(self), microphone=(), geolocation=()",
+}
+
+_SAFE_METHODS = ("GET", "HEAD")
+_OWN_SITES = (None, "same-origin", "none")
+
+
+def make_token() -> str:
+    """Return a new token, which nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def is_loopback(address: str) -> bool:
+    """Tell whether an address is reached only from this machine.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def spell_page(title: str, text: str) -> str:
+    """Return a short page for people: an error without anything of the inside."""
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<h1>{title}</h1><p>{text}</p></html>"
+    )
+
+
+class Guard:
+    """Stands before an application, and lets through what may pass.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is guarded.
+    hosts : iterable of str
+        Names by which the server is reached; loopback names always are among them.
+    any_address : bool
+        Whether any numeric address may be named: for servers that listen on all of them. A foreign name that points
+        here is still refused, which is what matters.
+    token : str, optional
+        What has to be known to enter; nothing if left out.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Iterable[str] = (), any_address: bool = False, token: str | None = None
+    ) -> None:
+        self._app = app
+        self._hosts = {host.lower().strip("[]") for host in hosts} | {"localhost"}
+        self._any_address = any_address
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        guarded = _add_headers(send) if scope["type"] == "http" else send
+        refusal = self._find_refusal(scope, headers)
+        if refusal is not None:
+            await self._refuse(scope, receive, guarded, *refusal)
+        elif self._has_token(headers):
+            await self._app(scope, receive, guarded)
+        elif (entry := self._enter(scope)) is not None:
+            await entry(scope, receive, guarded)
+        elif scope["type"] == "websocket":
+            # a browser tells its page the code only if the socket was open before
+            await receive()
+            await send({"type": "websocket.accept"})
+            await send({"type": "websocket.close", "code": UNAUTHORISED, "reason": "no token"})
+        else:
+            text = "Open the address that <code>subband studio</code> has printed, with its token."
+            await self._refuse(scope, receive, guarded, 401, "No entry without a token", text)
+
+    def _find_refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+        """Return status, title and text of what speaks against a request."""
+        host = headers.get("host", "")
+        if not self._knows_host(host):
+            return 421, "Wrong host", "This server is not reached by that name; see <code>subband studio --name</code>."
+        if scope["type"] == "http" and scope["method"] in _SAFE_METHODS:
+            return None
+        origin = urlsplit(headers.get("origin", ""))
+        is_own = origin.scheme in ("http", "https") and origin.netloc.lower() == host.lower()
+        if not is_own or headers.get("sec-fetch-site") not in _OWN_SITES:
+            return 403, "Wrong origin", "Only the page of this server may do that."
+        return None
+
+    def _knows_host(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
+        if not name:
+            return False
+        return name in self._hosts or is_loopback(name) or (self._any_address and _is_address(name))
+
+    def _has_token(self, headers: Headers) -> bool:
+        if self._token is None:
+            return True
+        cookies: SimpleCookie = SimpleCookie()
+        try:
+            cookies.load(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        found = cookies.get(COOKIE)
+        return found is not None and self._is_token(found.value)
+
+    def _is_token(self, text: str) -> bool:
+        return self._token is not None and secrets.compare_digest(text.encode(), self._token.encode())
+
+    def _enter(self, scope: Scope) -> Response | None:
+        """Return what exchanges the token of an address for a cookie, so that it does not stay in the address."""
+        if scope["type"] != "http" or scope["path"] != "/" or scope["method"] not in _SAFE_METHODS:
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not self._is_token(given):
+            return None
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(
+            COOKIE, given, httponly=True, samesite="strict", path="/", secure=scope.get("scheme") == "https"
+        )
+        return response
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, status: int, title: str, text: str) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        wants_page = scope["path"] == "/" and scope["method"] in _SAFE_METHODS
+        answer: Response = (
+            HTMLResponse(spell_page(title, text), status)
+            if wants_page
+            else JSONResponse({"error": f"{title}: {_strip_marks(text)}"}, status)
+        )
+        await answer(scope, receive, send)
+
+
+def _add_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = list(message.get("headers", ()))
+            headers = MutableHeaders(raw=message["headers"])
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return send_with_headers
+
+
+def _strip_marks(text: str) -> str:
+    return text.replace("<code>", "").replace("</code>", "")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,211 @@
+"""Running the server: in the foreground for people, in a thread for tests and notebooks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from subband.errors import ArgumentError, MissingExtraError
+from subband.studio.camera import MOST_BYTES
+from subband.studio.library import MOST_PIXELS
+
+try:
+    import uvicorn
+
+    from subband.studio.app import make_app
+    from subband.studio.security import is_loopback, make_token
+    from subband.studio.studio import Studio
+    from subband.studio.uploads import MOST_UPLOAD
+except ImportError as error:
+    if (error.name or "").partition(".")[0] not in ("anyio", "starlette", "uvicorn", "websockets"):
+        raise
+    raise MissingExtraError("the studio", "studio") from error
+
+__all__ = ["Address", "Serving", "run_studio", "serve"]
+
+_ANY = ("0.0.0.0", "::")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the studio is reached.
+
+    Attributes
+    ----------
+    host : str
+        What it listens on.
+    port : int
+        Where.
+    token : str or None
+        What has to be known beyond the loopback address.
+    name : str
+        What browsers are told.
+
+    Examples
+    --------
+    >>> Address("127.0.0.1", 8765, None, "127.0.0.1").url
+    'http://127.0.0.1:8765/'
+    """
+
+    host: str
+    port: int
+    token: str | None
+    name: str
+
+    @property
+    def url(self) -> str:
+        """The address for the browser, with the token if one is needed."""
+        name = f"[{self.name}]" if ":" in self.name else self.name
+        return f"http://{name}:{self.port}/" + ("" if self.token is None else f"?token={self.token}")
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A studio that runs in a thread."""
+
+    address: Address
+    studio: Studio
+
+
+def _make_server(
+    host: str, port: int, names: Sequence[str], token: str | None, options: dict[str, Any]
+) -> tuple[uvicorn.Server, Address, Studio, socket.socket]:
+    # threads of OpenMP that wait for work go on turning for a while, and take the cores from those that decode and send
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # a further name is that of a proxy, through which others come
+    if token is None and (names or not is_loopback(host)):
+        token = make_token()
+    listener = _listen(host, port)
+    own = [socket.gethostname(), socket.getfqdn()] if not is_loopback(host) else []
+    name = own[0] if host in _ANY else host
+    address = Address(host, listener.getsockname()[1], token, name)
+    try:
+        studio = Studio(**options)
+        app = make_app(studio, hosts=[host, *own, *names], any_address=host in _ANY, token=token)
+    except BaseException:
+        listener.close()
+        raise
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        # pixels do not become smaller, and frames of a film would wait for the attempt
+        ws_per_message_deflate=False,
+        ws_max_size=MOST_BYTES + 2**16,
+        ws_max_queue=8,
+        timeout_graceful_shutdown=3,
+    )
+    return uvicorn.Server(config), address, studio, listener
+
+
+def serve(
+    media: Sequence[Path] = (),
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    names: Sequence[str] = (),
+    engine: str | None = None,
+    most_upload: int = MOST_UPLOAD,
+    most_pixels: int = MOST_PIXELS,
+    on_ready: Callable[[Address], None] | None = None,
+) -> None:
+    """Serve the studio until Ctrl-C.
+
+    Parameters
+    ----------
+    media : sequence of Path
+        What can be opened besides the samples.
+    host : str
+        The address to listen on; beyond the loopback address, and with `names`, a token is needed to enter.
+    port : int
+        Where; any free one if 0.
+    names : sequence of str
+        Further names by which the server is reached, such as that of a proxy before it.
+    engine : str, optional
+        Who computes at first.
+    most_upload : int
+        Bytes of an upload.
+    most_pixels : int
+        Rows × columns of a frame.
+    on_ready : callable, optional
+        Told the address as soon as browsers can come.
+
+    Raises
+    ------
+    ArgumentError
+        If nobody can listen there.
+    """
+    options = {"media": media, "engine": engine, "most_upload": most_upload, "most_pixels": most_pixels}
+    server, address, studio, listener = _make_server(host, port, names, None, options)
+    try:
+        if on_ready is not None:
+            on_ready(address)
+        server.run([listener])
+    finally:
+        listener.close()
+        studio.close()
+
+
+@contextlib.contextmanager
+def run_studio(
+    media: Sequence[Path] = (),
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    names: Sequence[str] = (),
+    token: str | None = None,
+    **options: Any,
+) -> Iterator[Serving]:
+    """Run the studio in a thread, as long as a block lasts.
+
+    Examples
+    --------
+    >>> with run_studio() as serving:
+    ...     serving.address.host
+    '127.0.0.1'
+    """
+    server, address, studio, listener = _make_server(host, port, names, token, {"media": media, **options})
+    thread = Thread(target=server.run, args=([listener],), name="studio-server", daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            if not thread.is_alive():
+                raise ArgumentError(f"the studio could not be started at {address.url}")
+            time.sleep(0.005)
+        yield Serving(address, studio)
+    finally:
+        server.should_exit = True
+        thread.join(15)
+        listener.close()
+        studio.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that the port is known before the server runs."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if sys.platform != "win32":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(place)
+            listener.listen(128)
+        except BaseException:
+            listener.close()
+            raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ArgumentError(
+            f"nobody can listen at {host} port {port}: {reason}; use another --listen or --port"
+        ) from None
+    return listener

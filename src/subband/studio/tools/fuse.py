@@ -1,0 +1,100 @@
+"""A tab: one picture of several of the same scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from shlex import quote
+
+from subband.edit import Fuser, Fusion
+from subband.studio.controls import Control, Scalar, Settings, choose, give_source, slide, switch
+from subband.studio.equivalents import name_result
+from subband.studio.tools.base import Equivalent, Inputs
+from subband.studio.tools.enhance_controls import list_wavelet_control, list_working_controls
+from subband.studio.tools.pictures import (
+    VIEW,
+    PictureTool,
+    fit_picture,
+    name_source,
+    read_auto,
+    spell_options,
+    spell_reading,
+    spell_script,
+)
+from subband.typing import Array
+
+__all__ = ["Fuse"]
+
+_OPTIONS = ("rule", "strength", "wavelet", "level", "window", "consistency")
+
+
+class Fuse(PictureTool):
+    """Pictures of different focus or exposure made one."""
+
+    name = "fuse"
+    title = "Fuse"
+    inputs = 3
+    result = "fused"
+
+    @cached_property
+    def controls(self) -> tuple[Control, ...]:
+        """All settings, in the order of the page."""
+        return (
+            VIEW,
+            give_source("second", "With", "sample:far", group="Fusion"),
+            switch("has_third", "A third picture", group="Fusion"),
+            give_source("third", "And with", "sample:bright", group="Fusion", shown={"has_third": (True,)}),
+            choose("rule", "They differ in", "focus", (("focus", "Focus"), ("exposure", "Exposure")), group="Fusion"),
+            slide("strength", "Strength", 1, 0, 1, 0.05, group="Fusion", help="0 is the first picture."),
+            slide("window", "Window", 5, 1, 31, 2, unit="pixels", group="Fusion"),
+            slide("consistency", "Majority among", 7, 1, 31, 2, unit="pixels", group="Fusion"),
+            list_wavelet_control(),
+            slide("level", "Levels", "auto", 1, 8, 1, group="Transform", more={"auto": True, "auto_value": 4}),
+            *list_working_controls(),
+        )
+
+    def correct(self, settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
+        """Make widths odd, which an address may not have."""
+        yield from super().correct(settings, shape)
+        for name in ("window", "consistency"):
+            settings[name] = int(settings[name]) | 1
+
+    def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
+        """Return what makes a picture of a frame."""
+        names = ("second", "third") if settings["has_third"] else ("second",)
+        others = [fit_picture(inputs.load(str(settings[name])), inputs.shape) for name in names]
+        fuser = Fuser(_read_fusion(settings), engine=inputs.engine)
+        return lambda pixels: fuser.apply([pixels, *others])
+
+    def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
+        """Raise a LevelError if a picture has fewer levels."""
+        _read_fusion(settings).choose_level((shape[0], shape[1]))
+
+    def spell(self, settings: Settings, name: str) -> Equivalent:
+        """Return how to do the same without the studio."""
+        target = name_result(name, self.result)
+        names = [name, name_source(settings["second"], "second.png")]
+        if settings["has_third"]:
+            names.append(name_source(settings["third"], "third.png"))
+        options = spell_options(settings, self.controls, _OPTIONS)
+        return Equivalent(
+            f"subband fuse {' '.join(map(quote, names))} {quote(target)}{options}",
+            spell_script(
+                "from subband.edit import Fuser, Fusion\nfrom subband.media import open_source\n",
+                f"fuser = Fuser({_read_fusion(settings)!r})\nothers = [{', '.join(map(spell_reading, names[1:]))}]\n",
+                "fuser.apply([picture, *others])",
+                name,
+                target,
+            ),
+        )
+
+
+def _read_fusion(settings: Settings) -> Fusion:
+    return Fusion(
+        str(settings["rule"]),
+        str(settings["wavelet"]),
+        read_auto(settings["level"]),
+        int(settings["window"]),
+        int(settings["consistency"]),
+        float(settings["strength"]),
+    )

@@ -1,0 +1,158 @@
+"""What tools have in common that make another picture of each frame."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from PIL import Image
+
+from subband.errors import LevelError, SubbandError
+from subband.media.film_formats import CONTAINERS
+from subband.studio.controls import Control, Scalar, Settings, choose
+from subband.studio.tools.base import Inputs, Shown, Tool, Work
+from subband.typing import Array
+
+__all__ = [
+    "VIEWS",
+    "PictureTool",
+    "fit_picture",
+    "name_source",
+    "read_auto",
+    "spell_options",
+    "spell_reading",
+    "spell_script",
+]
+
+#: What is shown.
+VIEWS = (("synthesis", "Result"), ("split", "Before and after"))
+
+#: The control that chooses between them.
+VIEW = choose("view", "View", "synthesis", VIEWS, group="View")
+
+
+class PictureTool(Tool):
+    """From a frame to another picture of the same size."""
+
+    #: The smallest number of levels.
+    fewest_levels: ClassVar[int] = 1
+
+    @property
+    @abstractmethod
+    def controls(self) -> tuple[Control, ...]:
+        """All settings, in the order of the page."""
+
+    @abstractmethod
+    def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
+        """Return what makes a picture of a frame."""
+
+    def prepare(self, settings: Settings, inputs: Inputs) -> Work:
+        """Return what is done to each frame."""
+        change = self.make(settings, inputs)
+
+        def work(pixels: Array, number: int) -> Shown:  # noqa: ARG001 - every frame is treated alike
+            start = perf_counter()
+            result = change(pixels)
+            seconds = {"filter": perf_counter() - start}
+            pictures = (
+                (("result", result), ("before", pixels)) if settings["view"] == "split" else (("result", result),)
+            )
+            return Shown(pictures, (), seconds)
+
+        return work
+
+    def correct(self, settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
+        """Lower the number of levels until a picture has room for them."""
+        level = settings.get("level")
+        if shape is None or not isinstance(level, int):
+            return
+        while level > self.fewest_levels:
+            try:
+                self.check_level({**settings, "level": level}, shape)
+            except LevelError:
+                level -= 1
+            except SubbandError:
+                break
+            else:
+                break
+        if level != settings["level"]:
+            yield f"{shape[1]} × {shape[0]} pixels have {level} levels at most with {settings.get('wavelet')}."
+            settings["level"] = level
+
+    def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
+        """Raise a LevelError if a picture has fewer levels."""
+
+
+def read_auto(value: Scalar) -> Any:
+    """Return a number of the page, or None where it is found automatically."""
+    return None if value == "auto" else value
+
+
+def fit_picture(picture: Array, shape: tuple[int, ...]) -> Array:
+    """Return a picture stretched to the shape of a frame, in grey or colours as that is.
+
+    Examples
+    --------
+    >>> fit_picture(np.zeros((8, 8), np.uint8), (4, 6, 3)).shape
+    (4, 6, 3)
+    """
+    image = Image.fromarray(picture).convert("RGB" if len(shape) == 3 else "L")
+    size = (shape[1], shape[0])
+    return np.asarray(image if image.size == size else image.resize(size, Image.Resampling.BICUBIC))
+
+
+def name_source(text: Scalar, usual: str) -> str:
+    """Return what the file of a further picture may be called.
+
+    Examples
+    --------
+    >>> name_source("sample:camera", "texture.png"), name_source("upload:xyz", "texture.png")
+    ('camera.png', 'texture.png')
+    """
+    kind, _, name = str(text).partition(":")
+    if kind == "upload" or not name:
+        return usual
+    return name if "." in name else f"{name}.png"
+
+
+def spell_script(imports: str, setup: str, call: str, name: str, target: str) -> str:
+    """Return Python that carries a still or a film through a call on ``picture``.
+
+    Examples
+    --------
+    >>> print(spell_script("", "", "picture[::-1]", "in.png", "out.png"))
+    from pathlib import Path
+    from subband.media import Still, read_still, write_still
+    <BLANKLINE>
+    picture = read_still(Path('in.png')).pixels
+    write_still(Path('out.png'), Still(picture[::-1]))
+    """
+    if PurePath(name).suffix.lower() in CONTAINERS:
+        return (
+            f"{imports}from subband.media import open_sink, open_source\n\n{setup}"
+            f"with open_source({name!r}) as source, open_sink({target!r}, source.info) as sink:\n"
+            "    for frame in source:\n"
+            "        picture = frame.pixels\n"
+            f"        sink.write(frame.replace_pixels({call}))"
+        )
+    return (
+        f"from pathlib import Path\n{imports}from subband.media import Still, read_still, write_still\n\n{setup}"
+        f"picture = read_still(Path({name!r})).pixels\n"
+        f"write_still(Path({target!r}), Still({call}))"
+    )
+
+
+def spell_reading(name: str) -> str:
+    """Return Python that reads the first frame of a file."""
+    return f"next(iter(open_source({name!r}))).pixels"
+
+
+def spell_options(settings: Settings, controls: tuple[Control, ...], names: tuple[str, ...]) -> str:
+    """Return options of a command for settings that are not as usual."""
+    usual = {control.name: control.default for control in controls}
+    words = [f" --{name} {settings[name]}" for name in names if settings[name] not in (usual[name], "auto")]
+    return "".join(words)

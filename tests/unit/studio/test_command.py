@@ -1,0 +1,74 @@
+"""``subband studio``: starts, says where, and ends with Ctrl-C."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from subband.cli import app
+
+
+@contextlib.contextmanager
+def start(*options):
+    """Run the command, and give the address that it prints, and all that it prints at the end."""
+    command = [sys.executable, "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line + process.stdout.read()
+        yield found[0], process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_it_starts_and_ends():
+    with start() as (address, process):
+        assert address.startswith("http://127.0.0.1:")
+        for _ in range(50):
+            with contextlib.suppress(httpx.ConnectError):
+                assert httpx.get(address, timeout=20).status_code in (200, 404)
+                break
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) in (0, 130, -signal.SIGINT)
+        assert "Traceback" not in process.stdout.read()
+
+
+def test_beyond_this_machine_it_prints_a_token_and_how_to_encrypt():
+    with start("--listen", "0.0.0.0", "--name", "studio.example") as (address, process):
+        token = re.search(r"\?token=([\w-]{40,})", address)[1]
+        port = re.search(r":(\d+)/", address)[1]
+        base = f"http://127.0.0.1:{port}"
+        assert httpx.get(base, timeout=20).status_code == 401
+        assert httpx.get(base, params={"token": token}).status_code == 303
+        assert httpx.get(base, headers={"Host": "studio.example"}).status_code == 401
+        assert httpx.get(base, headers={"Host": "other.example"}).status_code == 421
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        said = process.stdout.read()
+        assert "TLS" in said
+        assert "ssh -L" in said
+        assert token not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["/nothing/here.png"], "there is no file"),
+        (["--engine", "abacus"], "abacus"),
+        (["--engine", "reference"], "reference"),
+        (["--listen", "203.0.113.7"], "nobody can listen"),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(options, says):
+    result = CliRunner().invoke(app, ["studio", "--no-browser", "--port", "0", *options])
+    assert result.exit_code == 2
+    assert says in " ".join(result.output.split())
+    assert "Traceback" not in result.output

@@ -1,0 +1,154 @@
+"""Frames in order, at their pace, with the noise that belongs to them, in the format that suits the link."""
+
+import numpy as np
+import pytest
+
+from subband import data
+from subband.errors import ArgumentError
+from subband.media import open_source
+from subband.studio.encoding import Link
+from subband.studio.library import Item, Library, as_bytes
+from subband.studio.meter import Meter
+from subband.studio.noise import add_noise
+from subband.studio.player import Clock, Player
+
+CLIP = Item("sample", "clip", "Clip", data.clip_path())
+
+
+@pytest.fixture(scope="module")
+def frames():
+    with open_source(data.clip_path(), quick=True) as source:
+        return [frame.pixels for frame in source]
+
+
+@pytest.fixture
+def player():
+    opened = Player(CLIP)
+    yield opened
+    opened.close()
+
+
+def test_all_frames_come_in_order_and_begin_again(player, frames):
+    taken = [player.take() for _ in range(63)]
+    assert [picture.number for picture in taken] == [*range(60), 0, 1, 2]
+    np.testing.assert_array_equal(taken[61].pixels, frames[1])
+
+
+def test_a_film_ends_if_it_is_not_to_be_repeated(player):
+    player.is_looping = False
+    assert player.seek(59).number == 59
+    assert player.take() is None
+    assert player.count == 60
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_seeking_goes_anywhere(player, frames, ahead):
+    for position in (10, 10, 11, 40, 5, 0, 59, 500, 3):
+        if ahead:
+            player.prefetch()
+        picture = player.seek(position)
+        assert picture.number == min(position, 59)
+        np.testing.assert_array_equal(picture.pixels, frames[picture.number])
+
+
+def test_seeking_can_be_given_up(player):
+    assert player.seek(50, lambda: False).number < 10
+
+
+def test_frames_are_left_out(player):
+    player.take()
+    player.prefetch()
+    assert player.take(3).number == 4
+
+
+def test_stills_have_one_frame():
+    player = Player(Library([]).find({"kind": "sample", "name": "camera"}))
+    assert not player.is_film
+    first = player.take()
+    assert player.seek(7) is first
+    player.close()
+
+
+def test_a_volume_is_refused(tmp_path):
+    np.save(tmp_path / "volume.npy", np.zeros((4, 8, 8), np.float32))
+    with pytest.raises(ArgumentError, match="volume"):
+        Player(Item("media", "volume.npy", "volume.npy", tmp_path / "volume.npy"))
+
+
+def test_the_clock_leaves_out_what_is_late_and_forgets_long_pauses():
+    clock = Clock(25.0)
+    clock.start(0.0)
+    assert [clock.advance(now) for now in (0.0, 0.041, 0.08, 0.3)] == [0, 0, 0, 4]
+    assert clock.advance(100.0) == 8
+    assert clock.due == 100.0
+
+
+@pytest.mark.parametrize(
+    ("pixels", "expected"),
+    [
+        (np.array([[0, 128, 65535]], np.uint16), [0, 0, 255]),
+        (np.array([[0.0, 0.5, 1.0, 2.0, np.nan]], np.float32), [0, 128, 255, 255, 0]),
+        (np.array([[-32768, 32767]], np.int16), [0, 255]),
+    ],
+)
+def test_every_depth_is_shown_in_8_bits(pixels, expected):
+    assert as_bytes(pixels).tolist() == [expected]
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "speckle"])
+def test_noise_differs_between_frames_and_is_as_strong_as_it_says(kind):
+    grey = np.full((200, 300, 3), 128, np.uint8)
+    noisy = [add_noise(grey, kind, 15.0, number).astype(int) for number in range(3)]
+    assert noisy[0].std() == pytest.approx(15, rel=0.05)
+    assert abs(np.corrcoef(noisy[0].ravel(), noisy[1].ravel())[0, 1]) < 0.05
+    np.testing.assert_array_equal(noisy[2], add_noise(grey, kind, 15.0, 2))
+
+
+def test_no_noise_is_no_copy():
+    grey = np.zeros((4, 4), np.uint8)
+    assert add_noise(grey, "none", 10.0) is grey
+    assert add_noise(grey, "gaussian", 0.0) is grey
+
+
+def run_link(link, raw, jpeg, count=1200):
+    """Return what a link chooses in the end if frames take so long."""
+    chosen = []
+    for _ in range(count):
+        name = link.choose("auto", 230_400, is_moving=True)
+        link.note(name, 230_400, raw if name == "raw" else jpeg)
+        chosen.append(name)
+    return chosen
+
+
+@pytest.mark.parametrize("is_near", [True, False])
+@pytest.mark.parametrize(("raw", "jpeg", "best"), [(0.01, 0.02, "raw"), (0.03, 0.01, "jpeg"), (0.9, 0.02, "jpeg")])
+def test_the_faster_format_is_found(is_near, raw, jpeg, best):
+    chosen = run_link(Link(is_near=is_near), raw, jpeg)
+    assert chosen[100:].count(best) > 0.95 * len(chosen[100:])
+    assert set(chosen) == {"raw", "jpeg"}
+
+
+def test_a_link_that_changes_is_noticed():
+    link = Link(is_near=True)
+    run_link(link, 0.01, 0.02)
+    chosen = run_link(link, 0.05, 0.02)
+    assert chosen[600:].count("jpeg") > 500
+
+
+def test_what_stands_still_is_sent_exactly_if_that_takes_a_moment():
+    link = Link(is_near=True)
+    assert link.choose("auto", 10**6, is_moving=False) == "raw"
+    link.note("raw", 10**6, 3.0)
+    assert link.choose("auto", 10**6, is_moving=False) == "jpeg"
+    assert link.choose("auto", 10**4, is_moving=False) == "raw"
+    assert link.choose("webp", 10**6, is_moving=False) == "webp"
+    assert link.choose("strange", 10**6, is_moving=False) == "raw"
+
+
+def test_a_meter_forgets():
+    meter = Meter()
+    assert meter.measure_rate(0.0) == 0
+    for number in range(50):
+        meter.note(number / 50)
+    assert meter.measure_rate(1.0) == pytest.approx(50, rel=0.05)
+    assert meter.measure_rate(100.0) == 0
