@@ -74,7 +74,8 @@ def camera(
 
     if output is None:
         raise ArgumentError(
-            "for a live view use `subband studio`; to record, give the film, such as `subband camera film.mp4 --seconds 10`"
+            "for a live view use `subband studio`; to record, give the film, such as "
+            "`subband camera film.mp4 --seconds 10`"
         )
     calm_threads()
     stages = [] if chain is not None else [Denoise(method, wavelet, level, strength=strength, form=form)]
