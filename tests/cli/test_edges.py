@@ -80,6 +80,7 @@ def test_a_folder(tmp_path):
         (["--wavelet", "db2"], "no smoothed first derivative"),
         (["--level", "2", "--finest", "3"], "beyond level=2"),
         (["--engine", "abacus"], "abacus"),
+        (["--level", "12"], "too coarse"),
     ],
 )
 def test_bad_options(tmp_path, options, message):
@@ -88,3 +89,11 @@ def test_bad_options(tmp_path, options, message):
     assert result.exit_code == 2
     assert message in result.output
     assert not (tmp_path / "out.png").exists()
+
+
+def test_masks_are_not_transparent(tmp_path):
+    Image.fromarray(np.dstack([PICTURE, PICTURE[..., :1]])).save(tmp_path / "in.png")
+    assert run("edges", tmp_path / "in.png", tmp_path / "mask.png", "--mask").exit_code == 0
+    assert np.asarray(Image.open(tmp_path / "mask.png")).shape == PICTURE.shape[:2]
+    assert run("edges", tmp_path / "in.png", tmp_path / "drawn.png").exit_code == 0
+    assert np.asarray(Image.open(tmp_path / "drawn.png")).shape == (*PICTURE.shape[:2], 4)

@@ -76,7 +76,7 @@ def test_errors(stack, tmp_path):
     for arguments, words in (
         ((folder / "0.png", out), "two or more"),
         ((folder / "0.png",), "IN... OUT"),
-        ((folder / "0.png", tmp_path / "small.png", out), "same, aligned"),
+        ((folder / "0.png", tmp_path / "small.png", out), "small.png' has 50 × "),
         ((folder, out, "--rule", "focsu"), "did you mean 'focus'"),
         ((folder, out, "--window", 4), "odd number"),
         ((folder, folder / "0.png", "--force"), "one of the pictures"),

@@ -101,3 +101,28 @@ def test_files_that_stay(source, tmp_path):
     assert "--force" in run(*options).stderr
     assert run(*options, "--force").exit_code == 0
     assert "own result" in run("relight", source, "--decal", source, "--force").stderr
+
+
+def test_the_light_stays(source, tmp_path):
+    light = tmp_path / "light.png"
+    Image.fromarray(PICTURE[..., 0]).save(light)
+    result = run("relight", source, "--under", light, "--lit", light, "--force")
+    assert "is read" in result.stderr
+    np.testing.assert_array_equal(load(light), PICTURE[..., 0])
+
+
+def test_results_of_one_name(source, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    assert "the same file" in run("relight", source, "--decal", folder, "--light", folder / source.name).stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_a_light_with_holes(source, tmp_path):
+    light = np.ones((4, 5), np.float32)
+    light[1, 2] = np.nan
+    Image.fromarray(light).save(tmp_path / "light.tif")
+    result = run("relight", source, "--under", tmp_path / "light.tif", "--lit", tmp_path / "lit.png")
+    assert result.exit_code == 2
+    assert "light has pixels that are NaN" in result.stderr
+    assert not (tmp_path / "lit.png").exists()

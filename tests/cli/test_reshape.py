@@ -72,6 +72,12 @@ def test_points_without_faces(tmp_path):
         (["head", "out.obj", "--gain", "1=2"], "write level:gain"),
         (["head", "out.obj", "--gain", "1:nan"], "not finite"),
         (["head", "out.obj", "--points", "12"], "write 256x256"),
+        (["head", "out.obj", "--points", "99999x99999"], "more than can be made"),
+        (["head", "out.png", "--size", "99999x99999"], "more than can be made"),
+        (["head", "out.obj", "--points", "9" * 5000 + "x9"], "write 256x256"),
+        (["head", "out.obj", "--gain", "1:1e308"], "beyond 1000"),
+        (["head", "out.jpg", "--transparent"], "no transparency"),
+        (["terrain", "out.obj", "--rows", "3"], "--rows is for"),
         (["head", "out.obj", "--level", "12"], "the maximum is"),
         (["head", "out.obj", "--mode", "round"], "round"),
         (["head", "out.obj", "--engine", "abacus"], "abacus"),
@@ -98,3 +104,9 @@ def test_nothing_is_replaced_unasked(tmp_path):
 def test_engines(tmp_path, engine):
     result = run("reshape", "ring", tmp_path / "out.ply", "--engine", engine, "--wavelet", "db2", "-m", "periodization")
     assert result.exit_code == 0, result.output
+
+
+def test_what_is_told_is_what_is_written(tmp_path):
+    result = run("reshape", "head", tmp_path / "out.obj", "--points", "20x30")
+    assert "20 × 30 points" in result.output
+    assert "128 × 128 points" in run("reshape", "head", tmp_path / "out.json", "--points", "20x30").output

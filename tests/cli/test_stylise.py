@@ -86,6 +86,9 @@ def test_dry_run_writes_nothing(files):
     [
         (("--rule", "addd"), "did you mean 'add'"),
         (("--levels", "one"), "--levels 'one'"),
+        (("--levels", "1-99999999999"), "--levels '1-99999999999'"),
+        (("--levels", "3-1"), "--levels '3-1'"),
+        (("--levels", "0"), "--levels '0'"),
         (("--fit", "crop"), "fit='tile'"),
         (("--strength", -1), "strength=-1"),
         (("--level", 15), "maximum"),
@@ -105,4 +108,6 @@ def test_files_that_stay(files):
     assert "--force" in result.stderr
     assert run("stylise", *files, "--force").exit_code == 0
     assert "own result" in run("stylise", files[0], files[1], files[0], "--force").stderr
+    assert "is read" in run("stylise", files[0], files[1], files[1], "--force").stderr
+    np.testing.assert_array_equal(load(files[1]), TEXTURE)
     assert run("stylise", files[0], "missing.png", files[2], "--force").exit_code == 2

@@ -112,8 +112,10 @@ def edges(
             scale = choose_scale(info)
             own = replace(finder, contrast=contrast * scale, sigma=None if sigma is None else sigma * scale)
             sink = writing.open(job.output, _describe_result(info, mask=mask), force=force)
+            # a mask with the holes of its picture would hide edges
+            frames = (replace(frame, alpha=None) for frame in source) if mask else source
             return relay_frames(
-                source,
+                frames,
                 _find_work(info, own, chosen, mask=mask),
                 sink,
                 count=info.count,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
@@ -29,6 +30,7 @@ def edit_files(
     reading: Reading,
     writing: Writing,
     about: dict[str, Any],
+    others: Sequence[Path] = (),
 ) -> None:
     """Carry pictures and films, frame by frame, through a change that is made for each of them.
 
@@ -42,11 +44,22 @@ def edit_files(
         As the user said.
     about : dict
         More for the JSON.
+    others : sequence of Path
+        What else is read, and so not replaced.
+
+    Raises
+    ------
+    ArgumentError
+        If a result would replace what is read.
     """
     calm_threads()
     from subband.pipeline.relay import relay_frames
 
     check_jobs(jobs, settings)
+    read = {path.resolve() for path in others}
+    for job in jobs:
+        if job.output.resolve() in read:
+            raise ArgumentError(f"{str(job.output)!r} is read, and would be replaced by a result; take another name")
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
@@ -84,8 +97,10 @@ def read_levels(text: str | None) -> tuple[int, ...] | None:
         return None
     numbers: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        # no picture has a hundred levels, and a list of more might not fit into memory
+        found = re.fullmatch(r"\s*([0-9]{1,2})(?:-([0-9]{1,2}))?\s*", part)
+        chosen = range(int(found[1]), int(found[2] or found[1]) + 1) if found else range(0)
+        if not chosen or chosen[0] < 1:
             raise ArgumentError(f"--levels {text!r} is not a list of levels; the finest is 1: use such as 1,2 or 1-3")
-        numbers += range(int(first), int(last or first) + 1)
+        numbers += chosen
     return tuple(numbers)

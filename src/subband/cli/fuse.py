@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +18,10 @@ from subband.cli.options import (
     WaveletName,
     offer,
 )
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 app = typer.Typer()
 
@@ -78,7 +82,11 @@ def fuse(
     calm_threads()
     begin = perf_counter()
     stills = [read_still(source, most_pixels=most_pixels) for source in sources]
-    pixels = Fuser(fusion, engine=get_engine(engine)).apply([still.pixels for still in stills])
+    fuser = Fuser(fusion, engine=get_engine(engine))
+    try:
+        pixels = fuser.apply([still.pixels for still in stills])
+    except (ArgumentError, ArgumentTypeError) as error:
+        raise ArgumentError(_name_files(str(error), sources)) from None
     write_still(output, stills[0].replace_pixels(pixels), quality=quality)
     seconds = perf_counter() - begin
     if as_json:
@@ -86,3 +94,8 @@ def fuse(
         typer.echo(json.dumps({"fusion": asdict(fusion), **record, "seconds": round(seconds, 6)}, indent=2))
         return
     typer.echo(f"{output}: {len(stills)} pictures in {seconds:.2f} s")
+
+
+def _name_files(message: str, sources: list[Path]) -> str:
+    """Say of files what a message says of numbered pictures."""
+    return re.sub(r"pictures\[(\d+)\]", lambda found: repr(str(sources[int(found[1])])), message)

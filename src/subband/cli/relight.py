@@ -94,14 +94,15 @@ def relight(
         raise ArgumentError("nothing is to be written; use --decal OUT, --light OUT, or --under LIGHT with --lit OUT")
     if (lit is None) != (under is None):
         raise ArgumentError("--under names the light and --lit where the picture under it goes; use both together")
-    if len({path.resolve() for path in wanted.values()}) < len(wanted):
-        raise ArgumentError("two results would go to the same file; give each a name of its own")
     lighting = Lighting(level, strength, wavelet, colour, gamma, floor, exposure)
     reading = Reading(most_pixels, tolerant)
     relighter = Relighter(lighting, engine=get_engine(engine))
     falling = None if under is None else read_picture(under, reading)
     # one job for each result, all of the same source
-    names = {job: name for name, path in wanted.items() for job in plan_jobs([picture], path)}
+    planned = [(job, name) for name, path in wanted.items() for job in plan_jobs([picture], path)]
+    if len({job.output.resolve() for job, _ in planned}) < len(planned):
+        raise ArgumentError("two results would go to the same file; give each a name of its own")
+    names = dict(planned)
 
     def make_change(job: Job, info: SourceInfo) -> Any:
         name = names[job]
@@ -114,6 +115,7 @@ def relight(
         reading,
         Writing(None, keep_partial, codec, quality, preset, audio),
         {"lighting": asdict(lighting)},
+        [] if under is None else [under],
     )
 
 
@@ -126,6 +128,8 @@ def _make_relighting(relighter: Relighter, light: Any, info: SourceInfo) -> Any:
     if (light.dtype.kind == "f") != (info.dtype.kind == "f"):
         white = np.iinfo(light.dtype).max if light.dtype.kind in "iu" else 1.0
         scaled = light / white * info.peak
+        if not np.isfinite(scaled).all():
+            raise ArgumentError("the light has pixels that are NaN or infinite; replace them, as with numpy.nan_to_num")
         light = (
             scaled.astype(np.float32)
             if info.dtype.kind == "f"

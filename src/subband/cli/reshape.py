@@ -13,6 +13,13 @@ from subband.errors import ArgumentError
 if TYPE_CHECKING:
     from subband.edit.surfaces import Surface
 
+#: What pictures are drawn to, and those of them that can be transparent.
+_PICTURES = (".png", ".webp", ".tif", ".tiff", ".jpg", ".jpeg")
+_TRANSPARENT = _PICTURES[:4]
+
+#: Points or pixels that are made at most; each takes up to a hundred bytes.
+_MOST = 2**25
+
 app = typer.Typer()
 
 
@@ -82,10 +89,12 @@ def reshape(
     from subband.media import check_output
 
     is_drawing = output.suffix.lower() not in ENDINGS
-    if is_drawing and output.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"):
+    if is_drawing and output.suffix.lower() not in _PICTURES:
         raise ArgumentError(
             f"{output.name!r} ends neither like a surface nor like a picture; use {', '.join(ENDINGS)}, or .png"
         )
+    if transparent and output.suffix.lower() not in _TRANSPARENT:
+        raise ArgumentError(f"{output.name!r} has no transparency; use {', '.join(_TRANSPARENT)}")
     if output.is_file() and not force:
         raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
     check_output(output)
@@ -103,18 +112,20 @@ def reshape(
         )
     else:
         write_surface(output, made, points=grid)
+    is_evaluated = made.is_net and output.suffix.lower() != ".json"
+    written = grid if grid is not None and is_evaluated else made.shape
     record: dict[str, Any] = {
         "surface": surface,
         "output": str(output),
-        "rows": made.shape[0],
-        "columns": made.shape[1],
+        "rows": written[0],
+        "columns": written[1],
         "levels": reshaper.level,
         "closed": list(made.closed),
     }
     if as_json:
         typer.echo(json.dumps(record, indent=2))
         return
-    typer.echo(f"{output}: {made.shape[0]} × {made.shape[1]} points, {reshaper.level} levels")
+    typer.echo(f"{output}: {written[0]} × {written[1]} points, {reshaper.level} levels")
 
 
 def _open_surface(name: str, rows: int | None) -> Surface:
@@ -124,9 +135,9 @@ def _open_surface(name: str, rows: int | None) -> Surface:
     from subband.edit.surfaces.shapes import SHAPES
 
     path = Path(name)
-    if not path.is_file() and name in SHAPES:
-        return make_shape(name)
-    if not path.is_file() and not path.suffix:
+    if rows is not None and path.suffix.lower() not in (".obj", ".ply"):
+        raise ArgumentError(f"--rows is for OBJ and PLY files without faces, and {name!r} is none; leave it out")
+    if not path.is_file() and (name in SHAPES or not path.suffix):
         return make_shape(name)
     if not path.exists():
         raise FileNotFoundError(2, "No such file or directory", name)
@@ -173,6 +184,9 @@ def _write_picture(
 
 def _read_size(option: str, text: str) -> tuple[int, int]:
     first, _, second = text.lower().partition("x")
-    if not (first.isdecimal() and second.isdecimal() and min(int(first), int(second)) >= 2):
+    if not (first.isdecimal() and second.isdecimal() and len(text) < 20 and min(int(first), int(second)) >= 2):
         raise ArgumentError(f"{option} {text} is not rows and columns; write 256x256")
-    return int(first), int(second)
+    size = int(first), int(second)
+    if size[0] * size[1] > _MOST:
+        raise ArgumentError(f"{option} {text} is more than can be made, {_MOST} in all; write less, such as 2048x2048")
+    return size

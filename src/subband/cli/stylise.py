@@ -108,4 +108,5 @@ def stylise(
         reading,
         Writing(ending, keep_partial, codec, quality, preset, audio),
         {"texture": str(texture), "style": asdict(style)},
+        [texture],
     )

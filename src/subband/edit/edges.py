@@ -18,17 +18,24 @@ import numpy as np
 from subband.arrays import is_foreign
 from subband.edit.edge_chains import chain_scales, keep_connected
 from subband.edit.edge_scales import check_wavelet, measure_scales
+from subband.edit.settings import check_choice, check_colour, check_number, make_settings
 from subband.engines import Engine
+from subband.enhance.colour import TO_YCBCR
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
 from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["EdgeFinder", "Edges", "find_edges"]
 
-#: How much red, green and blue add to brightness (BT.601).
-_BRIGHTNESS = np.array([0.299, 0.587, 0.114], np.float32)
+_BRIGHTNESS = TO_YCBCR[0].astype(np.float32)
 
 _CHANNELS = ("brightness", "strongest")
+
+#: Scales that even the smallest picture, and the smallest volume, may have.
+_LEAST_LEVELS = {2: 6, 3: 3}
+
+#: Magnitudes, and differences between them, whose squares single precision can hold.
+_LARGEST, _SMALLEST = 1e18, 1e-18
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +102,10 @@ class Edges:
         ------
         ShapeError
             If the picture has another shape.
+        DtypeError
+            If it holds integers of 64 bits.
+        ArgumentError
+            If a colour or a share is out of range.
 
         Examples
         --------
@@ -104,25 +115,32 @@ class Edges:
         array([65535, 10280,     0], dtype=uint16)
         """
         pixels = np.asarray(picture)
-        if self.mask.ndim != 2 or pixels.shape[:2] != self.mask.shape or pixels.ndim not in (2, 3):
+        if self.mask.ndim != 2 or pixels.shape[:2] != self.mask.shape or not _is_picture(pixels.shape):
             raise ShapeError(
                 f"picture has the shape {pixels.shape}, and the edges {self.mask.shape}; draw edges over the picture "
                 "that they were found in, and slices of a volume one by one"
             )
+        if pixels.dtype.kind in "iu" and pixels.dtype.itemsize > 4:
+            raise DtypeError(f"picture holds {pixels.dtype}, which does not say what white is; give uint8 or uint16")
         if pixels.ndim == 2 or pixels.shape[2] == 1:
             pixels = np.repeat(pixels.reshape(*pixels.shape[:2], 1), 3, axis=2)
         if pixels.shape[2] == 4:
             coloured = self.overlay(pixels[..., :3], colour, opacity, fade)
             return np.concatenate([coloured, pixels[..., 3:]], axis=2)
+        for name, share in (("opacity", opacity), ("fade", fade)):
+            check_number(name, share, 0, 1, "use a number from 0 to 1")
         white = _find_white(pixels.dtype)
-        ink = np.asarray(colour, np.float32) * (white / 255)
+        # single precision has not all integers of 32 bits, white among them
+        is_short = pixels.dtype.itemsize <= 2 or pixels.dtype == np.float32
+        precision: np.dtype[Any] = np.dtype(np.float32 if is_short else np.float64)
+        ink = (np.asarray(check_colour("colour", colour)) * (white / 255)).astype(precision)
         is_whole = pixels.dtype.kind != "f"
         if fade:
-            faded = pixels.astype(np.float32) * (1 - fade) + fade * white
+            faded = pixels.astype(precision) * (1 - fade) + fade * white
             pixels = (np.rint(faded) if is_whole else faded).astype(pixels.dtype)
         result = pixels.copy()
         places = np.nonzero(self.mask)
-        mixed = opacity * ink + (1 - opacity) * pixels[places].astype(np.float32)
+        mixed = opacity * ink + (1 - opacity) * pixels[places].astype(precision)
         result[places] = np.rint(mixed) if is_whole else mixed
         return result
 
@@ -205,9 +223,8 @@ class EdgeFinder:
             if not isfinite(value) or not 0 <= value <= most:
                 limits = "from 0 to 1" if most == 1 else "of 0 or more"
                 raise ArgumentError(f"{name}={value} cannot be used; give a number {limits}")
-        if self.channels not in _CHANNELS:
-            raise ArgumentError(f"channels={self.channels!r} is not known; use one of {', '.join(_CHANNELS)}")
-        object.__setattr__(self, "colour", _as_colour(self.colour))
+        check_choice("channels", self.channels, _CHANNELS)
+        object.__setattr__(self, "colour", check_colour("colour", self.colour))
 
     def find(self, x: Any, *, volume: bool | None = None, engine: str | Engine | None = None) -> Edges:
         """Find the edges of a picture or a volume.
@@ -226,8 +243,10 @@ class EdgeFinder:
         ------
         ShapeError
             If `x` is neither a picture nor a volume.
+        LevelError
+            If the coarsest scale is larger than a quarter of it, and beyond 6 in a picture or 3 in a volume.
         ArgumentError
-            If `x` holds NaN or infinities.
+            If `x` holds NaN, infinities, or numbers too large or too small for single precision.
 
         Notes
         -----
@@ -245,6 +264,10 @@ class EdgeFinder:
         """
         values, count = _read_values(x, volume, self.channels)
         shape = values[0].shape
+        # margins and searches grow with the scale, and would take all memory
+        most = max(_LEAST_LEVELS[count], max(shape).bit_length() - 3)
+        if self.level > most:
+            raise LevelError(f"level={self.level} is too coarse for {' × '.join(map(str, shape))}; use 1 to {most}")
         wavelet = as_wavelet(self.wavelet)
         scales, noise = measure_scales(values, wavelet, self.level, self.finest or 1, self.sigma, engine)
         high = float(self.threshold)
@@ -310,19 +333,20 @@ def find_edges(x: Any, *, volume: bool | None = None, engine: str | Engine | Non
     >>> int(edges.mask.sum()), float(edges.modulus[7, 16].round(3))
     (64, 1.0)
     """
-    return EdgeFinder(**settings).find(x, volume=volume, engine=engine)
+    return make_settings(EdgeFinder, None, settings).find(x, volume=volume, engine=engine)
 
 
 def _read_values(x: Any, volume: bool | None, channels: str) -> tuple[list[Array], int]:
     """Return the channels to look at, as float32, and the number of dimensions."""
     if is_foreign(x):
         raise ArgumentTypeError(
-            f"edges are found on the host, and x is a {type(x).__module__}.{type(x).__name__}; give a copy on the host"
+            f"x is a {type(x).__module__}.{type(x).__name__}, and edges are found in arrays of NumPy; convert it, "
+            "as with x.cpu().numpy() or x.get()"
         )
     array = np.asarray(x)
     if array.dtype.kind not in "iufb":
         raise DtypeError(f"x holds {array.dtype}; edges are found in real numbers")
-    has_channels = array.ndim == 3 and array.shape[2] in (1, 3, 4)
+    has_channels = array.ndim == 3 and _is_picture(array.shape)
     if volume is None:
         volume = array.ndim == 3 and not has_channels
     count = 3 if volume else 2
@@ -333,18 +357,30 @@ def _read_values(x: Any, volume: bool | None, channels: str) -> tuple[list[Array
         array = array[..., 0] if array.shape[2] == 1 else array[..., :3]
     if 0 in array.shape:
         raise ShapeError(f"x of shape {array.shape} is empty; it needs at least 1 sample along each axis")
-    if array.dtype.kind == "f" and not np.isfinite(array.sum(dtype=np.float64)):
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            raise ArgumentError(
-                f"x holds {len(bad)} values that are not finite, the first at {tuple(bad[0].tolist())}; "
-                "replace them, for instance with np.nan_to_num"
-            )
+    if array.dtype.kind == "f":
+        _check_range(array)
     if array.ndim == count:
         return [array.astype(np.float32, copy=False)], count
     if channels == "brightness":
         return [array.astype(np.float32, copy=False) @ _BRIGHTNESS], count
     return [np.ascontiguousarray(array[..., place], np.float32) for place in range(3)], count
+
+
+def _check_range(array: Array) -> None:
+    """Refuse what is not finite, or what single precision cannot square."""
+    low, high = float(array.min()), float(array.max())
+    if not (isfinite(low) and isfinite(high)):
+        bad = np.argwhere(~np.isfinite(array))
+        raise ArgumentError(
+            f"x holds {len(bad)} values that are not finite, the first at {tuple(bad[0].tolist())}; "
+            "replace them, for instance with np.nan_to_num"
+        )
+    if max(-low, high) > _LARGEST or 0 < high - low < _SMALLEST:
+        raise ArgumentError(f"x goes from {low:g} to {high:g}; scale it, so that it lies between 0 and 1 or 0 and 255")
+
+
+def _is_picture(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3, 4))
 
 
 def _find_white(dtype: np.dtype[Any]) -> float:
@@ -355,11 +391,3 @@ def _check_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         error = LevelError if name in ("level", "finest") else ArgumentError
         raise error(f"{name}={value!r} is not a count; use 1 or more")
-
-
-def _as_colour(colour: Any) -> tuple[float, float, float]:
-    numbers = np.asarray(colour, np.float64).ravel() if not isinstance(colour, str) else np.empty(0)
-    if len(numbers) != 3 or not ((numbers >= 0) & (numbers <= 255)).all():
-        raise ArgumentError(f"colour={colour!r} is not red, green and blue; give three numbers from 0 to 255")
-    red, green, blue = numbers.tolist()
-    return red, green, blue

@@ -64,8 +64,8 @@ class Fusion:
     strength : float
         1 is the fused picture, 0 the first one, and in between is between.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point, and else the largest
-        number.
+        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        number of integers; those of 64 bits cannot do without.
 
     Raises
     ------
@@ -142,6 +142,9 @@ class Fuser:
 
     def apply(self, pictures: Sequence[Any]) -> Any:
         """Return one picture of several, see `fuse`."""
+        shape = tuple(getattr(pictures, "shape", ()))
+        if len(shape) == 3 and shape[2] in (3, 4):
+            raise ShapeError(f"pictures is one picture of shape {shape}; give a list of two or more of the same scene")
         try:
             listed = list(pictures)
         except TypeError:
@@ -289,7 +292,7 @@ def fuse(
     ArgumentError
         If there are fewer than two pictures, or a setting is not known.
     ShapeError, DtypeError
-        If they do not fit each other.
+        If they do not fit each other, or are a single picture.
 
     Notes
     -----

@@ -81,8 +81,8 @@ class Lighting:
     boundary : str, optional
         How pictures go on outside their borders; the wavelet's own choice if left out.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point, and else the largest
-        number.
+        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        number of integers; those of 64 bits cannot do without.
 
     Raises
     ------
@@ -187,7 +187,7 @@ class Relighter:
 
     def _relight(self, picture: Any, light: Any) -> Any:
         taken = take_picture(picture, "picture", self.lighting.white)
-        falling = _take_light(light, picture, self.lighting.white)
+        falling = _take_light(light, taken, self.lighting.white)
         fitted = fit_pixels(falling.pixels, taken.size, "stretch", "light")
         scale = taken.white / falling.white
         places = {0: "picture", 2: "light"}
@@ -380,9 +380,9 @@ def _float_like(pixels: Any) -> np.dtype[Any]:
     return np.dtype(np.float64 if pixels.dtype == np.float64 else np.float32)
 
 
-def _take_light(light: Any, like: Any, white: float | None = None) -> Picture:
+def _take_light(light: Any, picture: Picture, white: float | None = None) -> Picture:
     """Look at an array as the light that is to fall on a picture."""
-    falling, picture = take_picture(light, "light", white), take_picture(like, "picture")
+    falling = take_picture(light, "light", white)
     if falling.channels > picture.channels:
         raise ShapeError("light is in colour and the picture in grey; give a light in grey, or a picture in colour")
     if falling.is_whole != picture.is_whole:
@@ -394,7 +394,8 @@ def _take_light(light: Any, like: Any, white: float | None = None) -> Picture:
 
 
 def _recombine(decal: Any, light: Any, exposure: float | None, engine: str | Engine | None) -> Any:
-    taken, falling = take_picture(decal, "decal"), _take_light(light, decal)
+    taken = take_picture(decal, "decal")
+    falling = _take_light(light, taken)
     if exposure is None:
         exposure = 0.5 if taken.is_whole else 1.0
     check_number("exposure", exposure, 1e-6, 1e6, "use a part of white, such as 0.5")

@@ -64,8 +64,8 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
     name : str
         What errors call it.
     white : float, optional
-        What white is, unless it is a picture of 8 or 16 bits; if left out, the largest number of a dtype of integers,
-        and 1 for floating point.
+        What white is, unless it is a picture of 8 or 16 bits; if left out, the largest number of a dtype of integers
+        of up to 32 bits, and 1 for floating point.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
     DtypeError
         If it holds no real numbers.
     ArgumentError
-        If pixels are not finite.
+        If pixels are not finite, or are integers of 64 bits and `white` is left out.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
             f"{name} has pixels that are NaN or infinite; replace them, as with numpy.nan_to_num"
         ) from None
     arranged = arrange(pixels, layout)
-    given = getattr(image, "dtype", None)
+    given = image.dtype if hasattr(image, "dtype") else np.asarray(image).dtype
 
     def put_back(result: Any) -> Any:
         return as_dtype(arranged.put_back(result), given)
@@ -105,6 +105,11 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
     kind = given if isinstance(given, np.dtype) else pixels.dtype
     is_whole = kind.kind in "iu"
     if white is None or kind in (np.uint8, np.uint16):
+        if is_whole and kind.itemsize > 4:
+            # numbers of that size come from sums and lists, and their largest was never meant to be white
+            raise ArgumentError(
+                f"{name} holds {kind}, which does not say what white is; give uint8 or uint16, or a white such as 255"
+            )
         white = float(np.iinfo(kind).max) if is_whole else 1.0
     return Picture(arranged.pixels, put_back, float(white), len(shape) == 2, is_whole)
 

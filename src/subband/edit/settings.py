@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
 
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError, suggest_names
 
-__all__ = ["check_choice", "check_level", "check_levels", "check_number", "check_white", "make_settings"]
+__all__ = [
+    "check_choice",
+    "check_colour",
+    "check_level",
+    "check_levels",
+    "check_number",
+    "check_white",
+    "make_settings",
+]
 
 T = TypeVar("T")
 
@@ -22,7 +31,8 @@ def make_settings(kind: type[T], base: T | None, changes: dict[str, Any]) -> T:
         raise ArgumentTypeError(f"settings are a {type(base).__name__}; give a {kind.__name__}, or settings by name")
     for name in changes:
         if name not in known:
-            raise ArgumentTypeError(f"{name!r} is not a setting; {kind.__name__} has {', '.join(known)}")
+            hint = suggest_names(name, known)
+            raise ArgumentTypeError(f"{name!r} is not a setting{hint}; {kind.__name__} has {', '.join(known)}")
     start: Any = kind() if base is None else base
     changed: T = replace(start, **changes)
     return changed
@@ -41,6 +51,24 @@ def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in known:
         hint = suggest_names(value, known) if isinstance(value, str) else ""
         raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
+
+
+def check_colour(name: str, colour: Any) -> tuple[float, float, float]:
+    """Return red, green and blue out of 255, or refuse what is no colour.
+
+    Examples
+    --------
+    >>> check_colour("colour", [255, 40, 0])
+    (255.0, 40.0, 0.0)
+    """
+    try:
+        numbers = np.asarray(colour, np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if len(numbers) != 3 or not ((numbers >= 0) & (numbers <= 255)).all():
+        raise ArgumentError(f"{name}={colour!r} is not red, green and blue; give three numbers from 0 to 255")
+    red, green, blue = numbers.tolist()
+    return red, green, blue
 
 
 def check_number(name: str, value: Any, least: float, most: float, advice: str) -> float:
@@ -79,7 +107,7 @@ def check_levels(levels: Any) -> tuple[int, ...] | None:
     if levels is None:
         return None
     try:
-        numbers = tuple(sorted({int(number) for number in levels}))
+        numbers = tuple(sorted({index(number) for number in levels}))
     except (TypeError, ValueError):
         numbers = ()
     if not numbers or numbers[0] < 1:

@@ -73,8 +73,8 @@ class Style:
     boundary : str, optional
         How pictures go on outside their borders; the wavelet's own choice if left out.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point, and else the largest
-        number.
+        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        number of integers; those of 64 bits cannot do without.
 
     Raises
     ------
@@ -154,7 +154,8 @@ class Stylist:
     ) -> None:
         self.style = make_settings(Style, style, settings)
         self.engine = engine
-        self._texture = _as_native(texture)
+        # a copy, so that the texture stays as it is now for every size
+        self._texture = _as_native(texture).copy()
         self._ready: dict[Any, list[Bands]] = {}
         self._lock = Lock()
         # what cannot be a texture is refused now

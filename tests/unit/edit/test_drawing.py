@@ -53,9 +53,13 @@ def test_pictures_of_several_surfaces_can_share_a_frame():
 
 def test_views():
     assert choose_view(shapes.terrain((16, 16))).tilt > choose_view(shapes.head((16, 16))).tilt
-    with pytest.raises(ArgumentError, match="cannot be drawn"):
-        View(turn=float("nan"))
-    with pytest.raises(ArgumentError, match="cannot be drawn"):
-        View(zoom=0)
-    with pytest.raises(ArgumentError, match="rows and columns"):
-        draw(shapes.ring((16, 16)), (0, 3))
+    for settings in ({"turn": float("nan")}, {"tilt": "low"}, {"zoom": 0}, {"zoom": float("inf")}, {"distance": 1}):
+        with pytest.raises(ArgumentError, match=f"{next(iter(settings))}=.* is out of range"):
+            View(**settings)
+    for size in ((0, 3), 5, (2.5, 3), None):
+        with pytest.raises(ArgumentError, match="rows and columns"):
+            draw(shapes.ring((16, 16)), size)
+    for name in ("colour", "background"):
+        for bad in ("red", (1, 2), (300, 0, 0), (float("nan"), 0, 0)):
+            with pytest.raises(ArgumentError, match=f"{name}=.* is not red, green and blue"):
+                draw(shapes.ring((16, 16)), (8, 8), **{name: bad})

@@ -204,6 +204,7 @@ def test_contrast_persistence_and_length_leave_out():
         ({"sigma": "much"}, ArgumentTypeError, "not a number"),
         ({"channels": "all"}, ArgumentError, "brightness, strongest"),
         ({"colour": (1, 2)}, ArgumentError, "three numbers"),
+        ({"colour": (1, "red", 2)}, ArgumentError, "three numbers"),
     ],
 )
 def test_bad_settings(settings, error, message):
@@ -222,6 +223,37 @@ def test_bad_pictures():
         find_edges(np.zeros((4, 4), complex))
     with pytest.raises(ShapeError, match="draw edges over the picture"):
         find_edges(np.zeros((4, 4))).overlay(np.zeros((5, 4)))
+    with pytest.raises(ShapeError, match="draw edges over the picture"):
+        find_edges(np.zeros((4, 4))).overlay(np.zeros((4, 4, 2)))
+    with pytest.raises(DtypeError, match="does not say what white is"):
+        find_edges(np.zeros((4, 4))).overlay(np.zeros((4, 4), np.int64))
+    with pytest.raises(ArgumentError, match="opacity=2 is out of range"):
+        find_edges(np.zeros((4, 4))).overlay(np.zeros((4, 4)), opacity=2)
+    with pytest.raises(ArgumentTypeError, match="'treshold' is not a setting; did you mean 'threshold'"):
+        find_edges(np.zeros((4, 4)), treshold=3)
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_numbers_that_single_precision_cannot_square(scale):
+    with pytest.raises(ArgumentError, match="scale it"):
+        find_edges(scale * np.eye(8))
+    assert not find_edges(np.full((8, 8), 1e-3)).mask.any()
+
+
+def test_scales_larger_than_the_picture():
+    # such margins would be thousands of times the picture
+    with pytest.raises(LevelError, match="level=12 is too coarse for 20 × 21; use 1 to 6"):
+        find_edges(np.zeros((20, 21)), level=12)
+    with pytest.raises(LevelError, match="too coarse for 16 × 8 × 9; use 1 to 3"):
+        find_edges(np.zeros((16, 8, 9)), level=4)
+    assert find_edges(np.zeros((1, 1)), level=6).mask.shape == (1, 1)
+    assert find_edges(np.zeros((512, 8)), level=7).mask.shape == (512, 8)
+
+
+def test_edges_of_32_bits_are_as_white_as_others():
+    picture = np.zeros((8, 8), np.uint32)
+    picture[:, 4:] = 2**31
+    np.testing.assert_array_equal(find_edges(picture, level=1).overlay(picture)[2, 3], [2**32 - 1, 673720360, 0])
 
 
 @pytest.mark.parametrize("wavelet", ["haar", "bior1.3", "bior1.5"])

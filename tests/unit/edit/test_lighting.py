@@ -221,3 +221,10 @@ def test_lights_that_do_not_fit():
         recombine(PICTURE, np.ones((2, 2)))
     with pytest.raises(ShapeError, match="light has shape"):
         recombine(PICTURE, np.ones(5, np.uint8))
+
+
+def test_integers_of_64_bits_need_a_white():
+    wide = PICTURE.astype(np.int64)
+    with pytest.raises(ArgumentError, match="does not say what white is"):
+        relight(wide, wide)
+    np.testing.assert_allclose(relight(wide, wide, white=255).clip(0, 255), relight(PICTURE, PICTURE), atol=0.51)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from subband import dwt2, idwt2, set_threads
-from subband.edit.surfaces import Reshaper, Surface, draw_gains, evaluate, make_mesh, parse_gains, reshape, shapes
+from subband.edit.surfaces import Reshaper, Surface, draw, draw_gains, evaluate, make_mesh, parse_gains, reshape, shapes
 from subband.edit.surfaces.gains import read_gains
 from subband.edit.surfaces.grids import measure_normals, triangulate
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ModeError, ShapeError
@@ -161,7 +161,7 @@ def test_normals_point_outwards():
 def test_shapes_are_the_same_every_time():
     for name, make in shapes.SHAPES.items():
         surface = make((40, 44))
-        make.cache_clear()
+        getattr(shapes, f"_make_{name}").cache_clear()
         np.testing.assert_array_equal(make((40, 44)).points, surface.points)
         assert surface.name == name
         with pytest.raises(ValueError, match="read-only"):
@@ -205,6 +205,10 @@ def test_gains_by_level_by_band_and_as_a_matrix():
         ({"1": 2.0}, ArgumentTypeError, "no integer"),
         ({1: "much"}, ArgumentTypeError, "no number"),
         (float("inf"), ArgumentError, "not finite"),
+        ({1: 1e9}, ArgumentError, "beyond 1000"),
+        (True, ArgumentError, "gains is True"),
+        (None, ArgumentTypeError, "are no gains"),
+        ("1:2", ArgumentTypeError, "are no gains"),
     ],
 )
 def test_bad_gains(gains, error, message):
@@ -212,7 +216,7 @@ def test_bad_gains(gains, error, message):
         reshape(shapes.head((32, 32)), gains, level=3)
 
 
-@pytest.mark.parametrize("text", ["1=2", "1:", "x:1", "1:2,1:3", "1q:2", "ad:1", ",", "1:two"])
+@pytest.mark.parametrize("text", ["1=2", "1:", "x:1", "1:2,1:3", "1q:2", "ad:1", ",", "1:two", "9" * 5000 + ":1", None])
 def test_gains_that_cannot_be_read(text):
     with pytest.raises((ArgumentError, ArgumentTypeError)):
         parse_gains(text, 3)
@@ -242,8 +246,23 @@ def test_bad_surfaces():
         Surface(good, degrees=(1, 1), knots=(np.arange(5), np.arange(7)))
     with pytest.raises(ShapeError, match="2 columns; going around takes at least 3"):
         Surface(good[:, :2], (False, True))
-    with pytest.raises(ArgumentTypeError, match="make a Surface"):
-        Reshaper(good)
+    with pytest.raises(ArgumentTypeError, match="closed=True is no pair"):
+        Surface(good, True)
+    with pytest.raises(ArgumentTypeError, match="degrees=3 are not two integers"):
+        Surface(good, degrees=3)
+    with pytest.raises(ArgumentTypeError, match="weights hold no real numbers"):
+        Surface(good, degrees=(1, 1), weights="heavy")
+    with pytest.raises(ArgumentTypeError, match="knots are no pair"):
+        Surface(good, degrees=(1, 1), knots=(np.arange(6.0),))
+    with pytest.raises(DtypeError, match="heights hold complex"):
+        Surface.from_heights(np.zeros((3, 3), complex))
+    with pytest.raises(ArgumentError, match="positive number, or two"):
+        Surface.from_heights(np.zeros((3, 3)), spacing=(1, 2, 3))
+    with pytest.raises(ModeError, match=r"mode=3\.5"):
+        Reshaper(Surface(good), mode=3.5)
+    for take in (Reshaper, evaluate, draw):
+        with pytest.raises(ArgumentTypeError, match="make a Surface"):
+            take(good)
     with pytest.raises(LevelError, match="the maximum is"):
         Reshaper(Surface(good), level=9)
     with pytest.raises(ModeError, match="whole"):
@@ -252,6 +271,10 @@ def test_bad_surfaces():
         Reshaper(Surface(good), mode=("zero",) * 3)
     with pytest.raises(ArgumentError, match="did you mean 'head'"):
         shapes.make_shape("haed")
+    with pytest.raises(ArgumentError, match="no surface is called 3"):
+        shapes.make_shape(3)
+    with pytest.raises(ShapeError, match="shape=64 is not rows and columns"):
+        shapes.head(64)
 
 
 def test_the_picture_of_gains():
@@ -261,3 +284,12 @@ def test_the_picture_of_gains():
     assert picture[8, 24] == 128
     assert 0 < picture[24, 24] < 128
     assert picture[4, 4] == 128
+
+
+def test_the_gain_of_an_orientation_goes_before_that_of_its_level():
+    for text in ("1:2,1h:0", "1h:0,1:2"):
+        np.testing.assert_array_equal(parse_gains(text, 1)[0], [[0, 2, 2]])
+
+
+def test_shapes_take_lists():
+    assert shapes.ring([16, 24]).shape == shapes.make_shape("ring", np.array([16, 24])).shape == (16, 24)

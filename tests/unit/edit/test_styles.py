@@ -184,11 +184,12 @@ def test_styles_are_keys():
         ({"orientations": "x"}, ArgumentError, "'hvd'"),
         ({"levels": (0,)}, LevelError, "finest is 1"),
         ({"levels": "all"}, LevelError, "such as"),
+        ({"levels": (1.5,)}, LevelError, "such as"),
         ({"levels": (4,), "level": 2}, ArgumentError, "beyond level=2"),
         ({"level": 20}, LevelError, "maximum"),
         ({"level": "3", "levels": (1,)}, LevelError, "not a number of levels"),
         ({"white": 0}, ArgumentError, "white=0"),
-        ({"rules": "max"}, ArgumentTypeError, "'rules' is not a setting"),
+        ({"rules": "max"}, ArgumentTypeError, "'rules' is not a setting; did you mean 'rule'"),
         ({"wavelet": "cdf98"}, ArgumentError, "cdf97"),
     ],
 )
@@ -208,3 +209,19 @@ def test_pictures_that_are_refused():
         stylise(np.full((8, 8), np.nan), TEXTURE)
     with pytest.raises(ArgumentTypeError, match="give a Style"):
         stylise(PICTURE, TEXTURE, {"rule": "max"})
+
+
+def test_integers_of_64_bits_need_a_white():
+    wide = PICTURE.astype(np.int64)
+    for picture in (wide, wide.tolist()):
+        with pytest.raises(ArgumentError, match="picture holds int64, which does not say what white is"):
+            stylise(picture, TEXTURE)
+        result = stylise(picture, TEXTURE, white=255)
+        np.testing.assert_allclose(result.clip(0, 255), stylise(PICTURE, TEXTURE), atol=0.51)
+
+
+def test_a_texture_is_kept_as_it_was():
+    texture = TEXTURE.copy()
+    stylist = Stylist(texture)
+    texture[...] = 0
+    np.testing.assert_array_equal(stylist.apply(PICTURE), stylise(PICTURE, TEXTURE))

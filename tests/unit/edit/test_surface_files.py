@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from subband.edit.surfaces import Surface, evaluate, read_surface, shapes, write_surface
-from subband.errors import ArgumentError, FormatError, ShapeError
+from subband.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError
 
 GENERATOR = np.random.default_rng(0)
 GRIDS = {
@@ -18,6 +18,12 @@ GRIDS = {
     "strip": Surface(GENERATOR.normal(size=(9, 2, 3))),
     "square": Surface(GENERATOR.normal(size=(2, 2, 3))),
 }
+
+#: Of a square, all but its face.
+PLY = (
+    "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+    "element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n"
+)
 
 
 @pytest.mark.parametrize("ending", [".obj", ".ply", ".json"])
@@ -185,7 +191,18 @@ def test_meshes_that_are_no_grid(tmp_path, damage):
         ("a.ply", "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nend_header\n0\n", "cut off|no vertices"),
         ("a.ply", "ply\nformat ascii 1.0\nelement vertex 9999\nproperty float x\nend_header\n0\n", "promises more"),
         ("a.ply", "ply\nformat odd 1.0\nend_header\n", "header line"),
+        ("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 99999999999999999999\n", "it is damaged"),
+        ("a.ply", PLY + "4 0 1 3\n", "cut off"),
+        ("a.ply", PLY + "99999999999 0 1 3\n", "cut off"),
+        ("a.ply", PLY + "-1 0 1 3\n", "cut off"),
+        ("a.ply", PLY + "4 0 1 3 1e400\n", "cannot be read"),
+        ("a.ply", PLY.replace("list uchar int", "int") + "4\n", "no lists of vertices"),
         ("a.json", "{", "no JSON"),
+        ("a.json", "[" * 100_000, "no JSON"),
+        ("a.json", '{"points": [[[' + "9" * 5000 + "]]]}", "no JSON"),
+        ("a.json", '{"points": [[[' + "9" * 400 + "]]]}", "no control net: OverflowError"),
+        ("a.json", '{"points": [[[0, 0, 0]]], "degrees": [3]}', "no control net: IndexError"),
+        ("a.json", '{"points": [[[0, 0, 0]]], "closed": true}', "no control net: TypeError"),
         ("a.json", "{}", "no control net"),
         ("a.json", '{"shape": {"type": "curve", "data": []}}', "give one surface"),
         ("a.json", '{"shape": {"type": "surface", "data": [{}]}}', "no control net"),
@@ -196,6 +213,24 @@ def test_files_that_cannot_be_read(tmp_path, name, content, message):
     path.write_text(content)
     with pytest.raises(FormatError, match=message):
         read_surface(path)
+
+
+def test_nets_that_are_none(tmp_path):
+    path = tmp_path / "net.json"
+    path.write_text("[]")
+    with pytest.raises(ShapeError, match=r"\(0,\)"):
+        read_surface(path)
+    write_surface(path, Surface(np.zeros((3, 3, 3)), degrees=(1, 1)))
+    content = json.loads(path.read_text())
+    data = content["shape"]["data"][0]
+    for key, value, message in (
+        ("degree_u", 5, "degree 5 does not go with 3 rows"),
+        ("knotvector_u", [0, 1], "knots along rows are 2"),
+        ("knotvector_v", [0] * 5, "must span something"),
+    ):
+        path.write_text(json.dumps({"shape": {**content["shape"], "data": [{**data, key: value}]}}))
+        with pytest.raises(ArgumentError, match=message):
+            read_surface(path)
 
 
 def test_a_cut_file_is_told(tmp_path):
@@ -213,6 +248,10 @@ def test_endings_and_holes(tmp_path):
         read_surface(tmp_path / "head.stl")
     with pytest.raises(ArgumentError, match=r"\.json, \.obj, \.ply"):
         write_surface(tmp_path / "head.stl", shapes.ring((16, 16)))
+    with pytest.raises(ArgumentError, match="make it first"):
+        write_surface(tmp_path / "none" / "ring.obj", shapes.ring((16, 16)))
+    with pytest.raises(ArgumentTypeError, match="make a Surface"):
+        write_surface(tmp_path / "ring.json", np.zeros((3, 3, 3)))
     with pytest.raises(FileNotFoundError):
         read_surface(tmp_path / "none.obj")
     path = tmp_path / "hole.obj"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subband.edit.surfaces.grids import Mesh, Surface, make_mesh
+from subband.edit.settings import check_colour, check_number
+from subband.edit.surfaces.grids import Mesh, Surface, check_counts, check_surface, make_mesh
 from subband.edit.surfaces.nurbs import evaluate
-from subband.errors import ArgumentError
 from subband.typing import Array
 
 __all__ = ["View", "choose_view", "draw", "draw_mesh"]
@@ -55,10 +55,10 @@ class View:
     zoom: float = 1.0
 
     def __post_init__(self) -> None:
-        if not np.isfinite([self.turn, self.tilt]).all() or not (self.distance > 1 and self.zoom > 0):
-            raise ArgumentError(
-                f"{self!r} cannot be drawn; angles are finite, distance is more than 1 and zoom positive"
-            )
+        for name in ("turn", "tilt"):
+            check_number(name, getattr(self, name), -1e6, 1e6, "use degrees")
+        check_number("distance", self.distance, 1.001, 1e6, "use sizes of the surface, more than 1")
+        check_number("zoom", self.zoom, 1e-6, 1e6, "use a positive number")
 
 
 def draw(
@@ -101,6 +101,7 @@ def draw(
     >>> draw(shapes.head((32, 32)), (60, 50)).shape
     (60, 50, 3)
     """
+    check_surface(surface)
     if view is None:
         view = choose_view(surface)
     if points is None:
@@ -133,9 +134,9 @@ def draw_mesh(
     """Draw a mesh; `framed` holds the points that the picture is framed for."""
     from subband.edit.surfaces import raster_loops
 
-    if len(size) != 2 or min(size) < 1:
-        raise ArgumentError(f"size={size!r} is not that of a picture; give rows and columns")
-    rows, columns = (int(count) * _FINER for count in size)
+    rows, columns = (count * _FINER for count in check_counts("size", size, 1))
+    if background is not None:
+        background = check_colour("background", background)
     turned = _turn(view)
     corners = np.reshape(mesh.vertices if framed is None else framed, (-1, 3)).astype(np.float64)
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -152,7 +153,7 @@ def draw_mesh(
     places = project(mesh.vertices.reshape(-1, 3)).astype(np.float32)
     places[:, :2] = (places[:, :2] - (low + high) / 2) * scale + (columns / 2 - 0.5, rows / 2 - 0.5)
     places[:, 2] *= -1
-    shades = _shade(mesh.normals.reshape(-1, 3) @ turned.T, np.asarray(colour, np.float64) / 255)
+    shades = _shade(mesh.normals.reshape(-1, 3) @ turned.T, np.asarray(check_colour("colour", colour)) / 255)
     depth = np.full((rows, columns), np.inf, np.float32)
     canvas = np.zeros((rows, columns, 4), np.float32)
     raster_loops.fill_triangles(places, shades, mesh.triangles, depth, canvas)

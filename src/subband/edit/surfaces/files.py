@@ -15,7 +15,7 @@ import numpy as np
 
 from subband.edit.surfaces import mesh_files
 from subband.edit.surfaces.grid_search import find_grid, find_lattice, is_lattice
-from subband.edit.surfaces.grids import Surface
+from subband.edit.surfaces.grids import Surface, check_surface
 from subband.edit.surfaces.nurbs import evaluate, fold_up, spell_out
 from subband.errors import ArgumentError, FormatError, ShapeError, SubbandError
 from subband.typing import Array
@@ -24,6 +24,11 @@ __all__ = ["ENDINGS", "read_surface", "write_surface"]
 
 #: What surfaces are written to.
 ENDINGS = (".json", ".obj", ".ply")
+
+_NET = (
+    "it is to have rows of points, as in "
+    '{"points": [[[x, y, z], ...], ...], "degrees": [3, 3], "closed": [false, true]}'
+)
 
 #: Where our notes stand in a file of geomdl's.
 _NOTES = "subband"
@@ -97,10 +102,13 @@ def write_surface(path: str | os.PathLike[str], surface: Surface, *, points: tup
     Raises
     ------
     ArgumentError
-        If the ending is not known.
+        If the ending is not known, or the folder does not exist.
     """
     path = Path(path)
     ending = _check_ending(path)
+    check_surface(surface)
+    if not path.parent.is_dir():
+        raise ArgumentError(f"the folder {str(path.parent)!r} of {path.name!r} does not exist; make it first")
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         if ending == ".json":
@@ -122,6 +130,8 @@ def _check_ending(path: Path) -> str:
 
 def _make_surface(path: Path, points: Array, closed: tuple[bool, bool]) -> Surface:
     """Make a surface of the points of a mesh, and see what is special about it."""
+    if points.ndim != 3:
+        raise ShapeError(f"points have the shape {points.shape}; give rows × columns × 3, for x, y and z")
     for axis in (0, 1):
         # many programs repeat the first points where a surface is closed, to hang another texture on them
         if not closed[axis] and points.shape[axis] > 3 and _is_repeated(points, axis):
@@ -179,7 +189,7 @@ def _read_net(path: Path) -> Surface:
     """Read a net of control points: the JSON of geomdl, or of points row by row."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{str(path)!r} is no JSON: {error}") from None
     try:
         if isinstance(content, dict) and "shape" in content:
@@ -193,12 +203,9 @@ def _read_net(path: Path) -> Surface:
             return _make_surface(path, _as_grid(content), (False, False))
     except SubbandError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"{str(path)!r} is no control net: {type(error).__name__} {error}") from error
-    raise FormatError(
-        f"{str(path)!r} is no control net; it is to have rows of points, as in "
-        '{"points": [[[x, y, z], ...], ...], "degrees": [3, 3], "closed": [false, true]}'
-    )
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise FormatError(f"{str(path)!r} is no control net: {type(error).__name__} {error}; {_NET}") from error
+    raise FormatError(f"{str(path)!r} is no control net; {_NET}")
 
 
 def _read_geomdl(path: Path, data: dict[str, Any]) -> Surface:

@@ -12,7 +12,7 @@ import numpy as np
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError
 from subband.typing import Array
 
-__all__ = ["BANDS", "BandGains", "draw_gains", "parse_gains", "read_gains"]
+__all__ = ["BANDS", "BandGains", "draw_gains", "parse_gains", "read_gain", "read_gains"]
 
 #: Details along rows' numbers, along columns' numbers, and along both: the order of PyWavelets' (cH, cV, cD).
 BANDS = ("da", "ad", "dd")
@@ -21,8 +21,11 @@ BANDS = ("da", "ad", "dd")
 #: levels × 3, the finest level first.
 BandGains: TypeAlias = float | Mapping[int, Any] | Sequence[Any] | Array
 
+#: Larger gains are slips, and tear a surface into needles that take minutes to draw.
+_MOST_GAIN = 1000.0
+
 _LETTERS = {"h": 0, "v": 1, "d": 2}
-_WORD = re.compile(r"\s*(\d+|a)([hvd]?)\s*:\s*([^\s,]+)\s*")
+_WORD = re.compile(r"\s*([0-9]{1,3}|a)([hvd]?)\s*:\s*([^\s,]+)\s*")
 
 
 def read_gains(gains: BandGains, level: int) -> Array:
@@ -40,7 +43,7 @@ def read_gains(gains: BandGains, level: int) -> Array:
     LevelError
         If a level is named that is not there.
     ArgumentError
-        If a gain is not finite, or there are neither one nor three for a level.
+        If a gain is beyond 1000, or there are neither one nor three for a level.
 
     Examples
     --------
@@ -53,17 +56,19 @@ def read_gains(gains: BandGains, level: int) -> Array:
     if isinstance(gains, Mapping):
         entries = list(gains.items())
     elif isinstance(gains, int | float | np.number) or (isinstance(gains, np.ndarray) and gains.ndim == 0):
-        matrix[:] = _read_number(gains, "gains")
+        matrix[:] = read_gain(gains, "gains")
         return matrix
-    else:
+    elif isinstance(gains, Sequence | np.ndarray) and not isinstance(gains, str):
         entries = list(enumerate(gains, start=1))
+    else:
+        raise ArgumentTypeError(f"gains={gains!r} are no gains; give a number, or levels and their gains as {{1: 1.5}}")
     for number, value in entries:
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise ArgumentTypeError(f"gains name level {number!r}, which is no integer; the finest level is 1")
         if not 1 <= number <= level:
             have = f"there are levels 1 to {level}" if level else "there are no levels"
             raise LevelError(f"gains name level {number}, and {have}; leave it out, or take more levels")
-        row = [_read_number(each, f"gains of level {number}") for each in np.atleast_1d(np.asarray(value, object))]
+        row = [read_gain(each, f"gains of level {number}") for each in np.atleast_1d(np.asarray(value, object))]
         if len(row) not in (1, 3):
             raise ArgumentError(
                 f"gains of level {number} are {len(row)}; give one, or three: horizontal, vertical, diagonal"
@@ -79,7 +84,7 @@ def parse_gains(text: str, level: int) -> tuple[Array, float]:
     ----------
     text : str
         Such as ``"1:1.5,2:0.3,3d:0,a:1.1"``: levels, perhaps with one of h, v and d, and their gains. ``a`` is the
-        approximation.
+        approximation. What is said of one orientation goes before what is said of its level.
     level : int
         Number of levels.
 
@@ -93,7 +98,7 @@ def parse_gains(text: str, level: int) -> tuple[Array, float]:
     Raises
     ------
     ArgumentError
-        If the text cannot be read, or names a band twice.
+        If the text cannot be read, names something twice, or a gain is beyond 1000.
 
     Examples
     --------
@@ -102,7 +107,10 @@ def parse_gains(text: str, level: int) -> tuple[Array, float]:
            [0. , 1. , 1. ]]), 1.0)
     """
     matrix, approximation = np.ones((level, 3)), 1.0
+    single: dict[tuple[int, int], float] = {}
     named: set[str] = set()
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"text={text!r} is no text; write gains such as 1:1.5,2:0.3")
     for word in text.split(","):
         found = _WORD.fullmatch(word)
         if found is None or (found[1] == "a" and found[2]):
@@ -113,13 +121,18 @@ def parse_gains(text: str, level: int) -> tuple[Array, float]:
         if found[1] + found[2] in named:
             raise ArgumentError(f"{text!r} names {found[1] + found[2]} twice; give each band one gain")
         named.add(found[1] + found[2])
-        value = _read_number(found[3], f"the gain of {found[1] + found[2]}")
+        value = read_gain(found[3], f"the gain of {found[1] + found[2]}")
         if found[1] == "a":
             approximation = value
             continue
-        row = read_gains({int(found[1]): value}, level)[int(found[1]) - 1]
-        places = [_LETTERS[found[2]]] if found[2] else [0, 1, 2]
-        matrix[int(found[1]) - 1, places] = row[places]
+        number = int(found[1])
+        row = read_gains({number: value}, level)[number - 1]
+        if found[2]:
+            single[number - 1, _LETTERS[found[2]]] = value
+        else:
+            matrix[number - 1] = row
+    for place, value in single.items():
+        matrix[place] = value
     return matrix, approximation
 
 
@@ -149,7 +162,7 @@ def draw_gains(gains: BandGains, level: int, size: int = 128, approximation: flo
     >>> draw_gains({1: (0, 1, 4)}, 1, 4)[[1, 1, 3, 3], [1, 3, 1, 3]]
     array([128, 128, 255,   0], dtype=uint8)
     """
-    matrix = read_gains(gains, level)
+    matrix, approximation = read_gains(gains, level), read_gain(approximation, "approximation")
     picture = np.empty((size, size), np.uint8)
     picture[:] = _shade(approximation)
     extent = size
@@ -176,11 +189,18 @@ def _shade(gain: float) -> int:
     return round(128 * max(1 - log2(gain) / 2, 0))
 
 
-def _read_number(value: Any, what: str) -> float:
+def read_gain(value: Any, what: str) -> float:
+    """Return a gain as a number, or refuse it under the name `what`.
+
+    Examples
+    --------
+    >>> read_gain("1.5", "gains")
+    1.5
+    """
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"{what} is {value!r}, which is no number") from None
-    if not np.isfinite(number):
-        raise ArgumentError(f"{what} is {number}, which is not finite; use a number such as 1.5")
+    if isinstance(value, bool) or not abs(number) <= _MOST_GAIN:
+        raise ArgumentError(f"{what} is {value}, which is not finite or beyond {_MOST_GAIN:g}; use such as 1.5")
     return number

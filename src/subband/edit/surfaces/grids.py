@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from subband.typing import Array
 
-__all__ = ["Mesh", "Surface", "make_mesh", "measure_normals", "triangulate"]
+__all__ = ["Mesh", "Surface", "check_counts", "check_surface", "make_mesh", "measure_normals", "triangulate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,12 @@ class Surface:
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", _as_points(self.points))
         for name in ("closed", "poles"):
-            first, second = getattr(self, name)
+            try:
+                first, second = getattr(self, name)
+            except (TypeError, ValueError):
+                raise ArgumentTypeError(
+                    f"{name}={getattr(self, name)!r} is no pair; give two, such as (False, True)"
+                ) from None
             object.__setattr__(self, name, (bool(first), bool(second)))
         for is_closed, count, word in zip(self.closed, self.shape, ("rows", "columns"), strict=True):
             if is_closed and count < 3:
@@ -94,9 +100,14 @@ class Surface:
         z = np.asarray(heights)
         if z.ndim != 2:
             raise ShapeError(f"heights have the shape {z.shape}; give rows × columns")
-        steps = np.broadcast_to(np.asarray(spacing, np.float64), 2)
+        if z.dtype.kind not in "iuf":
+            raise DtypeError(f"heights hold {z.dtype}; give real numbers")
+        try:
+            steps = np.broadcast_to(np.asarray(spacing, np.float64), 2)
+        except (TypeError, ValueError):
+            steps = np.zeros(2)
         if not (np.isfinite(steps).all() and (steps > 0).all()):
-            raise ArgumentError(f"spacing={spacing} is not a distance; give a positive number")
+            raise ArgumentError(f"spacing={spacing} is not a distance; give a positive number, or two")
         down, right = ((np.arange(count) - (count - 1) / 2) * step for count, step in zip(z.shape, steps, strict=True))
         # rows go down the picture, as y goes down the page
         y, x = np.meshgrid(-down, right, indexing="ij")
@@ -139,6 +150,29 @@ class Mesh:
     vertices: Array
     normals: Array
     triangles: Array
+
+
+def check_counts(name: str, counts: Any, least: int) -> tuple[int, int]:
+    """Return numbers of rows and columns, or refuse them.
+
+    Examples
+    --------
+    >>> check_counts("size", [480, 640], 1)
+    (480, 640)
+    """
+    try:
+        rows, columns = map(index, counts)
+    except (TypeError, ValueError):
+        rows = columns = least - 1
+    if min(rows, columns) < least:
+        raise ShapeError(f"{name}={counts!r} is not rows and columns; give two integers of at least {least}")
+    return rows, columns
+
+
+def check_surface(surface: Any) -> None:
+    """Refuse what is no surface."""
+    if not isinstance(surface, Surface):
+        raise ArgumentTypeError(f"surface is a {type(surface).__name__}; make a Surface of its points")
 
 
 def make_mesh(points: Array, closed: tuple[bool, bool], poles: tuple[bool, bool] = (False, False)) -> Mesh:
@@ -226,7 +260,7 @@ def _as_points(points: Any) -> Array:
     except ValueError:
         raise ShapeError("points have rows of unequal length; a grid needs as many points in every row") from None
     if array.dtype.kind == "O":
-        raise ShapeError("points have rows of unequal length; a grid needs as many points in every row")
+        raise ShapeError("points hold no numbers, or rows of unequal length; a grid needs as many in every row")
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"points hold {array.dtype}; give real numbers")
     if array.ndim != 3 or array.shape[2] != 3:
@@ -246,17 +280,29 @@ def _as_points(points: Any) -> Array:
     return array
 
 
+def _as_numbers(name: str, values: Any) -> Array:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} hold no real numbers; give an array of floating point") from None
+
+
 def _check_net(surface: Surface) -> None:
     """Refuse degrees, weights and knots that do not belong to the points."""
-    degrees, shape = surface.degrees, surface.shape
-    if degrees is None or len(degrees) != 2 or not all(isinstance(degree, int | np.integer) for degree in degrees):
-        raise ArgumentTypeError(f"degrees={degrees!r} are not two integers; give a pair such as (3, 3)")
+    shape = surface.shape
+    try:
+        first, second = map(index, surface.degrees or ())
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"degrees={surface.degrees!r} are not two integers; give a pair such as (3, 3)"
+        ) from None
+    degrees = first, second
     for degree, count, word in zip(degrees, shape, ("rows", "columns"), strict=True):
         if not 1 <= degree < count:
             raise ArgumentError(f"degree {degree} does not go with {count} {word}; use 1 to {count - 1}")
-    object.__setattr__(surface, "degrees", (int(degrees[0]), int(degrees[1])))
+    object.__setattr__(surface, "degrees", degrees)
     if surface.weights is not None:
-        weights = np.asarray(surface.weights, np.float64)
+        weights = _as_numbers("weights", surface.weights)
         if weights.shape != shape:
             raise ShapeError(f"weights have the shape {weights.shape}, and the points {shape}; give one for each")
         if not (np.isfinite(weights).all() and (weights > 0).all()):
@@ -265,7 +311,11 @@ def _check_net(surface: Surface) -> None:
     if surface.knots is not None:
         if any(surface.closed):
             raise ArgumentError("knots of closed directions are evenly spaced; leave knots out")
-        vectors = tuple(np.asarray(knots, np.float64) for knots in surface.knots)
+        try:
+            down, right = surface.knots
+        except (TypeError, ValueError):
+            raise ArgumentTypeError("knots are no pair; give those along rows and those along columns") from None
+        vectors = (_as_numbers("knots", down), _as_numbers("knots", right))
         for vector, degree, count, word in zip(vectors, degrees, shape, ("rows", "columns"), strict=True):
             wanted = count + degree + 1
             if vector.shape != (wanted,):

@@ -32,10 +32,7 @@ def read_obj(path: Path) -> tuple[Array, list[Array]]:
     """
     vertices: list[list[float]] = []
     faces: dict[int, list[list[int]]] = {3: [], 4: []}
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except UnicodeError:
-        raise FormatError(f"{str(path)!r} is no text, and so no OBJ file") from None
+    text = path.read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#", 1)[0].split()
         if not words:
@@ -64,7 +61,7 @@ def read_obj(path: Path) -> tuple[Array, list[Array]]:
             raise FormatError(f"{str(path)!r}: line {number} cannot be read: {line.strip()[:60]!r}") from None
     if not vertices:
         raise FormatError(f"{str(path)!r} holds no vertices, and so no surface")
-    return np.asarray(vertices), [np.asarray(each, np.int64).reshape(-1, size) for size, each in faces.items()]
+    return np.asarray(vertices), _tabulate(path, faces)
 
 
 def write_obj(path: Path, points: Array, closed: tuple[bool, bool]) -> None:
@@ -95,20 +92,22 @@ def read_ply(path: Path) -> tuple[Array, list[Array]]:
         vertices = np.stack([np.asarray(tables["vertex"][axis], np.float64) for axis in "xyz"], axis=-1)
     except (KeyError, IndexError):
         raise FormatError(f"{str(path)!r} has no vertices with x, y and z") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise FormatError(f"{str(path)!r} is cut off, or its numbers cannot be read") from error
-    if not len(vertices):
+    if vertices.ndim != 2 or not len(vertices):
         raise FormatError(f"{str(path)!r} holds no vertices, and so no surface")
     faces: dict[int, list[Any]] = {3: [], 4: []}
     table = tables.get("face", {})
     lists = table.get("vertex_indices", table.get("vertex_index", []))
+    if len(lists) and np.ndim(lists[0]) != 1:
+        raise FormatError(f"{str(path)!r} has faces that are no lists of vertices")
     if isinstance(lists, np.ndarray) and lists.shape[1] in faces:
         return vertices, [lists.astype(np.int64)]
     for face in lists:
         if len(face) not in faces:
             raise FormatError(f"{str(path)!r} has a face of {len(face)} corners; grids have 3 or 4")
         faces[len(face)].append(face)
-    return vertices, [np.asarray(each, np.int64).reshape(-1, size) for size, each in faces.items()]
+    return vertices, _tabulate(path, faces)
 
 
 def write_ply(path: Path, points: Array, closed: tuple[bool, bool]) -> None:
@@ -132,6 +131,14 @@ def write_ply(path: Path, points: Array, closed: tuple[bool, bool]) -> None:
         file.write(("\n".join(header) + "\n").encode("ascii"))
         file.write(points.astype(dtype).tobytes())
         file.write(table.tobytes())
+
+
+def _tabulate(path: Path, faces: dict[int, list[Any]]) -> list[Array]:
+    """Return the vertices of faces as tables, one for each number of corners."""
+    try:
+        return [np.asarray(each, np.int64).reshape(-1, size) for size, each in faces.items()]
+    except OverflowError:
+        raise FormatError(f"{str(path)!r} has a face with a vertex beyond all there are; it is damaged") from None
 
 
 def _list_quads(shape: tuple[int, ...], closed: tuple[bool, bool]) -> Array:
@@ -181,15 +188,17 @@ def _read_ply_text(body: bytes, elements: _Elements) -> dict[str, dict[str, Any]
             line = next(lines, None)
             if line is None:
                 raise ValueError(name)
-            words = iter(line.split())
+            words = line.split()
             for title, types in properties:
+                length = 1
                 if len(types) == 2:
-                    table[title].append([int(float(next(words))) for _ in range(int(next(words)))])
+                    length = int(words.pop(0)) if words else 0
+                    table[title].append([int(float(word)) for word in words[:length]])
                 else:
-                    word = next(words, None)
-                    if word is None:
-                        raise ValueError(line)
-                    table[title].append(float(word))
+                    table[title] += [float(word) for word in words[:1]]
+                if not 0 <= length <= len(words):
+                    raise ValueError(line)
+                del words[:length]
         tables[name] = table
     return tables
 

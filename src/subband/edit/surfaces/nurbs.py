@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.edit.surfaces.grids import Surface
+from subband.edit.surfaces.grids import Surface, check_counts, check_surface
 from subband.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from subband.typing import Array
 
@@ -40,9 +40,10 @@ def evaluate(surface: Surface, shape: tuple[int, int] | None = None) -> Array:
     >>> evaluate(Surface(corners, degrees=(1, 1)), (3, 3))[1, 1]
     array([1., 1., 1.])
     """
+    check_surface(surface)
     if surface.degrees is None:
         return surface.points
-    shape = surface.shape if shape is None else _check_shape(shape)
+    shape = surface.shape if shape is None else check_counts("shape", shape, 2)
     values = surface.points
     if surface.weights is not None:
         weights = surface.weights[..., None].astype(values.dtype)
@@ -232,7 +233,7 @@ def fold_up(
             points = np.take(points, np.arange(count), axis)
             weights = None if weights is None else np.take(weights, np.arange(count), axis)
     is_even = all(
-        is_closed or np.allclose(_normalise(vector), make_knots(count, degree))
+        is_closed or _is_even(vector, count, degree)
         for vector, count, degree, is_closed in zip(knots, points.shape[:2], degrees, closed, strict=True)
     )
     if not is_even and any(closed):
@@ -240,8 +241,11 @@ def fold_up(
     return Surface(points, closed, degrees, weights, None if is_even else knots, **settings)
 
 
-def _normalise(knots: Array) -> Array:
-    return np.asarray((knots - knots[0]) / (knots[-1] - knots[0]))
+def _is_even(knots: Array, count: int, degree: int) -> bool:
+    """Tell whether knots are those of `make_knots` but for where they begin and end."""
+    if not 1 <= degree < count or knots.shape != (count + degree + 1,) or not knots[-1] > knots[0]:
+        return False
+    return np.allclose((knots - knots[0]) / (knots[-1] - knots[0]), make_knots(count, degree))
 
 
 def _make_closed_knots(count: int, degree: int) -> Array:
@@ -279,12 +283,6 @@ def _apply_axis(values: Array, axis: int, numbers: Array, weights: Array) -> Arr
     if result is None:
         raise AssertionError
     return result
-
-
-def _check_shape(shape: Any) -> tuple[int, int]:
-    if len(shape) != 2 or any(not isinstance(count, int | np.integer) or count < 2 for count in shape):
-        raise ArgumentError(f"shape={shape!r} is not rows and columns of points; give two integers of 2 or more")
-    return int(shape[0]), int(shape[1])
 
 
 def _load_geomdl() -> Any:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from subband.boundary import is_expansive
-from subband.edit.surfaces.gains import BANDS, BandGains, read_gains
-from subband.edit.surfaces.grids import Mesh, Surface, make_mesh
+from subband.edit.surfaces.gains import BANDS, BandGains, read_gain, read_gains
+from subband.edit.surfaces.grids import Mesh, Surface, check_surface, make_mesh
 from subband.edit.surfaces.nurbs import evaluate
 from subband.engines import Engine
-from subband.errors import ArgumentError, ArgumentTypeError
+from subband.errors import ArgumentError
 from subband.pyramid import Pyramid
 from subband.transforms import decompose, reconstruct
 from subband.transforms.arguments import useful_levels
@@ -81,8 +81,7 @@ class Reshaper:
         mode: str | Sequence[str] | None = None,
         engine: str | Engine | None = None,
     ) -> None:
-        if not isinstance(surface, Surface):
-            raise ArgumentTypeError(f"surface is a {type(surface).__name__}; make a Surface of its points")
+        check_surface(surface)
         chosen = as_wavelet(wavelet)
         modes = _choose_modes(mode, chosen.default_mode, surface)
         if level is None:
@@ -113,7 +112,7 @@ class Reshaper:
         LevelError
             If a level is named that is not there.
         ArgumentError
-            If a gain is not finite.
+            If a gain is beyond 1000.
 
         Examples
         --------
@@ -140,9 +139,7 @@ class Reshaper:
         return make_mesh(evaluate(surface, points), surface.closed, surface.poles)
 
     def _move_points(self, gains: BandGains, approximation: float) -> Array:
-        matrix = read_gains(gains, self.level)
-        if isinstance(approximation, bool) or not np.isfinite(approximation):
-            raise ArgumentError(f"approximation={approximation!r} is not a gain; use a finite number such as 1.1")
+        matrix, approximation = read_gains(gains, self.level), read_gain(approximation, "approximation")
 
         def scale(band: Any, level: int, key: str) -> Any:
             gain = matrix[level - 1, BANDS.index(key)] if "d" in key else approximation
@@ -188,7 +185,7 @@ def _choose_modes(mode: str | Sequence[str] | None, own: str, surface: Surface) 
     if mode is None:
         first, second = ("periodization" if closed else own for closed in surface.closed)
         return first, second
-    given = (mode, mode) if isinstance(mode, str) else tuple(mode)
+    given = tuple(mode) if isinstance(mode, Sequence) and not isinstance(mode, str) else (mode, mode)
     if len(given) != 2:
         raise ArgumentError(f"mode={mode!r} names {len(given)} modes; give one, or one for rows and one for columns")
     return given[0], given[1]

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import Any
 
 import numpy as np
 
-from subband.edit.surfaces.grids import Surface
+from subband.edit.surfaces.grids import Surface, check_counts
 from subband.edit.surfaces.nurbs import make_knots, measure_basis
-from subband.errors import ArgumentError, ShapeError, suggest_names
+from subband.errors import ArgumentError, suggest_names
 from subband.typing import Array
 
 __all__ = ["SHAPES", "head", "make_shape", "ring", "terrain"]
@@ -85,7 +84,6 @@ _CROWDING = 0.45
 _FARTHEST, _STEPS, _CARE, _NEAR = 17.0, 60, 0.85, 2e-4
 
 
-@lru_cache(maxsize=8)
 def head(shape: tuple[int, int] = (128, 128)) -> Surface:
     """Make a head: a net of control points of degree 3, from the crown down to the neck, and closed around.
 
@@ -105,7 +103,11 @@ def head(shape: tuple[int, int] = (128, 128)) -> Surface:
     >>> head((32, 32))
     <Surface 'head': 32 × 32 control net of degrees (3, 3), closed>
     """
-    rows, columns = _check_shape(shape, 16)
+    return _make_head(*check_counts("shape", shape, 16))
+
+
+@lru_cache(maxsize=8)
+def _make_head(rows: int, columns: int) -> Surface:
     first, weights = measure_basis(make_knots(len(_LEANING), 3), 3, np.linspace(0, 1, rows))
     numbers = first[:, None] + np.arange(4)
     lean = np.deg2rad((np.asarray(_LEANING)[numbers] * weights).sum(axis=1))
@@ -124,7 +126,6 @@ def head(shape: tuple[int, int] = (128, 128)) -> Surface:
     return _freeze(Surface(points, (False, True), (3, 3), poles=(True, False), name="head"))
 
 
-@lru_cache(maxsize=8)
 def terrain(shape: tuple[int, int] = (128, 128), seed: int = 7) -> Surface:
     """Make hills with ridges and a plain: heights over a regular grid.
 
@@ -140,14 +141,18 @@ def terrain(shape: tuple[int, int] = (128, 128), seed: int = 7) -> Surface:
     >>> terrain((64, 64))
     <Surface 'terrain': 64 × 64 heights>
     """
-    rows, columns = _check_shape(shape, 8)
+    return _make_terrain(*check_counts("shape", shape, 8), seed)
+
+
+@lru_cache(maxsize=8)
+def _make_terrain(rows: int, columns: int, seed: int) -> Surface:
     generator = np.random.default_rng(seed)
     down, right = np.meshgrid(np.linspace(0, 1, rows), np.linspace(0, 1, columns), indexing="ij")
     heights = np.zeros((rows, columns))
     weight: Array | float = 1.0
     for octave in range(7):
         count = 3 * 2**octave
-        if count > 2 * min(shape):
+        if count > 2 * min(rows, columns):
             break
         waves = _draw_waves(generator, down * count, right * count, count)
         ridges = (1 - np.abs(waves)) ** 2
@@ -158,11 +163,10 @@ def terrain(shape: tuple[int, int] = (128, 128), seed: int = 7) -> Surface:
     heights /= heights.max()
     # a plain in front, mountains behind
     lift = np.clip(1.25 - 1.1 * down - 0.35 * np.cos(3 * right + 1), 0.12, 1)
-    spacing = 4.0 / (max(shape) - 1)
+    spacing = 4.0 / (max(rows, columns) - 1)
     return _freeze(Surface.from_heights(0.8 * heights * lift, spacing, name="terrain"))
 
 
-@lru_cache(maxsize=8)
 def ring(shape: tuple[int, int] = (64, 64)) -> Surface:
     """Make a ring with a wavy skin: points of the surface itself, closed both ways.
 
@@ -171,7 +175,11 @@ def ring(shape: tuple[int, int] = (64, 64)) -> Surface:
     >>> ring((16, 24)).closed
     (True, True)
     """
-    rows, columns = _check_shape(shape, 8)
+    return _make_ring(*check_counts("shape", shape, 8))
+
+
+@lru_cache(maxsize=8)
+def _make_ring(rows: int, columns: int) -> Surface:
     around = 2 * np.pi * np.arange(rows)[:, None] / rows
     along = 2 * np.pi * np.arange(columns) / columns
     thickness = 0.5 + 0.04 * np.cos(6 * around + 4 * along) + 0.03 * np.cos(12 * along)
@@ -199,7 +207,8 @@ def make_shape(name: str, shape: tuple[int, int] | None = None) -> Surface:
     (128, 128)
     """
     if name not in SHAPES:
-        raise ArgumentError(f"no surface is called {name!r}{suggest_names(name, SHAPES)}; known: {', '.join(SHAPES)}")
+        hint = suggest_names(str(name), SHAPES)
+        raise ArgumentError(f"no surface is called {name!r}{hint}; known: {', '.join(SHAPES)}")
     return SHAPES[name]() if shape is None else SHAPES[name](shape)
 
 
@@ -274,9 +283,3 @@ def _draw_waves(generator: np.random.Generator, down: Array, right: Array, count
     top = rise(0, 0) * (1 - b) + rise(0, 1) * b
     bottom = rise(1, 0) * (1 - b) + rise(1, 1) * b
     return np.asarray(np.clip(1.5 * (top * (1 - a) + bottom * a), -1, 1))
-
-
-def _check_shape(shape: Any, least: int) -> tuple[int, int]:
-    if len(shape) != 2 or any(not isinstance(count, int | np.integer) or count < least for count in shape):
-        raise ShapeError(f"shape={shape!r} is not that of a grid; give rows and columns, at least {least} of each")
-    return int(shape[0]), int(shape[1])
