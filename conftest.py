@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 #: Packages whose examples need a library.
-NEEDED = {"integrations/torch": "torch"}
+NEEDED = {"integrations/torch": "torch", "integrations/dask": "dask"}
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -24,7 +24,7 @@ def find_programs(page):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(find_programs(page))], ids=lambda page: page.name)
 def test_programs_run(page, tmp_path, monkeypatch):
-    if page.stem == "torch":
+    if page.stem in ("dask", "torch"):
         pytest.importorskip(page.stem)
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}

@@ -125,7 +125,9 @@ def to_host(x: Any) -> Array:
         return np.asarray(x)
     with kind.enter(x):
         native = kind.to_native(x, "an array")
-        return native if isinstance(native, np.ndarray) else np.asarray(native.get())
+        if not isinstance(native, np.ndarray) and hasattr(native, "get"):
+            native = native.get()
+        return np.asarray(native)
 
 
 def numpy_dtype(x: Any) -> np.dtype[Any]:

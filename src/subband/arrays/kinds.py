@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,14 @@ class Kind(ABC):
     def enter(self, x: Any) -> AbstractContextManager[Any]:
         """Return the context in which to compute with `x`: its device, and the stream that its owner uses."""
         return nullcontext()
+
+    def find_engine(self, engine: Any) -> Any:
+        """Return the engine for arrays that have one of their own, given what the caller has named; else None."""
+        return None
+
+    def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return what takes the place of a function that cannot work on such arrays as it is; else None."""
+        return None
 
 
 class NumpyKind(Kind):
@@ -206,8 +215,35 @@ class JaxKind(Kind):
         return next(iter(devices))
 
 
+class DaskKind(Kind):
+    """Dask: chunks of another kind, to be computed later and perhaps elsewhere.
+
+    Functions work on such arrays as on native ones, and what they do becomes a graph of tasks. Who makes the graph
+    stands above all transforms, in `subband.integrations.dask`, and must not be imported from down here. So it is known
+    by its name alone, in this one place, and loaded when somebody has an array of Dask.
+    """
+
+    name = "dask.array.Array"
+    module = "dask.array"
+    is_native = True
+    integration = "subband.integrations.dask.dispatch"
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, _loaded("dask.array").Array)
+
+    def place(self, x: Any) -> str:
+        return "dask"
+
+    def find_engine(self, engine: Any) -> Any:
+        return import_module(self.integration).find_engine(engine)
+
+    def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        substitute: Callable[..., Any] | None = import_module(self.integration).find_substitute(function)
+        return substitute
+
+
 #: Every kind of array; the first that says an array is its own takes it.
-KINDS: list[Kind] = [NumpyKind(), CupyKind(), TorchKind(), JaxKind(), OpenCLKind()]
+KINDS: list[Kind] = [NumpyKind(), CupyKind(), TorchKind(), JaxKind(), OpenCLKind(), DaskKind()]
 
 
 def find_kind(x: Any) -> Kind | None:

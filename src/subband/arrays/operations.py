@@ -18,7 +18,7 @@ __all__ = ["allocate_zeros", "concatenate", "find_extremes", "is_finite_sum", "i
 
 
 def namespace(x: Any, task: str) -> Any:
-    """Return the module whose functions work on a native array: ``numpy`` or ``cupy``.
+    """Return the module whose functions work on a native array: ``numpy``, ``cupy`` or ``dask.array``.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ def namespace(x: Any, task: str) -> Any:
         return np
     if is_opencl(x):
         raise ArgumentTypeError(f"{task} does not take arrays of PyOpenCL; give a copy on the host, x.get()")
-    return sys.modules[type(x).__module__.partition(".")[0]]
+    name = type(x).__module__.partition(".")[0]
+    return sys.modules["dask.array" if name == "dask" else name]
 
 
 def concatenate(arrays: Sequence[Any], axis: int) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from subband.cli.options import (
@@ -60,19 +62,39 @@ def denoise(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    chunks: Annotated[
+        str | None,
+        typer.Option("--chunks", metavar="N,N,...", help="Into Zarr: lengths of a chunk, one for all axes or each."),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Into Zarr: of Dask, such as tcp://host:8786.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Into Zarr: go on with an interrupted job.")] = False,
 ) -> None:
     """Remove noise from pictures, film and volumes.
 
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
+    `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
     from subband.cli.chain import make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
+    from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
     from subband.enhance import Denoise
 
     enhancer = make_enhancer(
         [Denoise(method, wavelet, level, strength=strength, form=form)], noise=noise, sigma=sigma, colour=colour
     )
+    if paths is not None and is_store(paths[-1]):
+        denoise_into_store(
+            paths,
+            enhancer,
+            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json),
+            engine=engine,
+            refused={"--view": view != "synthesis", "--memory": memory is not None},
+        )
+        return
+    refuse_stores(paths, {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None})
     enhance_files(
         paths,
         enhancer,

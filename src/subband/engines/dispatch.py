@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, find_owner, map_arrays, place_of
+from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, find_kind, find_owner, map_arrays, place_of
 from subband.engines import registry
 from subband.engines.base import Engine
 from subband.engines.registry import ENGINES, get_engine, is_device_engine
@@ -105,6 +105,8 @@ def call_natively(
     owner = find_owner(named)
     if owner is None:
         return function(*args, **kwargs)
+    if (substitute := owner.kind.find_substitute(function)) is not None:
+        return substitute(*args, **kwargs)
     uploader = _find_uploader(owner, engine)
     if owner.is_native and uploader is None:
         # engines look after the device of native arrays, but what happens between their calls has to be there too
@@ -144,6 +146,10 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     """
     if type(x) is np.ndarray or (place := place_of(x)) == HOST:
         return get_engine(engine)
+    kind = find_kind(x)
+    if kind is not None and (own := kind.find_engine(engine)) is not None:
+        chosen: Engine = own
+        return chosen
     uploader = _uploader.get()
     if uploader is not None and uploader.name == place.partition(":")[0]:
         return uploader

@@ -1,0 +1,202 @@
+"""`decompose`, `reconstruct` and `pad` where the usual way looks at numbers, or at a whole axis, before it goes on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from dask.base import tokenize
+
+from subband.arrays import as_computable, as_numbers, cast, map_arrays
+from subband.boundary import Extension, extend
+from subband.engines import Engine
+from subband.engines.dispatch import engine_for
+from subband.errors import DtypeError, IntegerRangeError, ShapeError
+from subband.integrations.dask.blocks import gather
+from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows, make_array, rename
+from subband.integrations.dask.windows import Edges, open_window
+from subband.plan import TransformPlan, transform_plan
+from subband.pyramid import Pyramid
+from subband.stationary import StationaryTransformPlan, stationary_transform_plan
+from subband.transforms import decomposition as in_memory
+from subband.transforms import packing
+from subband.transforms.arguments import normalise_axes, wavelets_for_axes
+from subband.transforms.decomposition import choose_level, choose_modes
+from subband.transforms.integers import as_integers
+from subband.transforms.modes import mode_name
+from subband.transforms.padding import _read_widths
+from subband.typing import Array, Bands
+
+__all__ = ["decompose", "extend_array", "pack_coefficients", "pad", "reconstruct"]
+
+_INT32 = np.iinfo(np.int32)
+
+
+def decompose(
+    x: Any,
+    wavelet: Any,
+    level: int | None,
+    mode: Any,
+    axes: Any,
+    engine: str | Engine | None,
+    reversible: bool,
+    stationary: bool,
+) -> Pyramid:
+    """Do what `subband.decompose` does, for arrays of Dask."""
+    if not reversible and not stationary:
+        return in_memory._decompose(x, wavelet, level, mode, axes, engine, False, False)
+    # the plan, and all errors, come from an array of the same shape that holds nothing
+    empty = np.broadcast_to(np.zeros((), x.dtype), x.shape)
+    plan = _plan_only(empty, wavelet, level, mode, axes, reversible, stationary)
+    chosen = engine_for(x, engine)
+    if isinstance(plan, StationaryTransformPlan):
+        return _decompose_stationary(chosen, as_computable(x, "x"), plan)
+    return _decompose_integers(chosen, as_integers(x), plan)
+
+
+def reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
+    """Do what `subband.reconstruct` does, for arrays of Dask."""
+    plan = pyramid.plan
+    if isinstance(plan, StationaryTransformPlan) or not plan.reversible:
+        return in_memory._reconstruct(pyramid, engine)
+    for level, key, band in pyramid.bands():
+        if band.dtype.kind not in "iu":
+            raise DtypeError(f"band {key!r} of level {level} holds {band.dtype}; a reversible pyramid needs integers")
+    details: list[Bands] = [{key: cast(band, np.int64) for key, band in own.items()} for own in pyramid.details]
+    chosen = engine_for(pyramid.approximation, engine)
+    x: Any = chosen.inverse_all(plan, cast(pyramid.approximation, np.int64), details)
+    samples: Array = _narrow(x, pyramid.dtype, "the bands lead to samples")
+    return samples
+
+
+def pad(x: Any, pad_widths: Any, mode: str) -> Any:
+    """Do what `subband.pad` does, for arrays of Dask."""
+    array = as_numbers(x, "x")
+    name = mode_name(mode)
+    for axis, (before, after) in enumerate(_read_widths(pad_widths, array.ndim)):
+        length = array.shape[axis]
+        if length == 0:
+            raise ShapeError(f"axis {axis} of an array of shape {array.shape} is empty; there is nothing to extend")
+        array = extend_array(array, axis, name, before, after + (length % 2 if name == "periodization" else 0))
+    return array
+
+
+def pack_coefficients(coeffs: Sequence[Any], padding: float | None = 0, axes: Any = None) -> tuple[Any, list[Any]]:
+    """Do what `subband.coeffs_to_array` does, for arrays of Dask."""
+    found: list[Any] = []
+    map_arrays(list(coeffs), found.append)
+    dtype = np.result_type(*(band.dtype for band in found))
+    pack = inspect.unwrap(packing.coeffs_to_array)
+    if padding is None:
+        # refuses gaps
+        pack(coeffs, None, axes)
+    # Dask takes the dtype of an array that is filled from the number that it is filled with
+    packed: tuple[Any, list[Any]] = pack(coeffs, dtype.type(padding or 0), axes)
+    return packed
+
+
+def extend_array(x: Any, axis: int, mode: str, before: int, behind: int) -> Any:
+    """Return an array with samples before and behind one axis, in chunks of about the same size.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> extend_array(da.arange(10, chunks=5), 0, "reflect", 1, 12).chunks
+    ((6, 5, 5, 7),)
+    """
+    if not before and not behind:
+        return x
+    grid = find_grid(x)
+    length = x.shape[axis]
+    edges = _extend_edges(grid.edges[axis], before, behind)
+    name = f"subband-extend-{tokenize(x.name, axis, mode, before, behind)}"
+
+    def extend_axis(start: int, stop: int) -> Extension:
+        return extend(mode, length, start, stop)
+
+    windows = [list_windows(own) for own in grid.edges]
+    windows[axis] = [open_window(extend_axis, length, a - before, b - before) for a, b in pairwise(edges)]
+    results = Grid(name, tuple(edges if place == axis else own for place, own in enumerate(grid.edges)))
+    draft = Draft(f"{name}-gather")
+    for index in results.walk():
+        recipe, keys = draft.request(grid, [windows[place][number] for place, number in enumerate(index)])
+        draft.add(index, gather, recipe, keys)
+    tasks = rename(results, Grid(draft.name, results.edges))
+    return make_array(draft.finish([x]), draft.name, name, results, tasks, x._meta)
+
+
+def _extend_edges(edges: Edges, before: int, behind: int) -> Edges:
+    """Return the edges of an extended axis: the outer chunks grow, unless that would make them several chunks long."""
+    longest = max(b - a for a, b in pairwise(edges))
+    end = edges[-1] + before + behind
+    inner = [edge + before for edge in edges[1:-1]]
+    first = (inner or [end])[0]
+    head = list(range(longest, first - longest // 2, longest)) if before > longest // 2 else []
+    last = ([0, *head, *inner])[-1]
+    tail = list(range(last + longest, end - longest // 2, longest)) if behind > longest // 2 else []
+    return (0, *sorted({*head, *inner, *tail}), end)
+
+
+def _plan_only(
+    x: Array, wavelet: Any, level: int | None, mode: Any, axes: Any, reversible: bool, stationary: bool
+) -> TransformPlan | StationaryTransformPlan:
+    """Return the plan that a call makes, without its computation."""
+    if reversible:
+        as_integers(x[(slice(0, 1),) * x.ndim])
+    normal = normalise_axes(axes, x.ndim, distinct=True)
+    for axis in normal:
+        if x.shape[axis] == 0:
+            raise ShapeError(f"axis {axis} of x, of shape {x.shape}, is empty; it needs at least 1 sample")
+    wavelets = wavelets_for_axes(wavelet, normal)
+    modes = choose_modes(mode, wavelets, normal, reversible)
+    count = choose_level(level, x.shape, normal, wavelets, modes, stationary)
+    if stationary:
+        return stationary_transform_plan(x.shape, normal, wavelets, modes, count)
+    return transform_plan(x.shape, normal, wavelets, modes, count, reversible)
+
+
+def _decompose_stationary(engine: Engine, x: Any, plan: StationaryTransformPlan) -> Pyramid:
+    for axis, mode, margin in zip(plan.axes, plan.modes, plan.margins, strict=True):
+        x = extend_array(x, axis, mode, margin, margin)
+    details: list[Bands] = []
+    for level in plan.levels:
+        bands = engine.stationary_forward(level, x)
+        x = bands.pop("a" * len(plan.axes))
+        details.insert(0, bands)
+    return Pyramid(plan, x, details)
+
+
+def _decompose_integers(engine: Engine, x: Any, plan: TransformPlan) -> Pyramid:
+    """Transform integers exactly; whether they fit is looked at when they are there."""
+    limits = np.iinfo(x.dtype)
+    bound = max(-int(limits.min), int(limits.max)) + 1
+    for level in plan.levels:
+        for own in level.plans:
+            bound *= own.integer.growth if own.integer else 1
+    if bound <= _INT32.max:
+        approximation, details = engine.forward_all(plan, cast(x, np.int32))
+        return Pyramid(plan, approximation, details, x.dtype)
+    wide = x if x.dtype.itemsize < 4 else _narrow(x, np.dtype(np.int32), "x holds samples")
+    approximation, details = engine.forward_all(plan, cast(wide, np.int64))
+    narrow = [{key: _narrow(band, np.dtype(np.int32), "coefficients") for key, band in own.items()} for own in details]
+    return Pyramid(plan, _narrow(approximation, np.dtype(np.int32), "coefficients"), narrow, x.dtype)
+
+
+def _narrow(x: Any, dtype: np.dtype[Any], what: str) -> Any:
+    return x.map_blocks(_check_range, dtype, what, dtype=dtype, meta=x._meta.astype(dtype))
+
+
+def _check_range(block: Array, dtype: np.dtype[Any], what: str) -> Array:
+    """Return integers in another dtype, if they fit."""
+    limits = np.iinfo(dtype)
+    if block.size:
+        low, high = int(block.min()), int(block.max())
+        if low < limits.min or high > limits.max:
+            raise IntegerRangeError(
+                f"{what} from {low} to {high} do not fit {dtype}, which holds {limits.min} to {limits.max}; scale the "
+                "numbers down, or transform a wider dtype"
+            )
+    return block.astype(dtype)

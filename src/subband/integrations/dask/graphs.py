@@ -1,0 +1,268 @@
+"""Graphs of tasks: which chunks a block is fetched from, and the arrays that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import dask.array as da
+from dask._task_spec import Alias, List, Task, TaskRef
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+from subband.integrations.dask.blocks import Part, Recipe, cut
+from subband.integrations.dask.windows import Edges, Window, split_run
+
+__all__ = ["Draft", "Grid", "SubbandLayer", "find_grid", "list_windows", "make_array", "rename"]
+
+Index = tuple[int, ...]
+Slices = tuple[slice, ...]
+Key = Any
+
+# A piece that is thinner than this part of its chunk is cut along its thin axis alone, so that several blocks share it.
+_THIN = 4
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The chunks of an array.
+
+    Attributes
+    ----------
+    name : str
+        What the keys of the chunks begin with.
+    edges : tuple of tuple of int
+        Where chunks begin along each axis, and where the axis ends.
+    aliases : dict
+        Keys of those chunks that are called otherwise.
+    """
+
+    name: str
+    edges: tuple[Edges, ...]
+    aliases: Mapping[Index, Key] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of samples along each axis."""
+        return tuple(own[-1] for own in self.edges)
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Lengths of the chunks along each axis, as Dask has them."""
+        return tuple(tuple(b - a for a, b in pairwise(own)) for own in self.edges)
+
+    @property
+    def count(self) -> int:
+        """Number of chunks."""
+        total = 1
+        for own in self.edges:
+            total *= len(own) - 1
+        return total
+
+    def key(self, index: Index) -> Key:
+        """Return the key of a chunk."""
+        return self.aliases.get(index, (self.name, *index))
+
+    def walk(self) -> Iterator[Index]:
+        """Yield the numbers of all chunks."""
+        yield from product(*(range(len(own) - 1) for own in self.edges))
+
+
+def find_grid(x: Any) -> Grid:
+    """Return the grid of a Dask array.
+
+    Examples
+    --------
+    >>> find_grid(da.zeros((10, 6), chunks=(4, 6))).edges
+    ((0, 4, 8, 10), (0, 6))
+    """
+    edges = []
+    for lengths in x.chunks:
+        own = [0]
+        for length in lengths:
+            own.append(own[-1] + int(length))
+        edges.append(tuple(own))
+    return Grid(x.name, tuple(edges))
+
+
+def rename(grid: Grid, source: Grid) -> dict[Key, Any]:
+    """Return the tasks of an array whose chunks are those of another."""
+    tasks = {}
+    for index in grid.walk():
+        key = grid.key(index)
+        tasks[key] = Alias(key, source.key(index))
+    return tasks
+
+
+def list_windows(edges: Edges) -> list[Window]:
+    """Return the windows of an axis that is carried along: the chunks as they are."""
+    return [Window(b - a, ((a, b),), (0, b - a)) for a, b in pairwise(edges)]
+
+
+class SubbandLayer(MaterializedLayer):  # type: ignore[misc]
+    """Tasks of a transform, with what the next level has to know.
+
+    Attributes
+    ----------
+    target : tuple of int or None
+        Up to which lengths along each axis chunks are joined before they are transformed further.
+    """
+
+    def __init__(self, mapping: Mapping[Key, Any], target: tuple[int, ...] | None = None) -> None:
+        super().__init__(mapping)
+        self.target = target
+
+
+class Segment(NamedTuple):
+    """A piece of a chunk along one axis: the chunk's number, a range in it, where that goes, and the chunk's length."""
+
+    number: int
+    begin: int
+    end: int
+    at: int
+    length: int
+
+
+class Draft:
+    """A graph in the making.
+
+    Parameters
+    ----------
+    name : str
+        Of its layer; the keys of its tasks begin with it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tasks: dict[Key, Any] = {}
+        self._shared: dict[Any, Any] = {}
+        self._held: list[Any] = []
+
+    def share(self, about: Hashable, make: Callable[[], Any]) -> Any:
+        """Return one object for all tasks that are alike: most chunks lie in the middle, where all look the same."""
+        if about not in self._shared:
+            self._shared[about] = make()
+        return self._shared[about]
+
+    def request(self, grid: Grid, windows: Sequence[Window]) -> tuple[Recipe, list[Key]]:
+        """Return how a block is put together, and the keys of its pieces.
+
+        Of neighbours only what is needed is asked for, cut off where it lies.
+        """
+        axes = [self._list_segments(own, window) for own, window in zip(grid.edges, windows, strict=True)]
+        about = tuple(
+            (window.size if window.is_plain else id(window), tuple(each[1:] for each in own))
+            for window, own in zip(windows, axes, strict=True)
+        )
+        recipe, taken = self.share(("recipe", about), lambda: self._make_recipe(axes, windows))
+        keys = []
+        for segments, choice in zip(product(*axes), taken, strict=True):
+            whole = grid.key(tuple(each[0] for each in segments))
+            keys.append(whole if choice is None else self._cut(whole, *choice))
+        return recipe, keys
+
+    def request_all(self, wanted: Iterable[tuple[str, Grid, Sequence[Window]]]) -> tuple[dict[str, Part], list[Key]]:
+        """Return how several blocks are put together, by name, and the keys of the pieces of all of them."""
+        numbers: dict[Key, int] = {}
+        parts: dict[str, Part] = {}
+        for name, grid, windows in wanted:
+            recipe, keys = self.request(grid, windows)
+            picks = tuple([numbers.setdefault(key, len(numbers)) for key in keys])
+            parts[name] = self.share(("part", id(recipe), picks), partial(Part, recipe, picks))
+        about = "parts", tuple((name, id(part)) for name, part in parts.items())
+        return self.share(about, lambda: parts), list(numbers)
+
+    def _list_segments(self, edges: Edges, window: Window) -> tuple[Segment, ...]:
+        """Return number and range of each piece along an axis, where it goes, and the length of its chunk."""
+        about = "segments", edges, window.runs, window.is_direct, window.room[0]
+        found: tuple[Segment, ...] = self.share(about, lambda: tuple(_walk_segments(edges, window)))
+        return found
+
+    def _make_recipe(
+        self, axes: Sequence[Sequence[Segment]], windows: Sequence[Window]
+    ) -> tuple[Recipe, list[tuple[Slices, tuple[int, ...]] | None]]:
+        """Return a recipe, and for each piece what is cut off where it lies, with numbers for its key."""
+        # a window is told from others by where it lies in memory, and so must stay there
+        self._held += windows
+        shape = tuple(window.size if window.is_direct else window.fetched for window in windows)
+        places, cuts, taken = [], [], []
+        for segments in product(*axes):
+            places.append(tuple(slice(each.at, each.at + each.end - each.begin) for each in segments))
+            first, rest = _choose_cuts(segments)
+            taken.append(first)
+            cuts.append(rest)
+        return Recipe(shape, tuple(places), tuple(cuts), tuple(map(_forget_place, windows))), taken
+
+    def _cut(self, whole: Key, slices: Slices, numbers: tuple[int, ...]) -> Key:
+        """Return the key of a piece of a chunk; several blocks share it."""
+        key = (f"{self.name}-cut", *whole, *numbers)
+        if key not in self.tasks:
+            self.tasks[key] = Task(key, cut, TaskRef(whole), slices)
+        return key
+
+    def add(self, index: Index, function: Callable[..., Any], *arguments: Any, name: str | None = None) -> Key:
+        """Add a task, and return its key; lists hold keys of other tasks, and `TaskRef` stands for a single one."""
+        key = (name or self.name, *index)
+        given = [List(*map(TaskRef, each)) if type(each) is list else each for each in arguments]
+        self.tasks[key] = Task(key, function, *given)
+        return key
+
+    def finish(self, dependencies: Sequence[Any]) -> HighLevelGraph:
+        """Return the graph, with those of the arrays that it needs."""
+        return HighLevelGraph.from_collections(self.name, self.tasks, dependencies=list(dependencies))
+
+
+def make_array(
+    graph: HighLevelGraph,
+    below: str,
+    name: str,
+    grid: Grid,
+    tasks: Mapping[Key, Any],
+    meta: Any,
+    target: tuple[int, ...] | None = None,
+) -> Any:
+    """Return a Dask array whose tasks stand on a layer of a graph."""
+    layers = {**graph.layers, name: SubbandLayer(tasks, target)}
+    dependencies = {**graph.dependencies, name: {below}}
+    return da.Array(HighLevelGraph(layers, dependencies), name, grid.chunks, meta=meta)
+
+
+def _walk_segments(edges: Edges, window: Window) -> Iterator[Segment]:
+    at = window.room[0] if window.is_direct else 0
+    is_empty = True
+    for run in window.runs:
+        for number, begin, end in split_run(edges, run):
+            yield Segment(number, begin, end, at, edges[number + 1] - edges[number])
+            at += end - begin
+            is_empty = False
+    if is_empty:
+        # an empty signal: any chunk of it, of which nothing is taken, tells dtype and place
+        yield Segment(0, 0, 0, 0, edges[1] - edges[0])
+
+
+def _choose_cuts(segments: Sequence[Segment]) -> tuple[tuple[Slices, tuple[int, ...]] | None, Slices | None]:
+    """Return what is cut off a chunk where it lies, and what its receiver has to cut off besides."""
+    partial = [axis for axis, each in enumerate(segments) if each.end - each.begin < each.length]
+    if not partial:
+        return None, None
+    thinnest = min(partial, key=lambda axis: (segments[axis].end - segments[axis].begin) / segments[axis].length)
+    thin = segments[thinnest]
+    taken = [thinnest] if (thin.end - thin.begin) * _THIN <= thin.length else partial
+    slices = [slice(None)] * len(segments)
+    rest = list(slices)
+    numbers: list[int] = []
+    for axis in partial:
+        each = segments[axis]
+        if axis in taken:
+            slices[axis] = slice(each.begin, each.end)
+            numbers += axis, each.begin, each.end
+        else:
+            rest[axis] = slice(each.begin, each.end)
+    return (tuple(slices), tuple(numbers)), (tuple(rest) if len(taken) < len(partial) else None)
+
+
+def _forget_place(window: Window) -> Window:
+    """Return what the receiver of pieces has to know of a window: not where in the array they come from."""
+    return replace(window, runs=((0, window.fetched),) if window.runs else ())

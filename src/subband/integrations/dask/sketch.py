@@ -1,0 +1,131 @@
+"""A sketch of magnitudes: small, made chunk by chunk, merged in any order, and good for medians.
+
+Up to some thousand magnitudes are kept as they are, and their median is exact. More are counted in bins whose width is
+a 512th of a power of two, by the leading bits of the numbers. The median is looked for inside its bin by its rank
+there. So it is within 0.2 % of the true one whatever the numbers are, and within a few parts in a hundred thousand if
+they spread evenly over their bins, as noise does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import to_host
+from subband.typing import Array
+
+__all__ = ["ERROR", "Sketch", "merge_sketches", "sketch_magnitudes"]
+
+#: How far the median of a sketch can be from that of the numbers, as a part of it.
+ERROR = 2.0**-9
+
+# So many magnitudes are kept rather than counted.
+_FEW = 1 << 14
+
+# Of the bits of a double: those of the fraction that are left out. 9 of 52 are kept.
+_LEFT_OUT = 52 - 9
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Some magnitudes, or how many there are in each bin.
+
+    Attributes
+    ----------
+    values : ndarray of float64 or None
+        The magnitudes, if they are few.
+    bins : ndarray of int64
+        Numbers of the bins that are not empty, in order.
+    counts : ndarray of int64
+        How many magnitudes are in each.
+
+    Examples
+    --------
+    >>> numbers = np.random.default_rng(0).normal(size=100_001)
+    >>> halves = [sketch_magnitudes(numbers[:30_000]), sketch_magnitudes(numbers[30_000:])]
+    >>> bool(abs(merge_sketches(halves).median / np.median(abs(numbers)) - 1) < 1e-4)
+    True
+    """
+
+    values: Array | None
+    bins: Array
+    counts: Array
+
+    @property
+    def total(self) -> int:
+        """Number of magnitudes."""
+        return int(self.counts.sum()) if self.values is None else len(self.values)
+
+    @property
+    def median(self) -> float:
+        """The median, within `ERROR` of it; not a number if there is nothing to take it of."""
+        if not self.total:
+            return float("nan")
+        if self.values is not None:
+            return float(np.median(self.values))
+        heights = np.cumsum(self.counts)
+        rank = (self.total - 1) / 2
+        place = int(np.searchsorted(heights, rank, side="right"))
+        low, high = _find_edges(int(self.bins[place]))
+        inside = rank - float(heights[place] - self.counts[place])
+        return low + (high - low) * (inside + 0.5) / float(self.counts[place])
+
+
+def sketch_magnitudes(x: Any) -> Sketch:
+    """Look at the magnitudes of an array of any library.
+
+    Examples
+    --------
+    >>> sketch_magnitudes(np.array([1.0, -1.0, 4.0])).median
+    1.0
+    """
+    return _make_sketch(np.abs(to_host(x).ravel().astype(np.float64)))
+
+
+def merge_sketches(sketches: Iterable[Sketch]) -> Sketch:
+    """Return the sketch of all numbers together.
+
+    Examples
+    --------
+    >>> merge_sketches([sketch_magnitudes(np.ones(3)), sketch_magnitudes(np.zeros(2))]).total
+    5
+    """
+    several = list(sketches)
+    if len(several) == 1:
+        return several[0]
+    if all(each.values is not None for each in several):
+        return _make_sketch(np.concatenate([each.values for each in several if each.values is not None]))
+    counted = [each if each.values is None else _count(each.values) for each in several]
+    bins, places = np.unique(np.concatenate([each.bins for each in counted]), return_inverse=True)
+    counts = np.zeros(len(bins), np.int64)
+    np.add.at(counts, places.ravel(), np.concatenate([each.counts for each in counted]))
+    return Sketch(None, bins, counts)
+
+
+def _make_sketch(magnitudes: Array) -> Sketch:
+    if len(magnitudes) <= _FEW:
+        return Sketch(magnitudes, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    return _count(magnitudes)
+
+
+def _count(magnitudes: Array) -> Sketch:
+    """Count magnitudes by their leading bits."""
+    if not len(magnitudes):
+        return Sketch(None, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    numbers = magnitudes.view(np.int64) >> _LEFT_OUT
+    first = int(numbers.min())
+    # sorting would take ten times as long, and there are never more than 2**20 bins
+    counts = np.bincount(numbers - first)
+    (bins,) = np.nonzero(counts)
+    return Sketch(None, bins + first, counts[bins])
+
+
+def _find_edges(number: int) -> tuple[float, float]:
+    """Return the edges of a bin; the first one, in which zeros are, stands for zero."""
+    if number == 0:
+        return 0.0, 0.0
+    low, high = (np.array([number, number + 1], np.int64) << _LEFT_OUT).view(np.float64).tolist()
+    return low, high

@@ -1,0 +1,153 @@
+"""Large graphs in an order that needs little memory: results come in waves, from one end of the array to the other.
+
+Schedulers see tasks, and not that an array has a first slice and a last one. Left to themselves they begin everywhere,
+and hold the middle of everything. Here a wave of results is computed at a time, together with all that it needs; what
+the next waves need as well is kept until the last of them is done, and nothing else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from dask._task_spec import convert_legacy_graph
+from dask.threaded import get
+
+__all__ = ["compute_last", "compute_waves", "cut_waves"]
+
+Key = Any
+
+# Results of a wave, at least: enough for the threads of a machine to have something to do to its end.
+_FEWEST = 4
+
+
+def cut_waves(indices: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+    """Put the numbers of chunks into waves along the axis that has most of them.
+
+    Examples
+    --------
+    >>> [len(wave) for wave in cut_waves([(i, j) for i in range(20) for j in range(5)])]
+    [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+    """
+    if not indices:
+        return []
+    counts = [len({index[axis] for index in indices}) for axis in range(len(indices[0]))]
+    longest = counts.index(max(counts))
+    waves: list[list[tuple[int, ...]]] = []
+    for index in sorted(indices, key=lambda each: (each[longest], each)):
+        is_new = not waves or (len(waves[-1]) >= _FEWEST and waves[-1][-1][longest] != index[longest])
+        if is_new:
+            waves.append([])
+        waves[-1].append(index)
+    return waves
+
+
+def compute_waves(
+    graph: Mapping[Key, Any],
+    waves: Sequence[Sequence[Key]],
+    finish: Callable[[Key, Any], None],
+    workers: int | None = None,
+) -> None:
+    """Compute results wave by wave, with the threads of this process.
+
+    Parameters
+    ----------
+    graph : mapping
+        All tasks.
+    waves : sequence of sequence of key
+        Which results are computed in each wave.
+    finish : callable
+        Told the key and the value of each result.
+    workers : int, optional
+        Number of threads; as many as there are cores if left out.
+    """
+    first, last = _find_waves(graph, waves)
+    kept: dict[Key, Any] = {}
+    by_wave: list[list[Key]] = [[] for _ in waves]
+    for key, wave in first.items():
+        by_wave[wave].append(key)
+    for number, wanted in enumerate(waves):
+        part = {key: graph[key] for key in by_wave[number]}
+        known = {key: kept[key] for key in _list_inputs(part, kept)}
+        shared = [key for key in part if last[key] > number]
+        # values of earlier waves stand in the graph as they are, in a task that Dask does not look into
+        tasks = {**part, **{key: (_give, _Held(value)) for key, value in known.items()}}
+        values = get(tasks, [*wanted, *shared], num_workers=workers)
+        for key, value in zip(wanted, values, strict=False):
+            finish(key, value)
+        kept.update(zip(shared, values[len(wanted) :], strict=True))
+        del known, values, tasks
+        for key in [key for key in kept if last[key] <= number]:
+            del kept[key]
+        _return_memory(kept)
+
+
+def compute_last(delayed: Any) -> Any:
+    """Compute a single result that stands on one of every chunk: those in waves, and then the result."""
+    (layer,) = delayed.__dask_layers__()
+    graph = convert_legacy_graph(dict(delayed.__dask_graph__().cull({delayed.key})))
+    chunks = {key[1:]: key for key in graph if isinstance(key, tuple) and key[0] == layer}
+    waves: list[list[Key]] = [[chunks[index] for index in wave] for wave in cut_waves(list(chunks))]
+    found: list[Any] = []
+
+    def finish(key: Key, value: Any) -> None:
+        if key == delayed.key:
+            found.append(value)
+
+    compute_waves(graph, [*waves, [delayed.key]], finish)
+    return found[0]
+
+
+def _return_memory(kept: Mapping[Key, Any]) -> None:  # noqa: ARG001 - for those who watch what is kept
+    """Have the C library give memory back that it keeps for later, which is much where chunks of many sizes come."""
+    trim = _find_trim()
+    if trim is not None:
+        trim(0)
+
+
+@lru_cache(maxsize=1)
+def _find_trim() -> Any:
+    """Return the function of the GNU C library that does so; None elsewhere."""
+    try:
+        return ctypes.CDLL("libc.so.6").malloc_trim
+    except (OSError, AttributeError):
+        return None
+
+
+class _Held:
+    """Something computed before."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _give(held: _Held) -> Any:
+    return held.value
+
+
+def _list_inputs(part: Mapping[Key, Any], kept: Mapping[Key, Any]) -> Iterator[Key]:
+    """Yield the keys of earlier results that tasks need."""
+    for task in part.values():
+        yield from (needed for needed in task.dependencies if needed in kept)
+
+
+def _find_waves(graph: Mapping[Key, Any], waves: Sequence[Sequence[Key]]) -> tuple[dict[Key, int], dict[Key, int]]:
+    """Return in which wave each task is computed, and in which its result is needed for the last time."""
+    first: dict[Key, int] = {}
+    last: dict[Key, int] = {}
+    for number, wanted in enumerate(waves):
+        waiting = [key for key in wanted if key not in first]
+        seen: set[Key] = set()
+        while waiting:
+            key = waiting.pop()
+            if key in seen:
+                continue
+            seen.add(key)
+            last[key] = number
+            if key in first and first[key] < number:
+                continue
+            first[key] = number
+            waiting.extend(graph[key].dependencies)
+    return first, last

@@ -1,0 +1,45 @@
+"""The sketch of magnitudes: how near its median is, and that it can be merged in any order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subband.integrations.dask.sketch import ERROR, merge_sketches, sketch_magnitudes
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-3, 1.0, 1e8, 1e300])
+@pytest.mark.parametrize("law", ["normal", "laplace", "lognormal"])
+def test_median_is_within_what_is_promised(law, scale):
+    numbers = getattr(RNG, law)(size=200_001) * scale
+    parts = [sketch_magnitudes(part) for part in np.array_split(numbers, 7)]
+    assert abs(merge_sketches(parts).median / np.median(np.abs(numbers)) - 1) < 1e-4
+
+
+def test_worst_of_all_numbers():
+    # two values in one bin, the smaller by one less than half
+    numbers = np.r_[np.full(30_000, 1.0), np.full(30_001, 1.0 + 2.0**-9.1)]
+    assert abs(sketch_magnitudes(numbers).median / np.median(numbers) - 1) <= ERROR < 0.005
+
+
+def test_few_are_exact():
+    numbers = RNG.normal(size=1000)
+    parts = [sketch_magnitudes(numbers[:1]), sketch_magnitudes(numbers[1:])]
+    assert merge_sketches(parts).median == np.median(np.abs(numbers))
+
+
+@settings(max_examples=30)
+@given(st.permutations(range(5)))
+def test_order_does_not_matter(order):
+    parts = [sketch_magnitudes(np.random.default_rng(k).normal(size=9000 * (k + 1))) for k in range(5)]
+    a = merge_sketches([merge_sketches([parts[k] for k in order[:2]]), merge_sketches([parts[k] for k in order[2:]])])
+    b = merge_sketches(parts)
+    assert a.median == b.median
+    assert a.total == b.total == 135_000
+
+
+def test_zeros_and_nothing():
+    assert sketch_magnitudes(np.zeros(50_000)).median == 0
+    assert np.isnan(sketch_magnitudes(np.zeros(0)).median)

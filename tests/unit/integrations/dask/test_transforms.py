@@ -1,0 +1,230 @@
+"""Transforms of Dask arrays are those of the whole array, whatever the chunks; and they stay lazy and small."""
+
+import warnings
+from itertools import pairwise
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import subband
+from subband.boundary import MODES
+from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError
+from subband.integrations.dask.engine import DaskEngine
+
+WAVELETS = ["haar", "db2", "db7", "sym5", "coif2", "bior2.4", "rbio3.1", "cdf53", "cdf97", "dmey"]
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(autouse=True)
+def _in_one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def flatten(value):
+    """Give all arrays that a result holds, in order."""
+    if isinstance(value, list | tuple):
+        return [array for entry in value for array in flatten(entry)]
+    if isinstance(value, dict):
+        return [array for key in sorted(value) for array in flatten(value[key])]
+    if isinstance(value, subband.Pyramid):
+        return flatten([value.approximation, list(value.details)])
+    if isinstance(value, subband.FswavedecnResult):
+        return [value.coeffs]
+    return [value]
+
+
+def assert_same(function, x, chunks, tolerance=1e-11):
+    """See that a function gives the same for an array in chunks, and lazily."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = flatten(function(x))
+        lazy = flatten(function(da.from_array(x, chunks=chunks)))
+        assert all(isinstance(array, da.Array) for array in lazy)
+        got = dask.compute(*lazy)
+    scale = max([1.0, *(float(np.abs(array).max(initial=0)) for array in expected)])
+    for array, other, promised in zip(got, expected, lazy, strict=True):
+        assert array.shape == other.shape == promised.shape
+        assert array.dtype == other.dtype == promised.dtype
+        np.testing.assert_allclose(array, other, rtol=0, atol=tolerance * scale)
+
+
+@st.composite
+def cases(draw):
+    wavelet = subband.Wavelet(draw(st.sampled_from(WAVELETS)))
+    modes = [mode for mode in MODES if mode != "whole" or wavelet.is_whole_sample_symmetric]
+    count = draw(st.integers(1, 3))
+    most = (90, 40, 20)[count - 1]
+    shape = tuple(draw(st.integers(2, most)) for _ in range(count))
+    chunks = tuple(draw(cut_axis(length)) for length in shape)
+    axes = tuple(sorted(draw(st.sets(st.integers(0, count - 1), min_size=1))))
+    return wavelet, draw(st.sampled_from(modes)), shape, chunks, axes, draw(st.integers(1, 3))
+
+
+@st.composite
+def cut_axis(draw, length):
+    """Draw any chunks of an axis, single samples included."""
+    edges = draw(st.sets(st.integers(1, length - 1), max_size=5)) if length > 1 else set()
+    marks = [0, *sorted(edges), length]
+    return tuple(b - a for a, b in pairwise(marks))
+
+
+@settings(max_examples=60)
+@given(cases(), st.sampled_from(["float32", "float64", "complex64"]))
+def test_any_case_is_the_transform_in_memory(case, dtype):
+    wavelet, mode, shape, chunks, axes, level = case
+    x = RNG.normal(size=shape).astype(dtype)
+    # single precision loses what the extension of a few samples is larger than they are
+    tolerance = 1e-11 if dtype == "float64" else 3e-5
+    assert_same(lambda data: subband.wavedecn(data, wavelet, mode, level, axes), x, chunks, tolerance)
+
+    def there_and_back(data):
+        return subband.waverecn(subband.wavedecn(data, wavelet, mode, level, axes), wavelet, mode, axes)
+
+    # long filters over a few samples blow rounding up, in memory as well
+    assert_same(there_and_back, x, chunks, 1e-9 if dtype == "float64" else 3e-3)
+
+
+FUNCTIONS = {
+    "dwt": lambda x: subband.dwt(x, "db3"),
+    "idwt": lambda x: subband.idwt(*subband.dwt(x, "db3"), "db3"),
+    "dwt2": lambda x: subband.dwt2(x, "db3"),
+    "idwt2": lambda x: subband.idwt2(subband.dwt2(x, "db3"), "db3"),
+    "dwtn": lambda x: subband.dwtn(x, "db3"),
+    "an axis twice": lambda x: subband.dwtn(x, "db3", axes=(0, 0)),
+    "idwtn of one band": lambda x: subband.idwtn({"ad": subband.dwtn(x, "db3")["ad"]}, "db3"),
+    "wavedec": lambda x: subband.wavedec(x, "db3", axis=0),
+    "waverec": lambda x: subband.waverec([subband.wavedec(x, "db3", level=2)[0], None, None], "db3"),
+    "wavedec2": lambda x: subband.wavedec2(x, ("db3", "haar"), ("zero", "periodic"), level=2),
+    "waverec2": lambda x: subband.waverec2(subband.wavedec2(x, "db3", level=2), "db3"),
+    "swt": lambda x: subband.swt(x, "db3", level=3),
+    "iswt": lambda x: subband.iswt(subband.swt(x, "db3", level=3), "db3"),
+    "swt2": lambda x: subband.swt2(x, "db2", level=2, trim_approx=True, norm=True),
+    "iswt2": lambda x: subband.iswt2(subband.swt2(x, "db2", level=2), "db2"),
+    "swtn": lambda x: subband.swtn(x, "db2", level=2),
+    "iswtn": lambda x: subband.iswtn(subband.swtn(x, "db2", level=2), "db2"),
+    "decompose": lambda x: subband.decompose(x, level=3),
+    "reconstruct": lambda x: subband.reconstruct(subband.decompose(x, level=3)),
+    "by the reference": lambda x: subband.decompose(x, level=1, engine="reference"),
+    "stationary": lambda x: subband.decompose(x, "db2", level=2, stationary=True),
+    "back from stationary": lambda x: subband.reconstruct(subband.decompose(x, level=2, stationary=True, mode="zero")),
+    "changed bands": lambda x: subband.reconstruct(subband.decompose(x, level=2).map(lambda band, *_: band * 0.5)),
+    "fswavedecn": lambda x: subband.fswavedecn(x, "db2", levels=(1, 2)),
+    "fswaverecn": lambda x: subband.fswaverecn(subband.fswavedecn(x, "db2", levels=(1, 2))),
+    "mra2": lambda x: subband.mra2(x, "db2", level=2),
+    "pad": lambda x: subband.pad(x, ((3, 40), (1, 2)), "antireflect"),
+    "coeffs_to_array": lambda x: subband.coeffs_to_array(subband.wavedec2(x, "db2", level=2))[0],
+    "ravel_coeffs": lambda x: subband.ravel_coeffs(subband.wavedec2(x, "db2", level=2))[0],
+    "threshold": lambda x: subband.threshold(x, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("chunks", [(20, 17), (64, 5), ((1, 30, 33), (24, 24))])
+def test_functions_of_the_same_names(name, chunks):
+    assert_same(FUNCTIONS[name], RNG.normal(size=(64, 48)), chunks)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", ">f4", "bool", "int64"])
+def test_dtypes_are_those_of_memory(dtype):
+    assert_same(lambda x: subband.decompose(x, level=2), RNG.integers(0, 100, (40, 30)).astype(dtype), 13, 1e-6)
+
+
+@pytest.mark.parametrize("wavelet", ["cdf53", "haar"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32"])
+def test_integers_come_back_to_the_bit(wavelet, dtype):
+    x = RNG.integers(0, 100, (41, 30)).astype(dtype)
+    assert_same(lambda x: subband.decompose(x, wavelet, 2, reversible=True), x, (13, 9), 0)
+    lazy = subband.reconstruct(subband.decompose(da.from_array(x, chunks=(13, 30)), wavelet, 2, reversible=True))
+    assert lazy.dtype == x.dtype
+    assert (lazy.compute() == x).all()
+
+
+def test_integers_that_do_not_fit_are_refused_when_they_are_there():
+    x = da.from_array(np.full((40, 40), 2**40), chunks=20)
+    pyramid = subband.decompose(x, "cdf53", 2, reversible=True)
+    with pytest.raises(IntegerRangeError, match="do not fit int32"):
+        pyramid.approximation.compute()
+
+
+def test_nothing_is_computed_beforehand():
+    def explode(block):
+        raise AssertionError("computed")
+
+    x = da.zeros((64, 64), chunks=16).map_blocks(explode, dtype="float64", meta=np.empty((0, 0)))
+    subband.reconstruct(subband.decompose(x, level=2))
+    subband.reconstruct(subband.decompose(x.astype("int32"), "cdf53", 2, reversible=True))
+    subband.iswt2(subband.swt2(x, "db1", 2), "db1")
+    subband.denoise(x)
+
+
+def test_chunks_become_smaller_and_then_fewer():
+    x = da.zeros((4096, 4096), chunks=1024, dtype="float32")
+    coarse, *details = subband.wavedec2(x, "haar", level=4)
+    assert [level[0].chunksize for level in reversed(details)] == [(512, 512), (512, 512), (512, 512), (256, 256)]
+    assert [level[0].numblocks for level in reversed(details)] == [(4, 4), (2, 2), (1, 1), (1, 1)]
+    large = subband.wavedec2(da.zeros((8192, 8192), chunks=4096), "haar", level=2)
+    assert [level[0].chunksize for level in reversed(large[1:])] == [(2048, 2048), (1024, 1024)]
+    assert x.chunks == subband.waverec2([coarse, *details], "haar").chunks
+
+
+@pytest.mark.parametrize(("shape", "chunks"), [((4096, 4096), 512), ((256, 256, 256), 64)])
+def test_tasks_are_few_and_grow_with_chunks_and_levels(shape, chunks):
+    x = da.zeros(shape, chunks=chunks, dtype="float32")
+    counts = []
+    for level in (1, 2, 3):
+        coeffs = flatten(subband.wavedecn(x, "db4", "symmetric", level))
+        graph = da.core.HighLevelGraph.merge(*(array.dask for array in coeffs))
+        counts.append(len(dict(graph)) - x.npartitions)
+    # a cut for each axis, the transform, and each of its bands
+    assert counts[0] <= x.npartitions * (len(shape) + 1 + 2 ** len(shape))
+    assert counts[2] <= 3 * counts[0]
+
+
+def test_a_chunk_asks_only_for_the_overlap():
+    x = da.zeros((512, 512), chunks=128)
+    bands = subband.dwt2(x, "db4")
+    graph = dict(bands[0].dask)
+    cuts = [task.args[1] for key, task in graph.items() if "-cut" in str(key[0])]
+    assert cuts
+    for slices in cuts:
+        assert min(part.stop - part.start for part in slices if part.stop is not None) <= 8
+
+
+def test_short_chunks_are_joined_and_said_to_be():
+    x = da.from_array(RNG.normal(size=(60, 60)), chunks=(3, 60))
+    with pytest.warns(UserWarning, match=r"chunks of 3 samples along axis 0 .* 'db5' .* x\.rechunk\(\{0: 12\}\)"):
+        bands = subband.dwt2(x, "db5")
+    np.testing.assert_allclose(bands[0].compute(), subband.dwt2(x.compute(), "db5")[0], atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        subband.wavedec2(da.zeros((600, 600), chunks=100), "db5", level=3)
+
+
+def test_errors_are_those_of_memory():
+    x = da.zeros((32, 32), chunks=16)
+    with pytest.raises(LevelError):
+        subband.decompose(x, level=9)
+    with pytest.raises(CoefficientsError):
+        subband.idwtn({"aa": x, "dd": x[:3]}, "db2")
+    with pytest.raises(ArgumentTypeError, match="give all arrays of one kind"):
+        subband.idwt(x, np.zeros((32, 32)), "db2")
+    with pytest.raises(ArgumentTypeError, match="cwt does not take arrays of Dask"):
+        subband.cwt(x, [1, 2], "mexh")
+
+
+def test_blocks_of_another_library_stay_there():
+    class Other(np.ndarray):
+        """Stands for the arrays of a device: whoever turns it into one of NumPy loses the class."""
+
+    x = da.from_array(RNG.normal(size=(40, 40)), chunks=20).map_blocks(lambda block: block.view(Other))
+    cut = next(task for key, task in dict(subband.dwt2(x, "db3")[0].dask).items() if "-cut" in str(key[0]))
+    assert type(cut.func(np.zeros((20, 20)).view(Other), cut.args[1])) is Other
+
+
+def test_the_engine_is_printed_by_its_name():
+    assert repr(DaskEngine()) == "<engine 'dask'>"
