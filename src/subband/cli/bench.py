@@ -250,6 +250,60 @@ def video(
     write_reports({part: speed.report(passes, runs, engine, chosen)}, as_json, markdown)
 
 
+@app.command()
+def studio(
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
+    ] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="The small film only, and not for long.")] = False,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure the studio in a real browser: frames a second from file to screen, and how soon a slider shows.
+
+    It needs Playwright and a Chromium, of its own or named in SUBBAND_CHROMIUM. The exit code does not depend on the
+    targets.
+    """
+    from subband.bench import studio as live
+
+    check_outputs(as_json, markdown, "studio")
+    cases = [case for case in live.CASES if case.shape == live.SMALL] if quick else live.CASES
+    seconds, changes = (2.0, 10) if quick else (8.0, 30)
+    found = watch_results(live.measure(cases, engine, seconds=seconds, changes=changes), len(cases))
+    write_reports({"studio": live.report(found, engine)}, as_json, markdown)
+
+
+@app.command()
+def jpeg2000(
+    engine: Annotated[
+        list[str] | None,
+        typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl; repeatable, all at hand by default."),
+    ] = None,
+    quality: Annotated[bool, typer.Option("--quality", help="Compare errors at equal sizes instead of times.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small pictures only; nothing is judged.")] = False,
+    as_json: Json = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure JPEG 2000 beside OpenJPEG: the parts of encoding by size, and speed or errors at equal sizes.
+
+    Every file is decoded and checked. The exit code does not depend on the targets.
+    """
+    from subband.bench import jpeg2000 as codec
+
+    part = "jpeg2000 quality" if quality else "jpeg2000 speed"
+    check_outputs(as_json, markdown, part)
+    if quality:
+        pictures = codec.load_photographs(192 if quick else None)
+        rates = codec.RATES[1:3] if quick else codec.RATES
+        found = watch_results(codec.measure_quality(pictures, rates), len(pictures) * len(rates))
+        write_reports({part: codec.report_quality(found, is_whole=not quick)}, as_json, markdown)
+        return
+    sizes, engines = codec.QUICK_SIZES if quick else codec.SIZES, engine or codec.list_engines()
+    breakdown = watch_results(codec.measure_breakdown(sizes, engines), len(sizes) * len(engines))
+    duels = [] if quick or codec.load_peer() is None else watch_results(codec.measure_duels(), 4)
+    write_reports({part: codec.report_speed(breakdown, duels)}, as_json, markdown)
+
+
 def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measurement]]) -> list[Measurement]:
     """Measure cases one after the other, and show how far it is.
 

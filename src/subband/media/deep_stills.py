@@ -17,7 +17,6 @@ from subband.typing import Array
 __all__ = ["encode_png", "find_depth", "read_through_ffmpeg", "read_tiff", "write_tiff"]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-_JP2, _J2K = b"\0\0\0\x0cjP  ", b"\xff\x4f\xff\x51"
 _ICC_TAG, _ORIENTATION_TAG = 34675, 274
 
 # What an orientation asks for: whether rows and columns change places, and which of them run backwards after that.
@@ -33,7 +32,7 @@ _TURNS = {
 
 
 def find_depth(head: bytes) -> tuple[int, int]:
-    """Return bits of a sample and number of channels, from the first bytes of a PNG or JPEG 2000 file; else (8, 3).
+    """Return bits of a sample and number of channels, from the first bytes of a PNG file; else (8, 3).
 
     Examples
     --------
@@ -42,10 +41,6 @@ def find_depth(head: bytes) -> tuple[int, int]:
     """
     if head.startswith(_PNG) and len(head) > 25:
         return head[24], {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}.get(head[25], 3)
-    if head.startswith(_J2K) and len(head) > 43:
-        return (head[42] & 0x7F) + 1, int.from_bytes(head[40:42], "big")
-    if head.startswith(_JP2) and (box := head.find(b"ihdr")) >= 0 and len(head) > box + 14:
-        return (head[box + 14] & 0x7F) + 1, int.from_bytes(head[box + 12 : box + 14], "big")
     return 8, 3
 
 
@@ -66,7 +61,7 @@ def turn_upright(pixels: Array, orientation: int) -> Array:
 
 
 def read_through_ffmpeg(path: Path, orientation: int) -> tuple[Array, Array | None]:
-    """Read 16 bits of colour or of grey with opacity from PNG and JPEG 2000; return pixels and opacity."""
+    """Read 16 bits of colour or of grey with opacity from PNG; return pixels and opacity."""
     av = require("av", f"reading more than 8 bits in colour from {path.name!r}", "video")
     try:
         with av.open(str(path)) as container:

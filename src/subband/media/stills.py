@@ -24,8 +24,9 @@ __all__ = ["Still", "list_broken", "open_image", "read_still", "split_image", "w
 _DEEP_GREY = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _TIFF_ENDINGS = (".tif", ".tiff")
 _JPEG2000_ENDINGS = (".j2c", ".j2k", ".jp2", ".jpc", ".jpf", ".jpx")
+_JPEG2000_STARTS = (bytes.fromhex("0000000c6a5020200d0a870a"), bytes.fromhex("ff4fff51"))
 _DEEP_ENDINGS = (".png", *_TIFF_ENDINGS, *_JPEG2000_ENDINGS)
-_TRANSPARENT_ENDINGS = (".gif", ".png", ".webp", *_TIFF_ENDINGS, *_JPEG2000_ENDINGS)
+_TRANSPARENT_ENDINGS = (".gif", ".png", ".webp", *_TIFF_ENDINGS)
 _PROFILE_ENDINGS = (".jpeg", ".jpg", ".png", ".webp", *_TIFF_ENDINGS)
 
 _ORIENTATION, _BITS, _SAMPLE_FORMAT = 274, 258, 339
@@ -82,7 +83,7 @@ class Still:
 
 
 def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
-    """Read a picture in any format that Pillow reads, turned as its camera was held.
+    """Read a picture in any format that Pillow or our own codec reads, turned as its camera was held.
 
     Parameters
     ----------
@@ -103,12 +104,16 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     FormatError
         If it is not a picture, is damaged, or is larger than `most_pixels`.
     MissingExtraError
-        If it is one of more than 8 bits in colour, and the library that reads those is not installed: PyAV for PNG and
-        JPEG 2000, tifffile for TIFF.
+        If it is one of more than 8 bits in colour, and the library that reads those is not installed: PyAV for PNG,
+        tifffile for TIFF.
     """
     from PIL import ImageOps
 
     most_pixels = choose_most_pixels(most_pixels)
+    if _is_jpeg2000(path):
+        from subband.media.jpeg2000 import read_jpeg2000
+
+        return Still(*read_jpeg2000(path, most_pixels))
     try:
         opened = open_image(path, most_pixels)
     except TooLargeError:
@@ -257,6 +262,14 @@ def split_image(image: Any) -> Still:
     return Still(np.ascontiguousarray(colours), np.ascontiguousarray(pixels[..., -1]), icc, exif)
 
 
+def _is_jpeg2000(path: Path) -> bool:
+    """Tell by its first bytes whether a file is a JP2 file or a codestream."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(12).startswith(_JPEG2000_STARTS)
+
+
 def _is_deep_tiff(image: Any) -> bool:
     """Tell whether Pillow would drop bits of a TIFF file without a word."""
     tags = getattr(image, "tag_v2", None)
@@ -315,8 +328,8 @@ def _check_depth(path: Path, still: Still) -> None:
     dtype = still.pixels.dtype
     if dtype.kind == "f" and ending not in _TIFF_ENDINGS:
         raise ArgumentError(f"{path.name!r} cannot hold floating point; write to .tiff, or scale to uint8 or uint16")
-    if dtype == np.uint16 and still.is_colour and ending not in (".png", *_TIFF_ENDINGS):
-        raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png or .tiff")
+    if dtype == np.uint16 and still.is_colour and ending not in _DEEP_ENDINGS:
+        raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff or .jp2")
     if dtype == np.uint16 and ending not in _DEEP_ENDINGS:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits a sample; write to .png or .tiff")
     if dtype not in (np.uint8, np.uint16, np.float32):
@@ -328,6 +341,11 @@ def _save(path: Path, still: Still, ending: str, quality: float | None) -> None:
     from PIL import Image
 
     pixels = np.ascontiguousarray(still.pixels)
+    if ending in _JPEG2000_ENDINGS:
+        from subband.media.jpeg2000 import write_jpeg2000
+
+        write_jpeg2000(path, pixels, still.alpha, still.icc)
+        return
     is_deep = pixels.dtype != np.uint8
     if ending == ".png" and is_deep and (still.is_colour or still.alpha is not None):
         path.write_bytes(deep_stills.encode_png(pixels, still.alpha, still.icc, still.exif))

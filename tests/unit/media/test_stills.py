@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms, ImageOps
 
+from subband.codecs.jpeg2000 import CodecWarning
 from subband.errors import ArgumentError, FormatError, MissingExtraError
 from subband.media import Still, TooLargeError, place_output, read_still, write_still
 from subband.media.deep_stills import turn_upright
@@ -354,7 +355,7 @@ def test_truncated_files_of_every_kind(tmp_path, ending, share):
     path.write_bytes(content[: int(len(content) * share)])
     # Those who made JPEG 2000 and GIF meant that a part of a picture is one.
     if ending in ("jp2", "gif"):
-        with contextlib.suppress(FormatError):
+        with contextlib.suppress(FormatError, CodecWarning):
             assert read_still(path).pixels.shape == (64, 64, 3)
     else:
         with pytest.raises(FormatError, match=path.name):

@@ -1,0 +1,85 @@
+"""``subband decode``: a JPEG 2000 picture, or a part of it, as another kind of picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from subband.cli.options import AsJson, EngineName, Force, MostPixels
+from subband.errors import ArgumentError
+
+app = typer.Typer()
+
+
+@app.command()
+def decode(
+    source: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream.")
+    ],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="A picture, or .npy for the samples as they are.")],
+    reduce: Annotated[int, typer.Option(min=0, metavar="N", help="Halve rows and columns so many times.")] = 0,
+    region: Annotated[
+        str | None,
+        typer.Option(metavar="T,L,B,R", help="First row and column, last row and column, the last ones left out."),
+    ] = None,
+    layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Layers of quality; all by default.")] = None,
+    engine: EngineName = None,
+    force: Force = False,
+    most_pixels: MostPixels = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decode a JPEG 2000 picture, smaller or in part if that is enough.
+
+    `subband decode scan.jp2 scan.png --reduce 2 --region 0,0,1024,1024` reads only what it needs. What is damaged is
+    decoded as far as it goes, with a warning.
+    """
+    import json
+    import warnings
+    from time import perf_counter
+
+    from subband.codecs.jpeg2000 import CodecWarning
+    from subband.codecs.jpeg2000 import decode as decode_picture
+    from subband.media import Still, check_output, place_output, write_still
+    from subband.media.jpeg2000 import read_jpeg2000
+    from subband.media.limits import choose_most_pixels
+
+    if output.is_file() and not force:
+        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
+    check_output(output)
+    options: dict[str, Any] = {"reduce": reduce, "region": _split_region(region), "layers": layers, "engine": engine}
+    most = choose_most_pixels(most_pixels)
+    begin = perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CodecWarning)
+        if output.suffix.lower() == ".npy":
+            import numpy as np
+
+            samples = decode_picture(source, most_pixels=most, **options).upsample()
+            seconds = perf_counter() - begin
+            with place_output(output) as unfinished:
+                np.save(unfinished, samples)
+        else:
+            pixels, alpha, icc = read_jpeg2000(source, most, **options)
+            seconds = perf_counter() - begin
+            write_still(output, Still(pixels, alpha, icc))
+            samples = pixels
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
+    rows, columns = samples.shape[:2]
+    if as_json:
+        record = {"source": str(source), "output": str(output), "rows": rows, "columns": columns}
+        typer.echo(json.dumps({**record, "dtype": str(samples.dtype), "seconds": round(seconds, 6)}, indent=2))
+        return
+    typer.echo(f"{output}: {columns} × {rows}, {samples.dtype}, {seconds:.2f} s")
+
+
+def _split_region(text: str | None) -> tuple[int, ...] | None:
+    """Read four numbers between commas."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 4 or not all(part.isdecimal() for part in parts):
+        raise ArgumentError(f"--region {text!r} is not four numbers between commas: top,left,bottom,right")
+    return tuple(int(part) for part in parts)

@@ -1,0 +1,166 @@
+"""``subband encode``: a picture as JPEG 2000."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from subband.cli.options import AsJson, EngineName, Force, MostPixels, offer
+from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.media import Still
+
+app = typer.Typer()
+
+_ORDERS = ("LRCP", "RLCP", "RPCL", "PCRL", "CPRL")
+_STYLES = ("bypass", "reset", "terminate", "causal", "predictable", "segmentation")
+_ENDINGS = (".jp2", ".jpx", ".j2k", ".j2c", ".jpc")
+
+
+@app.command()
+def encode(
+    source: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A picture: PNG, TIFF, JPEG, JP2, ...")
+    ],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help=".jp2 for a file with boxes, .j2k for the codestream.")],
+    lossless: Annotated[
+        bool, typer.Option("--lossless", help="Every bit comes back; so without --rate, --size and --psnr, too.")
+    ] = False,
+    rate: Annotated[
+        str | None, typer.Option(metavar="R", help="Bits a pixel; several as in 0.25,0.5,1 make as many layers.")
+    ] = None,
+    size: Annotated[str | None, typer.Option(metavar="BYTES", help="Bytes of the file; or several.")] = None,
+    psnr: Annotated[str | None, typer.Option(metavar="DB", help="Signal-to-noise ratio in dB; or several.")] = None,
+    layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Layers of quality.")] = None,
+    levels: Annotated[int | None, typer.Option(min=0, max=32, metavar="N", help="Levels; 5 by default.")] = None,
+    tile: Annotated[str | None, typer.Option(metavar="RxC", help="Rows and columns of tiles, as in 1024x1024.")] = None,
+    block: Annotated[str, typer.Option(metavar="RxC", help="Rows and columns of code-blocks.")] = "64x64",
+    precincts: Annotated[
+        str | None, typer.Option(metavar="RxC,...", help="Of precincts, from the finest resolution to coarser ones.")
+    ] = None,
+    progression: Annotated[
+        str, typer.Option(metavar="ORDER", autocompletion=offer(*_ORDERS), help=f"{', '.join(_ORDERS)}.")
+    ] = "LRCP",
+    style: Annotated[
+        str, typer.Option(metavar="NAMES", autocompletion=offer(*_STYLES), help=f"Some of {', '.join(_STYLES)}.")
+    ] = "",
+    colour: Annotated[
+        bool | None, typer.Option("--colour/--no-colour", help="Whether colours are decorrelated; so by default.")
+    ] = None,
+    sop: Annotated[bool, typer.Option("--sop", help="Put a marker before each packet.")] = False,
+    eph: Annotated[bool, typer.Option("--eph", help="Put a marker behind the header of each packet.")] = False,
+    plt: Annotated[bool, typer.Option("--plt", help="Write the lengths of packets, for random access.")] = False,
+    tlm: Annotated[bool, typer.Option("--tlm", help="Write the lengths of tiles, for random access.")] = False,
+    step: Annotated[
+        float | None, typer.Option(metavar="S", help="Step of the lossy quantiser in grey levels, instead of a target.")
+    ] = None,
+    dpi: Annotated[float | None, typer.Option(min=0.001, metavar="D", help="Samples for an inch.")] = None,
+    icc: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, metavar="FILE", help="Colour profile; that of IN by default."),
+    ] = None,
+    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A text for the codestream.")] = None,
+    engine: EngineName = None,
+    force: Force = False,
+    most_pixels: MostPixels = None,
+    as_json: AsJson = False,
+) -> None:
+    """Encode a picture as JPEG 2000, without a loss or to a size or quality.
+
+    `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --rate 0.5` takes half a bit
+    for each pixel.
+    """
+    import json
+    from time import perf_counter
+
+    from subband.cli.files import watch_progress
+    from subband.codecs.jpeg2000 import encode as encode_picture
+    from subband.media import check_output, place_output, read_still
+    from subband.pipeline.relay import Progress
+
+    ending = output.suffix.lower()
+    if ending not in _ENDINGS:
+        raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(_ENDINGS)}")
+    if output.is_file() and not force:
+        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
+    check_output(output)
+    settings: dict[str, Any] = {
+        "lossless": True if lossless else False if step is not None else None,
+        "rate": _split_numbers("--rate", rate),
+        "size": _split_numbers("--size", size),
+        "psnr": _split_numbers("--psnr", psnr),
+        "layers": layers,
+        "levels": levels,
+        "tile": _split_sizes("--tile", tile)[0] if tile else None,
+        "block": _split_sizes("--block", block)[0],
+        "precincts": _split_sizes("--precincts", precincts) if precincts else None,
+        "progression": progression,
+        "style": [name.strip() for name in style.split(",") if name.strip()],
+        "colour": colour,
+        "sop": sop,
+        "eph": eph,
+        "plt": plt,
+        "tlm": tlm,
+        "step": step,
+        "comment": comment,
+    }
+    still = read_still(source, most_pixels=most_pixels)
+    boxes = _describe(still, icc.read_bytes() if icc else None, dpi) if ending in (".jp2", ".jpx") else {"form": "j2k"}
+    begin = perf_counter()
+    with watch_progress(is_quiet=as_json) as observe_file:
+        observe = observe_file(source.name)
+
+        def watch(part: float) -> None:
+            observe(Progress(round(100 * part), 100, perf_counter() - begin))
+
+        data = encode_picture(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
+    seconds = perf_counter() - begin
+    with place_output(output) as unfinished:
+        unfinished.write_bytes(data)
+    rows, columns = still.pixels.shape[:2]
+    bits = 8 * len(data) / (rows * columns)
+    ratio = (still.pixels.nbytes + (0 if still.alpha is None else still.alpha.nbytes)) / len(data)
+    if as_json:
+        record = {"source": str(source), "output": str(output), "bytes": len(data), "bits_per_pixel": round(bits, 6)}
+        typer.echo(json.dumps({**record, "ratio": round(ratio, 4), "seconds": round(seconds, 6)}, indent=2))
+        return
+    typer.echo(f"{output}: {len(data)} bytes, {bits:.3f} bits a pixel, {ratio:.1f} : 1, {seconds:.2f} s")
+
+
+def _join(still: Still) -> Any:
+    """Return pixels and opacity as one array."""
+    import numpy as np
+
+    if still.pixels.dtype.kind == "f":
+        raise ArgumentError("the picture holds floating point, which JPEG 2000 does not; convert it to 16 bits first")
+    return still.pixels if still.alpha is None else np.dstack([still.pixels, still.alpha])
+
+
+def _describe(still: Still, icc: bytes | None, dpi: float | None) -> dict[str, Any]:
+    """Return what the boxes of a file say."""
+    return {"alpha": still.alpha is not None, "icc": icc or still.icc, "dpi": dpi}
+
+
+def _split_numbers(name: str, text: str | None) -> list[float] | float | None:
+    """Read one number, or several between commas."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ArgumentError(f"{name} {text!r} is not a number, or several between commas") from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _split_sizes(name: str, text: str) -> list[tuple[int, int]]:
+    """Read sizes such as 64x64, several between commas; a single number is a square."""
+    sizes = []
+    for part in text.split(","):
+        rows, _, columns = part.lower().partition("x")
+        if not rows.strip().isdecimal() or not (columns or rows).strip().isdecimal():
+            raise ArgumentError(f"{name} {text!r} is not a size such as 64x64 or 128")
+        sizes.append((int(rows), int(columns or rows)))
+    return sizes

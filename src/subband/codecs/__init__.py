@@ -1,0 +1,1 @@
+"""Codecs: compressed pictures that stand on the transforms."""

@@ -1,0 +1,27 @@
+"""JPEG 2000 (ISO/IEC 15444-1): still pictures as wavelet coefficients, coded block by block."""
+
+from __future__ import annotations
+
+from subband.codecs.jpeg2000.coding import Times
+from subband.codecs.jpeg2000.decoder import decode
+from subband.codecs.jpeg2000.faults import CodecWarning
+from subband.codecs.jpeg2000.files import encode, imread, imwrite
+from subband.codecs.jpeg2000.header import Header, read_header
+from subband.codecs.jpeg2000.inspection import Element, inspect
+from subband.codecs.jpeg2000.picture import Picture
+from subband.codecs.jpeg2000.settings import Settings
+
+__all__ = [
+    "CodecWarning",
+    "Element",
+    "Header",
+    "Picture",
+    "Settings",
+    "Times",
+    "decode",
+    "encode",
+    "imread",
+    "imwrite",
+    "inspect",
+    "read_header",
+]

@@ -1,0 +1,249 @@
+"""Encoding and decoding code-blocks, many at once."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from subband.codecs.jpeg2000.blocks.results import EncodedBlocks
+from subband.engines.threads import run_tasks
+from subband.errors import ArgumentError, DtypeError, ShapeError
+from subband.typing import Array
+
+__all__ = ["decode_blocks", "encode_blocks"]
+
+# Samples of one task: few, since one block may take a hundred times longer than another.
+_TOGETHER = 8 * 4096
+
+# More do not fit the magnitude of a 32-bit sample.
+_MOST_PLANES = 31
+
+_MOST_SAMPLES = 4096
+
+
+def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: bool = True) -> EncodedBlocks:
+    """Encode the bit planes of quantised coefficients.
+
+    Parameters
+    ----------
+    samples : ndarray of int32, one axis
+        The coefficients of all blocks.
+    table : ndarray of int64, shape (n, 5)
+        A row for each block: where in `samples` it begins, how many samples further its next row is, its height, its
+        width, and its orientation: 0 for LL and LH, 1 for HL (horizontally high-pass), 2 for HH.
+    style : int
+        The sum of 1 for arithmetic bypass, 2 to reset the contexts after each pass, 4 to terminate each pass, 8 for
+        vertically causal contexts, 16 for predictable termination, 32 for segmentation symbols.
+    is_reversible : bool
+        Whether a sample is the coefficient itself. Otherwise it is the lower end of an interval of length one, in whose
+        middle the coefficient is taken to be. It matters for the gains only.
+
+    Returns
+    -------
+    EncodedBlocks
+        Bytes, and where each pass may be cut.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, ShapeError
+        If an argument is not as described, or a magnitude has more than 31 bits.
+
+    Notes
+    -----
+    The cuts are exact: with one byte less a decoder would read something else.
+
+    References
+    ----------
+    ISO/IEC 15444-1, annexes C and D. D. Taubman, "High performance scalable image compression with EBCOT", IEEE Trans.
+    Image Processing 9 (2000), :doi:`10.1109/83.847830`.
+
+    Examples
+    --------
+    >>> samples = np.array([0, 5, -3, 0, 0, 1], np.int32)
+    >>> blocks = encode_blocks(samples, np.array([[0, 3, 2, 3, 0]]))
+    >>> blocks.planes, blocks.passes, blocks.data.size
+    (array([3], dtype=int32), array([7], dtype=int32), 4)
+    >>> float(blocks.gains[0, -1]), int(np.sum(samples**2))
+    (35.0, 35)
+    """
+    style = _check_style(style)
+    table = _check_table(table, _check_flat("samples", samples, (np.dtype(np.int32),)))
+    from subband.codecs.jpeg2000.blocks.loops.encoding import count_planes, encode_range
+
+    n = len(table)
+    planes = np.zeros(n, np.int32)
+    sizes = np.zeros(n, np.int64)
+    samples, table = _freeze(samples), _freeze(table)
+    run_tasks(lambda *task: count_planes(samples, table, *task, planes), _share(table))
+    highest = int(planes.max(initial=0))
+    if highest > _MOST_PLANES:
+        raise ArgumentError("samples hold -2147483648, whose magnitude has 32 bits; 31 are the most that can be coded")
+    ends = np.zeros((n, max(3 * highest - 2, 0)), np.int32)
+    gains = np.zeros(ends.shape, np.float64)
+    parts: dict[int, Array] = {}
+
+    def work(first: int, last: int) -> None:
+        half = 0 if is_reversible else 1
+        parts[first] = encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
+
+    run_tasks(work, _share(table))
+    data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
+    passes = np.maximum(3 * planes - 2, 0).astype(np.int32)
+    return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, passes, ends, gains)
+
+
+def decode_blocks(
+    data: Array,
+    table: Array,
+    planes: Array,
+    passes: Array,
+    segments: Array,
+    segment_starts: Array,
+    style: int,
+    out: Array,
+    roi_shift: int = 0,
+    is_reversible: bool = True,
+) -> Array:
+    """Decode blocks of coefficients from their bytes, whatever these are.
+
+    Parameters
+    ----------
+    data : ndarray of uint8, one axis
+        The bytes of all blocks.
+    table : ndarray of int64, shape (n, 5)
+        As for `encode_blocks`, for places in `out`.
+    planes, passes : ndarray of int32, shape (n,)
+        Bit planes of each block from the highest that is not empty, and how many passes are there.
+    segments : ndarray of int64, shape (m, 3)
+        Where each segment begins in `data`, its length, and its number of passes. A block without terminations has one
+        segment. What lies outside `data` is taken to be missing.
+    segment_starts : ndarray of int64, shape (n + 1,)
+        The segments of block `i` are ``segments[segment_starts[i]:segment_starts[i + 1]]``.
+    style : int
+        As for `encode_blocks`.
+    out : ndarray of int32 or float32, one axis
+        Receives the coefficients.
+    roi_shift : int
+        Magnitudes of this many bits or more belong to a region of interest and are shifted down by it.
+    is_reversible : bool
+        Whether to round to whole numbers: exact if all passes are there, else the middle of the interval, rounded down.
+        Otherwise it is the middle, which needs an `out` of floats.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Which blocks are damaged, as far as segmentation symbols and predictable termination show it, or because their
+        planes do not fit 32 bits; such a block is zero.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, ShapeError
+        If an argument is not as described. Bytes are never wrong.
+
+    Examples
+    --------
+    >>> samples, table = np.array([0, 5, -3, 0, 0, 1], np.int32), np.array([[0, 3, 2, 3, 0]])
+    >>> blocks = encode_blocks(samples, table)
+    >>> segments, starts = np.array([[0, blocks.data.size, 7]]), np.array([0, 1])
+    >>> out = np.empty(6, np.int32)
+    >>> decode_blocks(blocks.data, table, blocks.planes, blocks.passes, segments, starts, 0, out)
+    array([False])
+    >>> out
+    array([ 0,  5, -3,  0,  0,  1], dtype=int32)
+    """
+    style, roi_shift = _check_style(style), index(roi_shift)
+    data = _check_flat("data", data, (np.dtype(np.uint8),))
+    table = _check_table(table, _check_flat("out", out, (np.dtype(np.int32), np.dtype(np.float32))))
+    if not out.flags.writeable:
+        raise ArgumentError("out is read-only; give an array that can be written to")
+    if not is_reversible and out.dtype != np.float32:
+        raise DtypeError("out is of integers, but irreversible coefficients lie between them; use float32")
+    if not 0 <= roi_shift <= 255:
+        raise ArgumentError(f"roi_shift={roi_shift} is no shift of a region of interest; use 0 to 255")
+    n = len(table)
+    planes, passes = _check_counts("planes", planes, n), _check_counts("passes", passes, n)
+    segments = np.ascontiguousarray(segments, np.int64)
+    if segments.ndim != 2 or segments.shape[1] != 3:
+        raise ShapeError(f"segments has shape {segments.shape}; it takes rows of start, length and passes")
+    starts = np.ascontiguousarray(segment_starts, np.int64)
+    if starts.shape != (n + 1,) or starts[0] < 0 or starts[-1] > len(segments) or np.any(np.diff(starts) < 0):
+        raise ArgumentError(
+            f"segment_starts does not cut {len(segments)} segments into {n} parts; give {n + 1} rising numbers"
+        )
+    from subband.codecs.jpeg2000.blocks.loops.decoding import decode_range
+
+    damaged = np.zeros(n, np.bool_)
+    data, table, planes, passes = _freeze(data), _freeze(table), _freeze(planes), _freeze(passes)
+    segments, starts = _freeze(segments), _freeze(starts)
+    form = 2 if not is_reversible else 1 if out.dtype == np.float32 else 0
+    # both kinds of numbers through the same compiled code
+    integers, floats = out.view(np.int32), out.view(np.float32)
+
+    def work(first: int, last: int) -> None:
+        decode_range(
+            data, table, first, last, planes, passes, segments, starts, style, min(roi_shift, 62), form, integers,
+            floats, damaged,
+        )  # fmt: skip
+
+    run_tasks(work, _share(table))
+    return damaged
+
+
+def _share(table: Array) -> list[tuple[int, int]]:
+    """Return the tasks for the blocks of a table: the first of each, and the one behind its last."""
+    n = len(table)
+    together = max(_TOGETHER * n // max(int(np.sum(table[:, 2] * table[:, 3])), 1), 2)
+    return [(first, min(first + together, n)) for first in range(0, n, together)]
+
+
+def _freeze(array: Array) -> Array:
+    """Return an array that cannot be written to: Numba would compile once more for one that can."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _check_style(style: Any) -> int:
+    if not 0 <= index(style) < 64:
+        raise ArgumentError(f"style={style!r} is no code-block style; use a sum of 1, 2, 4, 8, 16 and 32")
+    return index(style)
+
+
+def _check_flat(name: str, array: Array, dtypes: tuple[np.dtype[Any], ...]) -> Array:
+    """Make sure that compiled code may walk through an array."""
+    if array.dtype not in dtypes:
+        names = " or ".join(str(dtype) for dtype in dtypes)
+        raise DtypeError(f"{name} is of {array.dtype}; it takes {names}")
+    if array.ndim != 1 or not array.flags.c_contiguous:
+        raise ShapeError(f"{name} has shape {array.shape} and strides {array.strides}; give one contiguous axis")
+    return array
+
+
+def _check_counts(name: str, array: Array, n: int) -> Array:
+    array = np.ascontiguousarray(array, np.int32)
+    if array.shape != (n,):
+        raise ShapeError(f"{name} has shape {array.shape}; it takes one number for each of {n} blocks")
+    return array
+
+
+def _check_table(table: Array, samples: Array) -> Array:
+    """Make sure that every block lies inside the samples and is not larger than the standard allows."""
+    table = np.ascontiguousarray(table, np.int64)
+    if table.ndim != 2 or table.shape[1] != 5:
+        raise ShapeError(f"table has shape {table.shape}; it takes rows of offset, stride, height, width, orientation")
+    offset, stride, height, width, orientation = table.T
+    # sizes first: only then the sums below cannot overflow
+    is_wrong = (height < 1) | (width < 1) | (height > _MOST_SAMPLES) | (width > _MOST_SAMPLES)
+    is_wrong |= (height * width > _MOST_SAMPLES) | (orientation < 0) | (orientation > 2)
+    is_wrong |= (offset < 0) | (offset >= samples.size) | (stride < width) & (height > 1)
+    is_wrong |= (stride > samples.size) & (height > 1)
+    is_wrong |= offset + (height - 1) * np.clip(stride, 0, samples.size) + width > samples.size
+    if np.any(is_wrong):
+        row = int(np.argmax(is_wrong))
+        raise ArgumentError(
+            f"table[{row}]={table[row].tolist()} is no block of at most {_MOST_SAMPLES} of {samples.size} samples; "
+            "give offset, stride, height, width and an orientation of 0, 1 or 2"
+        )
+    return table

@@ -1,0 +1,177 @@
+"""The compiled encoder of code-blocks."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, copy_bytes, count_leading
+from subband.codecs.jpeg2000.blocks.loops.contexts import BYPASS, CAUSAL, RESET, SYMBOLS, TERMINATE, UNIFORM
+from subband.codecs.jpeg2000.blocks.loops.modelling import (
+    clear_words,
+    gather_bits,
+    list_cleanup,
+    list_refinement,
+    list_significance,
+)
+from subband.codecs.jpeg2000.blocks.loops.mq import CONTEXTS, REGISTERS
+from subband.codecs.jpeg2000.blocks.loops.segments import code_one, code_two, is_raw_pass
+
+__all__ = ["count_planes", "encode_range"]
+
+
+@nb.njit(**STORED)
+def count_planes(samples, table, first, last, planes):
+    """Write the number of bit planes that the largest magnitude of each block needs."""
+    for block in range(first, last):
+        offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
+        every = np.uint32(0)
+        for row in range(height):
+            start = offset + row * stride
+            for column in range(width):
+                every |= np.uint32(abs(samples[start + column]))
+        planes[block] = 64 - count_leading(nb.int64(every)) if every != 0 else 0
+
+
+@nb.njit(**STORED)
+def encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes):
+    """Encode the blocks `first` … `last` and return their bytes, one block behind the other.
+
+    Writes where each pass may be cut, by how much it lowers the squared error, and how many bytes a block has.
+    """
+    area, around, most = 4, 1, 1
+    for block in range(first, last):
+        height, width = table[block, 2], table[block, 3]
+        stripes = (height + 3) // 4
+        area = max(area, 4 * stripes * width)
+        around = max(around, (stripes + 2) * (width + 2))
+        most = max(most, nb.int64(planes[block]))
+    magnitudes = np.empty(area, np.uint32)
+    signs = np.empty(area // 4, np.uint8)
+    bits = np.empty(area // 4, np.uint8)
+    words = np.empty(around, np.int64)
+    # each plane has a symbol a coefficient, three a column where a run ends, and four at its end; each sign is one
+    room = most * (area + area // 4 * 3 + 4) + area + 16
+    symbols, other_symbols = np.empty(room, np.uint8), np.empty(room, np.uint8)
+    stops, other_stops = np.empty(3 * most, np.int64), np.empty(3 * most, np.int64)
+    states, other_states = np.empty((3 * most, REGISTERS), np.int64), np.empty((3 * most, REGISTERS), np.int64)
+    contexts = np.empty(2 * CONTEXTS, np.int64)
+    registers = np.empty(2 * REGISTERS, np.int64)
+    out, other_out = np.zeros(4096, np.uint8), np.zeros(4096, np.uint8)
+    all_bytes = np.empty(area * (last - first), np.uint8)
+    none, one, end = nb.int64(0), nb.int64(1), nb.int64(0)
+    can_pair = style & (BYPASS | RESET | TERMINATE) == 0
+    waiting = -1
+    for block in range(first, last):
+        passes = max(3 * nb.int64(planes[block]) - 2, 0)
+        sizes[block] = 0
+        if passes > 0 and waiting < 0:
+            _list_block(
+                samples, table, block, style, half, nb.int64(planes[block]), magnitudes, signs, bits, words,
+                symbols, stops, gains[block],
+            )  # fmt: skip
+            waiting = block
+            if can_pair and block < last - 1:
+                continue
+        elif passes > 0:
+            _list_block(
+                samples, table, block, style, half, nb.int64(planes[block]), magnitudes, signs, bits, words,
+                other_symbols, other_stops, gains[block],
+            )  # fmt: skip
+        elif waiting < 0 or block < last - 1:
+            continue
+        count = max(3 * nb.int64(planes[waiting]) - 2, 0)
+        out = _make_room(out, stops[count - 1])
+        if waiting < block and passes > 0:
+            other_out = _make_room(other_out, other_stops[passes - 1])
+            size, other_size = code_two(
+                symbols, stops, count, states, out, ends[waiting],
+                other_symbols, other_stops, passes, other_states, other_out, ends[block],
+                style, contexts, registers,
+            )  # fmt: skip
+        else:
+            size = code_one(symbols, stops, count, style, contexts, states, out, ends[waiting])
+            other_size = none
+        if end + size + other_size > all_bytes.size:
+            larger = np.empty(2 * all_bytes.size + size + other_size, np.uint8)
+            copy_bytes(all_bytes, none, end, larger, none)
+            all_bytes = larger
+        copy_bytes(out, one, size, all_bytes, end)
+        sizes[waiting] = size
+        end += size
+        if other_size > 0:
+            copy_bytes(other_out, one, other_size, all_bytes, end)
+            sizes[block] = other_size
+            end += other_size
+        waiting = -1
+    for block in range(first, last):
+        passes = max(3 * nb.int64(planes[block]) - 2, 0)
+        for number in range(passes, ends.shape[1]):
+            ends[block, number] = sizes[block]
+            gains[block, number] = gains[block, passes - 1] if passes > 0 else 0.0
+    return all_bytes[:end]
+
+
+@nb.njit(**OPTIONS)
+def _make_room(out, symbols):
+    """Return a buffer for so many symbols: none takes more than 15 bits, and no byte holds fewer than 7."""
+    needed = symbols * 15 // 7 + 64
+    return out if out.size >= needed else np.zeros(needed, np.uint8)
+
+
+@nb.njit(**OPTIONS)
+def _list_block(
+    samples, table, block, style, half, planes, magnitudes, signs, bits, words, symbols, stops, gains
+):  # fmt: skip
+    """List the symbols of all passes of a block, where those of each pass end, and the gains so far."""
+    below = _load(samples, table, block, magnitudes, signs, words)
+    width, zeros = table[block, 3], 512 * table[block, 4]
+    stripes = (table[block, 2] + 3) // 4
+    is_causal = style & CAUSAL != 0
+    # Numba would compile the passes once more for a plain 0
+    count = nb.int64(0)
+    total = 0.0
+    for number in range(3 * planes - 2):
+        kind = (number + 2) % 3
+        plane = planes - 1 - (number + 2) // 3
+        if kind == 0 or number == 0:
+            gather_bits(magnitudes, plane, stripes * width, bits)
+        if kind == 0:
+            count, gain = list_significance(
+                words, magnitudes, signs, bits, zeros, width, stripes, plane, half,
+                is_raw_pass(number, style), is_causal, symbols, count,
+            )  # fmt: skip
+        elif kind == 1:
+            count, gain = list_refinement(words, magnitudes, bits, width, stripes, plane, half, symbols, count)
+        else:
+            count, gain = list_cleanup(
+                words, magnitudes, signs, bits, zeros, width, stripes, below, plane, half, is_causal, symbols, count
+            )
+            if style & SYMBOLS != 0:
+                for k in range(4):
+                    symbols[count + k] = 2 * UNIFORM + (1 - k % 2)
+                count += 4
+        total += gain / 4
+        gains[number] = total
+        stops[number] = count
+
+
+@nb.njit(**OPTIONS)
+def _load(samples, table, block, magnitudes, signs, words):
+    """Split the samples of a block into magnitudes and signs, in stripes, and clear its words."""
+    offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
+    stripes = (height + 3) // 4
+    for stripe in range(stripes):
+        rows = min(4, height - 4 * stripe)
+        for column in range(width):
+            start = offset + 4 * stripe * stride + column
+            k = stripe * width + column
+            negative = 0
+            for row in range(rows):
+                value = samples[start + row * stride]
+                negative |= nb.int64(value < 0) << row
+                magnitudes[4 * k + row] = abs(value)
+            for row in range(rows, 4):
+                magnitudes[4 * k + row] = 0
+            signs[k] = negative
+    return clear_words(words, width, height)

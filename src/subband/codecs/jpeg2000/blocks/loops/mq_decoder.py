@@ -1,0 +1,169 @@
+"""The arithmetic decoder: bytes in, symbols out.
+
+The registers hold the size of the interval and the code relative to its lower end, both less a margin: as long as the
+margin is not used up, the more probable symbol has come and nothing else is to be done. All three have 40 bits below
+the 16 of the standard, so that several bytes are read at a time.
+
+References
+----------
+ISO/IEC 15444-1, annex C.3; D. S. Taubman and M. W. Marcellin, *JPEG2000*, section 17.1, for the margin.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_leading
+from subband.codecs.jpeg2000.blocks.loops.contexts import STATES
+
+__all__ = [
+    "AT",
+    "CODE",
+    "END",
+    "INTERVAL",
+    "INVENTED",
+    "MARGIN",
+    "REGISTERS",
+    "WAITING",
+    "decode_symbol",
+    "has_predictable_end",
+    "has_predictable_raw_end",
+    "read_raw",
+    "start_decoder",
+    "start_raw_decoder",
+]
+
+#: Registers of the decoder: the interval and the code, less the margin; the margin; how many bits wait below the code;
+#: where the next byte is and where the segment ends; how many bytes had to be invented because it ended too early.
+INTERVAL, CODE, MARGIN, WAITING, AT, END, INVENTED, REGISTERS = range(8)
+
+_HALF = 1 << 55
+_ESTIMATE = -1 << 40
+
+
+@nb.njit(**OPTIONS)
+def start_decoder(registers, data, at, end):
+    """Prepare the decoder to read a segment."""
+    first = 0xFF
+    registers[AT], registers[END], registers[INVENTED] = at, end, 1
+    if at < end:
+        first = nb.int64(data[at])
+        registers[AT], registers[INVENTED] = at + 1, 0
+    code, waiting = _fill(first << 47, nb.int64(-7), address(registers), address(data))
+    registers[INTERVAL], registers[CODE], registers[MARGIN], registers[WAITING] = _HALF, code, 0, waiting
+
+
+@nb.njit(**OPTIONS)
+def _fill(code, waiting, registers, data):
+    """Put bytes below the code, ones if there are no more."""
+    at, end = registers[AT], registers[END]
+    while waiting <= 32:
+        size, byte = 8, 0xFF
+        if at < end:
+            following = nb.int64(data[at])
+            if data[at - 1] != 0xFF:
+                byte = following
+                at += 1
+            elif following <= 0x8F:
+                byte = following
+                size = 7
+                at += 1
+            else:
+                registers[INVENTED] += 1
+        else:
+            registers[INVENTED] += 1
+        waiting += size
+        # a carry in the upper bit of a byte behind 0xFF has to be added
+        code += byte << (40 - waiting)
+    registers[AT] = at
+    return code, waiting
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def decode_symbol(context, contexts, interval, code, margin, waiting, registers, data):
+    """Return the next symbol, and the registers that are kept in variables."""
+    word = contexts[context]
+    estimate = word & _ESTIMATE
+    bit = word & 1
+    margin -= estimate
+    if margin < 0:
+        interval += margin
+        code += margin
+        is_small = interval < estimate
+        if code < 0:
+            code += estimate
+            interval = estimate
+            is_less = 0 if is_small else 1
+        else:
+            is_less = 1 if is_small else 0
+        bit ^= is_less
+        contexts[context] = STATES[(word >> (8 + 8 * is_less)) & 127]
+        shift = count_leading(interval) - 8
+        if waiting < shift:
+            code, waiting = _fill(code, waiting, registers, data)
+        interval <<= shift
+        code <<= shift
+        waiting -= shift
+        margin = min(interval - _HALF, code)
+        interval -= margin
+        code -= margin
+    return bit, interval, code, margin, waiting
+
+
+@nb.njit(**OPTIONS)
+def has_predictable_end(registers, data, start):
+    """Tell whether a segment ends where an encoder with predictable ends stops after the symbols that were decoded.
+
+    It writes bytes until they hold as many bits as it has shifted its registers, but no 0xFF at the end.
+    """
+    at, end = registers[AT], registers[END]
+    if at < end and registers[INVENTED] > 0:
+        return False
+    # 15 bits are in the registers before the first shift
+    shifted = _count_bits(data, start, at) + 8 * registers[INVENTED] - registers[WAITING] - 15
+    return _count_bits(data, start, end - 1) < shifted <= _count_bits(data, start, end) + 8
+
+
+@nb.njit(**OPTIONS)
+def _count_bits(data, start, end):
+    """Return how many bits some bytes hold, without those that only keep markers away."""
+    total = 8 * (end - start)
+    for k in range(start, end - 1):
+        if data[k] == 0xFF:
+            total -= 1
+    return total
+
+
+@nb.njit(**OPTIONS)
+def has_predictable_raw_end(registers, data):
+    """Tell whether raw bits are followed by 0, 1, 0, 1 … up to the end of their byte, and by nothing else."""
+    code, waiting, at, end = registers[CODE], registers[WAITING], registers[AT], registers[END]
+    if registers[INVENTED] > 0:
+        return False
+    if waiting == 0 and code == 0xFF:
+        return at + 1 == end and data[at] == 0x2A
+    pattern = 0x55 if waiting % 2 == 0 else 0x2A
+    return at == end and (code ^ pattern) & ((1 << waiting) - 1) == 0
+
+
+@nb.njit(**OPTIONS)
+def start_raw_decoder(registers, at, end):
+    """Prepare to read raw bits; they wait in the register of the code."""
+    registers[CODE], registers[WAITING] = 0, 0
+    registers[AT], registers[END], registers[INVENTED] = at, end, 0
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def read_raw(code, waiting, registers, data):
+    """Return the next bit, and the registers that are kept in variables."""
+    if waiting == 0:
+        waiting = 7 if code == 0xFF else 8
+        at = registers[AT]
+        if at < registers[END]:
+            code = nb.int64(data[at])
+            registers[AT] = at + 1
+        else:
+            code, waiting = 0xFF, 8
+            registers[INVENTED] += 1
+    waiting -= 1
+    return (code >> waiting) & 1, code, waiting

@@ -1,0 +1,214 @@
+"""Decoding several tiles at once: blocks to coefficients, coefficients to planes.
+
+Tiles of the same shape go through the wavelet transform as one stack, so that many small ones keep all threads busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subband.codecs.jpeg2000.blocks import decode_blocks
+from subband.codecs.jpeg2000.codestream import Codestream
+from subband.codecs.jpeg2000.faults import warn
+from subband.codecs.jpeg2000.geometry import Rectangle, TileLayout
+from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork
+from subband.codecs.jpeg2000.transform import find_scale, synthesise
+from subband.engines import Engine
+from subband.typing import Array
+
+__all__ = ["decode_tiles"]
+
+Table = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class _Bundle:
+    """Groups of components of several tiles that have the same shape; `offsets` tells where each band begins."""
+
+    members: list[tuple[int, PlaneGroup]] = field(default_factory=list)
+    offsets: list[dict[str, int]] = field(default_factory=list)
+
+    @property
+    def first(self) -> PlaneGroup:
+        """The group whose shape is that of all."""
+        return self.members[0][1]
+
+
+def decode_tiles(
+    works: Sequence[TileWork], stream: Codestream, engine: str | Engine | None
+) -> Iterator[tuple[TileWork, PlaneGroup, Array]]:
+    """Decode tiles; give each of their groups of components with its planes, numbers around zero.
+
+    Parameters
+    ----------
+    works : sequence of TileWork
+        The tiles.
+    stream : Codestream
+        Where they belong to.
+    engine : str or Engine, optional
+        Who computes the wavelet transform.
+    """
+    bundles: dict[object, _Bundle] = {}
+    for place, work in enumerate(works):
+        for group in work.groups:
+            bundles.setdefault(_describe(group), _Bundle()).members.append((place, group))
+    places = [np.zeros((len(work.layout.bands), 4), np.int64) for work in works]
+    sizes = {True: 0, False: 0}
+    for bundle in bundles.values():
+        is_reversible = bundle.first.is_reversible
+        sizes[is_reversible] = _place_bands(bundle, works, places, sizes[is_reversible])
+    buffers: dict[bool, Array] = {True: np.zeros(sizes[True], np.int32), False: np.zeros(sizes[False], np.float32)}
+    tables = [_tabulate_blocks(work.layout, place, work.chosen) for work, place in zip(works, places, strict=True)]
+    _decode_all_blocks(works, tables, buffers)
+    for bundle in bundles.values():
+        planes = _build_planes(stream, works, bundle, buffers[bundle.first.is_reversible], engine)
+        count = len(bundle.first.components)
+        for number, (place, group) in enumerate(bundle.members):
+            yield works[place], group, planes[number * count : (number + 1) * count]
+
+
+def _describe(group: PlaneGroup) -> object:
+    """Return what groups must have in common to be transformed as one: all sizes, and which places are odd."""
+
+    def relate(inner: Rectangle, outer: Rectangle) -> tuple[int, ...]:
+        return (inner.x0 - outer.x0, inner.y0 - outer.y0, inner.width, inner.height, outer.width, outer.height)
+
+    windows = group.windows
+    return (
+        group.is_reversible,
+        len(group.components),
+        tuple((area.x0 % 2, area.y0 % 2) for area in windows.merged),
+        tuple(relate(wanted, merged) for wanted, merged in zip(windows.wanted, windows.merged, strict=True)),
+        tuple(relate(part.need, part.area) for level in group.parts for part in level.values()),
+    )
+
+
+def _place_bands(bundle: _Bundle, works: Sequence[TileWork], places: Sequence[Table], size: int) -> int:
+    """Give each band of a bundle a place in a buffer that has `size` numbers so far; return how many it has then.
+
+    A band is a stack of all components of all tiles. `places` is told, for each band of each tile, where it begins, its
+    first column and row, and its width.
+    """
+    for resolution, level in enumerate(bundle.first.parts):
+        offsets = {}
+        for index, kind in enumerate(level):
+            offsets[kind] = size
+            for place, group in bundle.members:
+                area = group.parts[resolution][kind].area
+                for component in group.components:
+                    band = works[place].layout.resolutions[component][resolution].bands[index]
+                    places[place][band] = (size, area.x0, area.y0, area.width)
+                    size += area.area
+        bundle.offsets.append(offsets)
+    return size
+
+
+def _tabulate_blocks(layout: TileLayout, places: Table, chosen: Table) -> Table:
+    """Return what the block decoder takes, for places within the buffers of the tile."""
+    x0, y0, x1, y1, band = layout.blocks[chosen].T
+    offset, left, top, width = places[band].T
+    orientations = np.array([each.orientation for each in layout.bands], np.int64)
+    return np.stack([offset + (y0 - top) * width + (x0 - left), width, y1 - y0, x1 - x0, orientations[band]], axis=1)
+
+
+def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffers: dict[bool, Array]) -> None:
+    """Decode the blocks of all tiles, those that are coded alike together."""
+    jobs: dict[tuple[int, int, bool], list[tuple[int, Table]]] = {}
+    for place, work in enumerate(works):
+        component = np.array([band.component for band in work.layout.bands])[work.layout.blocks[work.chosen, 4]]
+        keys = [
+            (style.block_style, shift, style.is_reversible)
+            for style, shift in zip(work.stream.styles, work.stream.shifts, strict=True)
+        ]
+        for key in dict.fromkeys(keys):
+            alike = np.array([other == key for other in keys])
+            rows = np.flatnonzero(alike[component])
+            if len(rows):
+                jobs.setdefault(key, []).append((place, rows))
+    damaged = 0
+    for (style, shift, is_reversible), parts in jobs.items():
+        data, segments, counts, rows_of, planes, passes = [], [], [], [], [], []
+        start = 0
+        for place, rows in parts:
+            work = works[place]
+            chosen = work.chosen[rows]
+            blocks = work.blocks
+            first, last = blocks.segment_starts[chosen], blocks.segment_starts[chosen + 1]
+            which = np.repeat(first - (np.cumsum(last - first) - (last - first)), last - first)
+            mine = blocks.segments[which + np.arange(len(which))]
+            mine[:, 0] += start
+            data.append(blocks.data)
+            segments.append(mine)
+            counts.append(last - first)
+            rows_of.append(tables[place][rows])
+            planes.append(work.planes[rows])
+            passes.append(np.minimum(blocks.passes[chosen], 3 * work.planes[rows] - 2))
+            start += len(blocks.data)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))])
+        is_damaged = decode_blocks(
+            data[0] if len(data) == 1 else np.concatenate(data),
+            np.concatenate(rows_of),
+            np.concatenate(planes),
+            np.concatenate(passes).astype(np.int32),
+            np.concatenate(segments),
+            starts,
+            style,
+            buffers[is_reversible],
+            shift,
+            is_reversible,
+        )
+        damaged += int(np.count_nonzero(is_damaged))
+    if damaged:
+        warn(f"{damaged} code-blocks are damaged")
+
+
+def _build_planes(
+    stream: Codestream, works: Sequence[TileWork], bundle: _Bundle, buffer: Array, engine: str | Engine | None
+) -> Array:
+    """Scale the bands of a bundle, and transform them into samples around zero."""
+    first = bundle.first
+    count = len(bundle.members) * len(first.components)
+    levels: list[dict[str, Array]] = []
+    for resolution, parts in enumerate(first.parts):
+        bands = {}
+        for kind, part in parts.items():
+            area, need = part.area, part.need
+            place = bundle.offsets[resolution][kind]
+            stack = buffer[place : place + count * area.area].reshape(count, area.height, area.width)
+            if not first.is_reversible and area.area:
+                factors = _find_factors(stream, works, bundle, resolution, kind)
+                stack *= np.array(factors, np.float32)[:, None, None]
+            bands[kind] = stack[:, need.y0 - area.y0 : need.y1 - area.y0, need.x0 - area.x0 : need.x1 - area.x0]
+        levels.append(bands)
+    return synthesise(levels, first.windows, first.is_reversible, engine)
+
+
+def _find_factors(
+    stream: Codestream, works: Sequence[TileWork], bundle: _Bundle, resolution: int, kind: str
+) -> list[float]:
+    """Return what the quantised coefficients of a band are multiplied by, for each component of each tile.
+
+    It is the step of the quantiser (E.1.1) and the scale of the engines, which counts levels from the finest that is
+    kept.
+    """
+    known: dict[tuple[int, int, int], float] = {}
+    factors = []
+    for tile, group in bundle.members:
+        layout, quantisations = works[tile].layout, works[tile].stream.quantisations
+        for component in group.components:
+            levels = layout.resolutions[component]
+            # tiles share what the main header says
+            key = (id(quantisations[component]), component, len(levels))
+            if key not in known:
+                bands = (layout.bands[number] for number in levels[resolution].bands)
+                band = next(each for each in bands if each.kind == kind)
+                exponent, mantissa = quantisations[component].step(band.number)
+                bits = stream.size.components[component].precision + band.gain_bits
+                scale = find_scale(kind, band.level - (len(levels) - len(group.parts)), False)
+                known[key] = 2.0 ** (bits - exponent) * (1 + mantissa / 2048) / scale
+            factors.append(known[key])
+    return factors

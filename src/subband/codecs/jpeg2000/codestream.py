@@ -1,0 +1,383 @@
+"""A codestream: its main header, where its tile-parts lie, and what the headers of a tile say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subband.codecs.jpeg2000.faults import warn
+from subband.codecs.jpeg2000.geometry import count_tiles
+from subband.codecs.jpeg2000.markers import (
+    EOC,
+    SOC,
+    SOD,
+    SOT,
+    Comment,
+    PackedHeaders,
+    PackedTileHeaders,
+    PacketLengths,
+    Segment,
+    TileLengths,
+    TilePart,
+    name_marker,
+    read_segment,
+)
+from subband.codecs.jpeg2000.parameters import (
+    CodingComponent,
+    CodingDefault,
+    CodingStyle,
+    ImageSize,
+    Progression,
+    ProgressionChange,
+    Quantisation,
+    QuantisationComponent,
+    QuantisationDefault,
+    RegionOfInterest,
+)
+from subband.errors import CodecError
+
+__all__ = ["Codestream", "PlacedSegment", "TilePartPlace", "TileStream", "read_codestream", "read_segments"]
+
+Bytes = NDArray[np.uint8]
+T = TypeVar("T")
+
+#: The standard numbers tiles with 16 bits.
+_MOST_TILES = 65535
+
+#: Bytes of SOT, with its marker and length.
+_SOT_LENGTH = 12
+
+
+@dataclass(frozen=True)
+class PlacedSegment:
+    """A marker segment and where it begins; `length` counts marker and all."""
+
+    offset: int
+    length: int
+    segment: Segment
+
+
+@dataclass(frozen=True)
+class TilePartPlace:
+    """A tile-part: where it begins and ends, what SOT says, and its place among all of the stream."""
+
+    start: int
+    stop: int
+    sot: TilePart
+    number: int
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class TileStream:
+    """What the headers of a tile say, and where its packets are.
+
+    Attributes
+    ----------
+    tile : int
+        Its number.
+    coding : CodingDefault
+        Order, layers and colour transform.
+    styles, quantisations, shifts : tuple
+        For each component.
+    progressions : tuple of Progression
+        One, or those that POC declares.
+    bodies : tuple of (int, int)
+        Where the packets lie, for each tile-part.
+    lengths : tuple of int64 arrays
+        The lengths of the packets of each tile-part, as far as they are told.
+    headers : uint8 array or None
+        The packet headers, where they are packed.
+    is_cut : bool
+        Whether the stream ends before the tile does.
+    """
+
+    tile: int
+    coding: CodingDefault
+    styles: tuple[CodingStyle, ...]
+    quantisations: tuple[Quantisation, ...]
+    shifts: tuple[int, ...]
+    progressions: tuple[Progression, ...]
+    bodies: tuple[tuple[int, int], ...]
+    lengths: tuple[NDArray[np.int64], ...]
+    headers: Bytes | None
+    is_cut: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Codestream:
+    """A codestream whose main header is read.
+
+    Attributes
+    ----------
+    data : uint8 array
+        The whole file.
+    start, stop : int
+        Where the codestream lies in it.
+    size : ImageSize
+        The picture.
+    coding : CodingDefault
+        Of tiles that do not say otherwise.
+    segments : tuple of PlacedSegment
+        All of the main header.
+    body : int
+        Where the first tile-part begins.
+    """
+
+    data: Bytes
+    start: int
+    stop: int
+    size: ImageSize
+    coding: CodingDefault
+    segments: tuple[PlacedSegment, ...]
+    body: int
+    _packed: list[Bytes] = field(default_factory=list, repr=False)
+
+    def select(self, kind: type[T]) -> list[T]:
+        """Return the segments of the main header that are of a kind."""
+        return [placed.segment for placed in self.segments if isinstance(placed.segment, kind)]
+
+    @property
+    def comments(self) -> tuple[str, ...]:
+        """The texts of the main header."""
+        return tuple(comment.text for comment in self.select(Comment) if comment.is_text)
+
+    def find_tile_parts(self) -> list[TilePartPlace]:
+        """Go from tile-part to tile-part; warn where the stream ends early."""
+        count = int(np.prod(count_tiles(self.size), dtype=object))
+        places: list[TilePartPlace] = []
+        offset = self.body
+        while offset + _SOT_LENGTH <= self.stop:
+            code = int.from_bytes(self.data[offset : offset + 2].tobytes(), "big")
+            if code != SOT:
+                if code != EOC:
+                    warn(f"byte {offset} holds {name_marker(code)} where a tile-part or the end belongs")
+                return places
+            sot = TilePart.read(self.data[offset + 4 : offset + _SOT_LENGTH].tobytes())
+            if sot.tile >= count:
+                warn(f"a tile-part at byte {offset} names tile {sot.tile}; there are {count}")
+                return places
+            length = sot.length or self.stop - offset
+            if length < _SOT_LENGTH + 2:
+                warn(f"a tile-part at byte {offset} declares {length} bytes, less than its own header")
+                return places
+            is_cut = offset + length > self.stop
+            places.append(TilePartPlace(offset, min(offset + length, self.stop), sot, len(places), is_cut))
+            if is_cut:
+                warn(f"the stream ends within a part of tile {sot.tile}")
+                return places
+            offset += length
+        if offset + 2 > self.stop and (not places or places[-1].sot.length):
+            warn("the stream ends before its last marker")
+        return places
+
+    def find_tile_parts_of(self, tiles: frozenset[int]) -> list[TilePartPlace]:
+        """Return the tile-parts of some tiles, by the lengths that TLM tells, or all if it does not."""
+        tables = sorted(self.select(TileLengths), key=lambda table: table.index)
+        lengths = [length for table in tables for length in table.lengths]
+        numbers = [number for table in tables for number in table.tiles]
+        if not lengths or None in numbers or self.body + sum(lengths) > self.stop:
+            return self.find_tile_parts()
+        places = []
+        ends = accumulate(lengths, initial=self.body)
+        for number, (offset, length, tile) in enumerate(zip(ends, lengths, numbers, strict=False)):
+            if tile not in tiles:
+                continue
+            head = self.data[offset : offset + _SOT_LENGTH].tobytes()
+            if length < _SOT_LENGTH + 2 or head[:4] != b"\xff\x90\x00\x0a":
+                return self.find_tile_parts()
+            sot = TilePart.read(head[4:])
+            if sot.tile != tile or sot.length not in (0, length):
+                return self.find_tile_parts()
+            places.append(TilePartPlace(offset, offset + length, sot, number))
+        return places
+
+    def read_tile(self, tile: int, places: Sequence[TilePartPlace]) -> TileStream:
+        """Read the headers of the parts of a tile.
+
+        Raises
+        ------
+        CodecError
+            If they do not tell all that is needed.
+        """
+        segments: list[Segment] = []
+        bodies, lengths = [], []
+        places = sorted(places, key=lambda place: place.sot.part)
+        for place in places:
+            found, body = self._read_tile_part_header(place)
+            segments += [placed.segment for placed in found]
+            told = sorted((s for s in segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
+            segments = [s for s in segments if not isinstance(s, PacketLengths)]
+            lengths.append(np.array([length for each in told for length in each.lengths], np.int64))
+            bodies.append((body, place.stop))
+        own: dict[type, list[Any]] = {kind: [s for s in segments if isinstance(s, kind)] for kind in _LAYERED}
+        main: dict[type, list[Any]] = {kind: self.select(kind) for kind in _LAYERED}
+        count = len(self.size.components)
+        coding: CodingDefault = own[CodingDefault][-1] if own[CodingDefault] else self.coding
+        styles = _spread(
+            count, main[CodingDefault], main[CodingComponent], own[CodingDefault], own[CodingComponent], "style"
+        )
+        quantisations = _spread(
+            count,
+            main[QuantisationDefault],
+            main[QuantisationComponent],
+            own[QuantisationDefault],
+            own[QuantisationComponent],
+            "quantisation",
+        )
+        if None in quantisations:
+            raise CodecError(f"nothing tells how component {quantisations.index(None)} is quantised: QCD is missing")
+        shifts = [0] * count
+        for region in [*main[RegionOfInterest], *own[RegionOfInterest]]:
+            shifts[region.component] = region.shift
+        changes = own[ProgressionChange] or main[ProgressionChange]
+        progressions = tuple(each for change in changes for each in change.progressions)
+        return TileStream(
+            tile,
+            coding,
+            tuple(styles),
+            tuple(quantisations),
+            tuple(shifts),
+            progressions or (Progression(coding.order),),
+            tuple(bodies),
+            tuple(lengths),
+            self._join_headers(segments, places),
+            any(place.is_cut for place in places),
+        )
+
+    def _read_tile_part_header(self, place: TilePartPlace) -> tuple[list[PlacedSegment], int]:
+        found, body = read_segments(self.data, place.start + _SOT_LENGTH, place.stop, SOD, len(self.size.components))
+        return found, body + 2
+
+    def _join_headers(self, segments: Sequence[Segment], places: Sequence[TilePartPlace]) -> Bytes | None:
+        """Return the packet headers of a tile that are packed in its own headers or in the main one."""
+        packed = sorted((s for s in segments if isinstance(s, PackedTileHeaders)), key=lambda each: each.index)
+        if packed:
+            return np.frombuffer(b"".join(each.data for each in packed), np.uint8)
+        groups = self._split_packed_headers()
+        if not groups:
+            return None
+        mine = [groups[place.number] for place in places if place.number < len(groups)]
+        return np.concatenate([np.zeros(0, np.uint8), *mine])
+
+    def _split_packed_headers(self) -> list[Bytes]:
+        """Return the packet headers of each tile-part that the main header holds."""
+        pieces = sorted(self.select(PackedHeaders), key=lambda piece: piece.index)
+        if pieces and not self._packed:
+            text = np.frombuffer(b"".join(piece.data for piece in pieces), np.uint8)
+            position = 0
+            while position + 4 <= len(text):
+                length = int.from_bytes(text[position : position + 4].tobytes(), "big")
+                self._packed.append(text[position + 4 : position + 4 + length])
+                position += 4 + length
+        return self._packed
+
+
+_LAYERED: tuple[type, ...] = (
+    CodingDefault,
+    CodingComponent,
+    QuantisationDefault,
+    QuantisationComponent,
+    RegionOfInterest,
+    ProgressionChange,
+)
+
+
+def read_codestream(data: Bytes, start: int = 0, stop: int | None = None) -> Codestream:
+    """Read the main header of a codestream.
+
+    Parameters
+    ----------
+    data : uint8 array
+        The whole file.
+    start, stop : int
+        Where the codestream lies in it.
+
+    Raises
+    ------
+    CodecError
+        If there is none, or its header is not one that can be decoded.
+    """
+    stop = len(data) if stop is None else stop
+    if stop - start < 4 or data[start : start + 2].tobytes() != SOC.to_bytes(2, "big"):
+        raise CodecError(f"there is no JPEG 2000 codestream at byte {start}: it would begin with ff4f")
+    segments, body = read_segments(data, start + 2, stop, SOT, 0)
+    sizes = [placed.segment for placed in segments if isinstance(placed.segment, ImageSize)]
+    codings = [placed.segment for placed in segments if isinstance(placed.segment, CodingDefault)]
+    if not sizes:
+        raise CodecError("the codestream has no SIZ, which tells how large it is")
+    if not codings:
+        raise CodecError("the codestream has no COD, which tells how it is coded")
+    wide, high = count_tiles(sizes[0])
+    if wide * high > _MOST_TILES:
+        raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {_MOST_TILES}")
+    return Codestream(data, start, stop, sizes[0], codings[-1], tuple(segments), body)
+
+
+def read_segments(
+    data: Bytes, offset: int, stop: int, last: int, component_count: int
+) -> tuple[list[PlacedSegment], int]:
+    """Read segments up to a marker; return them, and where that marker is.
+
+    Parameters
+    ----------
+    data : uint8 array
+        The whole file.
+    offset, stop : int
+        Where to read.
+    last : int
+        The marker that ends the header.
+    component_count : int
+        Components of the picture; 0 if SIZ is among the segments.
+
+    Raises
+    ------
+    CodecError
+        If the header ends before that marker, or a segment cannot be read.
+    """
+    found: list[PlacedSegment] = []
+    while offset + 2 <= stop:
+        code = int.from_bytes(data[offset : offset + 2].tobytes(), "big")
+        if code == last:
+            return found, offset
+        if not 0xFF00 <= code <= 0xFFFF:
+            raise CodecError(f"byte {offset} holds {code:#06x} where a marker belongs")
+        if 0xFF30 <= code <= 0xFF3F:
+            # the only markers of headers that have no length
+            offset += 2
+            continue
+        if code in (SOC, SOT, SOD, EOC):
+            raise CodecError(f"byte {offset} holds {name_marker(code)} within a header")
+        length = int.from_bytes(data[offset + 2 : offset + 4].tobytes(), "big")
+        end = offset + 2 + length
+        if length < 2 or end > stop:
+            raise CodecError(
+                f"{name_marker(code)} at byte {offset} declares {length} bytes, more than there are, or none"
+            )
+        segment = read_segment(code, data[offset + 4 : end].tobytes(), component_count)
+        if isinstance(segment, ImageSize):
+            component_count = len(segment.components)
+        elif component_count == 0:
+            raise CodecError(f"{name_marker(code)} at byte {offset} comes before SIZ, which has to be the first")
+        found.append(PlacedSegment(offset, end - offset, segment))
+        offset = end
+    raise CodecError(f"a header ends at byte {stop} before its {name_marker(last)}")
+
+
+def _spread(
+    count: int, main: Sequence[Any], main_own: Sequence[Any], tile: Sequence[Any], tile_own: Sequence[Any], name: str
+) -> list[Any]:
+    """Return one value for each component; a tile goes before the stream, and there a component before all."""
+    values = [getattr(main[-1], name) if main else None] * count
+    for each in main_own:
+        values[each.component] = getattr(each, name)
+    if tile:
+        values = [getattr(tile[-1], name)] * count
+    for each in tile_own:
+        values[each.component] = getattr(each, name)
+    return values

@@ -1,0 +1,257 @@
+"""Pictures to files of JPEG 2000 and back: JP2 with its boxes, or the codestream alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from subband.codecs.jpeg2000.boxes import (
+    BitsPerComponent,
+    ChannelDefinition,
+    ColourSpecification,
+    ImageHeader,
+    Jp2Header,
+    Resolution,
+    write_jp2,
+)
+from subband.codecs.jpeg2000.coding import Times
+from subband.codecs.jpeg2000.components import Component, as_components
+from subband.codecs.jpeg2000.decoder import decode
+from subband.codecs.jpeg2000.encoder import Encoder
+from subband.codecs.jpeg2000.settings import Settings
+from subband.errors import ArgumentError, suggest_names
+from subband.typing import Array
+
+__all__ = ["STREAM_ENDINGS", "encode", "imread", "imwrite"]
+
+Form = Literal["jp2", "j2k"]
+Space = Literal["grey", "rgb", "ycc"]
+
+#: How the names of files end that hold a codestream without boxes.
+STREAM_ENDINGS = (".j2c", ".j2k", ".jpc")
+
+_FILE_ENDINGS = (".jp2", ".jpx")
+_SPACES = {"rgb": 16, "grey": 17, "ycc": 18}
+_COLOURS = {"rgb": 3, "grey": 1, "ycc": 3}
+_INCHES_IN_A_METRE = Fraction(10000, 254)
+_OPACITY, _UNKNOWN = 1, 65535
+
+
+def encode(
+    image: Any,
+    *,
+    form: Form = "jp2",
+    bits: int | Sequence[int] | None = None,
+    subsampling: Sequence[tuple[int, int]] | None = None,
+    alpha: bool | None = None,
+    space: Space | None = None,
+    icc: bytes | None = None,
+    dpi: float | tuple[float, float] | None = None,
+    engine: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
+    times: Times | None = None,
+    **settings: Any,
+) -> bytes:
+    """Encode a picture.
+
+    Parameters
+    ----------
+    image : array_like of int, or list of arrays
+        Rows × columns, rows × columns × components, or a list of components of different sizes. Signed dtypes make
+        signed components.
+    form : {"jp2", "j2k"}
+        A JP2 file, or the codestream alone.
+    bits : int or sequence of int, optional
+        Bits of a sample, from 1 to 24; those of the dtype if left out.
+    subsampling : sequence of (int, int), optional
+        Every how many rows and columns each component has a sample; found from the sizes if left out.
+    alpha : bool, optional
+        Whether the last component says how opaque pixels are; so by default for two and four components.
+    space : {"grey", "rgb", "ycc"}, optional
+        What the colours are; found from the number of components if left out.
+    icc : bytes, optional
+        A colour profile, instead of `space`.
+    dpi : float or (float, float), optional
+        Samples for an inch, down and across.
+    engine : str, optional
+        Which engine transforms.
+    on_progress : callable, optional
+        Called with the part of the work that is done, from 0 to 1.
+    times : Times, optional
+        Takes what the parts of the work took.
+    **settings
+        See `subband.codecs.jpeg2000.Settings`: `lossless`, `rate`, `size`, `psnr`, `layers`, `levels`, `tile`, `block`,
+        `precincts`, `progression`, `style`, `colour`, `sop`, `eph`, `plt`, `tlm`, `origin`, `tile_origin`, `step` and
+        `comment`.
+
+    Returns
+    -------
+    bytes
+        The file.
+
+    Raises
+    ------
+    ArgumentError
+        If settings contradict each other or the picture.
+    DtypeError, ShapeError
+        If the image is not a picture of integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> picture = np.arange(64, dtype=np.uint8).reshape(8, 8)
+    >>> encode(picture)[4:8], encode(picture, form="j2k")[:2].hex()
+    (b'jP  ', 'ff4f')
+    >>> len(encode(np.zeros((64, 64, 3), np.uint8), rate=1.0)) <= 64 * 64 / 8
+    True
+    """
+    if form not in ("jp2", "j2k"):
+        raise ArgumentError(f"form={form!r} is neither 'jp2' nor 'j2k'")
+    chosen = _make_settings(settings)
+    components, shape = as_components(image, bits=bits, subsampling=subsampling, origin=chosen.origin)
+    encoder = Encoder(components, shape, chosen, engine, on_progress, times or Times())
+    if form == "j2k":
+        if icc is not None or dpi is not None:
+            raise ArgumentError("form='j2k' has no room for icc and dpi; use form='jp2'")
+        return encoder.encode()
+    header = _describe(components, shape, _Colours(alpha, space, icc, dpi))
+    stream = encoder.encode(around=len(write_jp2(b"", header)))
+    return write_jp2(stream, header)
+
+
+def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) -> None:
+    """Write a picture to a file.
+
+    Parameters
+    ----------
+    target : path or binary file
+        A name that ends in ``.jp2`` or ``.jpx`` gives a file with boxes; ``.j2k``, ``.j2c`` and ``.jpc`` give the
+        codestream alone.
+    image : array_like of int, or list of arrays
+        As `encode` takes it.
+    **options
+        Those of `encode`; lossless if nothing is said.
+
+    Raises
+    ------
+    ArgumentError
+        If the name ends otherwise, or an option cannot be met.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> file = io.BytesIO()
+    >>> imwrite(file, np.zeros((16, 16), np.uint16), bits=12)
+    >>> imread(io.BytesIO(file.getvalue())).shape
+    (16, 16)
+    """
+    if not isinstance(target, str | PathLike):
+        target.write(encode(image, **options))
+        return
+    path = Path(fspath(target))
+    ending = path.suffix.lower()
+    if ending not in (*STREAM_ENDINGS, *_FILE_ENDINGS):
+        endings = ", ".join((*_FILE_ENDINGS, *STREAM_ENDINGS))
+        raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {endings}")
+    options.setdefault("form", "j2k" if ending in STREAM_ENDINGS else "jp2")
+    path.write_bytes(encode(image, **options))
+
+
+def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
+    """Read a picture from a file.
+
+    Parameters
+    ----------
+    source : path or binary file
+        A JP2 file or a codestream, by what is in it.
+    **options
+        Those of `subband.codecs.jpeg2000.decode`: `reduce`, `region`, `components`, `layers`, `engine` and
+        `most_pixels`.
+
+    Returns
+    -------
+    ndarray of int
+        Rows × columns, or rows × columns × channels, of the smallest dtype that holds the samples. Channels with fewer
+        samples are brought to the size of the others by repeating theirs; `decode` gives them as they are.
+
+    Raises
+    ------
+    CodecError
+        If it holds no picture, or one beyond the limits.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    >>> bool((imread(io.BytesIO(encode(picture))) == picture).all())
+    True
+    """
+    data = source if isinstance(source, str | PathLike) else source.read()
+    return decode(data, **options).upsample()
+
+
+def _make_settings(given: dict[str, Any]) -> Settings:
+    known = [each.name for each in fields(Settings)]
+    for name, value in given.items():
+        if name not in known:
+            raise ArgumentError(f"{name}={value!r} is no setting of JPEG 2000{suggest_names(name, known)}")
+    settings = Settings(**given)
+    settings.check()
+    return settings
+
+
+@dataclass(frozen=True)
+class _Colours:
+    """What the boxes say beside sizes."""
+
+    alpha: bool | None
+    space: Space | None
+    icc: bytes | None
+    dpi: float | tuple[float, float] | None
+
+
+def _describe(components: Sequence[Component], shape: tuple[int, int], colours: _Colours) -> Jp2Header:
+    """Return the boxes of a picture."""
+    count = len(components)
+    depths = tuple((component.precision, component.is_signed) for component in components)
+    has_alpha = count in (2, 4) if colours.alpha is None else colours.alpha
+    space: Space = colours.space or ("rgb" if count - has_alpha >= 3 else "grey")
+    if space not in _SPACES:
+        raise ArgumentError(f"space={space!r} is not known; use one of {', '.join(_SPACES)}")
+    needed = _COLOURS[space]
+    if count < needed + has_alpha:
+        what = f"space={space!r}" + (" with opacity" if has_alpha else "")
+        raise ArgumentError(f"{what} needs {needed + has_alpha} components; the picture has {count}")
+    if colours.icc is not None:
+        colour = ColourSpecification(2, None, colours.icc)
+    else:
+        colour = ColourSpecification(1, _SPACES[space])
+    channels: tuple[ChannelDefinition, ...] = ()
+    if count > needed:
+        first = [ChannelDefinition(number, 0, number + 1) for number in range(needed)]
+        others = [ChannelDefinition(number, _UNKNOWN, _UNKNOWN) for number in range(needed, count)]
+        if has_alpha:
+            others[-1] = ChannelDefinition(count - 1, _OPACITY, 0)
+        channels = (*first, *others)
+    is_uniform = len(set(depths)) == 1
+    image = ImageHeader(shape[0], shape[1], count, depths[0] if is_uniform else None)
+    return Jp2Header(
+        image, None if is_uniform else BitsPerComponent(depths), (colour,), None, (), channels,
+        _make_resolutions(colours.dpi),
+    )  # fmt: skip
+
+
+def _make_resolutions(dpi: float | tuple[float, float] | None) -> tuple[Resolution, ...]:
+    if dpi is None:
+        return ()
+    down, across = dpi if isinstance(dpi, tuple) else (dpi, dpi)
+    if not (0 < down < float("inf") and 0 < across < float("inf")):
+        raise ArgumentError(f"dpi={dpi} is not a positive number of samples for an inch, or two")
+    vertical, horizontal = (Fraction(value) * _INCHES_IN_A_METRE for value in (down, across))
+    return (Resolution("resc", vertical, horizontal),)

@@ -1,0 +1,1 @@
+"""The compiled loops of the encoder; nothing imports them before they are needed."""

@@ -1,0 +1,244 @@
+"""Reading the packets of a tile: which blocks get how many passes and bytes."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, PLACE, finish_reading, get_bit, get_bits
+from subband.codecs.jpeg2000.loops.segments import count_room
+from subband.codecs.jpeg2000.loops.tag_trees import MOST_DEPTH, find_path, read_tag
+
+__all__ = ["CORRUPT", "CUT", "DONE", "MORE", "gather_blocks", "read_packets"]
+
+#: How reading ended: all packets are read; the bytes are used up between packets, or within one; or they make no sense.
+DONE, MORE, CUT, CORRUPT = 0, 1, 2, 3
+
+_MOST_ZERO_PLANES = 100
+_MOST_PASSES = 3 * 110
+_MOST_LENGTH_BITS = 32
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _count_passes(source, bits):
+    """Read the codeword that tells how many passes a block gets (table B.4)."""
+    if not get_bit(source, bits):
+        return 1
+    if not get_bit(source, bits):
+        return 2
+    number = get_bits(source, bits, 2)
+    if number < 3:
+        return 3 + number
+    number = get_bits(source, bits, 5)
+    if number < 31:
+        return 6 + number
+    return 37 + get_bits(source, bits, 7)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, count, path):
+    """Read the header of a packet; return the chunks that there are then, or -1 if it makes no sense."""
+    precinct_cells, cells = layout
+    zero_planes, passes, length_bits, inclusion, inclusion_low, zeros, zeros_low = state
+    bits[BYTE] = 0
+    bits[LEFT] = 0
+    if not get_bit(source, bits):
+        finish_reading(bits)
+        return chunks, count
+    for cell in range(precinct_cells[precinct], precinct_cells[precinct + 1]):
+        style = styles[cells[cell, 0]]
+        wide, high, first, node = cells[cell, 1], cells[cell, 2], cells[cell, 3], cells[cell, 4]
+        for y in range(high):
+            for x in range(wide):
+                block = first + y * wide + x
+                if zero_planes[block] >= 0:
+                    if not get_bit(source, bits):
+                        continue
+                else:
+                    depth = find_path(path, node, wide, high, x, y)
+                    if not read_tag(source, bits, inclusion, inclusion_low, path, depth, layer + 1):
+                        continue
+                    planes = 1
+                    while not read_tag(source, bits, zeros, zeros_low, path, depth, planes):
+                        planes += 1
+                        if planes > _MOST_ZERO_PLANES:
+                            return chunks, -1
+                    zero_planes[block] = planes - 1
+                more = _count_passes(source, bits)
+                while get_bit(source, bits):
+                    length_bits[block] += 1
+                    if length_bits[block] > _MOST_LENGTH_BITS:
+                        return chunks, -1
+                if bits[OVER] or passes[block] + more > _MOST_PASSES:
+                    return chunks, -1
+                while more > 0:
+                    now = min(more, count_room(passes[block], style))
+                    width = length_bits[block]
+                    while now >> (width - length_bits[block] + 1):
+                        width += 1
+                    if count == len(chunks):
+                        grown = np.empty((2 * count + 64, 5), np.int64)
+                        grown[:count] = chunks
+                        chunks = grown
+                    chunks[count, 0] = block
+                    chunks[count, 2] = get_bits(source, bits, width)
+                    chunks[count, 3] = now
+                    chunks[count, 4] = passes[block]
+                    count += 1
+                    passes[block] += now
+                    more -= now
+    finish_reading(bits)
+    return chunks, count
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _place_chunks(chunks, before, count, position, stop):
+    """Give the chunks of a packet their places in the body; one that is cut keeps what is there.
+
+    Returns the position behind the packet; it lies behind `stop` if the packet was cut.
+    """
+    for number in range(before, count):
+        length = chunks[number, 2]
+        chunks[number, 1] = min(position, stop)
+        if position + length > stop:
+            # of a cut segment, about as many passes can be decoded as there are bytes
+            there = max(stop - position, 0)
+            kept = chunks[number, 3] * there // length
+            chunks[number, 2] = there
+            chunks[number, 3] = kept
+        position += length
+    return position
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _is_marker(source, place, end, low):
+    return place + 1 < end and source[place] == 0xFF and source[place + 1] == low
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept, has_sop, has_eph, layout, state,
+                 styles, chunks, count, path):  # fmt: skip
+    """Read a packet, its header perhaps from elsewhere; return chunks, their count and how it ended."""
+    if has_sop and _is_marker(data, body[PLACE], body[END], 0x91):
+        body[PLACE] += 6
+    bits = head if is_packed else body
+    bits[OVER] = 0
+    before = count
+    chunks, count = _read_header(headers, bits, layer, precinct, layout, state, styles, chunks, count, path)
+    if count < 0 or bits[OVER]:
+        # nothing that a broken header said is to be believed
+        return chunks, before, CUT if bits[OVER] else CORRUPT
+    if has_eph and _is_marker(headers, bits[PLACE], bits[END], 0x92):
+        bits[PLACE] += 2
+    body[PLACE] = _place_chunks(chunks, before, count, body[PLACE], body[END])
+    return chunks, count if is_kept else before, CUT if body[PLACE] > body[END] else DONE
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cursor, next_layer, wanted, most_layers,
+                 left, lengths, length_cursor, has_sop, has_eph, layout, state, styles, chunks, count):  # fmt: skip
+    """Read packets in their order until they end or the bytes do; return chunks, their count, and how it ended.
+
+    `cursor` holds run, layer and place within `order`, where reading goes on. `left` holds how many wanted packets
+    there are still to come; `lengths` those of the packets ahead, as far as they were told, from `length_cursor` on.
+    """
+    path = np.empty(MOST_DEPTH, np.int64)
+    run, layer, place = cursor[0], cursor[1], cursor[2]
+    status = DONE
+    while run < len(bounds) - 1 and left[0] > 0:
+        start, stop = bounds[run], bounds[run + 1]
+        if place < start:
+            place = start
+            layer = layers
+            for i in range(start, stop):
+                layer = min(layer, next_layer[order[i]])
+        while layer < layers and left[0] > 0:
+            while place < stop and left[0] > 0:
+                precinct = order[place]
+                if layer < next_layer[precinct]:
+                    place += 1
+                    continue
+                if is_packed:
+                    if head[PLACE] >= head[END]:
+                        status = MORE
+                        break
+                elif body[PLACE] >= body[END]:
+                    status = MORE
+                    break
+                next_layer[precinct] = layer + 1
+                is_kept = wanted[precinct] and layer < most_layers
+                length = -1
+                if length_cursor[0] < len(lengths):
+                    length = lengths[length_cursor[0]]
+                    length_cursor[0] += 1
+                if not is_kept and length >= 0 and not is_packed:
+                    body[PLACE] += length
+                    if body[PLACE] > body[END]:
+                        status = CUT
+                else:
+                    chunks, count, status = _read_packet(
+                        data, body, headers, head, is_packed, layer, precinct, is_kept, has_sop, has_eph, layout, state,
+                        styles, chunks, count, path,
+                    )  # fmt: skip
+                left[0] -= is_kept
+                place += 1
+                if status != DONE:
+                    break
+            if status != DONE:
+                break
+            if place >= stop:
+                layer += 1
+                place = start
+        if status != DONE:
+            break
+        if layer >= layers:
+            run += 1
+            place = -1
+    cursor[0], cursor[1], cursor[2] = run, layer, place
+    return chunks, count, status
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def gather_blocks(data, chunks, count, block_count, styles):
+    """Lay the bytes of each block one behind the other.
+
+    Returns them, the segments, the first segment of each block, and the passes of each block.
+    """
+    firsts = np.zeros(block_count + 1, np.int64)
+    total = 0
+    for number in range(count):
+        firsts[chunks[number, 0] + 1] += 1
+        total += chunks[number, 2]
+    for block in range(block_count):
+        firsts[block + 1] += firsts[block]
+    order = np.empty(count, np.int64)
+    filled = firsts[:-1].copy()
+    for number in range(count):
+        block = chunks[number, 0]
+        order[filled[block]] = number
+        filled[block] += 1
+    gathered = np.empty(total, np.uint8)
+    segments = np.empty((count, 3), np.int64)
+    starts = np.zeros(block_count + 1, np.int64)
+    passes = np.zeros(block_count, np.int32)
+    position, segment = 0, 0
+    for block in range(block_count):
+        starts[block] = segment
+        room = 0
+        for i in range(firsts[block], firsts[block + 1]):
+            number = order[i]
+            start, length, now = chunks[number, 1], chunks[number, 2], chunks[number, 3]
+            if room == 0:
+                room = count_room(chunks[number, 4], styles[block])
+                segments[segment, 0] = position
+                segments[segment, 1] = 0
+                segments[segment, 2] = 0
+                segment += 1
+            gathered[position : position + length] = data[start : start + length]
+            position += length
+            segments[segment - 1, 1] += length
+            segments[segment - 1, 2] += now
+            passes[block] += now
+            room -= now
+    starts[block_count] = segment
+    return gathered, segments[:segment].copy(), starts, passes

@@ -1,0 +1,84 @@
+"""Tag trees: the numbers of the blocks of a cell, sent as differences from the smallest of their neighbours.
+
+A tree over wide × high leaves has levels of half the size until a single node is left. Its nodes lie one behind the
+other in tables that all trees share: leaves row by row, then the level above. `value` is the number of a node, or more
+than it can be while it is not known; `low` is what it is known to be at least.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from subband.codecs.jpeg2000.loops.bits import get_bit, put_bit
+
+__all__ = ["MOST_DEPTH", "UNKNOWN", "fill_tree", "find_path", "read_tag", "write_tag"]
+
+#: Levels that a tree can have.
+MOST_DEPTH = 34
+
+#: The value of a node that is not known yet.
+UNKNOWN = 0x7FFFFFFF
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def find_path(path, first, wide, high, x, y):
+    """Write the nodes from a leaf to the root to `path`, and return how many they are."""
+    depth = 0
+    while True:
+        path[depth] = first + y * wide + x
+        depth += 1
+        if wide <= 1 and high <= 1:
+            return depth
+        first += wide * high
+        wide, high = (wide + 1) >> 1, (high + 1) >> 1
+        x >>= 1
+        y >>= 1
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def read_tag(source, bits, value, low, path, depth, threshold):
+    """Read until it is known whether the leaf is below `threshold`, and tell so."""
+    least = 0
+    for step in range(depth):
+        node = path[depth - 1 - step]
+        least = max(least, low[node])
+        while least < threshold and least < value[node]:
+            if get_bit(source, bits):
+                value[node] = least
+            else:
+                least += 1
+        low[node] = least
+    return value[path[0]] < threshold
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def write_tag(target, bits, value, low, known, path, depth, threshold):
+    """Write what tells whether the leaf is below `threshold`, as far as it was not told before."""
+    least = 0
+    for step in range(depth):
+        node = path[depth - 1 - step]
+        least = max(least, low[node])
+        while least < threshold:
+            if least >= value[node]:
+                if not known[node]:
+                    put_bit(target, bits, 1)
+                    known[node] = 1
+                break
+            put_bit(target, bits, 0)
+            least += 1
+        low[node] = least
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def fill_tree(value, first, wide, high):
+    """Give each node above the leaves the smallest number below it."""
+    while wide > 1 or high > 1:
+        above = first + wide * high
+        half, half_high = (wide + 1) >> 1, (high + 1) >> 1
+        for node in range(above, above + half * half_high):
+            value[node] = UNKNOWN
+        for y in range(high):
+            for x in range(wide):
+                node = above + (y >> 1) * half + (x >> 1)
+                value[node] = min(value[node], value[first + y * wide + x])
+        first, wide, high = above, half, half_high

@@ -1,0 +1,289 @@
+"""Packets: a layer of a precinct, a header that tells what each code-block gets, and the bytes of the blocks.
+
+`PacketReader` reads those of a tile into what the block decoder takes; `write_packets` writes what the block encoder
+gives. Both walk the orders of `subband.codecs.jpeg2000.progressions` in compiled loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subband.codecs.jpeg2000.geometry import TileLayout
+from subband.codecs.jpeg2000.progressions import PacketOrder
+
+__all__ = ["BlockStream", "PacketReader", "WrittenPackets", "write_packets"]
+
+Bytes = NDArray[np.uint8]
+Table = NDArray[np.int64]
+
+#: How wide the lengths of a block are before anything was said about them.
+_LENGTH_BITS = 3
+
+_STATES = ("done", "more", "cut", "corrupt")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockStream:
+    """What the packets of a tile hold for its blocks.
+
+    Attributes
+    ----------
+    data : uint8[:]
+        The bytes of all blocks, one block behind the other.
+    zero_planes : int32[blocks]
+        Empty bit planes on top, -1 for a block that has nothing.
+    passes : int32[blocks]
+        Coding passes.
+    segments : int64[m, 3]
+        Start in `data`, length and number of passes of each codeword segment.
+    segment_starts : int64[blocks + 1]
+        The first segment of each block.
+    """
+
+    data: Bytes
+    zero_planes: NDArray[np.int32]
+    passes: NDArray[np.int32]
+    segments: Table
+    segment_starts: Table
+
+
+class PacketReader:
+    """Reads the packets of one tile, from one tile-part after the other.
+
+    Parameters
+    ----------
+    layout : TileLayout
+        The tile.
+    styles : sequence of int
+        The block style of each band of the layout.
+    wanted : bool[precincts], optional
+        The precincts whose blocks are to be decoded, all by default.
+    layers : int
+        The layers that are to be decoded.
+    uses_sop, uses_eph : bool
+        Whether markers may stand before packets and behind their headers.
+    """
+
+    def __init__(
+        self,
+        layout: TileLayout,
+        styles: Sequence[int],
+        *,
+        wanted: NDArray[np.bool_] | None = None,
+        layers: int = 65535,
+        uses_sop: bool = False,
+        uses_eph: bool = False,
+    ) -> None:
+        self._layout = layout
+        self._styles = np.array(styles, np.int64)
+        self._wanted = np.ones(layout.precinct_count, np.bool_) if wanted is None else wanted
+        self._most_layers = layers
+        self._markers = (uses_sop, uses_eph)
+        blocks, nodes = len(layout.blocks), layout.node_count
+        unknown = np.iinfo(np.int32).max
+        self._state = (
+            np.full(blocks, -1, np.int32),
+            np.zeros(blocks, np.int32),
+            np.full(blocks, _LENGTH_BITS, np.int32),
+            np.full(nodes, unknown, np.int32),
+            np.zeros(nodes, np.int32),
+            np.full(nodes, unknown, np.int32),
+            np.zeros(nodes, np.int32),
+        )
+        self._next_layer = np.zeros(layout.precinct_count, np.int64)
+        self._orders: Iterator[PacketOrder] = iter(())
+        self._order: PacketOrder | None = None
+        self._cursor = np.array([0, 0, -1], np.int64)
+        self._left = np.zeros(1, np.int64)
+        self._chunks = np.empty((max(64, blocks), 5), np.int64)
+        self._count = 0
+
+    def follow(self, orders: Iterable[PacketOrder], layers: int) -> None:
+        """Set the orders in which packets come, and how many layers there are."""
+        self._orders = iter(orders)
+        self._order = next(self._orders, None)
+        self._left[0] = int(self._wanted.sum()) * min(layers, self._most_layers)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all packets that are wanted were read."""
+        return bool(self._left[0] <= 0)
+
+    def read(
+        self,
+        data: Bytes,
+        start: int,
+        stop: int,
+        headers: Bytes | None = None,
+        lengths: Table | None = None,
+    ) -> str:
+        """Read the packets that lie between two places.
+
+        Parameters
+        ----------
+        data : uint8[:]
+            The stream; all calls have to be given the same.
+        start, stop : int
+            Where the packets lie.
+        headers : uint8[:], optional
+            The headers of the packets, where they are packed elsewhere.
+        lengths : int64[:], optional
+            The lengths of the packets, which allow to pass over those that are not wanted.
+
+        Returns
+        -------
+        {"done", "more", "cut", "corrupt"}
+            Whether all packets are read, or the bytes end between packets or within one, or make no sense.
+        """
+        from subband.codecs.jpeg2000.loops.packet_reading import DONE, read_packets
+
+        is_packed = headers is not None
+        source = data if headers is None else headers
+        body = np.array([start, 0, 0, stop, 0], np.int64)
+        head = np.array([0, 0, 0, len(source), 0], np.int64)
+        lengths = np.zeros(0, np.int64) if lengths is None else lengths
+        length_cursor = np.zeros(1, np.int64)
+        status = DONE
+        while (order := self._order) is not None:
+            self._chunks, self._count, status = read_packets(
+                data,
+                body,
+                source,
+                head,
+                is_packed,
+                order.precincts,
+                order.bounds,
+                order.layers,
+                self._cursor,
+                self._next_layer,
+                self._wanted,
+                self._most_layers,
+                self._left,
+                lengths,
+                length_cursor,
+                *self._markers,
+                (self._layout.precinct_cells, self._layout.cells),
+                self._state,
+                self._styles,
+                self._chunks,
+                self._count,
+            )
+            if status != DONE or self._left[0] <= 0:
+                break
+            self._order = next(self._orders, None)
+            self._cursor[:] = (0, 0, -1)
+        return _STATES[status]
+
+    def gather(self, data: Bytes) -> BlockStream:
+        """Return what was read, with the bytes of each block together."""
+        from subband.codecs.jpeg2000.loops.packet_reading import gather_blocks
+
+        blocks = self._layout.blocks
+        styles = self._styles[blocks[:, 4]]
+        gathered, segments, starts, passes = gather_blocks(data, self._chunks, self._count, len(blocks), styles)
+        return BlockStream(gathered, self._state[0], passes, segments, starts)
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenPackets:
+    """Packets as they stand in a stream.
+
+    Attributes
+    ----------
+    data : uint8[:]
+        All packets, one behind the other.
+    packets : int64[n, 5]
+        Precinct, layer, start in `data`, length of the header (markers included), and length of all.
+    """
+
+    data: Bytes
+    packets: Table
+
+
+def write_packets(
+    layout: TileLayout,
+    orders: Sequence[PacketOrder],
+    styles: Sequence[int],
+    zero_planes: NDArray[np.integer[Any]],
+    passes: NDArray[np.integer[Any]],
+    ends: NDArray[np.integer[Any]],
+    starts: NDArray[np.integer[Any]],
+    data: Bytes,
+    *,
+    uses_sop: bool = False,
+    uses_eph: bool = False,
+) -> WrittenPackets:
+    """Write all packets of a tile.
+
+    Parameters
+    ----------
+    layout : TileLayout
+        The tile.
+    orders : sequence of PacketOrder
+        One for each progression; a packet that was written is not written again.
+    styles : sequence of int
+        The block style of each band of the layout.
+    zero_planes : int32[blocks]
+        Empty bit planes on top of each block.
+    passes : int32[blocks, layers]
+        How many passes of each block the layers up to this one hold: cumulative, never falling.
+    ends : int32[blocks, most_passes]
+        Bytes of the block that passes 0 to p need, as the block encoder gives them.
+    starts : int64[blocks]
+        Where each block begins in `data`.
+    data : uint8[:]
+        The coded blocks.
+    uses_sop, uses_eph : bool
+        Whether markers stand before packets and behind their headers.
+
+    Notes
+    -----
+    Where a block has several codeword segments (bypass, or termination of each pass), their lengths follow from `ends`
+    and the style.
+    """
+    from subband.codecs.jpeg2000.loops.packet_writing import fill_trees
+    from subband.codecs.jpeg2000.loops.packet_writing import write_packets as write
+
+    nodes = layout.node_count
+    inclusion, zeros = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
+    passes = np.ascontiguousarray(passes, np.int64)
+    ends = np.ascontiguousarray(ends, np.int64)
+    fill_trees(layout.cells, passes, np.ascontiguousarray(zero_planes, np.int32), inclusion, zeros)
+    state = (
+        np.full(len(layout.blocks), _LENGTH_BITS, np.int32),
+        inclusion,
+        np.zeros(nodes, np.int32),
+        np.zeros(nodes, np.uint8),
+        zeros,
+        np.zeros(nodes, np.int32),
+        np.zeros(nodes, np.uint8),
+    )
+    next_layer = np.zeros(layout.precinct_count, np.int64)
+    target, position = np.empty(len(data) + 1024, np.uint8), 0
+    packets, count = np.empty((max(64, layout.precinct_count), 5), np.int64), 0
+    for order in orders:
+        target, position, packets, count = write(
+            order.precincts,
+            order.bounds,
+            order.layers,
+            next_layer,
+            uses_sop,
+            uses_eph,
+            (layout.precinct_cells, layout.cells),
+            state,
+            np.array(styles, np.int64),
+            passes,
+            ends,
+            np.ascontiguousarray(starts, np.int64),
+            data,
+            target,
+            position,
+            packets,
+            count,
+        )
+    return WrittenPackets(target[:position].copy(), packets[:count].copy())

@@ -1,0 +1,121 @@
+"""From coded blocks to packets: their order, their sizes and their bytes.
+
+The tables of all tiles are joined into one, so that one compiled loop measures or writes the packets of the whole
+picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from subband.codecs.jpeg2000.geometry import TileLayout
+from subband.codecs.jpeg2000.parameters import ImageSize, Order, Progression
+from subband.codecs.jpeg2000.progressions import order_packets, tabulate_precincts
+from subband.typing import Array
+
+__all__ = ["Packer", "list_packets"]
+
+
+@dataclass(frozen=True, eq=False)
+class Packer:
+    """What is needed to write the packets of a picture.
+
+    Attributes
+    ----------
+    precincts, cells : ndarray of int64
+        First cell of each precinct and how many; first block, rows and columns of each cell.
+    tiles : ndarray of int64
+        The tile of each precinct.
+    zero_planes : ndarray of int32
+        Of each block: empty bit planes above the first that holds anything.
+    ends : ndarray of int32
+        Blocks × passes: bytes up to and with each pass.
+    data, starts : ndarray
+        The bytes of all blocks, and where those of each begin.
+    style : int
+        Of the block coder.
+    markers : int
+        1 for SOP, plus 2 for EPH.
+    """
+
+    precincts: Array
+    cells: Array
+    tiles: Array
+    zero_planes: Array
+    ends: Array
+    data: Array
+    starts: Array
+    style: int
+    markers: int
+
+    @classmethod
+    def from_layouts(
+        cls, layouts: Sequence[TileLayout], zero_planes: Array, ends: Array, data: Array, starts: Array, style: int,
+        *, sop: bool, eph: bool,
+    ) -> Packer:  # fmt: skip
+        """Join the tables of all tiles, whose blocks follow each other."""
+        precincts, cells, tiles = [], [], []
+        block, cell = 0, 0
+        for number, layout in enumerate(layouts):
+            firsts = layout.precinct_cells
+            precincts.append(np.stack([firsts[:-1] + cell, np.diff(firsts)], axis=1))
+            cells.append(np.stack([layout.cells[:, 3] + block, layout.cells[:, 2], layout.cells[:, 1]], axis=1))
+            tiles.append(np.full(layout.precinct_count, number, np.int64))
+            block += len(layout.blocks)
+            cell += len(layout.cells)
+        return cls(
+            np.concatenate(precincts), np.concatenate(cells), np.concatenate(tiles), zero_planes,
+            np.ascontiguousarray(ends), data, starts, style, int(sop) + 2 * int(eph),
+        )  # fmt: skip
+
+    def measure(self, kept: Array) -> Array:
+        """Return the bytes of each packet, precincts × layers, given the passes that each layer keeps."""
+        nowhere = np.zeros((1, 1), np.int64)
+        return self._pack(kept, False, nowhere, nowhere, np.zeros(1, np.uint8))
+
+    def write(self, kept: Array, places: Array, numbers: Array, out: Array) -> None:
+        """Write each packet to its place."""
+        self._pack(kept, True, places, numbers, out)
+
+    def _pack(self, kept: Array, is_writing: bool, places: Array, numbers: Array, out: Array) -> Array:
+        from subband.codecs.jpeg2000.loops.packing import pack_precincts
+
+        sizes = np.zeros((len(self.precincts), len(kept)), np.int64)
+        pack_precincts(
+            self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing, places,
+            numbers, self.data, self.starts, out, sizes,
+        )  # fmt: skip
+        return sizes
+
+
+def list_packets(size: ImageSize, layouts: Sequence[TileLayout], order: Order, layers: int) -> Array:
+    """Return the packets of all tiles in the order of the stream.
+
+    Returns
+    -------
+    ndarray of int64
+        Numbers of packets, each ``precinct * layers + layer``, precincts counted through all tiles.
+
+    Examples
+    --------
+    >>> from subband.codecs.jpeg2000.geometry import lay_out_tile
+    >>> from subband.codecs.jpeg2000.parameters import CodingStyle, ComponentSize
+    >>> size = ImageSize(32, 32, 0, 0, 32, 32, 0, 0, (ComponentSize(8),))
+    >>> layouts = [lay_out_tile(size, [CodingStyle(levels=1)], 0)]
+    >>> list_packets(size, layouts, Order.LRCP, 2).tolist(), list_packets(size, layouts, Order.RLCP, 2).tolist()
+    ([0, 2, 1, 3], [0, 1, 2, 3])
+    """
+    found, first = [np.zeros(0, np.int64)], 0
+    for layout in layouts:
+        packets = order_packets(tabulate_precincts(layout, size), Progression(order), layers)
+        run = np.repeat(np.arange(len(packets.bounds) - 1), np.diff(packets.bounds))
+        number = np.arange(len(packets.precincts))
+        layer = np.repeat(np.arange(layers), len(number))
+        # within a run, layers run slower than precincts
+        sequence = np.lexsort((np.tile(number, layers), layer, np.tile(run, layers)))
+        found.append(((np.tile(packets.precincts, layers) + first) * layers + layer)[sequence])
+        first += layout.precinct_count
+    return np.concatenate(found)

@@ -1,0 +1,126 @@
+"""A decoded picture: its samples as one array or as planes, with palettes and channels resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from subband.codecs.jpeg2000.boxes import Jp2Header
+from subband.codecs.jpeg2000.header import Header
+from subband.errors import CodecError
+from subband.typing import Array
+
+__all__ = ["Picture", "apply_palette", "choose_dtype", "sort_channels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A decoded picture.
+
+    Attributes
+    ----------
+    samples : ndarray or tuple of ndarray
+        Rows × columns, or rows × columns × channels; a tuple of planes if their sizes differ.
+    header : Header
+        What the file says.
+    steps : tuple of (int, int)
+        Every how many rows and columns of the picture each channel has a sample.
+    """
+
+    samples: Array | tuple[Array, ...]
+    header: Header
+    steps: tuple[tuple[int, int], ...]
+
+    @property
+    def planes(self) -> tuple[Array, ...]:
+        """One array of rows × columns for each channel."""
+        if isinstance(self.samples, tuple):
+            return self.samples
+        if self.samples.ndim == 2:
+            return (self.samples,)
+        return tuple(self.samples[..., number] for number in range(self.samples.shape[2]))
+
+    def upsample(self) -> Array:
+        """Return one array of all channels, with the samples of coarser ones repeated.
+
+        Examples
+        --------
+        >>> planes = (np.arange(6).reshape(2, 3), np.array([[7, 8]]))
+        >>> Picture(planes, None, ((1, 1), (2, 2))).upsample()[..., 1]
+        array([[7, 7, 8],
+               [7, 7, 8]])
+        """
+        if not isinstance(self.samples, tuple):
+            return self.samples
+        planes = self.planes
+        rows = max(plane.shape[0] for plane in planes)
+        columns = max(plane.shape[1] for plane in planes)
+        finest = [min(step[axis] for step in self.steps) for axis in (0, 1)]
+        dtype = np.result_type(*planes)
+        whole = np.empty((rows, columns, len(planes)), dtype)
+        for number, (plane, step) in enumerate(zip(planes, self.steps, strict=True)):
+            y = np.minimum(np.arange(rows) * finest[0] // step[0], plane.shape[0] - 1)
+            x = np.minimum(np.arange(columns) * finest[1] // step[1], plane.shape[1] - 1)
+            whole[..., number] = plane[y[:, None], x]
+        return whole[..., 0] if len(planes) == 1 else whole
+
+    def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> Array:
+        samples = self.upsample() if isinstance(self.samples, tuple) else self.samples
+        return np.array(samples, dtype, copy=copy)
+
+
+def choose_dtype(bits: int, is_signed: bool) -> np.dtype[np.generic]:
+    """Return the smallest integers that hold so many bits.
+
+    Examples
+    --------
+    >>> choose_dtype(8, False), choose_dtype(12, True), choose_dtype(1, False)
+    (dtype('uint8'), dtype('int16'), dtype('uint8'))
+    """
+    width = 8 if bits <= 8 else 16 if bits <= 16 else 32
+    return np.dtype(f"{'int' if is_signed else 'uint'}{width}")
+
+
+def apply_palette(planes: Sequence[Array], jp2: Jp2Header) -> list[Array]:
+    """Return channels from components, by ``pclr`` and ``cmap``.
+
+    Raises
+    ------
+    CodecError
+        If a channel names a component that is not there.
+    """
+    palette = jp2.palette
+    if palette is None:
+        return list(planes)
+    mapping = jp2.mapping or tuple((0, column) for column in range(len(palette.bits)))
+    channels = []
+    for component, column in mapping:
+        if component >= len(planes):
+            raise CodecError(f"cmap names component {component}; there are {len(planes)}")
+        plane = planes[component]
+        if column is None:
+            channels.append(plane)
+            continue
+        entries = palette.entries[:, column].astype(choose_dtype(*palette.bits[column]))
+        channels.append(entries[np.clip(plane, 0, len(entries) - 1).astype(np.int64)])
+    return channels
+
+
+def sort_channels(count: int, jp2: Jp2Header) -> list[int]:
+    """Return the channels in the order of their colours, and then the others, by ``cdef``.
+
+    Examples
+    --------
+    >>> from subband.codecs.jpeg2000.boxes import ChannelDefinition, ImageHeader
+    >>> definitions = (ChannelDefinition(0, 1, 0), ChannelDefinition(1, 0, 2), ChannelDefinition(2, 0, 1))
+    >>> sort_channels(3, Jp2Header(ImageHeader(1, 1, 3, (8, False)), channels=definitions))
+    [2, 1, 0]
+    """
+    colours = {
+        entry.channel: entry.association for entry in jp2.channels if entry.role == 0 and 0 < entry.association < 65535
+    }
+    others = count + 65536
+    # a sort keeps the order of channels about which nothing is said
+    return sorted(range(count), key=lambda channel: colours.get(channel, others if jp2.channels else channel))

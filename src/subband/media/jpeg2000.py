@@ -1,0 +1,126 @@
+"""JPEG 2000 as pictures: what our codec decodes, as grey or colour of 8 or 16 bits with opacity aside, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subband.codecs.jpeg2000 import Picture, decode, encode, read_header
+from subband.codecs.jpeg2000.files import STREAM_ENDINGS
+from subband.errors import FormatError
+from subband.media.limits import TooLargeError, refuse_bomb
+from subband.typing import Array
+
+__all__ = ["read_jpeg2000", "write_jpeg2000"]
+
+# Channels that a picture of the largest size may have.
+_MOST_CHANNELS = 4
+
+# What a pixel of sYCC becomes: red, green and blue of luminance and of both differences.
+_FROM_YCC = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])
+
+
+def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> tuple[Array, Array | None, bytes | None]:
+    """Read a picture; return pixels, opacity and colour profile.
+
+    Samples of other depths than 8 and 16 bits are stretched to these, signed ones shifted. Options are those of
+    `subband.codecs.jpeg2000.decode`, such as `reduce` and `region`; the limit then holds for what is decoded.
+
+    Raises
+    ------
+    FormatError
+        If there is no picture in it, or it is larger than `most_pixels`.
+
+    Warns
+    -----
+    CodecWarning
+        If the file is cut short or damaged, and a part of the picture could be read all the same.
+    """
+    try:
+        if not options:
+            header = read_header(path)
+            refuse_bomb(str(path), header.height, header.width, most_pixels)
+        picture = decode(path, most_pixels=_MOST_CHANNELS * most_pixels, **options)
+    except TooLargeError:
+        raise
+    except FormatError as error:
+        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+    return _arrange(picture)
+
+
+def write_jpeg2000(path: Path, pixels: Array, alpha: Array | None, icc: bytes | None) -> None:
+    """Write a picture of 8 or 16 bits without a loss."""
+    planes = pixels if alpha is None else np.dstack([pixels, alpha])
+    if path.suffix.lower() in STREAM_ENDINGS:
+        path.write_bytes(encode(planes, form="j2k"))
+    else:
+        path.write_bytes(encode(planes, alpha=alpha is not None, icc=icc))
+
+
+def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:
+    """Sort channels into colours and opacity."""
+    header = picture.header
+    whole = picture.upsample()
+    channels = np.atleast_3d(whole)
+    count = channels.shape[2]
+    # a palette makes channels of other depths than those of the components
+    palette = header.jp2.palette if header.jp2 is not None else None
+    depths = palette.bits if palette is not None else [(each.precision, each.is_signed) for each in header.components]
+    bits = max(depth for depth, _ in depths[:count])
+    dtype = np.dtype(np.uint8 if bits <= 8 else np.uint16)
+    stretched = [
+        _stretch(channels[..., number], *depths[min(number, len(depths) - 1)], dtype) for number in range(count)
+    ]
+    opaque = _find_opacity(picture, count)
+    colours = [stretched[number] for number in range(count) if number != opaque]
+    alpha = None if opaque is None else stretched[opaque]
+    if len(colours) < 3:
+        return np.ascontiguousarray(colours[0]), alpha, _pick_profile(header.icc_profile, b"GRAY")
+    pixels = np.stack(colours[:3], axis=-1)
+    if header.colour_space == "sYCC":
+        pixels = _convert_ycc(pixels)
+    elif header.colour_space == "CMYK" and len(colours) == 4:
+        pixels = _convert_inks(np.stack(colours, axis=-1))
+    return pixels, alpha, _pick_profile(header.icc_profile, b"RGB ")
+
+
+def _find_opacity(picture: Picture, count: int) -> int | None:
+    """Return the channel that says how opaque pixels are; without a word about it, the last of two or four."""
+    header = picture.header
+    definitions = header.jp2.channels if header.jp2 is not None else ()
+    if definitions:
+        # channels come in the order of their colours, those without one behind them in their own order
+        others = sorted(entry.channel for entry in definitions if entry.role != 0)
+        first = count - len(others)
+        roles = {entry.channel: entry.role for entry in definitions}
+        return next((first + place for place, each in enumerate(others) if roles[each] in (1, 2)), None)
+    if header.colour_space == "CMYK":
+        return None
+    return count - 1 if count in (2, 4) else None
+
+
+def _stretch(samples: Array, bits: int, is_signed: bool, dtype: np.dtype[Any]) -> Array:
+    """Bring samples to the full range of 8 or 16 bits."""
+    if samples.dtype == dtype and not is_signed and bits == 8 * dtype.itemsize:
+        return np.ascontiguousarray(samples)
+    values = samples.astype(np.float64) + (1 << (bits - 1) if is_signed else 0)
+    return np.asarray(np.rint(values * (np.iinfo(dtype).max / ((1 << bits) - 1))), dtype)
+
+
+def _convert_ycc(pixels: Array) -> Array:
+    peak = np.iinfo(pixels.dtype).max
+    values = pixels - np.array([0, (peak + 1) // 2, (peak + 1) // 2], np.float64)
+    return np.asarray(np.clip(np.rint(values @ _FROM_YCC.T), 0, peak), pixels.dtype)
+
+
+def _convert_inks(pixels: Array) -> Array:
+    peak = float(np.iinfo(pixels.dtype).max)
+    light = (peak - pixels[..., :3]) * (peak - pixels[..., 3:]) / peak
+    return np.asarray(np.rint(light), pixels.dtype)
+
+
+def _pick_profile(profile: bytes | None, space: bytes) -> bytes | None:
+    """Return the colour profile, if it is one of such pixels."""
+    return profile if profile is not None and profile[16:20] == space else None

@@ -1,0 +1,148 @@
+"""``subband encode``, ``subband decode`` and ``subband jp2info``."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from subband import data
+from subband.cli import app
+from subband.codecs.jpeg2000 import imread, imwrite, read_header
+from subband.media import Still, read_still, write_still
+
+COLOUR = data.photograph()[100:228, 100:260]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def picture(tmp_path):
+    path = tmp_path / "picture.png"
+    Image.fromarray(COLOUR).save(path)
+    return path
+
+
+def test_lossless_there_and_back(picture, tmp_path):
+    result = run("encode", picture, tmp_path / "a.jp2")
+    assert result.exit_code == 0, result.output
+    assert "bits a pixel" in result.output
+    np.testing.assert_array_equal(imread(tmp_path / "a.jp2"), COLOUR)
+    result = run("decode", tmp_path / "a.jp2", tmp_path / "b.png")
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "b.png")), COLOUR)
+
+
+def test_rate_size_and_psnr(picture, tmp_path):
+    output = tmp_path / "a.jp2"
+    record = json.loads(run("encode", picture, output, "--rate", "1", "--json").stdout)
+    assert 0.98 <= record["bits_per_pixel"] <= 1
+    assert record["bytes"] == output.stat().st_size
+    assert run("encode", picture, output, "--size", "3000", "--force").exit_code == 0
+    assert 2940 <= output.stat().st_size <= 3000
+    assert run("encode", picture, output, "--psnr", "35", "--force").exit_code == 0
+    error = np.mean((imread(output).astype(float) - COLOUR) ** 2)
+    assert 10 * np.log10(255**2 / error) == pytest.approx(35, abs=0.3)
+
+
+def test_everything_that_can_be_said(picture, tmp_path):
+    output = tmp_path / "a.jp2"
+    options = (
+        "--rate 0.5,1,2 --levels 3 --tile 64x80 --block 32x16 --precincts 64x64,32 --progression rpcl "
+        "--style bypass,segmentation --sop --eph --plt --tlm --dpi 300 --comment Hello --no-colour --engine cpu"
+    )
+    result = run("encode", picture, output, *options.split())
+    assert result.exit_code == 0, result.output
+    header = read_header(output)
+    assert (header.layers, header.levels, header.tiles, header.order.name) == (3, 3, (2, 2), "RPCL")
+    assert not header.has_colour_transform
+    assert "Hello" in header.comments
+    assert header.jp2.resolutions
+
+
+def test_decode_in_part(picture, tmp_path):
+    run("encode", picture, tmp_path / "a.jp2", "--layers", 2)
+    result = run(
+        "decode", tmp_path / "a.jp2", tmp_path / "b.png", "--reduce", 1, "--region", "10,20,90,120", "--layers", 1
+    )
+    assert result.exit_code == 0, result.output
+    assert np.asarray(Image.open(tmp_path / "b.png")).shape == (40, 50, 3)
+    record = json.loads(run("decode", tmp_path / "a.jp2", tmp_path / "c.npy", "--json").stdout)
+    assert (record["rows"], record["columns"], record["dtype"]) == (128, 160, "uint8")
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), COLOUR)
+
+
+def test_damage_is_told(picture, tmp_path):
+    run("encode", picture, tmp_path / "a.jp2")
+    content = (tmp_path / "a.jp2").read_bytes()
+    (tmp_path / "cut.jp2").write_bytes(content[: len(content) // 2])
+    result = run("decode", tmp_path / "cut.jp2", tmp_path / "b.png")
+    assert result.exit_code == 0, result.output
+    assert "warning" in result.output
+    (tmp_path / "no.jp2").write_bytes(b"nothing")
+    result = run("decode", tmp_path / "no.jp2", tmp_path / "c.png")
+    assert result.exit_code == 2
+    assert "no.jp2" in result.output
+
+
+def test_jp2info(picture, tmp_path):
+    run("encode", picture, tmp_path / "a.jp2", "--rate", "1")
+    result = run("jp2info", tmp_path / "a.jp2")
+    assert result.exit_code == 0, result.output
+    assert all(name in result.output for name in ("ihdr", "colr", "SIZ", "COD", "QCD", "SOT"))
+    record = json.loads(run("jp2info", tmp_path / "a.jp2", "--json").stdout)
+    assert record["length"] == (tmp_path / "a.jp2").stat().st_size
+    content = (tmp_path / "a.jp2").read_bytes()
+    (tmp_path / "cut.jp2").write_bytes(content[:60])
+    assert run("jp2info", tmp_path / "cut.jp2").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["a.png"], "does not end like JPEG 2000"),
+        (["a.jp2", "--rate", "x"], "is not a number"),
+        (["a.jp2", "--tile", "1y2"], "is not a size"),
+        (["a.jp2", "--rate", "1", "--psnr", "30"], "both given"),
+        (["a.jp2", "--style", "slow"], "is not known"),
+    ],
+)
+def test_what_cannot_be_done(picture, tmp_path, options, message):
+    result = run("encode", picture, tmp_path / options[0], *options[1:])
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not (tmp_path / "a.jp2").exists()
+
+
+def test_existing_files_stay(picture, tmp_path):
+    (tmp_path / "a.jp2").write_bytes(b"mine")
+    assert run("encode", picture, tmp_path / "a.jp2").exit_code == 2
+    assert (tmp_path / "a.jp2").read_bytes() == b"mine"
+    imwrite(tmp_path / "b.jp2", COLOUR)
+    (tmp_path / "b.png").write_bytes(b"mine")
+    assert run("decode", tmp_path / "b.jp2", tmp_path / "b.png").exit_code == 2
+    result = run("decode", tmp_path / "b.jp2", tmp_path / "c.png", "--region", "1,2,3")
+    assert result.exit_code == 2
+    assert "four numbers" in result.output
+
+
+def test_pictures_of_other_commands(tmp_path):
+    deep = COLOUR.astype(np.uint16) * 257
+    alpha = deep[..., 0].copy()
+    write_still(tmp_path / "a.jp2", Still(deep, alpha))
+    still = read_still(tmp_path / "a.jp2")
+    np.testing.assert_array_equal(still.pixels, deep)
+    np.testing.assert_array_equal(still.alpha, alpha)
+    assert run("compare", tmp_path / "a.jp2", tmp_path / "a.jp2", "--no-ssim").exit_code == 0
+
+
+def test_bench(tmp_path):
+    pytest.importorskip("skimage")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured jpeg2000 quality: begin -->\n<!-- measured jpeg2000 quality: end -->\n")
+    result = run("bench", "jpeg2000", "--quality", "--quick", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "astronaut" in page.read_text()

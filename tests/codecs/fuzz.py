@@ -1,0 +1,147 @@
+"""Decode damaged files: ``python tests/codecs/fuzz.py 20000`` makes as many, each from its number alone.
+
+Every one has to end in a picture of the size that its header tells, with or without a warning, or in a `CodecError`,
+within bounded time and memory. What does not is told with its number; ``fuzz.py 1 --first NUMBER`` repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from functools import lru_cache
+
+import numpy as np
+
+from subband.codecs.jpeg2000 import CodecWarning, decode, encode
+from subband.errors import CodecError
+
+MOST_SAMPLES = 1 << 22
+MOST_SECONDS = 10.0
+MOST_BYTES = 1 << 30
+
+_SETTINGS = (
+    {},
+    {"form": "j2k", "levels": 3, "block": (16, 16)},
+    {"rate": 1.5, "layers": 3, "progression": "RLCP", "sop": True, "eph": True},
+    {"psnr": 35.0, "progression": "RPCL", "precincts": [(32, 32)], "plt": True, "tlm": True, "tile": (40, 40)},
+    {"progression": "PCRL", "tile": (33, 29), "style": ["bypass", "segmentation"], "levels": 2},
+    {"progression": "CPRL", "style": ["terminate", "predictable", "reset", "causal"], "layers": 2, "sop": True},
+    {"form": "j2k", "lossless": False, "step": 4.0, "origin": (7, 13), "tile": (48, 31), "tile_origin": (3, 5)},
+)
+
+
+@lru_cache(maxsize=32)
+def make_file(number: int) -> bytes:
+    """Return one of a few whole files."""
+    rng = np.random.default_rng(number)
+    rows, columns = (int(side) for side in rng.integers(20, 90, 2))
+    components, bits = [(1, 8), (3, 8), (4, 8), (1, 16), (3, 12), (2, 1)][number % 6]
+    y, x = np.mgrid[0:rows, 0:columns]
+    planes = [
+        np.sin(x / (3 + each)) * np.cos(y / (5 + each)) + rng.normal(0, 0.1, x.shape) for each in range(components)
+    ]
+    values = np.clip(np.rint((np.stack(planes, -1) / 2.6 + 0.5) * (2**bits - 1)), 0, 2**bits - 1)
+    return encode(values.astype(np.uint8 if bits <= 8 else np.uint16), bits=bits, **_SETTINGS[number % len(_SETTINGS)])
+
+
+def damage_file(number: int) -> bytes:
+    """Return a damaged file, always the same for a number."""
+    rng = np.random.default_rng([77, number])
+    data = bytearray(make_file(int(rng.integers(28))))
+    for _ in range(int(rng.integers(1, 4))):
+        # the first bytes say most, so that they are hit most
+        reach = len(data) if rng.random() < 0.5 else min(len(data), 250)
+        at = int(rng.integers(max(reach, 1)))
+        kind = int(rng.integers(8))
+        if kind == 0:
+            del data[at:]
+        elif kind == 1 and data:
+            data[at] ^= 1 << int(rng.integers(8))
+        elif kind == 2 and data:
+            data[at] = int(rng.choice([0, 1, 0x7F, 0x80, 0xFE, 0xFF]))
+        elif kind == 3:
+            data[at : at + int(rng.integers(1, 9))] = rng.bytes(int(rng.integers(1, 9)))
+        elif kind == 4:
+            del data[at : at + int(rng.integers(1, 60))]
+        elif kind == 5:
+            data[at:at] = rng.bytes(int(rng.integers(1, 60)))
+        elif kind == 6:
+            start = int(rng.integers(max(len(data), 1)))
+            data[at : at + 40] = data[start : start + 40]
+        else:
+            width = int(rng.choice([2, 4]))
+            data[at : at + width] = int(rng.integers(1 << (8 * width))).to_bytes(width, "big")
+    return bytes(data)
+
+
+def try_file(data: bytes) -> str:
+    """Decode a file; return what became of it, and raise whatever must not happen."""
+    begin = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("error")
+        warnings.simplefilter("always", CodecWarning)
+        try:
+            picture = decode(data, most_pixels=MOST_SAMPLES)
+        except CodecError:
+            result = "error"
+        else:
+            result = "warning" if caught else "picture"
+            header = picture.header
+            for plane, (down, across) in zip(picture.planes, picture.steps, strict=True):
+                rows, columns = plane.shape
+                assert rows * down < header.height + 2 * down, f"{rows} rows of {header.height}"
+                assert rows * down > header.height - 2 * down, f"{rows} rows of {header.height}"
+                assert columns * across < header.width + 2 * across, f"{columns} columns of {header.width}"
+                assert columns * across > header.width - 2 * across, f"{columns} columns of {header.width}"
+    seconds = time.perf_counter() - begin
+    assert seconds < MOST_SECONDS, f"took {seconds:.1f} s"
+    return result
+
+
+def measure_memory() -> int:
+    """Return the most bytes that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def run(count: int, first: int = 0, seconds: float | None = None) -> tuple[Counter[str], list[tuple[int, str]]]:
+    """Try files one after the other; return how many ended how, and what must not have happened."""
+    # what is compiled on the way counts for no file
+    for number in range(28):
+        decode(make_file(number))
+    before, begin = measure_memory(), time.perf_counter()
+    found: Counter[str] = Counter()
+    failures = []
+    for number in range(first, first + count):
+        if seconds is not None and time.perf_counter() - begin > seconds:
+            break
+        try:
+            found[try_file(damage_file(number))] += 1
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not happen
+            failures.append((number, "".join(traceback.format_exception_only(error)).strip()))
+    grown = measure_memory() - before
+    if grown > MOST_BYTES:
+        failures.append((-1, f"memory grew by {grown >> 20} MiB"))
+    return found, failures
+
+
+def main() -> int:
+    """Read the arguments, run, and tell what happened."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=20000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float)
+    arguments = parser.parse_args()
+    found, failures = run(arguments.count, arguments.first, arguments.seconds)
+    for number, message in failures:
+        print(f"{number}: {message}")
+    print(", ".join(f"{kind} {count}" for kind, count in sorted(found.items())), f"- {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,245 @@
+"""What we write, OpenJPEG reads, and what OpenJPEG writes, we read; over settings drawn from a seeded generator."""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+from subband.codecs.jpeg2000 import decode, encode, imread
+
+imagecodecs = pytest.importorskip("imagecodecs")
+
+ORDERS = ("LRCP", "RLCP", "RPCL", "PCRL", "CPRL")
+STYLES = ("bypass", "reset", "terminate", "causal", "predictable", "segmentation")
+
+
+def draw_size(rng, largest):
+    rows, columns = (int(rng.integers(1, length + 1)) for length in largest)
+    # thin pictures have bands without samples
+    if rng.random() < 0.1:
+        rows = int(rng.integers(1, 4))
+    if rng.random() < 0.1:
+        columns = int(rng.integers(1, 4))
+    return rows, columns
+
+
+def draw_picture(rng, rows, columns, components, bits, is_signed=False):
+    """Draw waves, a checkerboard and noise, so that every pass has something to do."""
+    y, x = np.mgrid[0:rows, 0:columns]
+    peak = (1 << bits) - 1
+    planes = []
+    for number in range(components):
+        across, down = rng.uniform(0.01, 0.2, 2)
+        waves = 0.5 + 0.35 * np.sin(x * across + number) * np.cos(y * down - number)
+        board = 0.1 * ((x // 7 + y // 5) % 2)
+        planes.append(np.clip(np.rint((waves + board + rng.normal(0, 0.03, x.shape)) * peak), 0, peak))
+    values = np.stack(planes, -1).astype(np.int64) - (1 << (bits - 1) if is_signed else 0)
+    values = values.astype(f"{'int' if is_signed else 'uint'}{8 if bits <= 8 else 16}")
+    return values[..., 0] if components == 1 else values
+
+
+@dataclass
+class Case:
+    picture: np.ndarray
+    bits: int
+    options: dict
+    is_lossless: bool
+
+
+def draw_case(seed):
+    """Draw a picture and the settings of our encoder."""
+    rng = np.random.default_rng(seed)
+    rows, columns = draw_size(rng, (500, 700) if rng.random() < 0.06 else (90, 120))
+    bits = int(rng.choice([1, 2, 4, 5, 8, 8, 8, 8, 10, 12, 16, 16]))
+    components = int(rng.choice([1, 1, 3, 3, 3, 4, 2, 5]))
+    options = {"progression": str(rng.choice(ORDERS))}
+    if rng.random() < 0.5:
+        options["levels"] = int(rng.integers(0, 8))
+    if rng.random() < 0.4:
+        options["tile"] = tuple(int(rng.integers(max(8, side // 4), side + 20)) for side in (rows, columns))
+    if rng.random() < 0.5:
+        high = int(rng.integers(2, 8))
+        options["block"] = (1 << high, 1 << int(rng.integers(2, min(10, 12 - high) + 1)))
+    if rng.random() < 0.4:
+        count = int(rng.integers(1, 4))
+        options["precincts"] = [tuple(1 << int(side) for side in rng.integers(4, 9, 2)) for _ in range(count)]
+    if rng.random() < 0.5:
+        options["layers"] = int(rng.integers(1, 6))
+    options |= {name: True for name in ("sop", "eph", "plt", "tlm") if rng.random() < 0.3}
+    if rng.random() < 0.4:
+        options["style"] = [name for name in STYLES if rng.random() < 0.35]
+    if rng.random() < 0.25:
+        options["origin"] = tuple(map(int, rng.integers(0, 40, 2)))
+        tile = options.get("tile", (1000, 1000))
+        if rng.random() < 0.5 or "tile" in options:
+            ranges = zip(options["origin"], tile, strict=True)
+            options["tile_origin"] = tuple(int(rng.integers(max(0, at - side + 1), at + 1)) for at, side in ranges)
+    if components >= 3 and rng.random() < 0.2:
+        options["colour"] = False
+    kind = str(rng.choice(["lossless", "lossless", "rate", "psnr", "step"]))
+    if kind == "rate":
+        options["rate"] = float(rng.uniform(0.3, 4) * components)
+    elif kind == "psnr":
+        options["psnr"] = float(rng.uniform(28, 50))
+    elif kind == "step":
+        options |= {"lossless": False, "step": float(rng.uniform(0.002, 0.05) * 2**bits)}
+    picture = draw_picture(rng, rows, columns, components, bits, rng.random() < 0.15)
+    return Case(picture, bits, options, kind == "lossless")
+
+
+def allow_difference(bits):
+    """One grey level; more where 16 bits show that OpenJPEG's 9/7 has constants of five digits."""
+    return 1 + 6e-5 * 2**bits
+
+
+def measure_difference(a, b):
+    assert a.shape == b.shape
+    return np.abs(a.astype(np.int64) - b.astype(np.int64)).max(initial=0)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_openjpeg_reads_what_we_write(seed):
+    case = draw_case(seed)
+    data = encode(case.picture, bits=case.bits, **case.options)
+    theirs, ours = np.asarray(imagecodecs.jpeg2k_decode(data)), imread(io.BytesIO(data))
+    if case.is_lossless:
+        np.testing.assert_array_equal(theirs, case.picture)
+        np.testing.assert_array_equal(ours, case.picture)
+    else:
+        assert measure_difference(theirs, ours) <= allow_difference(case.bits)
+    if (
+        case.options.get("levels") != 0
+        and "psnr" in case.options
+        and min(case.picture.shape[:2]) > 16
+        and case.bits > 4
+    ):
+        error = np.mean((ours.astype(float) - case.picture) ** 2)
+        assert 10 * np.log10((2**case.bits - 1) ** 2 / error) > case.options["psnr"] - 0.5
+
+
+@pytest.mark.parametrize("seed", range(3000, 3020))
+def test_pillow_reads_what_we_write(seed):
+    case = draw_case(seed)
+    components = 1 if case.picture.ndim == 2 else case.picture.shape[2]
+    picture = draw_picture(np.random.default_rng(seed), *case.picture.shape[:2], min(components, 4), 8)
+    data = encode(picture, **case.options)
+    theirs = np.asarray(Image.open(io.BytesIO(data)))
+    if case.is_lossless:
+        np.testing.assert_array_equal(theirs, picture)
+    else:
+        assert measure_difference(theirs, imread(io.BytesIO(data))) <= 1
+
+
+@pytest.mark.parametrize("seed", range(0, 150, 3))
+def test_files_are_valid(seed, tmp_path):
+    case = draw_case(seed)
+    check_file(encode(case.picture, bits=case.bits, dpi=300.0 if seed % 2 else None, **case.options), tmp_path)
+
+
+def test_boxes_are_valid(tmp_path):
+    picture = draw_picture(np.random.default_rng(0), 50, 60, 3, 8)
+    red, green, blue = (picture[..., number] for number in range(3))
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    check_file(encode(picture, icc=profile), tmp_path)
+    check_file(encode([red, green[::2, ::2], blue[::2, ::2]], space="ycc"), tmp_path)
+    check_file(encode([red, green > 100, blue], bits=[8, 1, 8]), tmp_path)
+    check_file(encode(np.dstack([picture, red]), dpi=(72.0, 96.5)), tmp_path)
+    check_file(encode(np.dstack([picture, picture])), tmp_path)
+    check_file(encode(picture[..., :2]), tmp_path)
+
+
+def check_file(data, folder):
+    jpylyzer = pytest.importorskip("jpylyzer.jpylyzer")
+    path = folder / "picture.jp2"
+    path.write_bytes(data)
+    found = jpylyzer.checkOneFile(str(path))
+    failed = [element.tag for element in found.find("tests").iter() if (element.text or "").strip() == "False"]
+    assert found.findtext("isValid") == "True", failed
+
+
+@pytest.mark.parametrize("seed", range(1000, 1050))
+def test_we_read_what_pillow_writes(seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = draw_size(rng, (500, 700) if rng.random() < 0.06 else (90, 120))
+    components = int(rng.choice([1, 2, 3, 3, 4]))
+    bits = 16 if components == 1 and rng.random() < 0.3 else 8
+    picture = draw_picture(rng, rows, columns, components, bits)
+    is_lossless = bool(rng.random() < 0.5)
+    options = {
+        "irreversible": not is_lossless,
+        "progression": str(rng.choice(ORDERS)),
+        "no_jp2": bool(rng.random() < 0.5),
+        "mct": int(components >= 3 and rng.random() < 0.7),
+        "num_resolutions": int(rng.integers(1, max(1, min(rows, columns)).bit_length() + 1)),
+    }
+    if rng.random() < 0.5:
+        options["tile_size"] = tuple(int(rng.integers(max(8, side // 3), side + 20)) for side in (columns, rows))
+        # OpenJPEG stops the whole process where 9/7 meets a single row or column
+        least = min(side % tile or tile for side, tile in zip((columns, rows), options["tile_size"], strict=True))
+        options["num_resolutions"] = max(1, min(options["num_resolutions"], least.bit_length() - 1))
+    if rng.random() < 0.5:
+        high = int(rng.integers(2, 7))
+        options["codeblock_size"] = (1 << int(rng.integers(2, min(10, 12 - high) + 1)), 1 << high)
+    if rng.random() < 0.4:
+        options["precinct_size"] = tuple(1 << int(side) for side in rng.integers(6, 9, 2))
+        options.setdefault("codeblock_size", (32, 32))
+        options["codeblock_size"] = tuple(min(side, 32) for side in options["codeblock_size"])
+    if not is_lossless:
+        options |= {"quality_mode": "rates", "quality_layers": sorted(map(float, rng.uniform(2, 40, 3)), reverse=True)}
+    if rng.random() < 0.3:
+        options["plt"] = True
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG2000", **options)
+    theirs = np.asarray(imagecodecs.jpeg2k_decode(file.getvalue()))
+    ours = imread(io.BytesIO(file.getvalue()))
+    if is_lossless:
+        np.testing.assert_array_equal(ours, picture)
+    else:
+        assert measure_difference(ours, theirs) <= allow_difference(bits)
+
+
+@pytest.mark.parametrize("seed", range(2000, 2040))
+def test_we_read_what_imagecodecs_writes(seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = draw_size(rng, (90, 120))
+    bits = int(rng.choice([1, 3, 8, 8, 10, 12, 16]))
+    components = int(rng.choice([1, 3, 4, 5]))
+    picture = draw_picture(rng, rows, columns, components, bits, bits in (8, 16) and rng.random() < 0.2)
+    is_lossless = bool(rng.random() < 0.6)
+    options = {
+        "reversible": is_lossless,
+        "codecformat": str(rng.choice(["jp2", "j2k"])),
+        "bitspersample": bits if picture.dtype.kind == "u" else None,
+        "resolutions": int(rng.integers(1, min(6, max(1, min(rows, columns)).bit_length()) + 1)),
+        "level": None if is_lossless else float(rng.uniform(30, 60)),
+        "mct": bool(components == 3 and rng.random() < 0.7),
+    }
+    data = imagecodecs.jpeg2k_encode(picture, **options)
+    ours, theirs = imread(io.BytesIO(data)), np.asarray(imagecodecs.jpeg2k_decode(data))
+    if is_lossless:
+        np.testing.assert_array_equal(ours, picture)
+    else:
+        assert measure_difference(ours, theirs) <= allow_difference(bits)
+
+
+@pytest.mark.parametrize(("steps", "is_lossless"), [((2, 2), True), ((1, 2), True), ((2, 2), False)])
+def test_subsampled_components(steps, is_lossless):
+    av = pytest.importorskip("av")
+    rng = np.random.default_rng(0)
+    whole = draw_picture(rng, 101, 75, 3, 8)
+    planes = [np.ascontiguousarray(whole[..., 0]), *(whole[:: steps[0], :: steps[1], each].copy() for each in (1, 2))]
+    data = encode(planes, space="ycc", **({} if is_lossless else {"psnr": 45.0}))
+    picture = decode(data)
+    assert picture.steps == ((1, 1), steps, steps)
+    with av.open(io.BytesIO(data)) as container:
+        frame = next(container.decode(video=0))
+    for own, theirs, original in zip(picture.planes, frame.planes, planes, strict=True):
+        rows, columns = original.shape
+        found = np.frombuffer(theirs, np.uint8).reshape(theirs.height, theirs.line_size)[:rows, :columns]
+        if is_lossless:
+            np.testing.assert_array_equal(own, original)
+            np.testing.assert_array_equal(found, original)
+        else:
+            assert measure_difference(own, found) <= 1

@@ -1,0 +1,207 @@
+"""What stands in the streams that are written, and what is refused."""
+
+import io
+
+import numpy as np
+import pytest
+
+from subband.codecs.jpeg2000 import Settings, Times, decode, encode, imread, imwrite, read_header
+from subband.codecs.jpeg2000.components import as_components
+from subband.codecs.jpeg2000.geometry import lay_out_tile
+from subband.codecs.jpeg2000.inspection import inspect
+from subband.codecs.jpeg2000.packing import list_packets
+from subband.codecs.jpeg2000.parameters import CodingStyle, ComponentSize, ImageSize, Order, Progression
+from subband.codecs.jpeg2000.progressions import iterate_packets, tabulate_precincts
+from subband.errors import ArgumentError, DtypeError, ShapeError
+
+RNG = np.random.default_rng(0)
+GREY = RNG.integers(0, 256, (61, 83), dtype=np.uint8)
+COLOUR = RNG.integers(0, 256, (61, 83, 3), dtype=np.uint8)
+
+
+def read_back(data, **options):
+    return imread(io.BytesIO(data), **options)
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_packets_come_in_the_order_of_the_standard(order):
+    sizes = (ComponentSize(8), ComponentSize(8, False, 2, 1), ComponentSize(8, False, 2, 2))
+    size = ImageSize(150, 97, 5, 3, 70, 60, 2, 1, sizes)
+    style = CodingStyle(levels=3, precincts=((3, 4), (4, 4), (5, 4), (5, 5)))
+    layouts = [lay_out_tile(size, [style] * 3, tile) for tile in range(6)]
+    found = list_packets(size, layouts, order, 3)
+    first, expected = 0, []
+    for layout in layouts:
+        table = tabulate_precincts(layout, size)
+        number = {
+            key: place
+            for place, key in enumerate(
+                zip(table.resolution.tolist(), table.component.tolist(), table.place.tolist(), strict=True)
+            )
+        }
+        for layer, *key in iterate_packets(layout, size, [Progression(order)], 3):
+            expected.append((first + number[tuple(key)]) * 3 + layer)
+        first += layout.precinct_count
+    assert found.tolist() == expected
+
+
+def test_lengths_for_random_access_are_right():
+    data = encode(COLOUR, form="j2k", tile=(32, 40), plt=True, tlm=True, layers=2, progression="RPCL")
+    tree = inspect(data)
+    parts = [element for _, element in tree.walk() if element.kind == "tile-part"]
+    assert len(parts) == 6
+    for part in parts:
+        lengths = sum(len(each.fields.get("lengths", ())) for each in part.find("PLT"))
+        assert lengths > 0
+    assert len(tree.find("TLM")) == 1
+    np.testing.assert_array_equal(read_back(data, region=(33, 41, 60, 70)), COLOUR[33:60, 41:70])
+
+
+def test_markers_around_packets():
+    plain = encode(GREY, form="j2k")
+    marked = encode(GREY, form="j2k", sop=True, eph=True)
+    assert marked.count(b"\xff\x91\x00\x04") > plain.count(b"\xff\x91\x00\x04")
+    packets = marked.count(b"\xff\x91\x00\x04\x00")
+    assert len(marked) == len(plain) + 8 * packets
+
+
+def test_boxes():
+    icc = bytes(16) + b"RGB " + bytes(200)
+    data = encode(np.dstack([COLOUR, GREY]), icc=icc, dpi=(300.0, 150.0), comment="Grüße")
+    header = read_header(data)
+    assert header.icc_profile == icc
+    assert [entry.role for entry in header.jp2.channels] == [0, 0, 0, 1]
+    resolution = header.jp2.resolutions[0]
+    assert float(resolution.vertical) == pytest.approx(300 / 0.0254, rel=1e-4)
+    assert float(resolution.horizontal) == pytest.approx(150 / 0.0254, rel=1e-4)
+    assert "Grüße" in header.comments
+
+
+def test_depths_and_signs_of_components():
+    planes = [
+        RNG.integers(0, 2, (20, 30)).astype(bool),
+        RNG.integers(-5, 5, (20, 30)).astype(np.int16),
+        RNG.integers(0, 4096, (10, 15)).astype(np.uint16),
+    ]
+    data = encode(planes, bits=[1, 4, 12])
+    picture = decode(data)
+    assert [(each.precision, each.is_signed) for each in picture.header.components] == [
+        (1, False), (4, True), (12, False)
+    ]  # fmt: skip
+    for found, plane in zip(picture.planes, planes, strict=True):
+        np.testing.assert_array_equal(found, plane)
+
+
+def test_any_layout_of_memory():
+    for picture in (COLOUR[::-1, ::2], np.asfortranarray(COLOUR), COLOUR.astype(">u2"), COLOUR.swapaxes(0, 1)):
+        np.testing.assert_array_equal(read_back(encode(picture)), picture)
+
+
+def test_progress_and_times():
+    told = []
+    times = Times()
+    data = encode(COLOUR, on_progress=told.append, times=times)
+    assert told == sorted(told)
+    assert told[-1] == 1
+    assert data == encode(COLOUR)
+    assert times.blocks > 0
+    assert times.transform > 0
+
+
+def test_batches_of_tiles_give_the_same_file(monkeypatch):
+    options = {"tile": (16, 16), "rate": 2.0}
+    lossless = encode(COLOUR, tile=(16, 16))
+    monkeypatch.setattr("subband.codecs.jpeg2000.coding._BATCH", 1000)
+    assert encode(COLOUR, tile=(16, 16)) == lossless
+    assert 0.98 <= len(encode(COLOUR, **options)) / (2 * 61 * 83 / 8) <= 1 or len(encode(COLOUR, **options)) < 3000
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_engines(engine):
+    np.testing.assert_array_equal(read_back(encode(GREY, engine=engine), engine=engine), GREY)
+    ours, theirs = (read_back(encode(GREY, step=2.0, lossless=False, engine=each)) for each in (engine, "cpu"))
+    assert np.abs(ours.astype(int) - theirs).max() <= 3
+
+
+def test_a_block_of_zeros_and_a_flat_picture():
+    for value in (0, 128, 255):
+        flat = np.full((70, 70), value, np.uint8)
+        np.testing.assert_array_equal(read_back(encode(flat)), flat)
+        assert np.abs(read_back(encode(flat, rate=0.5)).astype(int) - value).max() <= 1
+        assert np.abs(read_back(encode(flat, psnr=40)).astype(int) - value).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["a.jp2", "a.j2k", "a.j2c", "a.jpx", "a.jpc"])
+def test_files(name, tmp_path):
+    imwrite(tmp_path / name, COLOUR)
+    np.testing.assert_array_equal(imread(tmp_path / name), COLOUR)
+    is_stream = (tmp_path / name).read_bytes().startswith(b"\xff\x4f")
+    assert is_stream == (name not in ("a.jp2", "a.jpx"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rate": 1.0, "psnr": 30}, "rate and psnr are both given"),
+        ({"rate": -1}, "rate=-1 is not a positive number"),
+        ({"rate": [2.0, 1.0]}, "several that rise"),
+        ({"layers": 0}, "layers=0 is not from 1"),
+        ({"layers": 2, "rate": [1.0, 2.0, 3.0]}, "does not go with 3 values"),
+        ({"levels": 33}, "levels=33"),
+        ({"block": (128, 64)}, "4096 samples"),
+        ({"block": 64}, "not a pair"),
+        ({"precincts": [(3, 4)]}, "powers of two"),
+        ({"progression": "LRPC"}, "use one of LRCP"),
+        ({"style": ["bypas"]}, "did you mean 'bypass'"),
+        ({"tile": (0, 5)}, "tile="),
+        ({"origin": (1, 1), "tile_origin": (2, 0)}, "lies beyond"),
+        ({"origin": (10, 10), "tile": (5, 5)}, "leaves the first tile empty"),
+        ({"tile": (1, 1)}, None),
+        ({"colour": True}, "colour=True needs three"),
+        ({"step": 0.0}, "step=0.0"),
+        ({"form": "png"}, "neither 'jp2' nor 'j2k'"),
+        ({"ratte": 1.0}, "did you mean 'rate'"),
+        ({"bits": 4}, "4 bits hold 0 to 15"),
+        ({"bits": 40}, "bits=40"),
+        ({"space": "rgb"}, "needs 3 components"),
+        ({"space": "cmyk"}, "space='cmyk'"),
+        ({"dpi": 0.0}, "dpi=0.0"),
+        ({"form": "j2k", "dpi": 300.0}, "no room"),
+    ],
+)
+def test_what_cannot_be_done(options, message):
+    if message is None:
+        np.testing.assert_array_equal(read_back(encode(GREY[:5, :5], **options)), GREY[:5, :5])
+        return
+    with pytest.raises(ArgumentError, match=message):
+        encode(GREY, **options)
+
+
+def test_pictures_that_are_none():
+    with pytest.raises(DtypeError, match="float64"):
+        encode(GREY / 255)
+    with pytest.raises(ShapeError, match=r"\(3,\)"):
+        encode(np.zeros(3, np.uint8))
+    with pytest.raises(ShapeError, match=r"\(0, 5\)"):
+        encode(np.zeros((0, 5), np.uint8))
+    with pytest.raises(ArgumentError, match="say how many bits it uses"):
+        encode(GREY.astype(np.int64))
+    with pytest.raises(ArgumentError, match="does not end like JPEG 2000"):
+        imwrite("a.png", GREY)
+    with pytest.raises(ShapeError, match="component 1"):
+        encode([GREY, GREY[:50]])
+
+
+def test_subsampling_that_is_said():
+    components, size = as_components([GREY, GREY[:31, :42]], subsampling=[(1, 1), (2, 2)])
+    assert size == (61, 83)
+    assert (components[1].dy, components[1].dx) == (2, 2)
+    with pytest.raises(ArgumentError, match="subsampling"):
+        as_components([GREY, GREY], subsampling=[(1, 1)])
+
+
+def test_settings_know_their_defaults():
+    assert Settings().choose_levels(1000, 500) == 5
+    assert Settings().choose_levels(1000, 3) == 1
+    assert Settings().choose_levels(1, 1) == 0
+    assert Settings(precincts=[(256, 128), (64, 64)]).make_style(3).precincts == ((6, 6), (6, 6), (6, 6), (7, 8))

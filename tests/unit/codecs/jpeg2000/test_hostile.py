@@ -1,0 +1,202 @@
+"""Damaged and malicious files: a picture, a warning or a CodecError, soon, and in little memory."""
+
+import io
+import time
+import tracemalloc
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from subband.codecs.jpeg2000.decoder import decode
+from subband.codecs.jpeg2000.inspection import inspect
+from subband.codecs.jpeg2000.markers import PacketLengths, TilePart
+from subband.codecs.jpeg2000.parameters import (
+    CodingDefault,
+    CodingStyle,
+    ComponentSize,
+    ImageSize,
+    Order,
+    Progression,
+    ProgressionChange,
+    Quantisation,
+    QuantisationDefault,
+)
+from subband.errors import CodecError
+
+Image = pytest.importorskip("PIL.Image")
+
+SIZE = ImageSize(64, 64, 0, 0, 64, 64, 0, 0, (ComponentSize(8),))
+
+
+def make_stream(size=SIZE, coding=None, body=b"\x00" * 40, extra=b"", steps=97, tile_extra=b"", tiles=1):
+    coding = coding or CodingDefault(style=CodingStyle(levels=2))
+    quantisation = QuantisationDefault(Quantisation(0, 2, ((10, 0),) * steps)).write()
+    length = 14 + len(tile_extra) + len(body)
+    parts = b"".join(TilePart(tile, length, 0, 1).write() + tile_extra + b"\xff\x93" + body for tile in range(tiles))
+    return b"\xff\x4f" + size.write() + coding.write() + quantisation + extra + parts + b"\xff\xd9"
+
+
+def write(picture, **options):
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG2000", **options)
+    return file.getvalue()
+
+
+def make_files():
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:48, :56]
+    smooth = 128 + 100 * np.sin(x / 5)[..., None] * np.cos(y / 4)[..., None] + rng.normal(0, 9, (48, 56, 3))
+    picture = np.clip(smooth, 0, 255).astype(np.uint8)
+    return [
+        write(picture, num_resolutions=3),
+        write(picture, num_resolutions=2, tile_size=(32, 32), plt=True, irreversible=True, quality_layers=[20, 5]),
+        write(picture[..., 0].copy(), num_resolutions=4, precinct_size=(32, 32), progression="PCRL", no_jp2=True),
+    ]
+
+
+FILES = make_files()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Have everything compiled, which may take longer than a test allows."""
+    for data in FILES:
+        decode(data)
+
+
+def mutate(data, rng):
+    data = bytearray(data)
+    kind = rng.integers(4)
+    if kind == 0:
+        return bytes(data[: rng.integers(len(data))])
+    if kind == 3:
+        start, source = rng.integers(len(data), size=2)
+        data[start : start + rng.integers(1, 20)] = data[source : source + rng.integers(0, 20)]
+        return bytes(data)
+    # headers are short, and most of what can go wrong is there
+    most = min(300, len(data)) if kind == 1 else len(data)
+    for _ in range(rng.integers(1, 12)):
+        data[rng.integers(most)] = rng.integers(256)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_damaged_files(seed):
+    rng = np.random.default_rng(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(60):
+            data = mutate(FILES[number % len(FILES)], rng)
+            begin = time.perf_counter()
+            try:
+                samples = decode(data, most_pixels=1 << 20).samples
+                assert sum(plane.size for plane in (samples if isinstance(samples, tuple) else (samples,))) <= 1 << 20
+            except CodecError:
+                pass
+            with suppress(CodecError):
+                str(inspect(data))
+            assert time.perf_counter() - begin < 20
+
+
+def test_an_empty_tile_is_grey():
+    assert (decode(make_stream()).samples == 128).all()
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (
+            make_stream(replace(SIZE, x1=2**32 - 1, y1=2**32 - 1, tile_width=2**32 - 1, tile_height=2**32 - 1)),
+            "most_pixels",
+        ),
+        (make_stream(replace(SIZE, x1=2**20, y1=2**20, tile_width=1, tile_height=1)), "tiles"),
+        (make_stream(replace(SIZE, components=(ComponentSize(8),) * 16384)), "resolutions"),
+        (
+            make_stream(
+                replace(SIZE, x1=8192, y1=8192, tile_width=8192, tile_height=8192),
+                CodingDefault(style=CodingStyle(levels=0, precincts=((0, 0),))),
+            ),
+            "precincts",
+        ),
+        (
+            make_stream(
+                replace(SIZE, x1=8192, y1=8192, tile_width=8192, tile_height=8192),
+                CodingDefault(style=CodingStyle(levels=0, block_width=2, block_height=2)),
+            ),
+            "code-blocks",
+        ),
+        (make_stream(steps=3), "steps"),
+        (make_stream(coding=CodingDefault(has_colour_transform=True)), "colour transform"),
+        (make_stream(replace(SIZE, capabilities=0x4000)), "high-throughput"),
+        (
+            make_stream(extra=ProgressionChange((Progression(Order.LRCP, 0, 1, 0, 1, 1),) * 1000).write(1)),
+            "1000 progressions",
+        ),
+        (make_stream(tiles=0), "EOC"),
+        (
+            make_stream(
+                replace(SIZE, x1=256, y1=256, tile_width=2, tile_height=2, components=(ComponentSize(8),) * 900),
+                tiles=200,
+            ),
+            "resolutions",
+        ),
+    ],
+    ids=[
+        "size",
+        "tiles",
+        "components",
+        "precincts",
+        "blocks",
+        "steps",
+        "colours",
+        "part 15",
+        "changes",
+        "none",
+        "parts",
+    ],
+)
+def test_declared_sizes_are_checked_first(stream, message):
+    tracemalloc.start()
+    begin = time.perf_counter()
+    try:
+        with pytest.raises(CodecError, match=message):
+            decode(stream)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 27
+    finally:
+        tracemalloc.stop()
+    assert time.perf_counter() - begin < 20
+
+
+def test_many_layers_of_nothing_end():
+    coding = CodingDefault(layers=65535, style=CodingStyle(levels=5))
+    with pytest.warns(UserWarning, match="ends early"):
+        assert (decode(make_stream(coding=coding)).samples == 128).all()
+
+
+def test_lengths_of_nothing_end():
+    coding = CodingDefault(Order.LRCP, layers=65535, style=CodingStyle(levels=2))
+    extra = PacketLengths(0, (0,) * 50000).write()
+    with pytest.warns(UserWarning, match="ends early"):
+        decode(make_stream(coding=coding, tile_extra=extra), reduce=1)
+
+
+def test_lengths_that_lie():
+    data = bytearray(FILES[1])
+    place = data.index(b"\xff\x58") + 5
+    data[place : place + 4] = b"\x7f\x7f\x7f\x7f"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert decode(bytes(data), reduce=1).samples.shape == (24, 28, 3)
+
+
+def test_blocks_of_random_bytes():
+    rng = np.random.default_rng(3)
+    for style in (0, 1, 4, 8, 16, 32, 63):
+        coding = CodingDefault(style=CodingStyle(levels=2, block_style=style))
+        body = b"\xc0" + rng.integers(0, 256, 3000, dtype=np.uint8).tobytes()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert decode(make_stream(coding=coding, body=body)).samples.shape == (64, 64)
