@@ -18,7 +18,7 @@ SANITIZER ?= compute-sanitizer
 .DELETE_ON_ERROR:
 # Two installations into one environment at a time would break it.
 .NOTPARALLEL:
-.PHONY: help demo test test-gpu sanitize-gpu lint format docs bench hooks clean
+.PHONY: help demo test fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,16 @@ test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser ## run everything: ruff, myp
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
+
+fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files
+	@$(BIN)/python tests/codecs/fuzz.py 20000
+
+pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the gallery anew
+	@$(BIN)/python -m pytest -q tests/studio/test_access.py tests/studio/test_tools.py
+	@cp out/studio-light.jpg out/studio-dark.jpg out/studio-surface.jpg docs/images
+	@$(BIN)/python docs/make_gallery.py
+	@$(BIN)/python docs/make_surfaces.py
+	@$(BIN)/python docs/draw_figures.py
 
 test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
 	@$(ON_GPU) -m pytest tests/gpu $(ARGS)
