@@ -157,3 +157,25 @@ def test_video(run, tmp_path, monkeypatch):
     assert run("video", tmp_path / "missing.mp4").exit_code == 2
     assert run("video", "--no-files", "--quick").exit_code == 0
     assert asked[-1][2] == 10
+
+
+def test_studio(run, tmp_path, monkeypatch):
+    from subband.bench import studio
+
+    asked = []
+
+    def measure(cases, engine, **lengths):
+        asked.append((engine, lengths))
+        return (studio.Showing(case, 25.0, 40.0, 300.0, 0, (0.05, 0.06), "jpeg") for case in cases)
+
+    monkeypatch.setattr(studio, "measure", measure)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured studio: begin -->\nold\n<!-- measured studio: end -->\n", encoding="utf-8")
+    result = run("studio", "--json", tmp_path / "figures.json", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "4 of 4 targets met" in result.output
+    assert len(json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["studio"]["showings"]) == 4
+    assert "| 1280 × 720, soft threshold | 25.0 |" in page.read_text(encoding="utf-8")
+    assert "1280" not in run("studio", "--quick", "--engine", "opencl").output
+    assert asked[0] == ("cpu", {"seconds": 8.0, "changes": 30})
+    assert asked[1][0] == "opencl"

@@ -36,7 +36,7 @@ def test_nothing_serious_for_axe_and_pictures_for_the_readme(open_page, out, sch
     # the first seconds are those of a cold start
     studio.page.wait_for_timeout(3000)
     studio.page.locator("#settings").evaluate("(panel, y) => panel.scrollTo(0, y)", 0 if scheme == "light" else 9999)
-    studio.page.screenshot(path=out / f"studio-{scheme}.png")
+    studio.page.screenshot(path=out / f"studio-{scheme}.jpg", quality=85)
     studio.page.locator("body").press(" ")
     assert find_violations(studio) == []
     for opener in ("Help and keys", "Export"):
@@ -53,7 +53,7 @@ def test_nothing_serious_for_axe_and_pictures_for_the_readme(open_page, out, sch
     assert find_violations(studio) == []
     assert studio.page.evaluate("() => document.documentElement.scrollWidth") <= 768
     if scheme == "light":
-        studio.page.screenshot(path=out / "studio-tablet.png")
+        studio.page.screenshot(path=out / "studio-tablet.jpg", quality=85)
 
 
 def test_theme_is_switched_and_remembered(studio):

@@ -61,3 +61,16 @@ def test_values_of_any_origin_are_read_or_refused(run):
         return given.flatMap(([control, values]) => values.map(value => m.readValue(control, value) ?? 'refused'));"""
     expected = [4.5, 10, "auto", "refused", "refused", True, "refused", 3, "refused"]
     assert run("settings", script) == expected
+
+
+def test_controls_that_have_gone_hear_no_more_of_sources(run):
+    script = """const sources = new m.Sources({opened: () => {}, failed: () => {}});
+        const element = document.createElement('div');
+        let calls = 0;
+        sources.watch(() => { calls += 1; }, element);
+        document.body.append(element);
+        sources.offer({});
+        element.remove();
+        sources.offer({});
+        return [calls, sources.watchers.size];"""
+    assert run("sources", script) == [1, 1]

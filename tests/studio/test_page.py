@@ -78,6 +78,13 @@ def test_link_reproduces_settings_and_pixels(studio, open_page):
     studio.page.get_by_label("Boundary").select_option(label="reflect")
     studio.wait()
     studio.wait_for("() => location.hash.includes('reflect')")
+    # whatever else stands in an address, such as a token, is for nobody else
+    studio.page.goto(studio.page.url.replace("#", "?token=secret#"))
+    studio.page.evaluate("() => window.studio.ready")
+    studio.page.get_by_label("Threshold", exact=True).fill("26")
+    studio.page.get_by_label("Threshold", exact=True).fill("25")
+    studio.wait()
+    studio.wait_for("() => !location.href.includes('secret') && location.hash.includes('threshold=25')")
     other = open_page()
     other.page.goto(studio.page.url)
     other.page.evaluate("() => window.studio.ready")
@@ -186,3 +193,51 @@ def test_link_to_what_is_gone_opens_something_else(studio):
     assert "gone.mp4" in studio.page.get_by_role("alert").inner_text()
     studio.wait_for("() => window.studio.pixels().width === 640")
     assert studio.page.get_by_label("Source").input_value() == "sample:clip"
+
+
+def test_source_that_fails_leaves_the_one_before_it_marked(studio):
+    studio.open("sample:photograph")
+    # both are asked for before the server has answered to the first
+    studio.page.evaluate("""() => {
+        const select = document.getElementById('source-select');
+        select.add(new Option('gone', 'sample:gone'));
+        for (const value of ['sample:camera', 'sample:gone']) {
+            select.value = value;
+            select.dispatchEvent(new Event('change'));
+        }
+    }""")
+    studio.page.get_by_role("alert").wait_for()
+    studio.wait_for("() => document.title.startsWith('Man with a camera')")
+    assert studio.page.get_by_label("Source").input_value() == "sample:camera"
+    studio.wait_for("() => location.hash.includes('sample:camera')")
+
+
+WATCH_CAMERAS = """() => {
+    window.streams = [];
+    const devices = navigator.mediaDevices;
+    const ask = devices.getUserMedia.bind(devices);
+    devices.getUserMedia = async (wanted) => {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        const stream = await ask(wanted);
+        window.streams.push(stream);
+        return stream;
+    };
+}"""
+LIVE = "() => window.streams.filter((each) => each.getTracks().some(({readyState}) => readyState === 'live')).length"
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+def test_camera_that_is_asked_for_twice_or_in_vain_is_let_go(studio, is_left):
+    studio.open("sample:photograph")
+    studio.page.evaluate(WATCH_CAMERAS)
+    studio.page.evaluate("() => { for (let i = 0; i < 2; i += 1) document.getElementById('webcam').click(); }")
+    if is_left:
+        studio.page.get_by_label("Source").select_option("sample:camera")
+    studio.wait_for("() => window.streams.length === 2")
+    studio.page.wait_for_timeout(300)
+    assert studio.page.evaluate(LIVE) == (0 if is_left else 1)
+    assert studio.page.get_by_label("Source").input_value() == ("sample:camera" if is_left else "camera:")
+    if is_left:
+        studio.wait_for("() => document.title.startsWith('Man with a camera')")
+    else:
+        studio.wait_for("() => window.studio.pixels().width === 640")

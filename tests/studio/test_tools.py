@@ -43,7 +43,7 @@ def test_surface_is_drawn_reshaped_turned_and_exported(studio, out):
     assert (shaped != first).any(axis=2).mean() > 0.02
     studio.page.locator("#surface canvas").press("ArrowLeft")
     assert (studio.pixels("surface") != shaped).any(axis=2).mean() > 0.02
-    studio.page.screenshot(path=out / "studio-surface.png")
+    studio.page.screenshot(path=out / "studio-surface.jpg", quality=85)
     lines = studio.export(".obj").read_text().splitlines()
     assert sum(line.startswith("v ") for line in lines) == 160 * 160
     assert any(line.startswith("f ") for line in lines)

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from subband.errors import SubbandError
+from subband.studio.outbox import Outbox
 from subband.studio.protocol import LONGEST_TEXT, ProtocolError, read_text, spell_error, unpack, write_text
 from subband.studio.security import Guard, is_loopback, spell_page
 from subband.studio.session import Session
@@ -154,12 +155,19 @@ async def _speak(studio: Studio, socket: WebSocket) -> None:
     """Serve the socket of a page until either side has enough."""
     await socket.accept()
     loop = asyncio.get_running_loop()
-    outbox: asyncio.Queue[str | bytes] = asyncio.Queue()
+    outbox = Outbox()
+    tasks: list[asyncio.Task[None]] = []
 
-    def emit(message: str | bytes) -> None:
+    def emit(message: str | bytes, kind: str) -> None:
         # the loop may have ended while a frame was computed
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(outbox.put_nowait, message)
+            loop.call_soon_threadsafe(post, message, kind)
+
+    def post(message: str | bytes, kind: str) -> None:
+        outbox.put(message, kind)
+        if outbox.is_overfull:
+            for task in tasks:
+                task.cancel()
 
     try:
         session = studio.open_session(emit, is_near=is_loopback(socket.client.host if socket.client else ""))
@@ -167,30 +175,34 @@ async def _speak(studio: Studio, socket: WebSocket) -> None:
         await socket.send_text(write_text({"type": "error", "message": str(error), "about": "session"}))
         await socket.close(1013)
         return
-    writer = asyncio.create_task(_write(socket, outbox))
     try:
-        emit(write_text(await anyio.to_thread.run_sync(studio.describe, session)))
-        await _read(socket, session, writer)
+        hello = await anyio.to_thread.run_sync(studio.describe, session)
+        outbox.put(write_text(hello), "hello")
+        tasks += [asyncio.create_task(_write(socket, outbox)), asyncio.create_task(_read(socket, session))]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        writer.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):
-            await writer
+        for task in tasks:
+            task.cancel()
         with anyio.CancelScope(shield=True):
+            await asyncio.gather(*tasks, return_exceptions=True)
             await anyio.to_thread.run_sync(studio.close_session, session)
+            # a page that reads nothing does not say goodbye either
+            with anyio.move_on_after(1), contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                await socket.close(1008)
 
 
-async def _write(socket: WebSocket, outbox: asyncio.Queue[str | bytes]) -> None:
+async def _write(socket: WebSocket, outbox: Outbox) -> None:
     while True:
-        message = await outbox.get()
+        message = await outbox.take()
         if isinstance(message, bytes):
             await socket.send_bytes(message)
         else:
             await socket.send_text(message)
 
 
-async def _read(socket: WebSocket, session: Session, writer: asyncio.Task[None]) -> None:
+async def _read(socket: WebSocket, session: Session) -> None:
     faults = 0
-    while not writer.done() and faults < _MOST_FAULTS:
+    while faults < _MOST_FAULTS:
         message: Any = await socket.receive()
         if message["type"] == "websocket.disconnect":
             return
@@ -202,8 +214,6 @@ async def _read(socket: WebSocket, session: Session, writer: asyncio.Task[None])
         except ProtocolError as error:
             faults += 1
             session.tell("error", message=str(error), about="message")
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-        await socket.close(1008)
 
 
 async def _answer_fault(request: Request, error: HTTPException) -> Response:

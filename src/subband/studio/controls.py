@@ -118,7 +118,7 @@ class Control:
             return "auto", None
         try:
             number = float("nan") if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             number = float("nan")
         if not isfinite(number):
             return self.default, self._say(value, "not a number", self.default)

@@ -18,6 +18,7 @@ from subband.errors import ArgumentError, SubbandError
 from subband.pipeline import CancelledError, Progress
 from subband.studio.equivalents import name_result
 from subband.studio.library import Item, describe_info
+from subband.studio.protocol import spell_error
 from subband.studio.settings import Settled, settle
 from subband.studio.tools.base import Export
 
@@ -128,10 +129,11 @@ class Exports:
         """Cancel a job or remove its file; False if there is none."""
         with self._lock:
             job = self._jobs.pop(number, None)
-        if job is None:
-            return False
-        job.cancelled.set()
-        if job.state == "done":
+            if job is None:
+                return False
+            job.cancelled.set()
+            is_complete = job.state == "done"
+        if is_complete:
             job.path.unlink(missing_ok=True)
         return True
 
@@ -186,17 +188,18 @@ class Exports:
                 raise CancelledError("cancelled before it began")
             tell()
             self._make(job, item, settled, observe)
-            if job.cancelled.is_set():
+            with self._lock:
+                # whoever removes the job looks at its state, and leaves the file to this thread until it is complete
+                job.state = "cancelled" if job.cancelled.is_set() else "done"
+            if job.state == "cancelled":
                 job.path.unlink(missing_ok=True)
-                raise CancelledError("cancelled")
-            job.state = "done"
             tell(newest)
         except CancelledError:
             job.state = "cancelled"
             tell(newest)
         except (SubbandError, OSError) as error:
             job.state = "failed"
-            text = " ".join(str(error).split()).replace(str(job.path), job.name)
+            text = spell_error(error).replace(str(job.path), job.name)
             tell(newest, text if item is None else item.hide_path(text))
         except Exception:  # noqa: BLE001 - logged; the thread goes on with the next file
             job.state = "failed"

@@ -21,6 +21,10 @@ __all__ = ["MOST_PIXELS", "Item", "Library", "as_bytes", "describe_info"]
 #: Rows × columns of a frame that the studio shows without further permission.
 MOST_PIXELS = 2**25
 
+# What is always a volume; some of these are unpacked whole by whoever opens them.
+_VOLUME_ENDINGS = (".dcm", ".h5", ".hdf", ".hdf5", ".he5", ".nii", ".npy")
+# The first is what an export is offered as.
+_FILM_ENDINGS = [".mp4", ".mkv"]
 _STILL_ENDINGS = [".png", ".jpg", ".tif", ".webp"]
 
 
@@ -73,14 +77,17 @@ class Item:
             pixels = SAMPLES[self.name].load()
             assert not isinstance(pixels, Path)
             return ArraySource(pixels)
+        if self.path.suffix.lower() in _VOLUME_ENDINGS:
+            raise self._refuse_volume()
         # damage must not stop a film that somebody looks at
         source = open_source(self.path, quick=quick, tolerant=quick, most_pixels=self.most_pixels)
         if source.info.kind == "volume":
             source.close()
-            raise ArgumentError(
-                f"{self.title!r} is a volume, and the studio shows pictures and film; use subband denoise"
-            )
+            raise self._refuse_volume()
         return source
+
+    def _refuse_volume(self) -> ArgumentError:
+        return ArgumentError(f"{self.title!r} is a volume, and the studio shows pictures and film; use subband denoise")
 
     def describe(self) -> dict[str, Any]:
         """Return what the page says to open it."""
@@ -143,10 +150,11 @@ class Library:
             If there is nothing of that name.
         """
         if not isinstance(source, dict):
-            raise ArgumentError(f"source={source!r} names nothing; it has a kind, and a name or an id")
+            raise ArgumentError(f"source={str(source)[:100]!r} names nothing; it has a kind, and a name or an id")
         kind, name = source.get("kind"), source.get("name", source.get("id"))
         found = self._items.get((kind, name)) if isinstance(kind, str) and isinstance(name, str) else None
         if found is None:
+            kind, name = str(kind)[:20], str(name)[:100]
             raise ArgumentError(f"there is no {kind} {name!r} here; open one of those that the page lists")
         return found
 
@@ -160,7 +168,10 @@ class Library:
         """
         kind, _, name = text.partition(":")
         with self.find({"kind": kind, "name": name}).open() as source:
-            return as_bytes(next(iter(source)).pixels)
+            frame = next(iter(source), None)
+            if frame is None:
+                raise FormatError(f"{text[:100]!r} holds no frame")
+            return as_bytes(frame.pixels)
 
     def list_samples(self) -> list[dict[str, Any]]:
         """Return what the page shows of the samples."""
@@ -207,9 +218,7 @@ def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
         "count": info.count,
         "duration": info.duration,
         "bits": info.bits,
-        "endings": sorted(CONTAINERS, key=lambda ending: (ending not in (".mp4", ".mkv"), ending))
-        if is_film
-        else _STILL_ENDINGS,
+        "endings": [*_FILM_ENDINGS, *sorted(set(CONTAINERS) - set(_FILM_ENDINGS))] if is_film else _STILL_ENDINGS,
     }
 
 

@@ -96,6 +96,7 @@ class Player:
         self._source: Source | None = None
         self._frames: Iterator[Frame] = iter(())
         self._ahead: Picture | None = None
+        self._decoded = 0
         self.current: Picture | None = None
         self.info = self._open()
         self.clock = Clock(float(self.info.rate) if self.info.rate else _USUAL_RATE)
@@ -112,17 +113,19 @@ class Player:
         return self.current is not None and self.count is not None and self.current.number + 1 >= self.count
 
     def take(self, skipped: int = 0) -> Picture | None:
-        """Return the next frame after some that are left out; None at the end of a film that is not repeated."""
-        for _ in range(skipped):
+        """Return the next frame after some that are left out; None at the end of a film that is not repeated.
+
+        The last frame of a film that is not repeated is never left out.
+        """
+        found: Picture | None = None
+        for _ in range(skipped + 1):
             self.prefetch()
             if self._ahead is None:
                 break
-            self._ahead = None
-        self.prefetch()
-        if self._ahead is None:
-            return None
-        self.current, self._ahead = self._ahead, None
-        return self.current
+            found, self._ahead = self._ahead, None
+        if found is not None:
+            self.current = found
+        return found
 
     def prefetch(self) -> None:
         """Decode the next frame, if that has not been done; of a film that is repeated, the first after the last."""
@@ -141,9 +144,10 @@ class Player:
             # where warnings are errors, too, a damaged film is shown as far as it goes
             frame = None
         if frame is None:
-            if self.current is not None:
-                self.count = self.current.number + 1
+            if self._decoded:
+                self.count = self._decoded
             return None
+        self._decoded = frame.number + 1
         return Picture(as_bytes(frame.pixels), frame.number, perf_counter() - start)
 
     def seek(self, position: int, is_wanted: Callable[[], bool] = lambda: True) -> Picture | None:

@@ -99,8 +99,12 @@ def read_text(text: str) -> dict[str, Any]:
 
 
 def write_text(message: dict[str, Any]) -> str:
-    """Return a message as text; numbers that JSON does not have are refused."""
-    return json.dumps(message, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    """Return a message as text; numbers that JSON does not have are refused.
+
+    All but ASCII is escaped, because names of files, and what a page says, may hold halves of characters that no
+    encoding has.
+    """
+    return json.dumps(message, separators=(",", ":"), allow_nan=False)
 
 
 def read_number(message: dict[str, Any], name: str, default: float | None = None) -> float:

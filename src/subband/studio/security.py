@@ -12,16 +12,17 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["COOKIE", "HEADERS", "UNAUTHORISED", "Guard", "is_loopback", "make_token", "spell_page"]
 
-#: The name of the cookie that holds the token.
+#: How the name of the cookie begins that holds the token. The port follows, because browsers give the cookies of a host
+#: to all its ports, and two studios would take each other's place.
 COOKIE = "subband-studio"
 
 #: The code with which a socket without a token is closed.
@@ -110,10 +111,11 @@ class Guard:
         refusal = self._find_refusal(scope, headers)
         if refusal is not None:
             await self._refuse(scope, receive, guarded, *refusal)
-        elif self._has_token(headers):
-            await self._app(scope, receive, guarded)
-        elif (entry := self._enter(scope)) is not None:
+        elif (entry := self._enter(scope, headers)) is not None:
+            # also for those who have the cookie, because the token would go along with every link that they copy
             await entry(scope, receive, guarded)
+        elif self._has_token(scope, headers):
+            await self._app(scope, receive, guarded)
         elif scope["type"] == "websocket":
             # a browser tells its page the code only if the socket was open before
             await receive()
@@ -130,9 +132,8 @@ class Guard:
             return 421, "Wrong host", "This server is not reached by that name; see <code>subband studio --name</code>."
         if scope["type"] == "http" and scope["method"] in _SAFE_METHODS:
             return None
-        origin = urlsplit(headers.get("origin", ""))
-        is_own = origin.scheme in ("http", "https") and origin.netloc.lower() == host.lower()
-        if not is_own or headers.get("sec-fetch-site") not in _OWN_SITES:
+        own = tuple(f"{scheme}://{host.lower()}" for scheme in ("http", "https"))
+        if headers.get("origin", "").lower() not in own or headers.get("sec-fetch-site") not in _OWN_SITES:
             return 403, "Wrong origin", "Only the page of this server may do that."
         return None
 
@@ -145,21 +146,16 @@ class Guard:
             return False
         return name in self._hosts or is_loopback(name) or (self._any_address and _is_address(name))
 
-    def _has_token(self, headers: Headers) -> bool:
+    def _has_token(self, scope: Scope, headers: Headers) -> bool:
         if self._token is None:
             return True
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        found = cookies.get(COOKIE)
-        return found is not None and self._is_token(found.value)
+        # cookies of other servers on this host come along, and not all of them are what the standard asks for
+        return self._is_token(cookie_parser(headers.get("cookie", "")).get(_name_cookie(scope), ""))
 
     def _is_token(self, text: str) -> bool:
         return self._token is not None and secrets.compare_digest(text.encode(), self._token.encode())
 
-    def _enter(self, scope: Scope) -> Response | None:
+    def _enter(self, scope: Scope, headers: Headers) -> Response | None:
         """Return what exchanges the token of an address for a cookie, so that it does not stay in the address."""
         if scope["type"] != "http" or scope["path"] != "/" or scope["method"] not in _SAFE_METHODS:
             return None
@@ -167,9 +163,9 @@ class Guard:
         if not self._is_token(given):
             return None
         response = RedirectResponse("/", status_code=303)
-        response.set_cookie(
-            COOKIE, given, httponly=True, samesite="strict", path="/", secure=scope.get("scheme") == "https"
-        )
+        # whoever claims an encryption that there is not only keeps the cookie from being sent
+        is_encrypted = "https" in (scope.get("scheme"), headers.get("x-forwarded-proto"))
+        response.set_cookie(_name_cookie(scope), given, httponly=True, samesite="strict", path="/", secure=is_encrypted)
         return response
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, status: int, title: str, text: str) -> None:
@@ -196,6 +192,11 @@ def _add_headers(send: Send) -> Send:
         await send(message)
 
     return send_with_headers
+
+
+def _name_cookie(scope: Scope) -> str:
+    _, port = scope.get("server") or ("", None)
+    return COOKIE if port is None else f"{COOKIE}-{port}"
 
 
 def _strip_marks(text: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 from subband.errors import ArgumentError, MissingExtraError
@@ -150,6 +151,7 @@ def serve(
     try:
         if on_ready is not None:
             on_ready(address)
+        _end_with_terminal(server)
         server.run([listener])
     finally:
         listener.close()
@@ -188,6 +190,18 @@ def run_studio(
         thread.join(15)
         listener.close()
         studio.close()
+
+
+def _end_with_terminal(server: uvicorn.Server) -> None:
+    """Let a terminal that is closed end the server as Ctrl-C does, so that no files are left; not so under nohup."""
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is None or current_thread() is not main_thread() or signal.getsignal(hangup) != signal.SIG_DFL:
+        return
+
+    def end(number: int, frame: object) -> None:  # noqa: ARG001 - as handlers are called
+        server.should_exit = True
+
+    signal.signal(hangup, end)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -61,12 +61,12 @@ class Session:
     studio : Studio
         What all pages share.
     emit : callable
-        Takes a message for the page, text or bytes, from any thread.
+        Takes a message for the page, text or bytes, and its type, from any thread.
     is_near : bool
         Whether the page seems to be on this machine.
     """
 
-    def __init__(self, studio: Studio, emit: Callable[[str | bytes], None], *, is_near: bool = True) -> None:
+    def __init__(self, studio: Studio, emit: Callable[[str | bytes, str], None], *, is_near: bool = True) -> None:
         self.id = secrets.token_urlsafe(12)
         self.link = Link(is_near=is_near)
         self.wanted_format = "auto"
@@ -112,6 +112,9 @@ class Session:
             if len(self._commands) >= _MOST_COMMANDS:
                 raise ProtocolError("too many messages are waiting; this one is left out")
             self._commands.append(message)
+            if kind == "open":
+                # here, where messages come in their order: a frame behind this one is of the camera that is opened
+                self._camera_frame = None
             self._changed.notify()
 
     def receive_camera(self, header: dict[str, Any], payload: memoryview) -> None:
@@ -133,7 +136,7 @@ class Session:
     def tell(self, kind: str, **content: Any) -> None:
         """Send a message to the page, from any thread."""
         if not self._is_closed:
-            self._emit(write_text({"type": kind, **content}))
+            self._emit(write_text({"type": kind, **content}), kind)
 
     @property
     def is_closed(self) -> bool:
@@ -276,8 +279,13 @@ class Session:
 
         def job() -> None:
             try:
-                if not self._is_closed and generation == screening.generation:
-                    asked = self._asked
+                asked = self._asked
+                if self._is_closed or generation != screening.generation:
+                    return
+                if self.renderer.choose_engine(asked.settled) != engine:
+                    # another engine was chosen meanwhile, and computes in a thread of its own
+                    self.ask_refresh()
+                else:
                     dropped = screening.dropped + self._dropped_camera
                     request = Request(asked.settled, asked.number, asked.time, picture, dropped, screening.is_moving)
                     render(request)
@@ -296,7 +304,7 @@ class Session:
             if self._is_closed:
                 return
             self._flight.send(frame, sent)
-        self._emit(message)
+        self._emit(message, "frame")
 
     def ask_refresh(self) -> None:
         """Compute the frame again that is shown; from any thread."""
@@ -329,9 +337,9 @@ class Session:
 
     def _tell_settled(self, notes: tuple[str, ...]) -> None:
         settled = self._asked.settled
-        name = "picture.png"
-        if self._screening.player is not None:
-            name = self._screening.player.item.file_name
+        # the thread of an engine may come here while another source is opened
+        player = self._screening.player
+        name = "picture.png" if player is None else player.item.file_name
         try:
             equivalent = settled.tool.spell(settled.settings, name).describe()
         except SubbandError:
@@ -360,8 +368,6 @@ class Session:
             self.tell("opened", source=item.describe(), info=describe_info(player.info, item))
             self._settle()
             self._needs_refresh = True
-        with self._changed:
-            self._camera_frame = None
         self._tell_state()
 
     def _order_play(self, message: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ class Studio:
         self._sessions: dict[str, Session] = {}
         self._lock = Lock()
 
-    def open_session(self, emit: Callable[[str | bytes], None], *, is_near: bool) -> Session:
+    def open_session(self, emit: Callable[[str | bytes, str], None], *, is_near: bool) -> Session:
         """Begin to serve a page.
 
         Raises

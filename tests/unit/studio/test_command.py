@@ -58,6 +58,20 @@ def test_beyond_this_machine_it_prints_a_token_and_how_to_encrypt():
         assert token not in said
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal here")
+def test_a_terminal_that_is_closed_leaves_no_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with start() as (address, process):
+        for _ in range(50):
+            with contextlib.suppress(httpx.ConnectError):
+                httpx.get(address, timeout=20)
+                break
+        assert list(tmp_path.glob("subband-studio-*"))
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(20) == 0
+        assert not list(tmp_path.glob("subband-studio-*"))
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -1,6 +1,7 @@
 """Whole files: made in the background, watched over the socket, downloaded, cancelled."""
 
 import io
+import threading
 import time
 
 import httpx
@@ -150,3 +151,39 @@ def test_another_origin_cannot_remove(http, page, serving):
     base = str(http.base_url)
     assert httpx.delete(f"{base}/exports/{number}", headers={"Origin": "http://evil.example"}).status_code == 403
     assert http.get(f"/exports/{number}").status_code == 200
+
+
+def test_an_export_that_is_removed_as_it_ends_leaves_no_file(http, page, serving, monkeypatch):
+    exports = serving.studio.exports
+    make, jobs, removals = exports._make, [], []
+
+    class Late(threading.Event):
+        """Somebody removes the job just after it was seen not to be cancelled."""
+
+        def is_set(self):
+            found = super().is_set()
+            removals.append(threading.Thread(target=exports.remove, args=(jobs[0].id,)))
+            removals[-1].start()
+            removals[-1].join(0.3)
+            return found
+
+    def make_slowly(job, *rest):
+        make(job, *rest)
+        jobs.append(job)
+        job.cancelled = Late()
+
+    monkeypatch.setattr(exports, "_make", make_slowly)
+    number = start(http, page, {"kind": "sample", "name": "camera"}, ".png", filter="none")
+    finish(page, number)
+    for thread in removals:
+        thread.join()
+    assert not jobs[0].path.exists()
+
+
+def test_a_full_disk_is_told_without_where(http, page, serving, monkeypatch):
+    def fail(job, *_):
+        raise OSError(28, "No space left on device", str(job.path.parent / "secret.part"))
+
+    monkeypatch.setattr(serving.studio.exports, "_make", fail)
+    number = start(http, page, {"kind": "sample", "name": "camera"}, ".png", filter="none")
+    assert finish(page, number)["error"] == "No space left on device"

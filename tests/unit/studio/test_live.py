@@ -166,6 +166,11 @@ def test_the_time_of_the_page_comes_back(page):
     assert page.show(filter="none").header["client_time"] == 1.5
 
 
+def test_a_film_is_exported_as_what_most_can_play(page):
+    page.open(name="clip")
+    assert page.wait("opened")["info"]["endings"][:2] == [".mp4", ".mkv"]
+
+
 def test_a_film_plays_at_its_pace_and_goes_round(page):
     page.settle(filter="none")
     page.open(name="clip")
@@ -255,6 +260,18 @@ def test_camera_frames_are_filtered(page):
     np.testing.assert_array_equal(page.wait_frame().pixels(), Enhancer(Blur(2.0)).apply(decoded))
     page.settle(filter="none")
     np.testing.assert_array_equal(page.wait_frame().pixels(), decoded)
+
+
+def test_a_camera_frame_right_behind_the_camera_is_shown(page):
+    stream = io.BytesIO()
+    Image.fromarray(data.photograph()).save(stream, "JPEG")
+    page.settle(filter="none")
+    for _ in range(5):
+        page.open(name="camera")
+        page.wait_frame()
+        page.send("open", source={"kind": "camera"})
+        page.send_camera(stream.getvalue())
+        assert page.wait_frame(5, accept=lambda frame: frame.pixels().ndim == 3)
 
 
 def test_histogram_of_a_band(page):

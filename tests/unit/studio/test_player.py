@@ -61,6 +61,21 @@ def test_frames_are_left_out(player):
     assert player.take(3).number == 4
 
 
+def test_the_last_frame_is_shown_however_many_are_left_out(player):
+    player.is_looping = False
+    assert player.seek(57).number == 57
+    assert player.take(8).number == 59
+    assert player.is_at_end
+    assert player.take(8) is None
+    assert player.count == 60
+
+
+def test_a_film_is_as_long_as_it_was_after_frames_are_left_out_at_its_end(player):
+    player.seek(57)
+    assert player.take(3).number == 1
+    assert player.count == 60
+
+
 def test_stills_have_one_frame():
     player = Player(Library([]).find({"kind": "sample", "name": "camera"}))
     assert not player.is_film

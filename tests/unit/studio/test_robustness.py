@@ -1,5 +1,6 @@
 """Pages come and go, sockets break and engines fail; the studio and the other pages go on."""
 
+import asyncio
 import gc
 import socket
 import threading
@@ -8,11 +9,13 @@ import time
 import numpy as np
 import psutil
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from subband import data
 from subband.engines import get_engine
 from subband.errors import DeviceMemoryError
-from subband.studio import rendering
+from subband.studio import app, outbox, rendering
 from subband.studio.hardware import EngineChoice
 from subband.studio.tools.enhance import Enhance
 
@@ -252,3 +255,60 @@ def test_threads_end_with_the_studio(page_at):
     assert serving.studio.count_sessions() == 0
     folder = serving.studio.uploads.folder
     assert not folder.exists()
+
+
+def test_a_page_that_reads_nothing_and_asks_on_is_cut_off(serving, open_page, monkeypatch):
+    async def never(socket, waiting):
+        await asyncio.sleep(60)
+
+    def flood(deaf):
+        for _ in range(500):
+            deaf.send('{"type": "open", "source": {"kind": "sample", "name": "nothing"}}')
+            time.sleep(0.005)
+
+    other = open_page()
+    monkeypatch.setattr(app, "_write", never)
+    monkeypatch.setattr(outbox, "_MOST_WAITING", 20)
+    host = f"{serving.address.host}:{serving.address.port}"
+    with connect(f"ws://{host}/live", origin=f"http://{host}") as deaf:
+        wait_until(lambda: serving.studio.count_sessions() == 2)
+        with pytest.raises(ConnectionClosed):
+            flood(deaf)
+    wait_until(lambda: serving.studio.count_sessions() == 1)
+    other.open()
+    other.show(filter="none")
+
+
+def test_a_slow_link_is_told_the_newest_only():
+    async def take(waiting, count):
+        return [await waiting.take() for _ in range(count)]
+
+    waiting = outbox.Outbox()
+    for number in range(1000):
+        waiting.put(f"settled {number}", "settled")
+        waiting.put(f"state {number}", "state")
+    waiting.put(b"frame", "frame")
+    assert not waiting.is_overfull
+    assert asyncio.run(take(waiting, 3)) == ["settled 999", "state 999", b"frame"]
+    for number in range(501):
+        waiting.put(str(number), "error")
+    assert waiting.is_overfull
+    assert asyncio.run(take(waiting, 501))[-1] == "500"
+
+
+def test_a_frame_is_computed_in_the_thread_of_the_engine_that_was_chosen(page, fragile, monkeypatch):
+    threads = []
+    work = rendering.Renderer._work
+
+    def note(self, settled, engine, picture):
+        threads.append((engine, threading.current_thread().name))
+        return work(self, settled, engine, picture)
+
+    monkeypatch.setattr(rendering.Renderer, "_work", note)
+    page.open(name="clip")
+    for number in range(30):
+        page.settle(filter="none", engine=("cpu", "fragile")[number % 2], pace="fast", threshold=number)
+        if number % 3 == 0:
+            page.wait_frame()
+    page.show(filter="none", engine="cpu")
+    assert all(name == f"studio-{engine}" for engine, name in threads)

@@ -25,6 +25,11 @@ def host_of(serving):
     return f"{serving.address.host}:{serving.address.port}"
 
 
+def name_cookie(serving):
+    """Return what the cookie of a studio is called."""
+    return f"{COOKIE}-{serving.address.port}"
+
+
 def make_bomb():
     """Return a PNG of a few hundred bytes that says it has 60000 × 60000 pixels."""
 
@@ -37,7 +42,9 @@ def make_bomb():
     )
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "null", None, "https://localhost"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://127.0.0.1:1", "null", None, "https://localhost", "http://["]
+)
 def test_a_socket_of_another_origin_is_refused(serving, origin):
     with pytest.raises(InvalidStatus) as caught, connect(f"ws://{host_of(serving)}/live", origin=origin):
         pass
@@ -179,7 +186,7 @@ def test_no_token_no_entry():
                 assert answer.status_code == 401
                 assert TOKEN not in answer.text
             assert client.post("/upload?name=a.png", content=b"x").status_code == 401
-            assert client.get("/", headers={"Cookie": f"{COOKIE}=wrong"}).status_code == 401
+            assert client.get("/", headers={"Cookie": f"{name_cookie(serving)}=wrong"}).status_code == 401
         with connect(f"ws://{host_of(serving)}/live", origin=base) as socket:
             with pytest.raises(ConnectionClosed) as caught:
                 socket.recv(timeout=5)
@@ -198,9 +205,35 @@ def test_the_token_becomes_a_cookie(page_at):
             assert "HttpOnly" in cookie
             assert "samesite=strict" in cookie.lower()
             assert client.get("/static/nothing").status_code == 404
-        headers = {"Cookie": f"{COOKIE}={TOKEN}"}
+        headers = {"Cookie": f"{name_cookie(serving)}={TOKEN}"}
         with page_at(serving.address, additional_headers=headers) as page:
             assert page.hello["page"]
+
+
+def test_the_token_is_taken_out_of_the_address_each_time():
+    with run_studio(token=TOKEN) as serving, httpx.Client(base_url=f"http://{host_of(serving)}") as client:
+        for _ in range(2):
+            answer = client.get(f"/?token={TOKEN}")
+            assert answer.status_code == 303
+            assert answer.headers["Location"] == "/"
+        assert client.get("/?token=wrong").status_code == 200
+
+
+def test_cookies_of_other_servers_do_not_disturb():
+    with run_studio(token=TOKEN) as serving:
+        own = f"{name_cookie(serving)}={TOKEN}"
+        # a browser sends the cookies of all ports of a host, and not all of them are as the standard has them
+        for cookie in (f'a={{"b": [1, 2]}}; {own}', f"{COOKIE}-1=other; {own}", f"\x01=; {own}; x"):
+            answer = httpx.get(f"http://{host_of(serving)}/", headers={"Cookie": cookie})
+            assert answer.status_code == 200, cookie
+
+
+def test_behind_tls_the_cookie_stays_there():
+    with run_studio(token=TOKEN) as serving:
+        for proto, is_secure in (("https", True), ("http", False)):
+            address = f"http://{host_of(serving)}/?token={TOKEN}"
+            answer = httpx.get(address, headers={"X-Forwarded-Proto": proto})
+            assert ("Secure" in answer.headers["Set-Cookie"]) is is_secure
 
 
 def test_beyond_loopback_a_token_is_made():
@@ -216,7 +249,7 @@ def test_behind_a_proxy_a_token_is_made_too(page_at):
     with run_studio(names=["studio.example"]) as serving:
         token = serving.address.token
         assert token
-        cookie = {"Cookie": f"{COOKIE}={token}"}
+        cookie = {"Cookie": f"{name_cookie(serving)}={token}"}
         headers = {"Host": "studio.example", **cookie}
         assert httpx.get(f"http://{host_of(serving)}/static/nothing", headers=headers).status_code == 404
         origin = "https://studio.example"
@@ -429,7 +462,9 @@ def test_nonsense_without_end_is_cut_off(page):
         talk()
 
 
-@pytest.mark.parametrize("settings", [{"threshold": "12; rm -rf /"}, {"wavelet": "../../x"}, {"bands": "x" * 1000}])
+@pytest.mark.parametrize(
+    "settings", [{"threshold": "12; rm -rf /"}, {"wavelet": "../../x"}, {"bands": "x" * 1000}, {"level": 10**400}]
+)
 def test_strange_settings_do_not_reach_the_command(page, settings):
     page.settle(filter="soft", **settings)
     settled = page.wait("settled")
@@ -473,3 +508,35 @@ def test_malformed_exports_are_refused(http, body):
     answer = http.post("/export", content=body)
     assert answer.status_code in (400, 413)
     assert answer.json()["error"]
+
+
+def test_volumes_are_refused_before_anything_unpacks_them(http, serving, monkeypatch):
+    from subband.studio import library
+
+    def open_source(*_, **__):
+        raise AssertionError("it was opened")
+
+    monkeypatch.setattr(library, "open_source", open_source)
+    for name in ("bomb.dcm", "bomb.NII", "bomb.npy", "bomb.h5"):
+        answer = http.post(f"/upload?name={name}", content=b"\0" * 200 + b"DICM\xff\xfe")
+        assert answer.status_code == 415
+        assert "volume" in answer.json()["error"]
+    assert not list(serving.studio.uploads.folder.iterdir())
+
+
+def test_half_characters_come_back_escaped(page):
+    page.open("\ud800", "\udc00")
+    assert "\ud800" in page.wait("error")["message"]
+    page.settle(bands="\ud800")
+    assert page.wait("settled")["notes"]
+
+
+def test_media_whose_names_are_no_text_can_be_opened(tmp_path, page_at):
+    path = tmp_path / os.fsdecode(b"caf\xe9.png")
+    try:
+        Image.new("L", (8, 8)).save(path)
+    except OSError:
+        pytest.skip("this file system wants names that are text")
+    with run_studio([path]) as serving, page_at(serving.address) as page:
+        page.open("media", page.hello["media"][0]["name"])
+        assert page.wait("opened")["info"]["width"] == 8

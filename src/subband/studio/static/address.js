@@ -19,6 +19,8 @@ export function spellAddress(settings, source) {
     if (!String(value).startsWith('upload:')) values.set(name, String(value));
   }
   const address = new URL(location.href);
+  // a link is for others, and what stands there may be a token
+  address.search = '';
   // these need no escape behind a hash, and the address is for people too
   address.hash = values.toString().replace(/%(3A|2C|3D|3B)/g, decodeURIComponent);
   return address.href;

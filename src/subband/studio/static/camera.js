@@ -15,29 +15,42 @@ export class Camera {
     this.isSending = false;
     this.timer = 0;
     this.paused = false;
+    /** Rises with each start and stop, so that a camera that comes too late is known. */
+    this.turn = 0;
   }
 
   get isOn() {
     return this.stream !== null;
   }
 
+  /** Wait for the camera; whoever stops or starts it meanwhile makes this one vain. */
   async start() {
     if (!navigator.mediaDevices?.getUserMedia) {
       throw new Error('Browsers give the camera only to https and localhost; come through an SSH tunnel or TLS');
     }
     const wanted = { width: { ideal: 640 }, height: { ideal: 360 }, frameRate: { ideal: 30 } };
+    this.stop();
+    const { turn } = this;
+    let stream;
     try {
-      this.stream = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
+      stream = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
     } catch (error) {
       throw new Error(error.name === 'NotAllowedError'
         ? 'The camera was not allowed; allow it in the address bar and try again'
         : `No camera: ${error.message || error.name}`);
     }
-    this.video.srcObject = this.stream;
+    if (turn !== this.turn) {
+      // else its light would stay on
+      stream.getTracks().forEach((track) => track.stop());
+      return;
+    }
+    this.stream = stream;
+    this.video.srcObject = stream;
     await this.video.play();
   }
 
   stop() {
+    this.turn += 1;
     window.clearTimeout(this.timer);
     this.stream?.getTracks().forEach((track) => track.stop());
     this.stream = null;

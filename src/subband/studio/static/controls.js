@@ -136,7 +136,7 @@ function makeSource(control, { changed, sources }) {
     sources.fillSelect(select, false);
     select.value = value;
   };
-  sources.watch(fill);
+  sources.watch(fill, select);
   return {
     element: make('div', { class: 'control' }, label, make('div', { class: 'row' }, select, button), file),
     update(wanted) {

@@ -51,9 +51,10 @@ export class Link {
     socket.binaryType = 'arraybuffer';
     socket.onmessage = ({ data }) => {
       if (typeof data !== 'string') return this.handlers.binary(data);
-      // the server has spoken, so that the next loss is a new one
-      this.wait = FIRST_WAIT;
-      return this.handlers.message(JSON.parse(data));
+      const message = JSON.parse(data);
+      // the server has let this page in, so that the next loss is a new one
+      if (message.type === 'hello') this.wait = FIRST_WAIT;
+      return this.handlers.message(message);
     };
     socket.onclose = ({ code }) => {
       if (this.socket !== socket) return;

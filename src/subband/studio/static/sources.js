@@ -13,20 +13,33 @@ export class Sources {
     /** @type {{name: string, title: string, kind: string}[]} */
     this.uploads = [];
     this.most = Infinity;
-    this.watchers = new Set();
+    /** What is called when the list changes, and the element that it is for. */
+    this.watchers = new Map();
     this.select = find('source-select');
     this.present = '';
     this.watch(() => {
       this.fillSelect(this.select, true);
       this.select.value = this.present;
-    });
+    }, this.select);
     this.select.addEventListener('change', () => handlers.opened(this.select.value));
     this.#listenForFiles();
   }
 
-  /** Call back when the list changes. @param {() => void} changed */
-  watch(changed) {
-    this.watchers.add(changed);
+  /**
+   * Call back when the list changes, as long as an element is on the page.
+   * @param {() => void} changed
+   * @param {HTMLElement} element
+   */
+  watch(changed, element) {
+    this.watchers.set(changed, element);
+  }
+
+  #tell() {
+    for (const [changed, element] of this.watchers) {
+      // the controls of a tool are made anew each time that it is picked
+      if (element.isConnected) changed();
+      else this.watchers.delete(changed);
+    }
   }
 
   /** Take the lists from the server's hello. */
@@ -34,7 +47,7 @@ export class Sources {
     this.samples = samples;
     this.media = media;
     this.most = limits.upload ?? Infinity;
-    for (const changed of this.watchers) changed();
+    this.#tell();
   }
 
   /** The first thing to show when the address does not say: what was given on the command line, else a film. */
@@ -90,7 +103,7 @@ export class Sources {
         const answer = request.response;
         if (!answer?.id) return finish(null, answer?.error ?? `${file.name} was refused (${request.status})`);
         this.uploads.push({ ...answer.info, name: answer.id, title: answer.name ?? file.name });
-        for (const changed of this.watchers) changed();
+        this.#tell();
         return finish(`upload:${answer.id}`);
       };
       request.onerror = () => finish(null, `${file.name} did not reach the server`);

@@ -30,6 +30,8 @@ export class Studio {
     this.source = '';
     /** What was opened last and is shown. */
     this.opened = '';
+    /** Rises with each source that is asked for. */
+    this.turn = 0;
     this.info = {};
     this.sent = 0;
     this.drawn = 0;
@@ -79,7 +81,7 @@ export class Studio {
   /** @param {any} message */
   take(message) {
     if (message.type === 'hello') this.welcome(message);
-    else if (message.type === 'opened') this.takeSource(message.info ?? {});
+    else if (message.type === 'opened') this.takeSource(message);
     else if (message.type === 'settled') this.settle(message);
     else if (message.type === 'error') this.takeError(message);
     else if (message.type === 'export') this.export.take(message);
@@ -253,14 +255,18 @@ export class Studio {
   async open(source) {
     if (!source) return;
     const isCamera = source.startsWith('camera');
+    const turn = (this.turn += 1);
     if (isCamera) {
       try {
         if (!this.camera.isOn) await this.camera.start();
       } catch (error) {
+        if (turn !== this.turn) return;
         tell(error.message);
         this.sources.mark(this.source);
         return;
       }
+      // people answer slowly whether a page may have their camera, and may have picked something else
+      if (turn !== this.turn) return;
     } else {
       this.camera.stop();
     }
@@ -346,8 +352,9 @@ export class Studio {
     this.histogram.request();
   }
 
-  takeSource(info) {
-    this.opened = this.source;
+  takeSource({ source, info = {} }) {
+    // not what was asked for last: that may be on its way, and fail
+    this.opened = source ? `${source.kind}:${source.name ?? source.id ?? ''}` : this.source;
     this.showSource(info);
   }
 
