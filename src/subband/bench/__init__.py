@@ -8,7 +8,9 @@
 - `subband.bench.report` turns the measurements into a table, JSON or a page;
 - `subband.bench.machine` says what they were measured on, `subband.bench.devices` what else there is;
 - `subband.bench.tuning` finds the best launch parameters of a device;
-- `subband.bench.quality` compares pictures.
+- `subband.bench.quality` compares pictures;
+- `subband.bench.papers` computes the tables of papers anew, and `subband.bench.model` predicts what transforms take;
+- `subband.bench.jpeg2000`, `subband.bench.video` and `subband.bench.studio` measure what is made of them.
 """
 
 from __future__ import annotations
