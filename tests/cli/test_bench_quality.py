@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench import enhance, papers, photographs, speckle
+from subband.bench import enhance, photographs, speckle
+from subband.bench.papers import denoising, haar
 from subband.cli import app
 from subband.data import phantom
 from subband.media import read_still
@@ -25,8 +26,9 @@ def make_page(path, *parts):
 
 @pytest.fixture
 def small(monkeypatch):
-    pictures = papers.load_pictures()
-    monkeypatch.setattr(papers, "load_pictures", lambda: {"photograph": pictures["photograph"][:64, :64]})
+    pictures = denoising.load_pictures()
+    monkeypatch.setattr(denoising, "load_pictures", lambda: {"photograph": pictures["photograph"][:64, :64]})
+    monkeypatch.setattr(haar, "THEIRS", {64: (47.0, 16.0)})
     peers = [replace(peer, settings=peer.settings[:1]) for peer in speckle.PEERS if "1000" not in peer.name]
     monkeypatch.setattr(speckle, "PEERS", tuple(peers))
     greys, colours, ultrasound = photographs.load_greys, photographs.load_colours, phantom.ultrasound
@@ -39,14 +41,25 @@ def small(monkeypatch):
 
 def test_papers(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "papers", "speckle")
-    result = run("papers", "--json", tmp_path / "figures.json", "--markdown", page)
+    files = {option: tmp_path / f"figures.{option}" for option in ("json", "html", "hdf5")}
+    options = [part for option, path in files.items() for part in (f"--{option}", path)]
+    result = run("papers", "--only", "denoising", "--quick", *options, "--markdown", page)
     assert result.exit_code == 0, result.output
     assert "of 4 targets met" in result.output
-    assert json.loads((tmp_path / "figures.json").read_text())["papers"]["trials"]
+    assert json.loads(files["json"].read_text())["visushrink"]["trials"]
+    assert "Table 3: one level of Haar" in files["html"].read_text(encoding="utf-8")
+    assert files["hdf5"].stat().st_size > 0
     text = page.read_text(encoding="utf-8")
+    assert "### Haar" in text
     assert "old papers" not in text
     assert "old speckle" in text
     assert text.endswith("The end.\n")
+
+
+def test_papers_that_are_not_known_are_refused(run):
+    result = run("papers", "--only", "denosing")
+    assert result.exit_code == 2
+    assert "did you mean 'denoising'" in result.stderr
 
 
 def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
