@@ -117,7 +117,7 @@ def _find_chromium():
     return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
     try:
         from playwright.sync_api import Error, sync_playwright

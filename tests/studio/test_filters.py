@@ -40,6 +40,17 @@ FILTERS = {
 }
 
 
+def check_pixels(shown, enhancer, title=""):
+    """Compare a canvas with the library.
+
+    The server is a process of its own, and compilers may order additions otherwise there: where the exact result lies
+    half-way between two grey levels, either is right.
+    """
+    differs = shown != enhancer.apply(PHOTOGRAPH)
+    exact = np.clip(enhancer.apply(PHOTOGRAPH.astype(np.float64)), 0, 255)
+    assert np.abs(shown[differs] - exact[differs]).max(initial=0) < 0.51, title
+
+
 def shown_sliders(studio):
     """Return the names of the sliders of the filter that can be seen."""
     script = """() => {
@@ -56,7 +67,7 @@ def test_every_filter_shows_what_the_library_computes_and_only_its_sliders(studi
     assert set(titles) == set(FILTERS)
     for title, (enhancer, sliders) in FILTERS.items():
         studio.choose("Filter", title)
-        np.testing.assert_array_equal(studio.colours(), enhancer.apply(PHOTOGRAPH), err_msg=title)
+        check_pixels(studio.colours(), enhancer, title)
         assert shown_sliders(studio) == sliders, title
 
 
@@ -64,7 +75,7 @@ def test_views_show_result_before_and_bands(studio):
     studio.open(format="raw", threshold=40)
     enhancer = Enhancer([Shrink(level=4, threshold=40.0)])
     studio.view("Before and after")
-    np.testing.assert_array_equal(studio.colours("result"), enhancer.apply(PHOTOGRAPH))
+    check_pixels(studio.colours("result"), enhancer)
     np.testing.assert_array_equal(studio.colours("before"), PHOTOGRAPH)
     assert studio.page.get_by_role("slider", name="Divider").is_visible()
     for title, view in (("Bands", "analysis"), ("Filtered bands", "filtered-analysis")):
@@ -94,7 +105,7 @@ def test_slider_and_number_change_pixels(studio):
     studio.wait()
     value = float(slider.input_value())
     assert value > 12
-    np.testing.assert_array_equal(studio.colours(), Enhancer([Shrink(level=4, threshold=value)]).apply(PHOTOGRAPH))
+    check_pixels(studio.colours(), Enhancer([Shrink(level=4, threshold=value)]))
     box = slider.bounding_box()
     studio.page.mouse.move(box["x"] + box["width"] * value / 128, box["y"] + box["height"] / 2)
     studio.page.mouse.down()
@@ -103,11 +114,11 @@ def test_slider_and_number_change_pixels(studio):
     studio.wait()
     dragged = float(slider.input_value())
     assert 50 < dragged < 78
-    np.testing.assert_array_equal(studio.colours(), Enhancer([Shrink(level=4, threshold=dragged)]).apply(PHOTOGRAPH))
+    check_pixels(studio.colours(), Enhancer([Shrink(level=4, threshold=dragged)]))
     studio.page.get_by_label("Threshold", exact=True).fill("30.5")
     studio.wait()
     assert float(slider.input_value()) == 30.5
-    np.testing.assert_array_equal(studio.colours(), Enhancer([Shrink(level=4, threshold=30.5)]).apply(PHOTOGRAPH))
+    check_pixels(studio.colours(), Enhancer([Shrink(level=4, threshold=30.5)]))
     latency = studio.stats()["latency"]
     assert latency
     assert all(0 < each < 20_000 for each in latency)
@@ -124,7 +135,7 @@ def test_wavelet_is_searched_by_keyboard(studio):
     field.press("Enter")
     studio.wait()
     assert studio.settings()["wavelet"] == "db4"
-    np.testing.assert_array_equal(studio.colours(), Enhancer([Shrink("db4", 4, threshold=12.0)]).apply(PHOTOGRAPH))
+    check_pixels(studio.colours(), Enhancer([Shrink("db4", 4, threshold=12.0)]))
     field.fill("nothing like it")
     field.press("Escape")
     field.blur()
@@ -141,7 +152,7 @@ def test_band_matrix_takes_keys_and_drags(studio):
     assert most > 1
     ones = [[1.0], [1.0], [1.0]]
     gains = [[[1.0], [1.0], [most]], ones]
-    np.testing.assert_array_equal(studio.colours(), Enhancer([Shrink(level=2, gains=gains)]).apply(PHOTOGRAPH))
+    check_pixels(studio.colours(), Enhancer([Shrink(level=2, gains=gains)]))
     other = studio.page.get_by_role("slider", name="Level 2, down (da2)")
     other.scroll_into_view_if_needed()
     shade = other.evaluate("cell => cell.style.backgroundColor")
@@ -156,7 +167,7 @@ def test_band_matrix_takes_keys_and_drags(studio):
     brighter = other.evaluate("cell => cell.style.backgroundColor")
     assert int(brighter[4:].split(",")[0]) > int(shade[4:].split(",")[0])
     gains = [[[1.0], [1.0], [most]], [[1.0], [less], [1.0]]]
-    np.testing.assert_array_equal(studio.colours(), Enhancer([Shrink(level=2, gains=gains)]).apply(PHOTOGRAPH))
+    check_pixels(studio.colours(), Enhancer([Shrink(level=2, gains=gains)]))
     cell.press("Delete")
     studio.page.get_by_role("button", name="All to 1").click()
     studio.wait()
