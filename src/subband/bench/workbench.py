@@ -72,8 +72,8 @@ class Workbench:
         return lambda: self.engine.inverse_all(plan, approximation, details)
 
     def count_sweeps(self, axes: int) -> int:
-        """Return how many times a level of so many axes crosses memory."""
-        return 2 if self.is_device and axes == 3 else 1
+        """Return how many times a level of so many axes is read and written; a volume takes two sweeps everywhere."""
+        return 2 if axes == 3 else 1
 
 
 def open_workbench(engine: str) -> Workbench:

@@ -56,7 +56,7 @@ def model(
         raise ArgumentError(f"{str(plot)!r} is there already; use --force to replace it, or take another name")
     bench = open_workbench(chosen)
     cases = list_own_cases(shape, wavelet, level) if shape is not None else MODEL_CASES
-    effort = Effort(seconds=0.1, fewest=3, most=15)
+    effort = Effort(seconds=0.4, fewest=5, most=31)
     if quick:
         cases = [case for case in cases if shape is not None or case.size <= 2**21]
         effort = Effort(seconds=0.02, fewest=3, most=7)

@@ -19,7 +19,7 @@ _SIZES = tuple(2**exponent for exponent in range(16, 29, 2))
 # Where arithmetic is measured: large enough that nothing else counts, small enough for a moment.
 _SIDE = 1024
 # Two wavelets of each kind; what differs between them is arithmetic alone.
-_CALIBRATION: dict[Arithmetic, tuple[str, str]] = {"lifting": ("haar", "cdf97"), "filters": ("sym8", "db20")}
+_CALIBRATION: dict[Arithmetic, tuple[str, str]] = {"lifting": ("haar", "cdf97"), "filters": ("sym8", "sym14")}
 # Samples that are transferred.
 _TRANSFERRED = 2**24
 # Nothing to compute: what remains is the call.
