@@ -116,7 +116,8 @@ class Panel:
         left, right = min(x for x, _ in points), max(x for x, _ in points)
         bottom, top = min(y for _, y in points), max(y for _, y in points)
         if self.is_y_log:
-            bottom, top = bottom / 1.5, top * 1.5
+            # room for the legend, which stands at the top
+            bottom, top = bottom / 1.5, top * (3 if any(series.label for series in self._series) else 1.5)
         else:
             bottom, top = min(0.0, bottom), max(0.0, top)
             air = (top - bottom) * 0.08 or 1.0
