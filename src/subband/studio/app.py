@@ -83,7 +83,7 @@ def _list_static() -> dict[str, Path]:
     return {path.relative_to(_STATIC).as_posix(): path for path in found}
 
 
-async def _show_page(files: dict[str, Path], request: Request) -> Response:  # noqa: ARG001
+async def _show_page(files: dict[str, Path], request: Request) -> Response:  # noqa: ARG001 - as all routes
     page = files.get("index.html")
     if page is None:
         raise HTTPException(404)

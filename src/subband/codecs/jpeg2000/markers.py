@@ -109,7 +109,7 @@ class TilePart:
     _FORM: ClassVar[Struct] = Struct(">HIBB")
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment."""
         return cls(*FieldReader(payload, cls.name).unpack(cls._FORM))
 
@@ -130,7 +130,7 @@ class TileLengths:
     lengths: tuple[int, ...]
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment."""
         fields = FieldReader(payload, cls.name)
         index, sizes = fields.byte(), fields.byte()
@@ -169,7 +169,7 @@ class PacketLengths:
     lengths: tuple[int, ...]
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment; a length that is cut off at its end is dropped."""
         fields = FieldReader(payload, cls.name)
         index = fields.byte()
@@ -202,7 +202,7 @@ class _Numbered:
     data: bytes
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment."""
         fields = FieldReader(payload, cls.name)
         return cls(fields.byte(), fields.rest())
@@ -267,7 +267,7 @@ class Comment:
     is_text: bool = True
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment."""
         fields = FieldReader(payload, cls.name)
         kind = fields.short()

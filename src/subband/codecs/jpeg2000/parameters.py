@@ -80,7 +80,7 @@ class ImageSize:
     _HEAD: ClassVar[Struct] = Struct(">H8IH")
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment and check that it describes a picture."""
         fields = FieldReader(payload, cls.name)
         capabilities, x1, y1, x0, y0, width, height, tile_x0, tile_y0, count = fields.unpack(cls._HEAD)
@@ -214,7 +214,7 @@ class CodingDefault:
     uses_eph: bool = False
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment."""
         fields = FieldReader(payload, cls.name)
         flags, order, layers, colour = fields.byte(), fields.byte(), fields.short(), fields.byte()
@@ -324,7 +324,7 @@ class QuantisationDefault:
     quantisation: Quantisation
 
     @classmethod
-    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
         """Read the segment."""
         return cls(Quantisation.read_from(FieldReader(payload, cls.name)))
 

@@ -101,7 +101,7 @@ def list_windows(edges: Edges) -> list[Window]:
     return [Window(b - a, ((a, b),), (0, b - a)) for a, b in pairwise(edges)]
 
 
-class SubbandLayer(MaterializedLayer):  # type: ignore[misc]
+class SubbandLayer(MaterializedLayer):  # type: ignore[misc]  # Dask is untyped
     """Tasks of a transform, with what the next level has to know.
 
     Attributes
