@@ -25,15 +25,17 @@ from subband.engines.layout import (
     repeats_samples,
     schedule_sweeps,
     tabulate,
+    tabulate_volume,
 )
 from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES
-from subband.kernels.launch import Launch, choose_launch
+from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
 from subband.kernels.numbers import STORAGES
 from subband.kernels.stationary import StationarySpec, render_stationary
 from subband.kernels.sweep import Direction, SweepSpec, render_sweep
+from subband.kernels.volume import VolumeSpec, render_volume
 from subband.plan import LevelPlan, TransformPlan
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Bands
@@ -52,6 +54,9 @@ _MOST_GROUPS = 65_535
 #: Groups of an undecimated pass in one block.
 _PASS_BLOCK = 8
 
+#: Samples along each axis from which on the axes of a volume go together.
+_LEAST_VOLUME = 16
+
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
@@ -63,10 +68,9 @@ class _Prepared:
     kernel: Any
     groups: Groups
     block: int
-    table: Any
-    weights: Any
+    tables: tuple[Any, ...]  # what the kernel is told besides samples and bands
     band_shapes: tuple[tuple[int, ...], ...]
-    places: tuple[int, ...]  # which of aa, ad, da, dd each band is
+    places: tuple[int, ...]  # which of the kernel's bands each band is
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,10 @@ class DeviceEngine(Engine):
         self.device = device
         #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
         self.launch_override: Launch | None = None
+        #: The same for those of volumes.
+        self.volume_override: VolumeLaunch | None = None
+        #: Three axes with so many samples each are transformed by one kernel; None leaves it at two at a time.
+        self.least_volume: int | None = _LEAST_VOLUME if device.is_gpu and device.dialect.is_staging else None
         self._tuned: Mapping[str, Launch] | None = None
         self._prepared: dict[object, _Prepared] = {}
         self._chains: dict[object, _Chain] = {}
@@ -104,7 +112,7 @@ class DeviceEngine(Engine):
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(x.dtype) for key, band in wide.items()}
         bands = {"": x}
-        sweeps, keys = schedule_sweeps(plan)
+        sweeps, keys = schedule_sweeps(plan, self.least_volume)
         for sweep in sweeps:
             swept: Bands = {}
             for key in list(bands):
@@ -122,7 +130,7 @@ class DeviceEngine(Engine):
         whole = self._fill_in(plan.band_shapes, bands)
         if next(iter(whole.values())).dtype.kind == "c":
             return self._inverse_parts(plan, whole)
-        sweeps, keys = schedule_sweeps(plan)
+        sweeps, keys = schedule_sweeps(plan, self.least_volume)
         current = {keys[key]: band for key, band in whole.items()}
         for sweep in reversed(sweeps):
             letters = sweep.letters
@@ -138,7 +146,7 @@ class DeviceEngine(Engine):
             return self.device.download(approximation), [
                 {key: self.device.download(band) for key, band in bands.items()} for bands in details
             ]
-        if not has_single_sweeps(plan) or x.dtype.kind == "c":
+        if not has_single_sweeps(plan, self.least_volume) or x.dtype.kind == "c":
             return super().forward_all(plan, x)
         x = self.device.as_contiguous(x)
         chain = self._find_chain(plan, "forward", x.dtype, self.device.is_aligned(x, _ALIGNMENT))
@@ -163,7 +171,7 @@ class DeviceEngine(Engine):
             return self.device.download(self.inverse_all(plan, low, uploaded))
         x, dtype = approximation, approximation.dtype
         given = [x, *(band for bands in details for band in bands.values())]
-        is_plain = has_single_sweeps(plan) and len(given) == 1 + sum(
+        is_plain = has_single_sweeps(plan, self.least_volume) and len(given) == 1 + sum(
             len(level.band_shapes) - 1 for level in plan.levels
         )
         if not is_plain or dtype.kind == "c" or any(array.dtype != dtype for array in given):
@@ -180,7 +188,7 @@ class DeviceEngine(Engine):
 
     def _find_chain(self, plan: TransformPlan, direction: Direction, dtype: np.dtype[Any], is_aligned: bool) -> _Chain:
         """Return the sweeps of all levels, each of which is one, in the order in which they run."""
-        key = (id(plan), direction, dtype, is_aligned, self.launch_override)
+        key = (id(plan), direction, dtype, is_aligned, *self._overrides)
         chain = self._chains.get(key)
         if chain is None:
             sweeps: list[_Prepared] = []
@@ -188,7 +196,7 @@ class DeviceEngine(Engine):
             keys: list[tuple[str, ...]] = []
             is_forward = direction == "forward"
             for number, level in enumerate(plan.levels if is_forward else reversed(plan.levels)):
-                (sweep,), _ = schedule_sweeps(level)
+                (sweep,), _ = schedule_sweeps(level, self.least_volume)
                 # what later levels read alone was allocated here, where arrays are aligned
                 is_read_aligned = is_aligned or (is_forward and number > 0)
                 sweeps.append(self._prepare(sweep, level.shape, dtype, direction, is_read_aligned))
@@ -341,19 +349,24 @@ class DeviceEngine(Engine):
     def _launch(self, prepared: _Prepared, x: Any, bands: Sequence[Any]) -> None:
         if 0 in prepared.groups:
             return
-        places = [bands[0]] * 4  # a band that a sweep does not have is never touched
+        places = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
         for place, band in zip(prepared.places, bands, strict=True):
             places[place] = band
-        arguments = (x, *places, prepared.table, prepared.weights)
-        self.device.launch(prepared.kernel, prepared.groups, prepared.block, arguments)
+        self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *places, *prepared.tables))
+
+    @property
+    def _overrides(self) -> tuple[object, ...]:
+        """What a kernel depends on besides the plan."""
+        return self.launch_override, self.volume_override, self.least_volume
 
     def _prepare(
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> _Prepared:
-        key = (sweep, shape, dtype, direction, is_aligned, self.launch_override)
+        key = (sweep, shape, dtype, direction, is_aligned, *self._overrides)
         prepared = self._prepared.get(key)
         if prepared is None:
-            prepared = self._prepared[key] = self._make(sweep, shape, dtype, direction, is_aligned)
+            make = self._make_volume if len(sweep.axes) == 3 else self._make
+            prepared = self._prepared[key] = make(sweep, shape, dtype, direction, is_aligned)
         return prepared
 
     def _make(
@@ -392,10 +405,45 @@ class DeviceEngine(Engine):
             kernel,
             groups,
             launch.block,
-            self.device.upload_table(table),
-            self.device.upload_table(weights.astype(number)),
+            (self.device.upload_table(table), self.device.upload_table(weights.astype(number))),
             list_band_shapes(sweep, shape),
             (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
+        )
+
+    def _make_volume(
+        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
+    ) -> _Prepared:
+        storage = STORAGES[dtype.name]
+        make_program = forward_program if direction == "forward" else inverse_program
+        programs = [make_program(plan) for plan in sweep.plans]
+        launch = self.volume_override or choose_volume_launch(
+            self.device.dialect, programs[0], programs[1], programs[2], storage.size
+        )
+        spec = VolumeSpec(
+            direction,
+            programs[0],
+            programs[1],
+            programs[2],
+            storage.name,
+            launch.groups,
+            launch.rows,
+            launch.pairs,
+            launch.ahead,
+            is_aligned and can_align(lay_out(sweep, shape), programs[1:], sweep.plans, launch.pairs, direction),
+            launch.is_whole_sectors,
+            launch.resident,
+            launch.unroll,
+        )
+        kernel = self.compile_kernel(render_volume(spec, self.device.dialect))
+        resident = self.device.count_resident(kernel, launch.groups) // launch.groups
+        table, told, groups = tabulate_volume(sweep, shape, spec, launch, resident)
+        return _Prepared(
+            kernel,
+            groups,
+            launch.groups,
+            (self.device.upload_table(table), *map(np.int32, told)),
+            list_band_shapes(sweep, shape),
+            tuple(range(8)),
         )
 
 

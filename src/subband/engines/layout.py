@@ -16,8 +16,10 @@ from subband.boundary import Extension
 from subband.engines.device import Groups
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES
-from subband.kernels.launch import Launch
+from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.sweep import SweepSpec
+from subband.kernels.tiles import BANDS
+from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import AxisPlan, LevelPlan, TransformPlan
 from subband.typing import Array
 
@@ -32,7 +34,11 @@ __all__ = [
     "repeats_samples",
     "schedule_sweeps",
     "tabulate",
+    "tabulate_volume",
 ]
+
+#: Bytes of a plane that kernels of volumes can count, in numbers of any size.
+_LARGEST_PLANE = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One or two axes of an array that one kernel transforms."""
+    """One to three axes of an array that one kernel transforms."""
 
     axes: tuple[int, ...]
     plans: tuple[AxisPlan, ...]
@@ -55,19 +61,29 @@ class Sweep:
     @property
     def letters(self) -> tuple[str, ...]:
         """Names of the bands, in the order in which kernels take them."""
-        return ("aa", "ad", "da", "dd") if len(self.axes) == 2 else ("a", "d")
+        return {1: ("a", "d"), 2: ("aa", "ad", "da", "dd"), 3: BANDS}[len(self.axes)]
 
 
 @lru_cache(maxsize=4096)
-def schedule_sweeps(plan: LevelPlan) -> tuple[tuple[Sweep, ...], dict[str, str]]:
+def schedule_sweeps(plan: LevelPlan, least_volume: int | None = None) -> tuple[tuple[Sweep, ...], dict[str, str]]:
     """Return the sweeps of a level, and for each key of the plan the key in the order of the sweeps.
 
     The last two adjacent axes go together, if registers hold what that takes. Integer axes go one by one in the order
     of the plan, because rounding makes the order matter.
+
+    Parameters
+    ----------
+    plan : LevelPlan
+        The level.
+    least_volume : int, optional
+        If given, the last three axes of the array go together where each of them has so many samples.
     """
     by_axis = dict(zip(plan.axes, plan.plans, strict=True))
     groups: list[tuple[int, ...]] = [(axis,) for axis in plan.axes]
-    if plan.plans[0].integer is None:
+    last = tuple(range(len(plan.shape) - 3, len(plan.shape)))
+    if least_volume is not None and _fits_volume([by_axis.get(axis) for axis in last], plan.shape, least_volume):
+        groups = [last, *((other,) for other in plan.axes if other not in last)]
+    elif plan.plans[0].integer is None:
         for axis in sorted(plan.axes, reverse=True):
             if axis - 1 in by_axis and _fits(by_axis[axis - 1], by_axis[axis]):
                 groups = [(axis - 1, axis)] + [(other,) for other in plan.axes if other not in (axis - 1, axis)]
@@ -80,10 +96,10 @@ def schedule_sweeps(plan: LevelPlan) -> tuple[tuple[Sweep, ...], dict[str, str]]
 
 
 @lru_cache(maxsize=1024)
-def has_single_sweeps(plan: TransformPlan) -> bool:
+def has_single_sweeps(plan: TransformPlan, least_volume: int | None = None) -> bool:
     """Say whether every level is one sweep, whose bands come in the order of the plan, in the precision of the data."""
     for level in plan.levels:
-        sweeps, keys = schedule_sweeps(level)
+        sweeps, keys = schedule_sweeps(level, least_volume)
         if len(sweeps) != 1 or level.amplifies or any(key != swept for key, swept in keys.items()):
             return False
     return bool(plan.levels)
@@ -98,6 +114,18 @@ def _fits(vertical: AxisPlan, horizontal: AxisPlan) -> bool:
         if max(-schedule.first, schedule.last) > LANES // 4:
             return False
     return True
+
+
+def _fits_volume(plans: Sequence[AxisPlan | None], shape: tuple[int, ...], least: int) -> bool:
+    """Say whether three axes can go together: lifting steps of short reach, on samples repeated outside as they are."""
+    for plan in plans:
+        if plan is None or plan.integer is not None or plan.length < least or not repeats_samples(plan):
+            return False
+        for make_program in (forward_program, inverse_program):
+            program = make_program(plan)
+            if program.taps or program.schedule.depth > 6 or program.schedule.last - program.schedule.first > 8:
+                return False
+    return shape[-1] * shape[-2] * 8 < _LARGEST_PLANE and prod(shape[:-2]) < _LARGEST_PLANE
 
 
 def repeats_samples(plan: AxisPlan) -> bool:
@@ -131,8 +159,8 @@ def lay_out(sweep: Sweep, shape: tuple[int, ...]) -> Layout:
     >>> lay_out(Sweep((0, 1), ()), (1080, 1920, 3))
     Layout(outer=1, height=1080, width=1920, inner=3)
     """
-    axis = sweep.axes[0]
-    if len(sweep.axes) == 2:
+    axis = sweep.axes[-2] if len(sweep.axes) > 1 else sweep.axes[0]
+    if len(sweep.axes) > 1:
         return Layout(prod(shape[:axis]), shape[axis], shape[axis + 1], prod(shape[axis + 2 :]))
     if axis == len(shape) - 1:
         return Layout(1, prod(shape[:-1]), shape[-1], 1)
@@ -199,6 +227,28 @@ def tabulate(
     table = np.concatenate([np.array(header), rows[2], columns[2]]).astype(np.int32)
     weights = np.concatenate([rows[3].ravel(), columns[3].ravel(), np.zeros(1)])
     return table, weights, (strips, -(-steps // chunk), min(images, 65_535))
+
+
+def tabulate_volume(
+    sweep: Sweep, shape: tuple[int, ...], spec: VolumeSpec, launch: VolumeLaunch, resident: int
+) -> tuple[Array, tuple[int, ...], Groups]:
+    """Return the map of what lies outside, the numbers that the kernel is told and how many groups to launch."""
+    programs = (spec.deep, spec.vertical, spec.horizontal)
+    outside = [_map_outside(plan, program, spec.direction) for plan, program in zip(sweep.plans, programs, strict=True)]
+    steps, down, across = (plan.low if spec.direction == "forward" else plan.pairs for plan in sweep.plans)
+    tiles = -(-across // (spec.useful * spec.pairs))
+    images, rows = prod(shape[:-3]), -(-down // spec.useful_rows)
+    overlap = spec.deep.schedule.last - spec.deep.schedule.first
+    chunk = launch.choose_chunk(steps, max(1, tiles * rows * images), max(1, resident), overlap)
+    told = {"images": images, "chunk": chunk, "tiles": tiles}
+    told |= zip(("depth", "height", "width"), shape[-3:], strict=True)
+    for name, plan in zip(("depth", "height", "width"), sweep.plans, strict=True):
+        told |= {f"low_{name}": plan.low, f"high_{name}": plan.high}
+    for names, side in zip((("front", "back"), ("above", "below"), ("before", "behind")), outside, strict=True):
+        told |= zip(names, side[:2], strict=True)
+    table = np.concatenate([*(side[2] for side in outside), np.zeros(1)]).astype(np.int32)
+    groups = (tiles * rows * spec.groups, -(-steps // chunk), min(images, 65_535))
+    return table, tuple(told[name] for name in VOLUME_FIELDS), groups
 
 
 def _map_outside(plan: AxisPlan | None, program: AxisProgram | None, direction: str) -> tuple[int, int, Array, Array]:

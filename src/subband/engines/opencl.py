@@ -61,6 +61,7 @@ class OpenCLDevice(Device):
         self.dialect = OPENCL_NVIDIA if "NVIDIA" in device.vendor else OPENCL
         self.is_gpu = bool(device.type & self._cl.device_type.GPU)
         self._launching = Lock()
+        self._lanes: dict[Any, int] = {}
 
     def compile(self, source: str) -> Any:
         try:
@@ -74,10 +75,20 @@ class OpenCLDevice(Device):
         return int(self.device.max_compute_units) * (24 if self.is_gpu else 1)
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:  # noqa: ARG002
-        # a work-group is one group of lanes, whatever `block` says; arguments are set on the kernel, which all threads
-        # share, one by one before it is enqueued
+        # a work-group is as large as the kernel says, whatever `block` says; arguments are set on the kernel, which all
+        # threads share, one by one before it is enqueued
+        passed = [a if isinstance(a, np.generic) else a.data for a in arguments]
         with self._launching:
-            kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (LANES, 1, 1), *(a.data for a in arguments))
+            lanes = self._find_lanes(kernel)
+            kernel(self.queue, (groups[0] * LANES, groups[1], groups[2]), (lanes, 1, 1), *passed)
+
+    def _find_lanes(self, kernel: Any) -> int:
+        """Return the lanes of a work-group of a kernel, asked once."""
+        lanes = self._lanes.get(kernel)
+        if lanes is None:
+            asked = self._cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
+            lanes = self._lanes[kernel] = int(kernel.get_work_group_info(asked, self.device)[0])
+        return lanes
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         try:

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 from subband.kernels.axis import AxisProgram
 from subband.kernels.dialects import LANES, Dialect
+from subband.kernels.planes import count_slots
 
-__all__ = ["Launch", "choose_launch"]
+__all__ = ["Launch", "VolumeLaunch", "choose_launch", "choose_volume_launch"]
+
+#: Bytes of local memory that a block has on every GPU without being asked for.
+_LOCAL_MEMORY = 48 << 10
 
 
 @dataclass(frozen=True)
@@ -107,3 +111,98 @@ def choose_launch(
     while reach > pairs * LANES // 4:
         pairs *= 2
     return Launch(pairs, ahead, chunk, block, is_gpu and not (is_interleaved and is_inverse))
+
+
+@dataclass(frozen=True)
+class VolumeLaunch:
+    """The parameters of the launch of a volume sweep.
+
+    Attributes
+    ----------
+    groups : int
+        Groups of lanes in a block.
+    rows, pairs : int
+        Pairs of rows, and of columns, that a lane holds.
+    ahead : int
+        Pairs of planes that are loaded before they are needed.
+    chunk : int
+        Pairs of planes that a block walks; 0 leaves it to the size of volume and device.
+    is_whole_sectors : bool
+        Whether tiles begin where a sector of memory does, at the price of narrower ones.
+    resident : int
+        Blocks that shall fit on a multiprocessor at the same time; 0 leaves it to the compiler.
+    unroll : int
+        Pairs of planes in one round of the walk.
+    """
+
+    groups: int
+    rows: int
+    pairs: int
+    ahead: int = 1
+    chunk: int = 0
+    is_whole_sectors: bool = False
+    resident: int = 0
+    unroll: int = 1
+
+    def choose_chunk(self, steps: int, tiles: int, resident: int, overlap: int) -> int:
+        """Return how many pairs of planes a block walks.
+
+        Parameters
+        ----------
+        steps : int
+            Pairs of planes of the volume.
+        tiles : int
+            How many tiles there are, side by side and in all volumes.
+        resident : int
+            Blocks that the device runs at the same time.
+        overlap : int
+            Pairs of planes that a block walks before and after its own.
+
+        Examples
+        --------
+        >>> VolumeLaunch(8, 2, 1).choose_chunk(256, 220, 264, 4)
+        43
+        >>> VolumeLaunch(8, 2, 1, chunk=64).choose_chunk(256, 220, 264, 4)
+        64
+        """
+        # CUDA has room for 65,535 blocks in that direction
+        least = -(-steps // 65_535)
+        if self.chunk:
+            return max(least, min(self.chunk, steps))
+
+        def predict(chunks: int) -> tuple[int, int]:
+            chunk = -(-steps // chunks)
+            return -(-tiles * -(-steps // chunk) // resident) * (chunk + overlap), chunks
+
+        most = max(1, min(steps // 8, 65_535))
+        return max(least, -(-steps // min(range(1, most + 1), key=predict)))
+
+
+def choose_volume_launch(
+    dialect: Dialect, deep: AxisProgram, vertical: AxisProgram, horizontal: AxisProgram, size: int
+) -> VolumeLaunch:
+    """Return the parameters that serve for a volume sweep over elements of `size` bytes on most devices.
+
+    Examples
+    --------
+    >>> from subband.kernels.axis import forward_program
+    >>> from subband.kernels.dialects import CUDA
+    >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
+    >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
+    >>> choose_volume_launch(CUDA, program, program, program, 4)
+    VolumeLaunch(groups=8, rows=2, pairs=1, ahead=1, chunk=0, is_whole_sectors=False, resident=0, unroll=1)
+    """
+    groups, rows, pairs = 8, 2, 1
+    if size == 8 or deep.schedule.depth > 4:
+        groups, rows = 16, 1
+    if not dialect.is_staging:
+        groups = 8
+    reach = horizontal.schedule.last - horizontal.schedule.first
+    while reach > pairs * LANES // 2:
+        pairs *= 2
+    while vertical.schedule.last - vertical.schedule.first > groups * rows // 2:
+        rows *= 2
+    # of a lane: a pair of planes on its way, and twice the rows that it hands over
+    lane = 4 * pairs * (2 * rows * size + 2 * count_slots(vertical, rows) * max(4, size))
+    return VolumeLaunch(min(groups, _LOCAL_MEMORY // (LANES * lane)), rows, pairs)
