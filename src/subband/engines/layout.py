@@ -208,7 +208,8 @@ def tabulate(
     lane = spec.useful * (spec.pairs if horizontal else spec.columns)
     strips = -(-across // lane)
     images = layout.outer * layout.inner
-    chunk = launch.choose_chunk(steps, strips * images, resident)
+    chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
+    parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
     header = (
         images,
         layout.inner,
@@ -222,11 +223,14 @@ def tabulate(
         rows[1],
         columns[0],
         columns[1],
+        strips,
         chunk,
+        chunks,
+        rest,
     )
     table = np.concatenate([np.array(header), rows[2], columns[2]]).astype(np.int32)
     weights = np.concatenate([rows[3].ravel(), columns[3].ravel(), np.zeros(1)])
-    return table, weights, (strips, -(-steps // chunk), min(images, 65_535))
+    return table, weights, (strips * parts, 1, min(images, 65_535))
 
 
 def tabulate_volume(

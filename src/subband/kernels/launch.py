@@ -38,31 +38,17 @@ class Launch:
     block: int
     is_split: bool
 
-    def choose_chunk(self, steps: int, strips: int, resident: int) -> int:
-        """Return how many pairs of rows a group walks, at most `chunk`, so that whole waves of groups fill the device.
-
-        Parameters
-        ----------
-        steps : int
-            Pairs of rows of the image.
-        strips : int
-            How many strips there are, side by side and in all images.
-        resident : int
-            Groups that the device runs at the same time.
-
-        Examples
-        --------
-        >>> Launch(2, 2, 24, 4, True).choose_chunk(4096, 74, 3168)
-        24
-        >>> Launch(2, 2, 24, 4, True).choose_chunk(540, 18, 3168)
-        4
-        """
+    def choose_chunks(self, steps: int, strips: int, resident: int) -> tuple[int, int, int]:
         fewest = -(-steps // self.chunk)
         waves = -(-fewest * strips // resident)
         chunks = max(fewest, waves * resident // max(1, strips))
-        # a group that walks too few pairs mostly walks what its neighbours walk too
-        # and CUDA has room for 65,535 groups in that direction
-        return max(1, -(-steps // max(1, chunks)), min(4, steps), -(-steps // 65_535))
+        chunk = max(1, -(-steps // max(1, chunks)), min(MIN_CHUNK, steps))
+        rest = max(1, min(chunk, round(chunk * TAIL_PART)))
+        tail = TAIL * resident / max(1, strips) * chunk if waves > 1 else 0
+        return chunk, max(0, int((steps - tail) // chunk)), rest
+
+
+TAIL, TAIL_PART, MIN_CHUNK = 0.0, 0.5, 4
 
 
 def choose_launch(

@@ -55,7 +55,10 @@ FIELDS = (
     "below",
     "before",  # the same for columns
     "behind",
+    "strips",  # how many lie side by side
     "chunk",  # pairs of rows that a group walks
+    "chunks",  # how many groups, one below the other, walk so many
+    "rest",  # pairs of rows that the groups below those walk
 )
 
 
@@ -208,7 +211,9 @@ KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RE
     const int above = table[AT_ABOVE], below = table[AT_BELOW], before = table[AT_BEFORE], behind = table[AT_BEHIND];
     GLOBAL const int *row_map = table + AT_MAP, *column_map = row_map + above + below;
     GLOBAL const T *row_weights = weights, *column_weights = weights + 3 * (above + below);
-    const int start = GROUP_Y * table[AT_CHUNK];
+    const int strip = GROUP_X % table[AT_STRIPS], part = GROUP_X / table[AT_STRIPS];
+    const int chunks = table[AT_CHUNKS], chunk = part < chunks ? table[AT_CHUNK] : table[AT_REST];
+    const int start = min(part, chunks) * table[AT_CHUNK] + max(part - chunks, 0) * chunk;
     const bool is_useful = lane >= HALO && lane < HALO + USEFUL;
     for (int image = GROUP_Z; image < images; image += GROUPS_Z) {
         const size_t outer_image = image / INNER, inner_image = image % INNER;
@@ -224,21 +229,19 @@ KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RE
 
 
 def _render_place(spec: SweepSpec) -> str:
-    """Return the lines that say which columns a lane holds, and that leave strips beyond the image alone."""
+    """Return the lines that say which columns a lane holds."""
     if spec.horizontal is None:
         return """\
-const int column = (GROUP_X * 32 + lane) * V;
-const bool is_strip_inside = (GROUP_X + 1) * 32 * V <= width;
-if (GROUP_X * 32 * V >= width) continue;"""
+const int column = (strip * 32 + lane) * V;
+const bool is_strip_inside = (strip + 1) * 32 * V <= width;"""
     lines = [
-        "const int first_pair = (GROUP_X * USEFUL - HALO) * P, end_pair = first_pair + 32 * P;",
+        "const int first_pair = (strip * USEFUL - HALO) * P, end_pair = first_pair + 32 * P;",
         "const int pair = first_pair + lane * P;",
     ]
     even, odd = spec.horizontal.even, spec.horizontal.odd
     if spec.direction == "forward":
         lines.append(f"const int column = 2 * pair + {even};")
         lines.append(f"const bool is_strip_inside = first_pair >= 0 && 2 * end_pair + {even} <= width;")
-        lines.append("if (GROUP_X * USEFUL * P >= low_width) continue;")
     else:
         lines.append(
             f"const int column = 2 * pair, low_at = pair + ({even // 2}), high_at = pair + ({(odd - 1) // 2});"
@@ -246,7 +249,6 @@ if (GROUP_X * 32 * V >= width) continue;"""
         lines.append(f"const bool is_strip_inside = first_pair + ({min(even // 2, (odd - 1) // 2)}) >= 0")
         lines.append(f"    && end_pair + ({even // 2}) <= low_width && end_pair + ({(odd - 1) // 2}) <= high_width")
         lines.append("    && 2 * end_pair <= width;")
-        lines.append("if (GROUP_X * USEFUL * V >= width) continue;")
     return "\n".join(lines)
 
 
@@ -319,7 +321,8 @@ if (n >= start && n < high_height) {{
         inner = render_inner_walk(spec)
     return f"""\
 {_render_place(spec)}
-const int stop = min(start + table[AT_CHUNK], {"low_height" if vertical is not None else "height"});
+const int stop = min(start + chunk, {"low_height" if vertical is not None else "height"});
+if (stop <= start) return;
 {_render_ways(spec, border, inner)}"""
 
 
@@ -363,5 +366,6 @@ if (n >= start && 2 * n + {member} < height) {{
         inner = render_inner_walk(spec)
     return f"""\
 {_render_place(spec)}
-const int stop = min(start + table[AT_CHUNK], {"(height + 1) / 2" if vertical is not None else "height"});
+const int stop = min(start + chunk, {"(height + 1) / 2" if vertical is not None else "height"});
+if (stop <= start) return;
 {_render_ways(spec, border, inner)}"""
