@@ -57,6 +57,9 @@ _PASS_BLOCK = 8
 #: Samples along each axis from which on the axes of a volume go together.
 _LEAST_VOLUME = 16
 
+#: Channels up to which a lane holds whole pixels; of more, each is an image of its own.
+_MOST_CHANNELS = 4
+
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
@@ -382,6 +385,7 @@ class DeviceEngine(Engine):
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
         launch = self._choose_launch(programs[0], programs[1], storage.size, direction, layout.inner > 1)
+        channels = layout.inner if layout.inner <= _MOST_CHANNELS else 1
         spec = SweepSpec(
             direction,
             programs[0],
@@ -390,7 +394,8 @@ class DeviceEngine(Engine):
             storage.name,
             launch.pairs,
             is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
-            layout.inner > 1,
+            channels,
+            layout.inner > channels,
             "index" if direction == "inverse" or all(map(repeats_samples, sweep.plans)) else "mix",
             launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,

@@ -207,7 +207,7 @@ def tabulate(
         across = horizontal.pairs if horizontal else layout.width
     lane = spec.useful * (spec.pairs if horizontal else spec.columns)
     strips = -(-across // lane)
-    images = layout.outer * layout.inner
+    images = layout.outer * (layout.inner // spec.channels)
     chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
     parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
     header = (

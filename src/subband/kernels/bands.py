@@ -6,6 +6,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.rows import place_member
 
 if TYPE_CHECKING:
     from subband.kernels.sweep import SweepSpec
@@ -24,21 +25,21 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
         parts = [(bands[0], "width", "column", "V", "bands_t", scaled(f"{name}[k]", factor))]
     else:
         parts = [
-            (band, width, "pair", "P", "pairs_t", scaled(f"{name}[2 * k + {h}]", factor * spec.horizontal.factors[h]))
+            (band, width, "pair", "P", "pairs_t", scaled(f"{name}[{place_member(h)}]", factor * spec.horizontal.factors[h]))
             for h, (band, width) in enumerate(zip(bands, ("low_width", "high_width"), strict=True))
         ]
     lines = ["if (is_useful) {"]
     for band, width, first, count, packed, value in parts:
         place = f"((place_t)n * {width} + {first}) * INNER"
-        each = f"UNROLL for (int k = 0; k < {count}; ++k) {{}}goal[k * INNER] = {value};"
+        each = f"UNROLL for (int k = 0; k < {count}; ++k) {{}}goal[OFFSET(k)] = {value};"
         whole = each.format("")
         if spec.is_aligned:
             whole = f"""\
 {packed} packed;
             UNROLL for (int k = 0; k < {count}; ++k) packed.v[k] = {value};
             *(GLOBAL {packed} *)goal = packed;"""
-        rest = "" if is_inside else f" else {{\n            {each.format(f'if ({first} + k < {width}) ')}\n        }}"
-        condition = "true" if is_inside else f"{first} + {count} <= {width}"
+        rest = "" if is_inside else f" else {{\n            {each.format(f'if ({first} + k / C < {width}) ')}\n        }}"
+        condition = "true" if is_inside else f"{first} + {count} / C <= {width}"
         lines.append(f"""\
     {{
         GLOBAL band_t *goal = image_{band} + {place};
@@ -80,26 +81,26 @@ def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> s
 
     if not is_inside:
         if spec.horizontal is None:
-            place = "low + (place_t)max(source[c], 0) * INNER"
+            place = "low + (place_t)max(source[c / C], 0) * INNER + c % C"
         else:
-            place = "((source[c] & 1) ? high : low) + (place_t)(max(source[c], 0) >> 1) * INNER"
-        return f"UNROLL for (int c = 0; c < V; ++c) {bring('c', place, 'source[c] >= 0')}"
+            place = "((source[c / C] & 1) ? high : low) + (place_t)(max(source[c / C], 0) >> 1) * INNER + c % C"
+        return f"UNROLL for (int c = 0; c < V; ++c) {bring('c', place, 'source[c / C] >= 0')}"
     if spec.horizontal is None:
-        parts = [("low", "column", "V", "bands_t", "0", size * spec.columns)]
+        parts = [("low", "column", "V", "bands_t", "0", size * spec.elements)]
     else:
         parts = [
-            (band, f"{band}_at", "P", "pairs_t", place, size * spec.pairs)
+            (band, f"{band}_at", "P", "pairs_t", place, size * spec.elements // 2)
             for band, place in (("low", "0"), ("high", "P"))
         ]
     lines = []
     for band, first, count, packed, goal, length in parts:
         if spec.is_aligned and is_staged and length >= 4:
-            lines.append(f"STAGE_PACK(held + {goal}, {band} + {first}, {packed});")
+            lines.append(f"STAGE_PACK(held + {goal}, {band} + (place_t){first} * INNER, {packed});")
         elif spec.is_aligned:
-            lines.append(f"{{ {packed} packed = *(GLOBAL const {packed} *)({band} + {first});")
+            lines.append(f"{{ {packed} packed = *(GLOBAL const {packed} *)({band} + (place_t){first} * INNER);")
             lines.append(f"    UNROLL for (int k = 0; k < {count}; ++k) held[{goal} + k] = packed.v[k]; }}")
         else:
-            place = f"{band} + (place_t)({first} + k) * INNER"
+            place = f"{band} + (place_t){first} * INNER + OFFSET(k)"
             lines.append(f"UNROLL for (int k = 0; k < {count}; ++k) {bring(f'{goal} + k', place, 'true')}")
     return "\n".join(lines)
 
@@ -114,5 +115,5 @@ def render_read_bands(spec: SweepSpec, factor: float) -> str:
     for h, place in enumerate(("k", "P + k")):
         scale = factor * spec.horizontal.scales[h]
         times = "" if scale == 1 else f"{spell(scale, number)} * "
-        lines.append(f"UNROLL for (int k = 0; k < P; ++k) u[2 * k + {h}] = {times}READ_BAND(held[{place}]);")
+        lines.append(f"UNROLL for (int k = 0; k < P; ++k) u[{place_member(h)}] = {times}READ_BAND(held[{place}]);")
     return "\n".join(lines)

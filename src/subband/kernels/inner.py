@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from subband.kernels.bands import render_read_bands
 from subband.kernels.columns import render_outputs, render_shift, render_steps
 from subband.kernels.numbers import STORAGES, spell
-from subband.kernels.rows import render_row
+from subband.kernels.rows import place_member, render_row
 from subband.kernels.samples import render_read_samples
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def render_inner_walk(spec: SweepSpec) -> str:
     sources, bring = _bring_samples(spec) if spec.direction == "forward" else _bring_bands(spec)
     goals, emit = _emit_bands(spec) if spec.direction == "forward" else _emit_samples(spec)
     if spec.direction == "forward":
-        along = render_row(spec.horizontal, "u", number, spec.pairs)
+        along = render_row(spec, "u")
         both = "\n".join(f"{{ T *u = rows[{m}][0];\n{along}\n}}" for m in (0, 1)) if along else ""
         reads = [render_read_samples(spec)] * 2
     else:
@@ -148,10 +148,10 @@ def _bring_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
     ]
     if not spec.holds_samples:
         lines = [
-            f"UNROLL for (int k = 0; k < V; ++k) STAGE(slot, {m})[k] = READ_SAMPLE(row{m}[k * INNER]);" for m in (0, 1)
+            f"UNROLL for (int k = 0; k < V; ++k) STAGE(slot, {m})[k] = READ_SAMPLE(row{m}[OFFSET(k)]);" for m in (0, 1)
         ]
         return streams, "\n".join(lines)
-    size = STORAGES[spec.samples].size * spec.columns
+    size = STORAGES[spec.samples].size * spec.elements
     return streams, "\n".join(_bring(spec, f"STAGE(slot, {m})", f"row{m}", "V", "samples_t", size) for m in (0, 1))
 
 
@@ -163,11 +163,11 @@ def _bring_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
     for m, shift in enumerate((spec.vertical.even // 2, (spec.vertical.odd - 1) // 2)):
         letter = "ad"[m]
         if spec.horizontal is None:
-            parts = [(letter + "a", "width", "column", "0", "V", "bands_t", size * spec.columns)]
+            parts = [(letter + "a", "width", "column", "0", "V", "bands_t", size * spec.elements)]
         else:
             parts = [
-                (letter + "a", "low_width", "low_at", "0", "P", "pairs_t", size * spec.pairs),
-                (letter + "d", "high_width", "high_at", "P", "P", "pairs_t", size * spec.pairs),
+                (letter + "a", "low_width", "low_at", "0", "P", "pairs_t", size * spec.elements // 2),
+                (letter + "d", "high_width", "high_at", "P", "P", "pairs_t", size * spec.elements // 2),
             ]
         for band, width, place, goal, count, packed, length in parts:
             begin = f"image_{band} + ((place_t)(first + ({shift})) * {width} + {place}) * INNER"
@@ -179,7 +179,7 @@ def _bring_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
 def _bring(spec: SweepSpec, goal: str, source: str, count: str, packed: str, size: int) -> str:
     if spec.is_aligned and size >= 4:
         return f"STAGE_PACK({goal}, {source}, {packed});"
-    return f"UNROLL for (int k = 0; k < {count}; ++k) STAGE_ONE({goal} + k, {source} + k * INNER, true);"
+    return f"UNROLL for (int k = 0; k < {count}; ++k) STAGE_ONE({goal} + k, {source} + OFFSET(k), true);"
 
 
 def _emit_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
@@ -194,8 +194,8 @@ def _emit_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
             parts = [(letter + "a", "width", "column", "V", "bands_t", "k", factor)]
         else:
             parts = [
-                (letter + "a", "low_width", "pair", "P", "pairs_t", "2 * k", factor * horizontal.factors[0]),
-                (letter + "d", "high_width", "pair", "P", "pairs_t", "2 * k + 1", factor * horizontal.factors[1]),
+                (letter + "a", "low_width", "pair", "P", "pairs_t", place_member(0), factor * horizontal.factors[0]),
+                (letter + "d", "high_width", "pair", "P", "pairs_t", place_member(1), factor * horizontal.factors[1]),
             ]
         for band, width, place, count, packed, source, scale in parts:
             begin = f"image_{band} + ((place_t)(first - ({last})) * {width} + {place}) * INNER"
@@ -216,11 +216,11 @@ def _emit_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
     for m, name in enumerate("pq"):
         begin = f"image_at + ((place_t)(2 * (first - ({last})) + {m}) * width + column) * INNER"
         streams.append(_Stream(f"to_row{m}", "sample_t", begin, "2 * (place_t)width * INNER"))
-        lines.append(render_row(spec.horizontal, name, number, spec.pairs))
+        lines.append(render_row(spec, name))
         for h in (0, 1):
             scale = spec.vertical.factors[m] * across[h]
             if scale != 1:
-                lines.append(f"UNROLL for (int k = 0; k < P; ++k) {name}[2 * k + {h}] *= {spell(scale, number)};")
+                lines.append(f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {spell(scale, number)};")
         lines.append(_store(spec, f"to_row{m}", "V", "samples_t", f"WRITE_SAMPLE({name}[k])"))
     return streams, "\n".join(line for line in lines if line)
 
@@ -233,4 +233,4 @@ if (is_wanted) {{
     UNROLL for (int k = 0; k < {count}; ++k) packed.v[k] = {value};
     *(GLOBAL {packed} *){goal} = packed;
 }}"""
-    return f"if (is_wanted) UNROLL for (int k = 0; k < {count}; ++k) {goal}[k * INNER] = {value};"
+    return f"if (is_wanted) UNROLL for (int k = 0; k < {count}; ++k) {goal}[OFFSET(k)] = {value};"

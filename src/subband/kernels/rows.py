@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from subband.kernels.axis import AxisProgram
-from subband.kernels.numbers import spell, spell_step
+from subband.kernels.numbers import STORAGES, spell, spell_step
 
-__all__ = ["render_row"]
+if TYPE_CHECKING:
+    from subband.kernels.sweep import SweepSpec
+
+__all__ = ["place_member", "render_row"]
+
+
+def place_member(member: int) -> str:
+    """Return where a lane holds element ``k`` of the first or second members of its pairs, channels side by side."""
+    return f"(2 * (k / C) + {member}) * C + k % C"
 
 
 class _Row:
-    """A row of pairs, a few of them in each lane, and what a lane has fetched of its neighbours."""
+    """A channel of a row of pairs, a few in each lane, and what a lane has fetched of its neighbours."""
 
-    def __init__(self, name: str, pairs: int) -> None:
+    def __init__(self, name: str, pairs: int, channels: int, channel: int) -> None:
         self.name = name
         self.pairs = pairs
+        self.channels = channels
+        self.channel = channel
         self.lines: list[str] = []
         self._fetched: dict[tuple[int, int], str] = {}
 
@@ -25,61 +36,78 @@ class _Row:
         self._fetched = {}
         if not beyond:
             return
-        for slot in sorted({2 * (pair % self.pairs) + member for member, pair in beyond}):
+        for slot in sorted({self.place(member, pair % self.pairs) for member, pair in beyond}):
             self.lines.append(f"PUBLISH({slot}, {self.name}[{slot}]);")
         self.lines.append("MEET;")
         for number, (member, pair) in enumerate(beyond):
-            slot = 2 * (pair % self.pairs) + member
+            slot = self.place(member, pair % self.pairs)
             self.lines.append(f"const T f{number} = FETCH({slot}, {self.name}[{slot}], {pair // self.pairs});")
             self._fetched[member, pair] = f"f{number}"
 
+    def place(self, member: int, pair: int) -> int:
+        """Return the element of the lane that holds a member of one of its pairs."""
+        return (2 * pair + member) * self.channels + self.channel
+
     def member(self, member: int, pair: int) -> str:
         """Return where a member of a pair is found."""
-        return self._fetched.get((member, pair), f"{self.name}[{2 * pair + member}]")
+        return self._fetched.get((member, pair), f"{self.name}[{self.place(member, pair)}]")
+
+    def replace(self, outputs: Sequence[Sequence[str]]) -> None:
+        """Put the two outputs of each pair in the place of its members, when all of them are known."""
+        for k, pair in enumerate(outputs):
+            self.lines += [f"const T o{2 * k + m} = {output};" for m, output in enumerate(pair)]
+        for k in range(self.pairs):
+            self.lines += [f"{self.name}[{self.place(m, k)}] = o{2 * k + m};" for m in (0, 1)]
+
+    def render(self) -> str:
+        """Return the lines as a block of their own."""
+        return "{ " + "\n  ".join(self.lines) + " }"
 
 
-def render_row(program: AxisProgram | None, name: str, number: str, pairs: int) -> str:
+def render_row(spec: SweepSpec, name: str) -> str:
     """Return the process along a row of which a lane holds the array `name`, which then holds the outputs in turn."""
+    program = spec.horizontal
     if program is None:
         return ""
-    return (_render_filter if program.taps else _render_steps)(program, name, number, pairs)
+    number = STORAGES[spec.bands].number
+    render = _render_filter if program.taps else _render_steps
+    return "\n".join(
+        render(program, number, lambda channel=channel: _Row(name, spec.pairs, spec.channels, channel))
+        for channel in range(spec.channels)
+    )
 
 
-def _render_steps(program: AxisProgram, name: str, number: str, pairs: int) -> str:
+def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row]) -> str:
     blocks = []
     for entry in program.steps:
-        step, row = entry.step, _Row(name, pairs)
-        source = 1 - step.target
-        row.fetch((source, k + step.start + j) for k in range(pairs) for j in range(len(step.taps)))
-        for k in range(pairs):
+        step, row = entry.step, make_row()
+        source, pairs = 1 - step.target, range(row.pairs)
+        row.fetch((source, k + step.start + j) for k in pairs for j in range(len(step.taps)))
+        for k in pairs:
             total = spell_step(entry, [row.member(source, k + step.start + j) for j in range(len(step.taps))], number)
-            target = f"{name}[{2 * k + step.target}]"
+            target = row.member(step.target, k)
             row.lines.append(f"{target} = {target} {total};")
-        blocks.append("{ " + "\n  ".join(row.lines) + " }")
+        blocks.append(row.render())
     p, q = program.outputs
     if (p.member, p.shift, q.member, q.shift) != (0, 0, 1, 0):
-        row = _Row(name, pairs)
-        row.fetch((output.member, k + output.shift) for output in (p, q) for k in range(pairs))
-        row.lines += [
-            f"const T o{2 * k + place} = {row.member(output.member, k + output.shift)};"
-            for k in range(pairs)
-            for place, output in enumerate((p, q))
-        ]
-        row.lines += [f"{name}[{c}] = o{c};" for c in range(2 * pairs)]
-        blocks.append("{ " + "\n  ".join(row.lines) + " }")
+        row = make_row()
+        row.fetch((output.member, k + output.shift) for output in (p, q) for k in range(row.pairs))
+        row.replace([[row.member(output.member, k + output.shift) for output in (p, q)] for k in range(row.pairs)])
+        blocks.append(row.render())
     return "\n".join(blocks)
 
 
-def _render_filter(program: AxisProgram, name: str, number: str, pairs: int) -> str:
-    row = _Row(name, pairs)
-    row.fetch((tap.member, k + tap.pair) for tap in program.taps for k in range(pairs))
-    for k in range(pairs):
-        for place, output in enumerate("pq"):
-            terms = [
-                f"{spell(weight, number)} * {row.member(tap.member, k + tap.pair)}"
-                for tap in program.taps
-                if (weight := getattr(tap, output)) != 0
-            ]
-            row.lines.append(f"const T o{2 * k + place} = {' + '.join(terms) or '0'};")
-    row.lines += [f"{name}[{c}] = o{c};" for c in range(2 * pairs)]
-    return "{ " + "\n  ".join(row.lines) + " }"
+def _render_filter(program: AxisProgram, number: str, make_row: Callable[[], _Row]) -> str:
+    row = make_row()
+    row.fetch((tap.member, k + tap.pair) for tap in program.taps for k in range(row.pairs))
+
+    def total(output: str, k: int) -> str:
+        terms = [
+            f"{spell(weight, number)} * {row.member(tap.member, k + tap.pair)}"
+            for tap in program.taps
+            if (weight := getattr(tap, output)) != 0
+        ]
+        return " + ".join(terms) or "0"
+
+    row.replace([[total(output, k) for output in "pq"] for k in range(row.pairs)])
+    return row.render()

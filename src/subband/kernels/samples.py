@@ -6,6 +6,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.rows import place_member
 
 if TYPE_CHECKING:
     from subband.kernels.sweep import SweepSpec
@@ -42,33 +43,33 @@ def render_load_row(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str
     hold = "{}" if spec.holds_samples else "READ_SAMPLE({})"
     if not is_inside:
         return _render_load_border(spec, hold, is_staged=is_staged)
-    if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.columns >= 4:
-        return "STAGE_PACK(held, row + column, samples_t);"
+    if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.elements >= 4:
+        return "STAGE_PACK(held, row + (place_t)column * INNER, samples_t);"
     if spec.is_aligned:
         return f"""\
-samples_t packed = *(GLOBAL const samples_t *)(row + column);
+samples_t packed = *(GLOBAL const samples_t *)(row + (place_t)column * INNER);
 UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format("packed.v[c]")};"""
-    place = "row + (place_t)(column + c) * INNER"
+    place = "row + (place_t)column * INNER + OFFSET(c)"
     if is_staged:
         return f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, true);"
     return f"UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format(f'*({place})')};"
 
 
 def _render_load_border(spec: SweepSpec, hold: str, *, is_staged: bool) -> str:
-    place = "row + (place_t)max(source[c], 0) * INNER"
-    plain = f"source[c] < 0 ? (held_t)0 : {hold.format(f'*({place})')}"
+    place = "row + (place_t)max(source[c / C], 0) * INNER + c % C"
+    plain = f"source[c / C] < 0 ? (held_t)0 : {hold.format(f'*({place})')}"
     if is_staged:
-        lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, source[c] >= 0);"
+        lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, source[c / C] >= 0);"
     else:
         lines = f"UNROLL for (int c = 0; c < V; ++c) held[c] = {plain};"
     if spec.outside == "index" or spec.horizontal is None:
         return lines
     return f"""\
 if (is_outside) {{
-    const T head = READ_SAMPLE(row[0]), tail = READ_SAMPLE(row[(place_t)(width - 1) * INNER]);
     UNROLL for (int c = 0; c < V; ++c) {{
-        const int k = find_outside(column + c, width, before, behind);
-        const T value = source[c] < 0 ? (T)0 : READ_SAMPLE(*({place}));
+        const T head = READ_SAMPLE(row[c % C]), tail = READ_SAMPLE(row[(place_t)(width - 1) * INNER + c % C]);
+        const int k = find_outside(column + c / C, width, before, behind);
+        const T value = source[c / C] < 0 ? (T)0 : READ_SAMPLE(*({place}));
         held[c] = k < 0 ? value : mix(value, head, tail, column_weights + 3 * k);
     }}
 }} else {{
@@ -129,19 +130,19 @@ def render_store_samples(spec: SweepSpec, name: str, *, is_inside: bool) -> str:
     factors = spec.horizontal.factors if spec.horizontal is not None else (1.0, 1.0)
     number = STORAGES[spec.bands].number
     lines = [
-        f"UNROLL for (int k = 0; k < P; ++k) {name}[2 * k + {h}] *= {spell(factors[h], number)};"
+        f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {spell(factors[h], number)};"
         for h in (0, 1)
         if factors[h] != 1
     ]
-    each = f"UNROLL for (int c = 0; c < V; ++c) {{}}row[(place_t)(column + c) * INNER] = WRITE_SAMPLE({name}[c]);"
+    each = f"UNROLL for (int c = 0; c < V; ++c) {{}}row[(place_t)column * INNER + OFFSET(c)] = WRITE_SAMPLE({name}[c]);"
     whole = each.format("")
     if spec.is_aligned:
         whole = f"""\
 samples_t packed;
         UNROLL for (int c = 0; c < V; ++c) packed.v[c] = WRITE_SAMPLE({name}[c]);
-        *(GLOBAL samples_t *)(row + column) = packed;"""
-    rest = "" if is_inside else f" else {{\n        {each.format('if (column + c < width) ')}\n    }}"
-    condition = "true" if is_inside else "column + V <= width"
+        *(GLOBAL samples_t *)(row + (place_t)column * INNER) = packed;"""
+    rest = "" if is_inside else f" else {{\n        {each.format('if (column + c / C < width) ')}\n    }}"
+    condition = "true" if is_inside else "column + 2 * PAIRS <= width"
     lines.append(f"""\
 if (is_useful) {{
     if ({condition}) {{

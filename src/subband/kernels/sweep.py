@@ -78,8 +78,10 @@ class SweepSpec:
         Pairs of columns in a lane.
     is_aligned : bool
         Whether a lane can load and store all it holds at once.
+    channels : int
+        Channels of a pixel, if a lane holds whole pixels.
     is_interleaved : bool
-        Whether the images lie interleaved, as the channels of a pixel do.
+        Whether the images lie interleaved, as the channels of a pixel do, and are taken one by one.
     outside : {"index", "mix"}
         What a position outside the samples is: one of them as it is, or a weighted mixture.
     ahead : int
@@ -99,6 +101,7 @@ class SweepSpec:
     bands: str
     pairs: int
     is_aligned: bool
+    channels: int
     is_interleaved: bool
     outside: Literal["index", "mix"]
     ahead: int
@@ -117,6 +120,11 @@ class SweepSpec:
         return 2 * self.pairs
 
     @property
+    def elements(self) -> int:
+        """Elements of a row in a lane."""
+        return self.columns * self.channels
+
+    @property
     def halo(self) -> tuple[int, int]:
         """Lanes at the left and at the right of a strip that only serve their neighbours."""
         if self.horizontal is None:
@@ -124,7 +132,7 @@ class SweepSpec:
         schedule = self.horizontal.schedule
         left, right = -(min(schedule.first, 0) // self.pairs), -(-max(schedule.last, 0) // self.pairs)
         # a strip whose bands begin on a sector of 32 bytes writes whole sectors
-        sector = max(1, 32 // (self.pairs * STORAGES[self.bands].size))
+        sector = max(1, 32 // (self.pairs * self.channels * STORAGES[self.bands].size))
         spare = (LANES - left - right) % sector
         if left + right + spare <= LANES // 2:
             left, right = left + spare // 2, right + spare - spare // 2
@@ -163,19 +171,27 @@ def _render_types(spec: SweepSpec) -> str:
         f"#define WRITE_SAMPLE(v) {samples.write}",
         f"#define READ_BAND(v) {bands.read}",
         f"#define WRITE_BAND(v) {bands.write}",
-        f"#define P {spec.pairs}",
-        f"#define V {spec.columns}",
+        f"#define C {spec.channels}",
+        f"#define P {spec.pairs * spec.channels}",
+        f"#define V {spec.elements}",
+        f"#define PAIRS {spec.pairs}",
         f"#define USEFUL {spec.useful}",
         f"#define HALO {spec.halo[0]}",
         f"#define BLOCK {spec.block}",
-        f"#define INNER {'inner' if spec.is_interleaved else '1'}",
-        f"typedef struct ALIGN({min(16, samples.size * spec.columns)}) {{ sample_t v[V]; }} samples_t;",
-        f"typedef struct ALIGN({min(16, bands.size * spec.columns)}) {{ band_t v[V]; }} bands_t;",
-        f"typedef struct ALIGN({min(16, bands.size * spec.pairs)}) {{ band_t v[P]; }} pairs_t;",
+        f"#define INNER {'inner' if spec.is_interleaved else spec.channels}",
+        "#define OFFSET(k) ((place_t)((k) / C) * INNER + (k) % C)",
+        f"typedef struct ALIGN({_find_alignment(samples.size * spec.elements)}) {{ sample_t v[V]; }} samples_t;",
+        f"typedef struct ALIGN({_find_alignment(bands.size * spec.elements)}) {{ band_t v[V]; }} bands_t;",
+        f"typedef struct ALIGN({_find_alignment(bands.size * spec.elements // 2)}) {{ band_t v[P]; }} pairs_t;",
     ]
     lines += [f"#define AT_{name.upper()} {place}" for place, name in enumerate(FIELDS)]
     lines.append(f"#define AT_MAP {len(FIELDS)}")
     return "\n".join(lines) + "\n"
+
+
+def _find_alignment(size: int) -> int:
+    """Return the largest power of two that divides a size, up to what is loaded at once."""
+    return min(16, size & -size)
 
 
 _FIND_OUTSIDE = """\
@@ -216,7 +232,7 @@ KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RE
     const int start = min(part, chunks) * table[AT_CHUNK] + max(part - chunks, 0) * chunk;
     const bool is_useful = lane >= HALO && lane < HALO + USEFUL;
     for (int image = GROUP_Z; image < images; image += GROUPS_Z) {
-        const size_t outer_image = image / INNER, inner_image = image % INNER;
+        const size_t outer_image = image / (INNER / C), inner_image = image % (INNER / C);
         GLOBAL @SAMPLES@sample_t *image_at = x + outer_image * height * width * INNER + inner_image;
         GLOBAL @BANDS@band_t *image_aa = aa + outer_image * low_height * low_width * INNER + inner_image;
         GLOBAL @BANDS@band_t *image_ad = ad + outer_image * low_height * high_width * INNER + inner_image;
@@ -232,11 +248,11 @@ def _render_place(spec: SweepSpec) -> str:
     """Return the lines that say which columns a lane holds."""
     if spec.horizontal is None:
         return """\
-const int column = (strip * 32 + lane) * V;
-const bool is_strip_inside = (strip + 1) * 32 * V <= width;"""
+const int column = (strip * 32 + lane) * 2 * PAIRS;
+const bool is_strip_inside = (strip + 1) * 32 * 2 * PAIRS <= width;"""
     lines = [
-        "const int first_pair = (strip * USEFUL - HALO) * P, end_pair = first_pair + 32 * P;",
-        "const int pair = first_pair + lane * P;",
+        "const int first_pair = (strip * USEFUL - HALO) * PAIRS, end_pair = first_pair + 32 * PAIRS;",
+        "const int pair = first_pair + lane * PAIRS;",
     ]
     even, odd = spec.horizontal.even, spec.horizontal.odd
     if spec.direction == "forward":
@@ -255,21 +271,24 @@ const bool is_strip_inside = (strip + 1) * 32 * V <= width;"""
 def _render_sources(spec: SweepSpec) -> str:
     """Return the lines that find, once for all rows, where a lane at the border takes its columns from."""
     if spec.horizontal is None:
-        return "int source[V];\nUNROLL for (int c = 0; c < V; ++c) source[c] = column + c < width ? column + c : -1;"
+        return (
+            "int source[2 * PAIRS];\n"
+            "UNROLL for (int c = 0; c < 2 * PAIRS; ++c) source[c] = column + c < width ? column + c : -1;"
+        )
     if spec.direction == "forward":
         lines = """\
-int source[V];
-UNROLL for (int c = 0; c < V; ++c) source[c] = find_source(column + c, width, before, behind, column_map);"""
+int source[2 * PAIRS];
+UNROLL for (int c = 0; c < 2 * PAIRS; ++c) source[c] = find_source(column + c, width, before, behind, column_map);"""
         if spec.outside == "mix":
-            lines += "\nconst bool is_outside = column < 0 || column + V > width;"
+            lines += "\nconst bool is_outside = column < 0 || column + 2 * PAIRS > width;"
         return lines
     even, odd = spec.horizontal.even, spec.horizontal.odd
     return f"""\
-int source[V];
-UNROLL for (int k = 0; k < P; ++k) {{
+int source[2 * PAIRS];
+UNROLL for (int k = 0; k < PAIRS; ++k) {{
     const int i = 2 * (pair + k), count = low_width + high_width;
     source[k] = find_source(i + ({even}), count, before, behind, column_map);
-    source[P + k] = find_source(i + ({odd}), count, before, behind, column_map);
+    source[PAIRS + k] = find_source(i + ({odd}), count, before, behind, column_map);
 }}"""
 
 
@@ -290,7 +309,7 @@ if ({condition}) {{
 def _render_forward(spec: SweepSpec) -> str:
     number = STORAGES[spec.bands].number
     vertical = spec.vertical
-    read, along = render_read_samples(spec), render_row(spec.horizontal, "u", number, spec.pairs)
+    read, along = render_read_samples(spec), render_row(spec, "u")
 
     def render_rows(*, is_inside: bool) -> str:
         return f"""\
@@ -339,7 +358,7 @@ for (int n = start; n < stop; ++n) {{
     GLOBAL const band_t *high = image_ad + (place_t)n * high_width * INNER;
 {indent(render_load_bands(spec, is_inside=is_inside, is_staged=False), "    ")}
 {indent(render_read_bands(spec, 1.0), "    ")}
-{indent(render_row(spec.horizontal, "u", number, spec.pairs), "    ")}
+{indent(render_row(spec, "u"), "    ")}
     GLOBAL sample_t *row = image_at + (place_t)n * width * INNER;
 {indent(render_store_samples(spec, "u", is_inside=is_inside), "    ")}
 }}"""
@@ -354,7 +373,7 @@ for (int n = start; n < stop; ++n) {{
                 emit.append(f"UNROLL for (int c = 0; c < V; ++c) {name}[c] *= {spell(factor, number)};")
             # the exchange needs all lanes: only the store asks whether there is such a row
             emit.append(f"""\
-{render_row(spec.horizontal, name, number, spec.pairs)}
+{render_row(spec, name)}
 if (n >= start && 2 * n + {member} < height) {{
     GLOBAL sample_t *row = image_at + (place_t)(2 * n + {member}) * width * INNER;
 {indent(render_store_samples(spec, name, is_inside=False), "    ")}
