@@ -294,6 +294,8 @@ class DeviceEngine(Engine):
         horizontal: AxisProgram | None,
         size: int,
         direction: Direction,
+        channels: int,
+        *,
         is_interleaved: bool,
     ) -> Launch:
         """Return what was asked for, else what was measured on this device, else what usually serves."""
@@ -302,7 +304,7 @@ class DeviceEngine(Engine):
         if self._tuned is None:
             self._tuned = load_tuned(identify(self.device))
         # measured is what lies in planes
-        tuned = None if is_interleaved else self._tuned.get(classify(vertical, horizontal, size, direction))
+        tuned = None if is_interleaved or channels > 1 else self._tuned.get(classify(vertical, horizontal, size, direction))
         return tuned or choose_launch(
             self.device.dialect,
             vertical,
@@ -310,6 +312,7 @@ class DeviceEngine(Engine):
             size,
             is_gpu=self.device.is_gpu,
             is_inverse=direction == "inverse",
+            channels=channels,
             is_interleaved=is_interleaved,
         )
 
@@ -384,8 +387,10 @@ class DeviceEngine(Engine):
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        launch = self._choose_launch(programs[0], programs[1], storage.size, direction, layout.inner > 1)
         channels = layout.inner if layout.inner <= _MOST_CHANNELS else 1
+        launch = self._choose_launch(
+            programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
+        )
         spec = SweepSpec(
             direction,
             programs[0],
@@ -420,7 +425,7 @@ class DeviceEngine(Engine):
     ) -> _Prepared:
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
-        programs = [make_program(plan) for plan in sweep.plans]
+        programs = [make_program(plan, is_lifting=True) for plan in sweep.plans]
         launch = self.volume_override or choose_volume_launch(
             self.device.dialect, programs[0], programs[1], programs[2], storage.size
         )

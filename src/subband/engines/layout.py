@@ -122,7 +122,7 @@ def _fits_volume(plans: Sequence[AxisPlan | None], shape: tuple[int, ...], least
         if plan is None or plan.integer is not None or plan.length < least or not repeats_samples(plan):
             return False
         for make_program in (forward_program, inverse_program):
-            program = make_program(plan)
+            program = make_program(plan, is_lifting=True)
             if program.taps or program.schedule.depth > 6 or program.schedule.last - program.schedule.first > 8:
                 return False
     return shape[-1] * shape[-2] * 8 < _LARGEST_PLANE and prod(shape[:-2]) < _LARGEST_PLANE

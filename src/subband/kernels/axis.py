@@ -64,18 +64,18 @@ _PLAIN = (Output(0, 0, 1.0), Output(1, 0, 1.0))
 
 
 @lru_cache(maxsize=1024)
-def forward_program(plan: AxisPlan) -> AxisProgram:
-    """Return what turns samples into coefficients."""
-    return _make_program(plan, 1)
+def forward_program(plan: AxisPlan, *, is_lifting: bool = False) -> AxisProgram:
+    """Return what turns samples into coefficients; in steps if `is_lifting` and the wavelet has good ones."""
+    return _make_program(plan, 1, is_lifting=is_lifting)
 
 
 @lru_cache(maxsize=1024)
-def inverse_program(plan: AxisPlan) -> AxisProgram:
-    """Return what turns coefficients into samples."""
-    return _make_program(plan, -1)
+def inverse_program(plan: AxisPlan, *, is_lifting: bool = False) -> AxisProgram:
+    """Return what turns coefficients into samples; in steps if `is_lifting` and the wavelet has good ones."""
+    return _make_program(plan, -1, is_lifting=is_lifting)
 
 
-def _make_program(plan: AxisPlan, sign: int) -> AxisProgram:
+def _make_program(plan: AxisPlan, sign: int, *, is_lifting: bool) -> AxisProgram:
     if plan.integer is not None:
         pairs = [
             PairStep(int(step.kind == "predict"), step.start, tuple(map(float, step.taps)))
@@ -86,7 +86,8 @@ def _make_program(plan: AxisPlan, sign: int) -> AxisProgram:
         steps = tuple(map(AxisStep, pairs, schedule.lags, roundings))
         return AxisProgram(0, 1, (1.0, 1.0), schedule, _PLAIN, steps)
     lifting = plan.forward_lifting if sign == 1 else plan.inverse_lifting
-    if lifting is not None and prefers_lifting(plan.wavelet):
+    # the steps of orthogonal wavelets wait for each other longer than the filters take, and reach farther
+    if lifting is not None and prefers_lifting(plan.wavelet) and (is_lifting or not plan.wavelet.orthogonal):
         schedule = schedule_lifting(lifting.steps, lifting.outputs)
         steps = tuple(map(AxisStep, lifting.steps, schedule.lags))
         return AxisProgram(lifting.even, lifting.odd, lifting.scales, schedule, lifting.outputs, steps)

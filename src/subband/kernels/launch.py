@@ -39,16 +39,36 @@ class Launch:
     is_split: bool
 
     def choose_chunks(self, steps: int, strips: int, resident: int) -> tuple[int, int, int]:
+        """Return how many pairs of rows a group walks, how many groups one below the other do, and what the rest walk.
+
+        All walk at most `chunk`, so that whole waves of groups fill the device. The last ones walk less, so that the
+        device does not stand half idle until the last of them has finished.
+
+        Parameters
+        ----------
+        steps : int
+            Pairs of rows of the image.
+        strips : int
+            How many strips there are, side by side and in all images.
+        resident : int
+            Groups that the device runs at the same time.
+
+        Examples
+        --------
+        >>> Launch(2, 4, 8, 4, True).choose_chunks(4096, 74, 3168)
+        (8, 490, 4)
+        >>> Launch(2, 4, 8, 4, True).choose_chunks(540, 18, 3168)
+        (4, 135, 4)
+        """
         fewest = -(-steps // self.chunk)
         waves = -(-fewest * strips // resident)
         chunks = max(fewest, waves * resident // max(1, strips))
-        chunk = max(1, -(-steps // max(1, chunks)), min(MIN_CHUNK, steps))
-        rest = max(1, min(chunk, round(chunk * TAIL_PART)))
-        tail = TAIL * resident / max(1, strips) * chunk if waves > 1 else 0
-        return chunk, max(0, int((steps - tail) // chunk)), rest
-
-
-TAIL, TAIL_PART, MIN_CHUNK = 0.0, 0.5, 4
+        # a group that walks a single pair mostly walks what its neighbours walk too
+        chunk = max(1, -(-steps // max(1, chunks)), min(2, steps))
+        if waves <= 1:
+            return chunk, -(-steps // chunk), chunk
+        last = resident * chunk // (2 * strips)
+        return chunk, max(0, steps - last) // chunk, max(1, chunk // 2)
 
 
 def choose_launch(
@@ -59,6 +79,7 @@ def choose_launch(
     *,
     is_gpu: bool,
     is_inverse: bool = False,
+    channels: int = 1,
     is_interleaved: bool = False,
 ) -> Launch:
     """Return the parameters that serve for a sweep over elements of `size` bytes on most devices.
@@ -74,28 +95,34 @@ def choose_launch(
     >>> from subband.wavelets import Wavelet
     >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
     >>> choose_launch(CUDA, program, program, 4, is_gpu=True)
-    Launch(pairs=2, ahead=3, chunk=7, block=4, is_split=True)
+    Launch(pairs=2, ahead=4, chunk=8, block=4, is_split=True)
     """
-    pairs = max(1, 8 // size)
+    pairs = max(1, 8 // (size * channels))
     depth = 0 if vertical is None else vertical.schedule.depth
     # ahead and chunk: rows of small elements take less of the cache, and where many rows are kept, longer strips repeat
-    # fewer of them and registers are left for fewer that are under way
+    # fewer of them
     if is_interleaved:
         # neighbours lie apart, so that there is nothing to load in one piece
         pairs, ahead, chunk, block = (1, 0, 16, 2) if is_inverse else (1, 2, 32, 8)
-    elif depth > 5:
+    elif channels > 1:
+        ahead, chunk, block = 2, 16, 4
+    elif depth > 8:
         pairs, ahead, chunk, block = 1, 4, 24, 4
-    elif depth == 5:
-        ahead, chunk, block = 2, 12, 4
+    elif depth > 5:
+        pairs, ahead, chunk, block = min(pairs, 2), 4, 20, 2
+    elif depth == 5 or size < 4:
+        ahead, chunk, block = 4, 12, 4
     elif horizontal is None:
         ahead, chunk, block = 2, 8, 4
     else:
-        ahead, chunk, block = 3, 12 if size < 4 else 7, 4
+        ahead, chunk, block = 4, 10 if is_inverse else 8, 4
     if not dialect.is_staging:
         ahead, block = 0, 1
     reach = 0 if horizontal is None else max(-horizontal.schedule.first, horizontal.schedule.last)
     while reach > pairs * LANES // 4:
         pairs *= 2
+    while block > 1 and block * (ahead + 1) * 4 * LANES * pairs * channels * size > _LOCAL_MEMORY:
+        block //= 2
     return Launch(pairs, ahead, chunk, block, is_gpu and not (is_interleaved and is_inverse))
 
 
