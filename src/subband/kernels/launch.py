@@ -105,7 +105,7 @@ def choose_launch(
         # neighbours lie apart, so that there is nothing to load in one piece
         pairs, ahead, chunk, block = (1, 0, 16, 2) if is_inverse else (1, 2, 32, 8)
     elif channels > 1:
-        ahead, chunk, block = 2, 16, 4
+        ahead, chunk, block = 2, 16, 8 if channels < 4 else 2
     elif depth > 8:
         pairs, ahead, chunk, block = 1, 4, 24, 4
     elif depth > 5:
@@ -114,6 +114,8 @@ def choose_launch(
         ahead, chunk, block = 4, 12, 4
     elif horizontal is None:
         ahead, chunk, block = 2, 8, 4
+    elif depth == 1:
+        ahead, chunk, block = 3, 12, 4
     else:
         ahead, chunk, block = 4, 10 if is_inverse else 8, 4
     if not dialect.is_staging:
