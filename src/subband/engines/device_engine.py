@@ -15,27 +15,12 @@ import numpy as np
 
 from subband.engines.base import Engine
 from subband.engines.device import Device, Groups
-from subband.engines.layout import (
-    Sweep,
-    can_align,
-    has_single_sweeps,
-    lay_out,
-    list_band_shapes,
-    orient,
-    repeats_samples,
-    schedule_sweeps,
-    tabulate,
-    tabulate_volume,
-)
-from subband.engines.tuned import classify, identify, load_tuned
-from subband.errors import DeviceError
-from subband.kernels.axis import AxisProgram, forward_program, inverse_program
+from subband.engines.layout import Sweep, has_one_sweep, schedule_sweeps
+from subband.engines.preparation import Preparation, Prepared
 from subband.kernels.dialects import LANES
-from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
-from subband.kernels.numbers import STORAGES
+from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.stationary import StationarySpec, render_stationary
-from subband.kernels.sweep import Direction, SweepSpec, render_sweep
-from subband.kernels.volume import VolumeSpec, render_volume
+from subband.kernels.sweep import Direction
 from subband.plan import LevelPlan, TransformPlan
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Bands
@@ -44,9 +29,6 @@ __all__ = ["DeviceEngine"]
 
 #: The largest piece, in bytes, that a lane loads or stores at once: arrays that begin at a multiple of it are aligned.
 _ALIGNMENT = 32
-
-#: Kernels count rows and columns in 32 bits, and some more than there are.
-_LONGEST = 1 << 30
 
 #: CUDA has room for so many groups in the second and third direction.
 _MOST_GROUPS = 65_535
@@ -57,31 +39,15 @@ _PASS_BLOCK = 8
 #: Samples along each axis from which on the axes of a volume go together.
 _LEAST_VOLUME = 16
 
-#: Channels up to which a lane holds whole pixels; of more, each is an image of its own.
-_MOST_CHANNELS = 4
-
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
 
 @dataclass(frozen=True)
-class _Prepared:
-    """A kernel with its tables, for arrays of one shape and dtype."""
-
-    kernel: Any
-    groups: Groups
-    block: int
-    tables: tuple[Any, ...]  # what the kernel is told besides samples and bands
-    band_shapes: tuple[tuple[int, ...], ...]
-    places: tuple[int, ...]  # which of the kernel's bands each band is
-
-
-@dataclass(frozen=True)
 class _Chain:
-    """The sweeps of a transform that has one for each level."""
+    """The sweeps of levels that have one each, in the order in which they run."""
 
-    plan: TransformPlan  # kept, so that no other plan gets its place in memory and is taken for it
-    sweeps: tuple[_Prepared, ...]
+    sweeps: tuple[Prepared, ...]
     shapes: tuple[tuple[int, ...], ...]
     keys: tuple[tuple[str, ...], ...]
 
@@ -91,17 +57,34 @@ class DeviceEngine(Engine):
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
-        self.launch_override: Launch | None = None
-        #: The same for those of volumes.
-        self.volume_override: VolumeLaunch | None = None
         #: Three axes with so many samples each are transformed by one kernel; None leaves it at two at a time.
         self.least_volume: int | None = _LEAST_VOLUME if device.is_gpu and device.dialect.is_staging else None
-        self._tuned: Mapping[str, Launch] | None = None
-        self._prepared: dict[object, _Prepared] = {}
-        self._chains: dict[object, _Chain] = {}
+        self._preparation = Preparation(device)
+        self._chains: dict[object, _Chain | None] = {}
         self._passes: dict[object, tuple[Any, Groups, Any]] = {}
-        self._kernels: dict[str, Any] = {}
+
+    @property
+    def launch_override(self) -> Launch | None:
+        """Launch parameters for all kernels prepared from now on, in the place of those from the table."""
+        return self._preparation.launch_override
+
+    @launch_override.setter
+    def launch_override(self, launch: Launch | None) -> None:
+        self._preparation.launch_override = launch
+
+    @property
+    def volume_override(self) -> VolumeLaunch | None:
+        """The same for kernels of volumes."""
+        return self._preparation.volume_override
+
+    @volume_override.setter
+    def volume_override(self, launch: VolumeLaunch | None) -> None:
+        self._preparation.volume_override = launch
+
+    def forget_kernels(self) -> None:
+        """Prepare all kernels anew from now on, as after a change of what they depend on."""
+        self._preparation.forget()
+        self._chains.clear()
 
     def forward(self, plan: LevelPlan, x: Any) -> Bands:
         if not self.device.owns(x):
@@ -110,10 +93,12 @@ class DeviceEngine(Engine):
         x = self.device.as_contiguous(x)
         if x.dtype.kind == "c":
             return self._forward_parts(plan, x)
-        if x.dtype.name in ("float32", "float16", "bfloat16") and plan.amplifies:
+        if plan.amplifies and x.dtype.name in ("float32", "float16", "bfloat16"):
             # what is added to the few samples is so much larger that single precision would leave little of them
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(x.dtype) for key, band in wide.items()}
+        if (chain := self._find_chain((plan,), "forward", x.dtype, [x])) is not None:
+            return self._split_all(chain, x)[0]
         bands = {"": x}
         sweeps, keys = schedule_sweeps(plan, self.least_volume)
         for sweep in sweeps:
@@ -131,8 +116,11 @@ class DeviceEngine(Engine):
             uploaded = {key: self.device.upload(band.astype(dtype, copy=False)) for key, band in bands.items()}
             return self.device.download(self.inverse(plan, uploaded))
         whole = self._fill_in(plan.band_shapes, bands)
-        if next(iter(whole.values())).dtype.kind == "c":
+        arrays = list(whole.values())
+        if arrays[0].dtype.kind == "c":
             return self._inverse_parts(plan, whole)
+        if (chain := self._find_chain((plan,), "inverse", arrays[0].dtype, arrays)) is not None:
+            return self._merge_all(chain, arrays[0], [whole])
         sweeps, keys = schedule_sweeps(plan, self.least_volume)
         current = {keys[key]: band for key, band in whole.items()}
         for sweep in reversed(sweeps):
@@ -149,19 +137,13 @@ class DeviceEngine(Engine):
             return self.device.download(approximation), [
                 {key: self.device.download(band) for key, band in bands.items()} for bands in details
             ]
-        if not has_single_sweeps(plan, self.least_volume) or x.dtype.kind == "c":
-            return super().forward_all(plan, x)
         x = self.device.as_contiguous(x)
-        chain = self._find_chain(plan, "forward", x.dtype, self.device.is_aligned(x, _ALIGNMENT))
-        # all memory is asked for at once, because on small images asking takes longest
-        arrays = iter(self.device.allocate_all(chain.shapes, x.dtype))
-        details = []
-        for prepared, keys in zip(chain.sweeps, chain.keys, strict=True):
-            bands = {key: next(arrays) for key in keys}
-            self._launch(prepared, x, list(bands.values()))
-            x = bands.pop(keys[0])
-            details.append(bands)
-        return x, details[::-1]
+        chain = self._find_chain(plan.levels, "forward", x.dtype, [x])
+        if chain is None:
+            return super().forward_all(plan, x)
+        levels = self._split_all(chain, x)
+        details = [{key: bands[key] for key in keys[1:]} for bands, keys in zip(levels, chain.keys, strict=True)]
+        return levels[-1][chain.keys[-1][0]], details[::-1]
 
     def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Any:
         if not self.device.owns(approximation):
@@ -172,43 +154,66 @@ class DeviceEngine(Engine):
             ]
             low = self.device.upload(approximation.astype(dtype, copy=False))
             return self.device.download(self.inverse_all(plan, low, uploaded))
-        x, dtype = approximation, approximation.dtype
-        given = [x, *(band for bands in details for band in bands.values())]
-        is_plain = has_single_sweeps(plan, self.least_volume) and len(given) == 1 + sum(
-            len(level.band_shapes) - 1 for level in plan.levels
-        )
-        if not is_plain or dtype.kind == "c" or any(array.dtype != dtype for array in given):
+        dtype = approximation.dtype
+        given = [approximation, *(band for bands in details for band in bands.values())]
+        is_whole = len(given) == 1 + sum(len(level.band_shapes) - 1 for level in plan.levels)
+        chain = None
+        if is_whole and all(array.dtype == dtype for array in given):
+            chain = self._find_chain(plan.levels, "inverse", dtype, given)
+        if chain is None:
             return super().inverse_all(plan, approximation, details)
-        is_aligned = all(self.device.is_aligned(array, _ALIGNMENT) for array in given)
-        chain = self._find_chain(plan, "inverse", dtype, is_aligned)
-        for prepared, keys, goal, bands in zip(
-            chain.sweeps, chain.keys, self.device.allocate_all(chain.shapes, dtype), details, strict=True
-        ):
+        return self._merge_all(chain, approximation, details)
+
+    def _split_all(self, chain: _Chain, x: Any) -> list[Bands]:
+        """Transform level after level, and return all bands, finest first."""
+        # all memory is asked for at once, because on small images asking takes longest
+        arrays = iter(self.device.allocate_all(chain.shapes, x.dtype))
+        levels = []
+        for prepared, keys in zip(chain.sweeps, chain.keys, strict=True):
+            bands = {key: next(arrays) for key in keys}
+            self._launch(prepared, x, list(bands.values()))
+            x = bands[keys[0]]
+            levels.append(bands)
+        return levels
+
+    def _merge_all(self, chain: _Chain, x: Any, details: Sequence[Bands]) -> Any:
+        """Merge an approximation with the details of level after level, coarsest first."""
+        goals = self.device.allocate_all(chain.shapes, x.dtype)
+        for prepared, keys, goal, bands in zip(chain.sweeps, chain.keys, goals, details, strict=True):
             rows = [self.device.as_contiguous(band) for band in (x, *(bands[key] for key in keys[1:]))]
             self._launch(prepared, goal, rows)
             x = goal
         return x
 
-    def _find_chain(self, plan: TransformPlan, direction: Direction, dtype: np.dtype[Any], is_aligned: bool) -> _Chain:
-        """Return the sweeps of all levels, each of which is one, in the order in which they run."""
-        key = (id(plan), direction, dtype, is_aligned, *self._overrides)
-        chain = self._chains.get(key)
-        if chain is None:
-            sweeps: list[_Prepared] = []
-            shapes: list[tuple[int, ...]] = []
-            keys: list[tuple[str, ...]] = []
-            is_forward = direction == "forward"
-            for number, level in enumerate(plan.levels if is_forward else reversed(plan.levels)):
-                (sweep,), _ = schedule_sweeps(level, self.least_volume)
-                # what later levels read alone was allocated here, where arrays are aligned
-                is_read_aligned = is_aligned or (is_forward and number > 0)
-                sweeps.append(self._prepare(sweep, level.shape, dtype, direction, is_read_aligned))
-                shapes.extend(level.band_shapes.values() if is_forward else [level.shape])
-                keys.append(tuple(level.band_shapes))
+    def _find_chain(
+        self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], arrays: Sequence[Any]
+    ) -> _Chain | None:
+        """Return the sweeps of levels for the arrays that they read, or None if a level needs several."""
+        is_aligned = all(self.device.is_aligned(array, _ALIGNMENT) for array in arrays)
+        key = (levels, direction, dtype, is_aligned, self.least_volume, self._preparation.overrides)
+        if key not in self._chains:
             if len(self._chains) >= _MOST_CHAINS:
                 self._chains.clear()
-            chain = self._chains[key] = _Chain(plan, tuple(sweeps), tuple(shapes), tuple(keys))
-        return chain
+            self._chains[key] = self._make_chain(levels, direction, dtype, is_aligned)
+        return self._chains[key]
+
+    def _make_chain(
+        self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
+    ) -> _Chain | None:
+        if dtype.kind == "c" or not levels or not all(has_one_sweep(level, self.least_volume) for level in levels):
+            return None
+        sweeps: list[Prepared] = []
+        shapes: list[tuple[int, ...]] = []
+        keys: list[tuple[str, ...]] = []
+        is_forward = direction == "forward"
+        for number, level in enumerate(levels if is_forward else reversed(levels)):
+            (sweep,), _ = schedule_sweeps(level, self.least_volume)
+            # what later levels read alone was allocated here, where arrays are aligned
+            is_read_aligned = is_aligned or (is_forward and number > 0)
+            sweeps.append(self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned))
+            shapes.extend(level.band_shapes.values() if is_forward else [level.shape])
+            keys.append(tuple(level.band_shapes))
+        return _Chain(tuple(sweeps), tuple(shapes), tuple(keys))
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         if not self.device.owns(x):
@@ -288,40 +293,9 @@ class DeviceEngine(Engine):
         groups = (max(1, -(-lanes // LANES)), max(1, min(second, _MOST_GROUPS)), max(1, min(third, _MOST_GROUPS)))
         return kernel, groups, self.device.upload_table(table)
 
-    def _choose_launch(
-        self,
-        vertical: AxisProgram | None,
-        horizontal: AxisProgram | None,
-        size: int,
-        direction: Direction,
-        channels: int,
-        *,
-        is_interleaved: bool,
-    ) -> Launch:
-        """Return what was asked for, else what was measured on this device, else what usually serves."""
-        if self.launch_override is not None:
-            return self.launch_override
-        if self._tuned is None:
-            self._tuned = load_tuned(identify(self.device))
-        # measured is what lies in planes
-        tuned = None if is_interleaved or channels > 1 else self._tuned.get(classify(vertical, horizontal, size, direction))
-        return tuned or choose_launch(
-            self.device.dialect,
-            vertical,
-            horizontal,
-            size,
-            is_gpu=self.device.is_gpu,
-            is_inverse=direction == "inverse",
-            channels=channels,
-            is_interleaved=is_interleaved,
-        )
-
     def compile_kernel(self, source: str) -> Any:
         """Return the kernel of a text, compiled once."""
-        kernel = self._kernels.get(source)
-        if kernel is None:
-            kernel = self._kernels[source] = self.device.compile(source)
-        return kernel
+        return self._preparation.compile(source)
 
     def _forward_parts(self, plan: LevelPlan, x: Any) -> Bands:
         """Transform complex numbers as pairs of real ones, which lie interleaved."""
@@ -337,7 +311,7 @@ class DeviceEngine(Engine):
         return self.device.view(x, x.shape[:-1], dtype)
 
     def _split(self, sweep: Sweep, x: Any) -> Bands:
-        prepared = self._prepare(sweep, x.shape, x.dtype, "forward", self.device.is_aligned(x, _ALIGNMENT))
+        prepared = self._preparation.prepare(sweep, x.shape, x.dtype, "forward", self.device.is_aligned(x, _ALIGNMENT))
         bands = self.device.allocate_all(prepared.band_shapes, x.dtype)
         self._launch(prepared, x, bands)
         return dict(zip(sweep.letters, bands, strict=True))
@@ -347,114 +321,18 @@ class DeviceEngine(Engine):
         for axis, plan in zip(sweep.axes, sweep.plans, strict=True):
             shape[axis] = plan.length
         is_aligned = all(self.device.is_aligned(band, _ALIGNMENT) for band in bands)
-        prepared = self._prepare(sweep, tuple(shape), bands[0].dtype, "inverse", is_aligned)
+        prepared = self._preparation.prepare(sweep, tuple(shape), bands[0].dtype, "inverse", is_aligned)
         x = self.device.allocate(tuple(shape), bands[0].dtype)
         self._launch(prepared, x, bands)
         return x
 
-    def _launch(self, prepared: _Prepared, x: Any, bands: Sequence[Any]) -> None:
+    def _launch(self, prepared: Prepared, x: Any, bands: Sequence[Any]) -> None:
         if 0 in prepared.groups:
             return
         places = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
         for place, band in zip(prepared.places, bands, strict=True):
             places[place] = band
         self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *places, *prepared.tables))
-
-    @property
-    def _overrides(self) -> tuple[object, ...]:
-        """What a kernel depends on besides the plan."""
-        return self.launch_override, self.volume_override, self.least_volume
-
-    def _prepare(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
-    ) -> _Prepared:
-        key = (sweep, shape, dtype, direction, is_aligned, *self._overrides)
-        prepared = self._prepared.get(key)
-        if prepared is None:
-            make = self._make_volume if len(sweep.axes) == 3 else self._make
-            prepared = self._prepared[key] = make(sweep, shape, dtype, direction, is_aligned)
-        return prepared
-
-    def _make(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
-    ) -> _Prepared:
-        layout = lay_out(sweep, shape)
-        if max(layout.height, layout.width) >= _LONGEST:
-            raise DeviceError(
-                f"axis of {max(layout.height, layout.width)} samples: kernels count to {_LONGEST}; use engine='cpu'"
-            )
-        vertical, horizontal = orient(sweep, shape)
-        storage = STORAGES[dtype.name]
-        make_program = forward_program if direction == "forward" else inverse_program
-        programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        channels = layout.inner if layout.inner <= _MOST_CHANNELS else 1
-        launch = self._choose_launch(
-            programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
-        )
-        spec = SweepSpec(
-            direction,
-            programs[0],
-            programs[1],
-            storage.name,
-            storage.name,
-            launch.pairs,
-            is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
-            channels,
-            layout.inner > channels,
-            "index" if direction == "inverse" or all(map(repeats_samples, sweep.plans)) else "mix",
-            launch.ahead if self.device.dialect.is_staging else 0,
-            launch.block,
-            layout.height * layout.width * layout.inner >= 1 << 30,
-            launch.is_split,
-        )
-        kernel = self.compile_kernel(render_sweep(spec, self.device.dialect))
-        resident = self.device.count_resident(kernel, launch.block)
-        table, weights, groups = tabulate(layout, vertical, horizontal, spec, launch, resident)
-        number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "wide_t": "i8"}[storage.number])
-        return _Prepared(
-            kernel,
-            groups,
-            launch.block,
-            (self.device.upload_table(table), self.device.upload_table(weights.astype(number))),
-            list_band_shapes(sweep, shape),
-            (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
-        )
-
-    def _make_volume(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
-    ) -> _Prepared:
-        storage = STORAGES[dtype.name]
-        make_program = forward_program if direction == "forward" else inverse_program
-        programs = [make_program(plan, is_lifting=True) for plan in sweep.plans]
-        launch = self.volume_override or choose_volume_launch(
-            self.device.dialect, programs[0], programs[1], programs[2], storage.size
-        )
-        spec = VolumeSpec(
-            direction,
-            programs[0],
-            programs[1],
-            programs[2],
-            storage.name,
-            launch.groups,
-            launch.rows,
-            launch.pairs,
-            launch.ahead,
-            is_aligned and can_align(lay_out(sweep, shape), programs[1:], sweep.plans, launch.pairs, direction),
-            launch.is_whole_sectors,
-            launch.resident,
-            launch.unroll,
-        )
-        kernel = self.compile_kernel(render_volume(spec, self.device.dialect))
-        resident = self.device.count_resident(kernel, launch.groups) // launch.groups
-        table, told, groups = tabulate_volume(sweep, shape, spec, launch, resident)
-        return _Prepared(
-            kernel,
-            groups,
-            launch.groups,
-            (self.device.upload_table(table), *map(np.int32, told)),
-            list_band_shapes(sweep, shape),
-            tuple(range(8)),
-        )
 
 
 def _plan_parts(plan: LevelPlan) -> LevelPlan:

@@ -20,14 +20,14 @@ from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.sweep import SweepSpec
 from subband.kernels.tiles import BANDS
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
-from subband.plan import AxisPlan, LevelPlan, TransformPlan
+from subband.plan import AxisPlan, LevelPlan
 from subband.typing import Array
 
 __all__ = [
     "Layout",
     "Sweep",
     "can_align",
-    "has_single_sweeps",
+    "has_one_sweep",
     "lay_out",
     "list_band_shapes",
     "orient",
@@ -95,14 +95,10 @@ def schedule_sweeps(plan: LevelPlan, least_volume: int | None = None) -> tuple[t
     return sweeps, keys
 
 
-@lru_cache(maxsize=1024)
-def has_single_sweeps(plan: TransformPlan, least_volume: int | None = None) -> bool:
-    """Say whether every level is one sweep, whose bands come in the order of the plan, in the precision of the data."""
-    for level in plan.levels:
-        sweeps, keys = schedule_sweeps(level, least_volume)
-        if len(sweeps) != 1 or level.amplifies or any(key != swept for key, swept in keys.items()):
-            return False
-    return bool(plan.levels)
+def has_one_sweep(plan: LevelPlan, least_volume: int | None = None) -> bool:
+    """Say whether a level is one sweep, whose bands come in the order of the plan, in the precision of the data."""
+    sweeps, keys = schedule_sweeps(plan, least_volume)
+    return len(sweeps) == 1 and not plan.amplifies and all(key == swept for key, swept in keys.items())
 
 
 def _fits(vertical: AxisPlan, horizontal: AxisPlan) -> bool:

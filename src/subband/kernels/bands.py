@@ -25,7 +25,14 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
         parts = [(bands[0], "width", "column", "V", "bands_t", scaled(f"{name}[k]", factor))]
     else:
         parts = [
-            (band, width, "pair", "P", "pairs_t", scaled(f"{name}[{place_member(h)}]", factor * spec.horizontal.factors[h]))
+            (
+                band,
+                width,
+                "pair",
+                "P",
+                "pairs_t",
+                scaled(f"{name}[{place_member(h)}]", factor * spec.horizontal.factors[h]),
+            )
             for h, (band, width) in enumerate(zip(bands, ("low_width", "high_width"), strict=True))
         ]
     lines = ["if (is_useful) {"]
@@ -38,7 +45,9 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
 {packed} packed;
             UNROLL for (int k = 0; k < {count}; ++k) packed.v[k] = {value};
             *(GLOBAL {packed} *)goal = packed;"""
-        rest = "" if is_inside else f" else {{\n            {each.format(f'if ({first} + k / C < {width}) ')}\n        }}"
+        rest = (
+            "" if is_inside else f" else {{\n            {each.format(f'if ({first} + k / C < {width}) ')}\n        }}"
+        )
         condition = "true" if is_inside else f"{first} + {count} / C <= {width}"
         lines.append(f"""\
     {{

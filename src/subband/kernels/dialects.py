@@ -46,6 +46,7 @@ _CUDA = """\
 #define STAGE(slot, m) (stage + ((slot) * 2 + (m)) * 32 * V)
 #define STAGE_PACK(goal, source, type) stage_bytes<sizeof(type)>(goal, source)
 #define STAGE_ONE(goal, source, is_there) stage_one(goal, source, is_there)
+#define COPY "cp.async.ca.shared.global.L2::128B [%0], [%1], "
 #define COMMIT asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(count) asm volatile("cp.async.wait_group %0;" ::"n"(count) : "memory")
 #define EXCHANGE(slots)
@@ -62,20 +63,20 @@ template <int bytes> DEVICE void stage_bytes(void *goal, const void *source)
     // through the first-level cache: the next strip wants the last columns too
     if (bytes % 16 == 0) {
         UNROLL for (int k = 0; k < bytes; k += 16)
-            asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to + k), "l"((const char *)source + k));
+            asm volatile(COPY "16;" ::"r"(to + k), "l"((const char *)source + k));
     } else if (bytes == 8) {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 8;" ::"r"(to), "l"(source));
+        asm volatile(COPY "8;" ::"r"(to), "l"(source));
     } else {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4;" ::"r"(to), "l"(source));
+        asm volatile(COPY "4;" ::"r"(to), "l"(source));
     }
 }
 template <typename S> DEVICE void stage_one(S *goal, const S *source, bool is_there)
 {
     if (sizeof(S) == 4) {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4, %2;" ::"r"((uint)__cvta_generic_to_shared(goal)),
+        asm volatile(COPY "4, %2;" ::"r"((uint)__cvta_generic_to_shared(goal)),
                      "l"(source), "r"(is_there ? 4 : 0));
     } else if (sizeof(S) == 8) {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 8, %2;" ::"r"((uint)__cvta_generic_to_shared(goal)),
+        asm volatile(COPY "8, %2;" ::"r"((uint)__cvta_generic_to_shared(goal)),
                      "l"(source), "r"(is_there ? 8 : 0));
     } else {
         *goal = is_there ? *source : (S)0;
@@ -152,6 +153,7 @@ _OPENCL_NVIDIA = """\
 #define STAGE_PACK(goal, source, type) stage_bytes((__local char *)(goal), (GLOBAL const char *)(source), sizeof(type))
 #define STAGE_ONE(goal, source, is_there) \\
     stage_one((__local char *)(goal), (GLOBAL const char *)(source), (is_there), sizeof(held_t))
+#define COPY "cp.async.ca.shared.global.L2::128B [%0], [%1], "
 #define COMMIT asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(count) asm volatile("cp.async.wait_group %0;" ::"n"(count) : "memory")
 #define EXCHANGE(slots)
@@ -163,20 +165,20 @@ DEVICE void stage_bytes(__local char *goal, GLOBAL const char *source, int bytes
     const uint to = (uint)(size_t)goal;
     if (bytes % 16 == 0) {
         UNROLL for (int k = 0; k < bytes; k += 16)
-            asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to + k), "l"(source + k) : "memory");
+            asm volatile(COPY "16;" ::"r"(to + k), "l"(source + k) : "memory");
     } else if (bytes == 8) {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 8;" ::"r"(to), "l"(source) : "memory");
+        asm volatile(COPY "8;" ::"r"(to), "l"(source) : "memory");
     } else {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4;" ::"r"(to), "l"(source) : "memory");
+        asm volatile(COPY "4;" ::"r"(to), "l"(source) : "memory");
     }
 }
 DEVICE void stage_one(__local char *goal, GLOBAL const char *source, bool is_there, int bytes)
 {
     const uint to = (uint)(size_t)goal, count = is_there ? bytes : 0;
     if (bytes == 4) {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4, %2;" ::"r"(to), "l"(source), "r"(count) : "memory");
+        asm volatile(COPY "4, %2;" ::"r"(to), "l"(source), "r"(count) : "memory");
     } else if (bytes == 8) {
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 8, %2;" ::"r"(to), "l"(source), "r"(count) : "memory");
+        asm volatile(COPY "8, %2;" ::"r"(to), "l"(source), "r"(count) : "memory");
     } else if (bytes == 2) {
         *(__local ushort *)goal = is_there ? *(GLOBAL const ushort *)source : (ushort)0;
     } else {

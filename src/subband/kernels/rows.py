@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from subband.kernels.axis import AxisProgram
@@ -71,10 +72,8 @@ def render_row(spec: SweepSpec, name: str) -> str:
         return ""
     number = STORAGES[spec.bands].number
     render = _render_filter if program.taps else _render_steps
-    return "\n".join(
-        render(program, number, lambda channel=channel: _Row(name, spec.pairs, spec.channels, channel))
-        for channel in range(spec.channels)
-    )
+    rows = (partial(_Row, name, spec.pairs, spec.channels, channel) for channel in range(spec.channels))
+    return "\n".join(render(program, number, make_row) for make_row in rows)
 
 
 def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row]) -> str:

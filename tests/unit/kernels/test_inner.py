@@ -13,7 +13,9 @@ from subband.wavelets import Wavelet
 
 def describe(name, ahead):
     program = forward_program(axis_plan(Wavelet(name), "periodization", 64))
-    return SweepSpec("forward", program, program, "float32", "float32", 2, True, False, "index", ahead, 4, False, True)
+    return SweepSpec(
+        "forward", program, program, "float32", "float32", 2, True, 1, False, "index", ahead, 4, False, True
+    )
 
 
 @pytest.mark.parametrize(("ahead", "shortest"), [(2, 2), (3, 3), (4, 4)])

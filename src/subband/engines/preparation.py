@@ -1,0 +1,216 @@
+"""From a sweep to a kernel that is ready to run: the text, how it is launched, and its tables.
+
+Each is made once for arrays of one shape and dtype, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from subband.engines.device import Device, Groups
+from subband.engines.layout import (
+    Sweep,
+    can_align,
+    lay_out,
+    list_band_shapes,
+    orient,
+    repeats_samples,
+    tabulate,
+    tabulate_volume,
+)
+from subband.engines.tuned import classify, identify, load_tuned
+from subband.errors import DeviceError
+from subband.kernels.axis import AxisProgram, forward_program, inverse_program
+from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
+from subband.kernels.numbers import STORAGES
+from subband.kernels.sweep import Direction, SweepSpec, render_sweep
+from subband.kernels.volume import VolumeSpec, render_volume
+
+__all__ = ["Preparation", "Prepared"]
+
+#: Kernels count rows and columns in 32 bits, and some more than there are.
+_LONGEST = 1 << 30
+
+#: Channels up to which a lane holds whole pixels; of more, each is an image of its own.
+_MOST_CHANNELS = 4
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel with its tables, for arrays of one shape and dtype.
+
+    Attributes
+    ----------
+    kernel : object
+        What `Device.compile` returned.
+    groups, block
+        As `Device.launch` takes them.
+    tables : tuple
+        What the kernel is told besides samples and bands.
+    band_shapes : tuple
+        In the order of the sweep's letters.
+    places : tuple of int
+        Which of the kernel's bands each band is.
+    """
+
+    kernel: Any
+    groups: Groups
+    block: int
+    tables: tuple[Any, ...]
+    band_shapes: tuple[tuple[int, ...], ...]
+    places: tuple[int, ...]
+
+
+class Preparation:
+    """The kernels of a device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
+        self.launch_override: Launch | None = None
+        #: The same for those of volumes.
+        self.volume_override: VolumeLaunch | None = None
+        self._tuned: Mapping[str, Launch] | None = None
+        self._prepared: dict[object, Prepared] = {}
+        self._kernels: dict[str, Any] = {}
+
+    @property
+    def overrides(self) -> tuple[Launch | None, VolumeLaunch | None]:
+        """What kernels prepared now depend on besides their sweep."""
+        return self.launch_override, self.volume_override
+
+    def forget(self) -> None:
+        """Prepare everything anew from now on, but for what is compiled."""
+        self._prepared.clear()
+
+    def compile(self, source: str) -> Any:
+        """Return the kernel of a text, compiled once."""
+        kernel = self._kernels.get(source)
+        if kernel is None:
+            kernel = self._kernels[source] = self.device.compile(source)
+        return kernel
+
+    def prepare(
+        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
+    ) -> Prepared:
+        """Return the kernel of a sweep over arrays of one shape; `is_aligned` if they begin at whole pieces."""
+        key = (sweep, shape, dtype, direction, is_aligned, *self.overrides)
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            make = self._make_volume if len(sweep.axes) == 3 else self._make
+            prepared = self._prepared[key] = make(sweep, shape, dtype, direction, is_aligned)
+        return prepared
+
+    def _make(
+        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
+    ) -> Prepared:
+        layout = lay_out(sweep, shape)
+        if max(layout.height, layout.width) >= _LONGEST:
+            raise DeviceError(
+                f"axis of {max(layout.height, layout.width)} samples: kernels count to {_LONGEST}; use engine='cpu'"
+            )
+        vertical, horizontal = orient(sweep, shape)
+        storage = STORAGES[dtype.name]
+        make_program = forward_program if direction == "forward" else inverse_program
+        programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
+        channels = layout.inner if layout.inner <= _MOST_CHANNELS else 1
+        launch = self._choose_launch(
+            programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
+        )
+        spec = SweepSpec(
+            direction,
+            programs[0],
+            programs[1],
+            storage.name,
+            storage.name,
+            launch.pairs,
+            is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
+            channels,
+            layout.inner > channels,
+            "index" if direction == "inverse" or all(map(repeats_samples, sweep.plans)) else "mix",
+            launch.ahead if self.device.dialect.is_staging else 0,
+            launch.block,
+            layout.height * layout.width * layout.inner >= 1 << 30,
+            launch.is_split,
+        )
+        kernel = self.compile(render_sweep(spec, self.device.dialect))
+        resident = self.device.count_resident(kernel, launch.block)
+        table, weights, groups = tabulate(layout, vertical, horizontal, spec, launch, resident)
+        number = np.dtype({"float": "f4", "double": "f8", "int": "i4", "wide_t": "i8"}[storage.number])
+        return Prepared(
+            kernel,
+            groups,
+            launch.block,
+            (self.device.upload_table(table), self.device.upload_table(weights.astype(number))),
+            list_band_shapes(sweep, shape),
+            (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
+        )
+
+    def _make_volume(
+        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
+    ) -> Prepared:
+        storage = STORAGES[dtype.name]
+        make_program = forward_program if direction == "forward" else inverse_program
+        programs = [make_program(plan, is_lifting=True) for plan in sweep.plans]
+        launch = self.volume_override or choose_volume_launch(
+            self.device.dialect, programs[0], programs[1], programs[2], storage.size
+        )
+        spec = VolumeSpec(
+            direction,
+            programs[0],
+            programs[1],
+            programs[2],
+            storage.name,
+            launch.groups,
+            launch.rows,
+            launch.pairs,
+            launch.ahead,
+            is_aligned and can_align(lay_out(sweep, shape), programs[1:], sweep.plans, launch.pairs, direction),
+            launch.is_whole_sectors,
+            launch.resident,
+            launch.unroll,
+        )
+        kernel = self.compile(render_volume(spec, self.device.dialect))
+        resident = self.device.count_resident(kernel, launch.groups) // launch.groups
+        table, told, groups = tabulate_volume(sweep, shape, spec, launch, resident)
+        return Prepared(
+            kernel,
+            groups,
+            launch.groups,
+            (self.device.upload_table(table), *map(np.int32, told)),
+            list_band_shapes(sweep, shape),
+            tuple(range(8)),
+        )
+
+    def _choose_launch(
+        self,
+        vertical: AxisProgram | None,
+        horizontal: AxisProgram | None,
+        size: int,
+        direction: Direction,
+        channels: int,
+        *,
+        is_interleaved: bool,
+    ) -> Launch:
+        """Return what was asked for, else what was measured on this device, else what usually serves."""
+        if self.launch_override is not None:
+            return self.launch_override
+        if self._tuned is None:
+            self._tuned = load_tuned(identify(self.device))
+        # measured is what lies in planes
+        is_planar = channels == 1 and not is_interleaved
+        tuned = self._tuned.get(classify(vertical, horizontal, size, direction)) if is_planar else None
+        return tuned or choose_launch(
+            self.device.dialect,
+            vertical,
+            horizontal,
+            size,
+            is_gpu=self.device.is_gpu,
+            is_inverse=direction == "inverse",
+            channels=channels,
+            is_interleaved=is_interleaved,
+        )
