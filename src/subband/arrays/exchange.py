@@ -79,18 +79,16 @@ def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
     owner: Owner | None = None
     for name, value in named:
         for where, x, kind in _find_arrays(value, name):
-            if owner is not None and owner.kind is kind and x is owner.sample:
-                continue
-            found = Owner(kind, kind.place(x), x, where)
+            place = kind.place(x)
             if owner is None:
-                owner = found
+                owner = Owner(kind, place, x, where)
             elif owner.kind is not kind:
                 raise ArgumentTypeError(
                     f"{where} is a {kind.name} and {owner.name} a {owner.kind.name}; give all arrays of one kind"
                 )
-            elif owner.place != found.place:
+            elif owner.place != place:
                 raise ArgumentTypeError(
-                    f"{where} is on {found.place} and {owner.name} on {owner.place}; move all arrays to one device"
+                    f"{where} is on {place} and {owner.name} on {owner.place}; move all arrays to one device"
                 )
     return owner
 

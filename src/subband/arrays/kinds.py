@@ -245,6 +245,9 @@ class DaskKind(Kind):
 #: Every kind of array; the first that says an array is its own takes it.
 KINDS: list[Kind] = [NumpyKind(), CupyKind(), TorchKind(), JaxKind(), OpenCLKind(), DaskKind()]
 
+#: The kinds of types that have been asked about, and are arrays.
+_KNOWN: dict[type, Kind] = {}
+
 
 def find_kind(x: Any) -> Kind | None:
     """Return the kind of an array, or None of what is no array.
@@ -256,8 +259,10 @@ def find_kind(x: Any) -> Kind | None:
     >>> find_kind([1, 2]) is None
     True
     """
-    for kind in KINDS:
-        if sys.modules.get(kind.module) is not None and kind.is_mine(x):
+    known = _KNOWN.get(type(x))
+    for kind in KINDS if known is None else (known,):
+        if sys.modules.get(kind.module) is not None and (kind is known or kind.is_mine(x)):
+            _KNOWN[type(x)] = kind
             return kind
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -70,6 +71,12 @@ def denoise(
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Into Zarr: of Dask, such as tcp://host:8786.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Into Zarr: go on with an interrupted job.")] = False,
+    mask: Annotated[
+        Path | None, typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known.")
+    ] = None,
+    nonfinite: Annotated[
+        str | None, typer.Option("--nonfinite", metavar="refuse|mask", help="Into Zarr: what is done with NaN.")
+    ] = None,
 ) -> None:
     """Remove noise from pictures, film and volumes.
 
@@ -89,12 +96,13 @@ def denoise(
         denoise_into_store(
             paths,
             enhancer,
-            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json),
+            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse"),
             engine=engine,
             refused={"--view": view != "synthesis", "--memory": memory is not None},
         )
         return
-    refuse_stores(paths, {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None})
+    for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
+    refuse_stores(paths, {**for_stores, "--mask": mask, "--nonfinite": nonfinite})
     enhance_files(
         paths,
         enhancer,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import lru_cache
+from itertools import accumulate
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,14 @@ def _restore_cache() -> None:
     folder = os.environ.get("CUPY_CACHE_DIR", "~/.cupy/kernel_cache")
     with suppress(OSError):
         Path(folder).expanduser().mkdir(parents=True, exist_ok=True)
+
+
+@lru_cache(maxsize=1024)
+def _place_together(shapes: tuple[tuple[int, ...], ...], itemsize: int) -> tuple[tuple[int, ...], int]:
+    """Return where arrays begin in one piece of memory, and how large it is."""
+    sizes = [-(-prod(shape) * itemsize // _ALIGNMENT) * _ALIGNMENT for shape in shapes]
+    ends = list(accumulate(sizes, initial=0))
+    return tuple(ends[:-1]), ends[-1]
 
 
 class CudaDevice(Device):
@@ -103,18 +113,16 @@ class CudaDevice(Device):
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
 
     def allocate_all(self, shapes: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> list[Any]:
-        places = [0]
-        for shape in shapes:
-            places.append(places[-1] + -(-prod(shape) * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT)
-        if places[-1] > _SMALL:
+        places, size = _place_together(tuple(shapes), dtype.itemsize)
+        if size > _SMALL:
             return super().allocate_all(shapes, dtype)
         try:
             with self._enter():
-                memory = self._cupy.cuda.alloc(max(1, places[-1]))
+                memory = self._cupy.cuda.alloc(max(1, size))
                 make = self._cupy.ndarray
-                return [make(shape, dtype, memory + place) for shape, place in zip(shapes, places, strict=False)]
+                return [make(shape, dtype, memory + place) for shape, place in zip(shapes, places, strict=True)]
         except self._cupy.cuda.memory.OutOfMemoryError as error:
-            raise DeviceMemoryError(f"{self.name} has no memory for arrays of {places[-1]} bytes: {error}") from error
+            raise DeviceMemoryError(f"{self.name} has no memory for arrays of {size} bytes: {error}") from error
 
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         zeros = self.allocate(shape, dtype)

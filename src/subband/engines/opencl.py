@@ -117,7 +117,30 @@ class OpenCLDevice(Device):
 
     def as_contiguous(self, x: Any) -> Any:
         # a kernel is given whole buffers
-        return x if x.flags.c_contiguous and x.offset == 0 else x.copy(self.queue)
+        if x.flags.c_contiguous and x.offset == 0:
+            return x
+        return x.copy(self.queue) if x.flags.c_contiguous else self._gather(x)
+
+    def _gather(self, x: Any) -> Any:
+        """Copy an array whose rows lie apart, as a window into another one does."""
+        if x.ndim < 2 or x.strides[-1] != x.dtype.itemsize or min(x.strides) < 0:
+            raise ArgumentError(f"an array of PyOpenCL has strides {x.strides}; give one whose rows are contiguous")
+        gathered = self.allocate(x.shape, x.dtype)
+        *outer, height, width = x.shape
+        for index in np.ndindex(*outer):
+            begin = x.offset + sum(k * stride for k, stride in zip(index, x.strides, strict=False))
+            goal = sum(k * stride for k, stride in zip(index, gathered.strides, strict=False))
+            self._cl.enqueue_copy(
+                self.queue,
+                gathered.base_data,
+                x.base_data,
+                src_origin=(begin % x.strides[-2], begin // x.strides[-2]),
+                dst_origin=(0, goal // gathered.strides[-2]),
+                region=(width * x.dtype.itemsize, height),
+                src_pitches=(x.strides[-2],),
+                dst_pitches=(gathered.strides[-2],),
+            )
+        return gathered
 
     def view(self, x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         return x.view(dtype).reshape(shape)

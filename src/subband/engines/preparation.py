@@ -15,8 +15,11 @@ from subband.engines.device import Device, Groups
 from subband.engines.layout import (
     Sweep,
     can_align,
+    is_uniform_volume,
     lay_out,
     list_band_shapes,
+    mirrors_samples,
+    misses_samples,
     orient,
     repeats_samples,
     tabulate,
@@ -25,6 +28,7 @@ from subband.engines.layout import (
 from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
+from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
 from subband.kernels.numbers import STORAGES
 from subband.kernels.sweep import Direction, SweepSpec, render_sweep
@@ -120,7 +124,7 @@ class Preparation:
         channels = layout.inner if layout.inner <= _MOST_CHANNELS else 1
         launch = self._choose_launch(
             programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
-        )
+        ).fit(storage.size * channels)
         spec = SweepSpec(
             direction,
             programs[0],
@@ -157,8 +161,17 @@ class Preparation:
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [make_program(plan, is_lifting=True) for plan in sweep.plans]
         launch = self.volume_override or choose_volume_launch(
-            self.device.dialect, programs[0], programs[1], programs[2], storage.size
+            self.device.dialect,
+            programs[0],
+            programs[1],
+            programs[2],
+            storage.size,
+            sweep.plans[1].pairs,
+            is_inverse=direction == "inverse",
         )
+        is_aligned = is_aligned and can_align(lay_out(sweep, shape), programs[1:], sweep.plans, launch.pairs, direction)
+        has_zeros = misses_samples(sweep, programs, direction)
+        is_mirrored = is_aligned and not has_zeros and launch.pairs == 1 and sweep.plans[2].pairs >= LANES
         spec = VolumeSpec(
             direction,
             programs[0],
@@ -169,10 +182,13 @@ class Preparation:
             launch.rows,
             launch.pairs,
             launch.ahead,
-            is_aligned and can_align(lay_out(sweep, shape), programs[1:], sweep.plans, launch.pairs, direction),
+            is_aligned,
             launch.is_whole_sectors,
             launch.resident,
             launch.unroll,
+            is_uniform_volume(sweep, direction),
+            has_zeros,
+            is_mirrored and mirrors_samples(sweep.plans[2], programs[2], direction),
         )
         kernel = self.compile(render_volume(spec, self.device.dialect))
         resident = self.device.count_resident(kernel, launch.groups) // launch.groups

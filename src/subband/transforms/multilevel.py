@@ -8,27 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from subband.arrays import as_array, as_computable, is_array
+from subband.arrays import is_array
 from subband.engines.dispatch import takes_arrays
-from subband.errors import AxesError, CoefficientsError, ShapeError
-from subband.transforms.arguments import (
-    Axes,
-    ModeLike,
-    check_level,
-    modes_for_axes,
-    normalise_axes,
-    wavelets_for_axes,
-)
-from subband.transforms.levels import as_bands, check_axes_fit, check_keys, merge_level, split_level
-from subband.typing import Array, Bands
+from subband.errors import CoefficientsError
+from subband.transforms.arguments import Axes, ModeLike
+from subband.transforms.chain import ModesLike, Wavelets, analyse, synthesise
+from subband.typing import Array
 from subband.wavelets import WaveletLike
 
 __all__ = ["wavedec", "wavedec2", "wavedecn", "waverec", "waverec2", "waverecn"]
-
-Wavelets = WaveletLike | Sequence[WaveletLike]
-ModesLike = ModeLike | Sequence[ModeLike]
 
 
 @takes_arrays("data")
@@ -80,7 +68,7 @@ def wavedec(
     >>> cD1.shape
     (4,)
     """
-    approximation, details = _analyse(data, wavelet, mode, level, (axis,))
+    approximation, details = analyse(data, wavelet, mode, level, (axis,))
     return [approximation, *(bands["d"] for bands in details)]
 
 
@@ -113,7 +101,7 @@ def waverec(coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symme
     """
     approximation, details = _open_list(coeffs, "wavedec", lambda entry: entry is None or is_array(entry), "an array")
     levels = [{"d": detail} for detail in details]
-    return _synthesise(approximation, levels, wavelet, mode, (axis,))
+    return synthesise(approximation, levels, wavelet, mode, (axis,))
 
 
 @takes_arrays("data")
@@ -169,7 +157,7 @@ def wavedec2(
     >>> cA2.shape, cH2.shape, cH1.shape
     ((2, 3), (2, 3), (4, 6))
     """
-    approximation, details = _analyse(data, wavelet, mode, level, axes, count=2)
+    approximation, details = analyse(data, wavelet, mode, level, axes, count=2)
     return [approximation, *((bands["da"], bands["ad"], bands["dd"]) for bands in details)]
 
 
@@ -209,7 +197,7 @@ def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmet
         if len(detail) != 3:
             raise CoefficientsError(f"coeffs[{number}] has {len(detail)} entries; wavedec2 gives {form}")
         levels.append(dict(zip(("da", "ad", "dd"), detail, strict=True)))
-    return _synthesise(approximation, levels, wavelet, mode, axes, count=2)
+    return synthesise(approximation, levels, wavelet, mode, axes, count=2)
 
 
 @takes_arrays("data")
@@ -265,7 +253,7 @@ def wavedecn(
     >>> coarse.shape, sorted(details)
     ((4, 4, 4), ['aad', 'ada', 'add', 'daa', 'dad', 'dda', 'ddd'])
     """
-    approximation, details = _analyse(data, wavelet, mode, level, axes)
+    approximation, details = analyse(data, wavelet, mode, level, axes)
     return [approximation, *details]
 
 
@@ -308,78 +296,7 @@ def waverecn(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmet
             raise CoefficientsError(
                 f"coeffs[{number}] has None for {missing}; leave the keys out, or use np.zeros_like of the arrays"
             )
-    return _synthesise(approximation, details, wavelet, mode, axes)
-
-
-def _analyse(
-    data: Any, wavelet: Wavelets, mode: ModesLike, level: int | None, axes: Axes, *, count: int | None = None
-) -> tuple[Array, list[Bands]]:
-    """Return the approximation, and the details of every level from coarse to fine."""
-    x = as_computable(data)
-    if x.ndim == 0:
-        raise ShapeError("data is a single number; a transform takes at least one dimension")
-    normal = normalise_axes(axes, x.ndim, count=count, distinct=True)
-    if not normal:
-        raise AxesError("axes=() names no axis to transform; leave it out to transform all")
-    for axis in normal:
-        if x.shape[axis] == 0:
-            raise ShapeError(f"axis {axis} of data of shape {x.shape} is empty; it needs at least 1 sample")
-    wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
-    levels = check_level([x.shape[axis] for axis in normal], wavelets, level)
-    if levels == 0:
-        return as_array(data), []
-    details: list[Bands] = []
-    for _ in range(levels):
-        bands = split_level(x, normal, wavelets, modes)
-        x = bands.pop("a" * len(normal))
-        details.append(bands)
-    return x, details[::-1]
-
-
-def _synthesise(
-    approximation: Any,
-    details: Sequence[Mapping[str, Any]],
-    wavelet: Wavelets,
-    mode: ModesLike,
-    axes: Axes,
-    *,
-    count: int | None = None,
-) -> Array:
-    """Merge level after level, from coarse to fine; what is None or missing counts as zeros."""
-    ndim = _count_dimensions(approximation, details)
-    normal = normalise_axes(axes, ndim, count=count, distinct=True)
-    wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
-    low = "a" * len(normal)
-    for number, detail in enumerate(details, start=1):
-        bands = {key: band for key, band in detail.items() if band is not None}
-        if bands:
-            check_axes_fit(check_keys(bands, f"coeffs[{number}]"), normal)
-        if approximation is not None:
-            bands[low] = approximation
-        if not bands:
-            continue
-        arrays = as_bands(bands, f"coeffs[{number}]")
-        if approximation is not None and len(arrays) > 1:
-            arrays[low] = _trim_approximation(arrays, normal, modes)
-        approximation = merge_level(arrays, normal, wavelets, modes)
-    return as_array(approximation)
-
-
-def _trim_approximation(bands: Bands, axes: tuple[int, ...], modes: tuple[str, ...]) -> Array:
-    """Drop the last sample of an axis where the level before gave back an odd number of samples as an even one."""
-    low = "a" * len(axes)
-    approximation = bands[low]
-    if all(band.shape == approximation.shape for band in bands.values()):
-        return approximation
-    window = [slice(None)] * approximation.ndim
-    for position, (axis, mode) in enumerate(zip(axes, modes, strict=True)):
-        lows = [band.shape[axis] for key, band in bands.items() if key != low and key[position] == "a"]
-        highs = [band.shape[axis] for key, band in bands.items() if key[position] == "d"]
-        # In mode "whole" there may rightly be one low coefficient more than high ones.
-        longest = lows[0] if lows else highs[0] + (mode == "whole")
-        if approximation.shape[axis] == longest + 1:
-            window[axis] = slice(longest)
-    return approximation[tuple(window)]
+    return synthesise(approximation, details, wavelet, mode, axes)
 
 
 def _open_list(
@@ -399,16 +316,3 @@ def _open_list(
                 f"{function} gives {form}; with array_to_coeffs and unravel_coeffs use output_format={function!r}"
             )
     return coeffs[0], coeffs[1:]
-
-
-def _count_dimensions(approximation: Any, details: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of dimensions that all coefficients have."""
-    arrays = [approximation, *(band for detail in details for band in detail.values())]
-    ndims = {np.ndim(array) for array in arrays if array is not None}
-    if not ndims:
-        raise CoefficientsError("coeffs holds no coefficients; at least one band must be an array")
-    if len(ndims) > 1:
-        raise CoefficientsError(
-            f"coeffs holds arrays of {' and '.join(map(str, sorted(ndims)))} dimensions; all need the same number"
-        )
-    return ndims.pop()

@@ -4,16 +4,34 @@ from hypothesis import strategies as st
 from subband.kernels.launch import Launch
 
 
-@given(st.integers(0, 10**7), st.integers(0, 10**5), st.integers(1, 5000), st.integers(1, 200))
-def test_chunks_are_no_longer_than_asked_for_unless_they_would_be_too_many(steps, strips, resident, most):
-    chunk = Launch(2, 0, most, 1, True).choose_chunk(steps, strips, resident)
-    assert 1 <= chunk <= max(most, 4, -(-steps // 65_535))
-    assert -(-steps // chunk) <= 65_535
+def cut(steps, strips, resident, most):
+    """Return how many pairs of rows each group of a strip walks, from the top down."""
+    chunk, chunks, rest = Launch(2, 0, most, 1, True).choose_chunks(steps, strips, resident)
+    lengths = [chunk] * chunks
+    left = steps - chunk * chunks
+    while left > 0:
+        lengths.append(min(rest, left))
+        left -= rest
+    return lengths
 
 
-@given(st.integers(1, 10**6), st.integers(1, 10**4), st.integers(1, 5000))
+@given(st.integers(0, 10**5), st.integers(0, 10**5), st.integers(1, 5000), st.integers(1, 200))
+def test_groups_walk_all_rows_and_none_more_than_asked_for(steps, strips, resident, most):
+    lengths = cut(steps, strips, resident, most)
+    assert all(1 <= length <= max(most, 2) for length in lengths)
+    # the last one is cut off at the end of the image
+    assert sum(lengths) - max(lengths, default=0) < steps <= sum(lengths) or steps == 0 == len(lengths)
+
+
+@given(st.integers(1, 10**5), st.integers(1, 10**4), st.integers(1, 5000))
 def test_small_images_are_cut_for_all_of_the_device(steps, strips, resident):
-    chunk = Launch(2, 0, 64, 1, True).choose_chunk(steps, strips, resident)
-    groups = -(-steps // chunk) * strips
+    lengths = cut(steps, strips, resident, 64)
     # half of the groups at least have work, unless chunks would be too short
-    assert chunk <= 4 or groups * 2 >= resident
+    assert max(lengths) <= 2 or len(lengths) * strips * 2 >= resident
+
+
+def test_the_last_groups_of_a_large_image_walk_less():
+    lengths = cut(4096, 74, 3168, 8)
+    assert lengths[0] == 8
+    assert lengths[-1] <= 4
+    assert 0.25 < sum(1 for length in lengths if length <= 4) * 74 / 3168 < 2
