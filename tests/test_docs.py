@@ -3,7 +3,9 @@
 import re
 import runpy
 import tomllib
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ import subband
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: What pages need besides the package and its tests.
+NEEDED = {"dask": "dask", "torch": "torch", "tutorial-torch": "torch"}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -23,9 +27,12 @@ def find_programs(page):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(find_programs(page))], ids=lambda page: page.name)
-def test_programs_run(page, tmp_path, monkeypatch):
-    if page.stem in ("dask", "torch"):
-        pytest.importorskip(page.stem)
+def test_programs_run(page, tmp_path, monkeypatch, request):
+    if page.stem in NEEDED:
+        library = pytest.importorskip(NEEDED[page.stem])
+        if library.__name__ == "torch":
+            # a page may set it, and that would hold for the tests after it
+            request.addfinalizer(partial(library.set_num_threads, library.get_num_threads()))
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for program in find_programs(page):
@@ -58,10 +65,13 @@ def test_reference_says_where_each_name_comes_from():
     modules = re.findall(r"automodule:: (\S+)", text)
     assert set(elsewhere) <= set(modules)
     for name in modules:
-        public = set(import_module(name).__all__)
+        if name.startswith("subband.integrations.") and find_spec(name.rpartition(".")[2]) is None:
+            continue
+        module = import_module(name)
+        public = set(module.__all__)
         cell = elsewhere.get(name, "")
         named = public if cell == "all" else set(re.findall(r"`(\w+)`", cell))
-        assert named == public - set(subband.__all__), name
+        assert named == {each for each in public if getattr(module, each) is not getattr(subband, each, None)}, name
 
 
 def test_changelog_names_what_is_exported_beyond_pywavelets():
@@ -78,6 +88,46 @@ def test_extras_in_the_read_me_exist():
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     assert named == set(extras) - {"kernels", "lint", "docs", "dev"}
+
+
+def read_column(page, section, row, column):
+    """Give the numbers of a column of a recorded table, from the rows whose first cell begins like this."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = text[text.index(f"<!-- measured {section}: begin -->") : text.index(f"<!-- measured {section}: end -->")]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
+    ]
+    places = []
+    for cells in lines:
+        if column in cells:
+            place = cells.index(column)
+        elif cells[0].startswith(row):
+            places.append(float(cells[place]))
+    return places
+
+
+def test_figures_in_the_read_me_are_those_that_were_measured():
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    slowest, fastest = map(float, re.search(r"(\d+) to (\d+) times as fast as by PyWavelets", text).groups())
+    measured = read_column("performance.md", "cpu", "2-D", "× PyWavelets")
+    assert min(measured) == pytest.approx(slowest, rel=0.2)
+    assert max(measured) == pytest.approx(fastest, rel=0.2)
+
+    (copies,) = re.findall(r"8192² image takes ([\d.]+) times as long as copying", text)
+    (part, _) = read_column("performance.md", "cuda", "2-D 8192x8192 cdf97 whole 1-level forward", "of copy")[:2]
+    assert 1 / part == pytest.approx(float(copies), rel=0.05)
+
+    (gain, speed, most) = re.search(
+        r"is ([\d.]+) dB better .*? at (\d+) times its speed .*? and ([\d.]+) dB better with `method=\"wiener\"`", text
+    ).groups()
+    means = {
+        name: read_column("quality.md", "photographs", "mean", name)[3]
+        for name in ("scikit-image", "bivariate", "wiener")
+    }
+    assert means["bivariate"] - means["scikit-image"] == pytest.approx(float(gain), abs=0.1)
+    assert means["wiener"] - means["scikit-image"] == pytest.approx(float(most), abs=0.1)
+    (times,) = read_column("performance.md", "enhance cpu", "default (bivariate)", "× scikit-image")
+    assert times == pytest.approx(float(speed), rel=0.2)
 
 
 def test_pages_name_every_environment_variable():
