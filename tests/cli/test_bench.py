@@ -1,6 +1,7 @@
 """``subband bench``."""
 
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -20,13 +21,21 @@ def run(monkeypatch):
 
 
 def test_everything_is_written(run, tmp_path):
+    h5py = pytest.importorskip("h5py")
     page = tmp_path / "page.md"
     page.write_text("# Speed\n\n<!-- measured cpu: begin -->\nold\n<!-- measured cpu: end -->\n", encoding="utf-8")
-    result = run("cpu", "--json", tmp_path / "figures.json", "--markdown", page)
+    files = {name: tmp_path / f"figures.{name}" for name in ("json", "hdf5", "html")}
+    options = [part for name, path in files.items() for part in (f"--{name}", path)]
+    result = run("cpu", *options, "--markdown", page)
     assert result.exit_code == 0, result.output
     assert "of 2 speed targets met" in result.output
     record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
-    assert [entry["case"] for entry in record["measurements"]] == [case.name for case in TINY]
+    assert [entry["case"] for entry in record["cpu"]["measurements"]] == [case.name for case in TINY]
+    html = files["html"].read_text(encoding="utf-8")
+    assert all(case.name in html for case in TINY)
+    assert "<img alt='Times as fast, and copies' src='data:image/png" in html
+    with h5py.File(files["hdf5"]) as file:
+        assert file["cpu/measurements/1/ours"][()] == record["cpu"]["measurements"][1]["ours"]
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# Speed")
     assert "old" not in text
@@ -86,8 +95,8 @@ def test_gpu_writes_its_own_part_of_the_page(run, tmp_path, tiny_device_cases):
     assert "old opencl" not in text
     assert all(case.name in text for case in tiny_device_cases)
     record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
-    assert record["machine"]["device"]
-    assert record["measurements"][1]["is_met"] is None
+    assert record["opencl"]["machine"]["device"]
+    assert record["opencl"]["measurements"][1]["is_met"] is None
 
 
 @pytest.mark.opencl
@@ -145,8 +154,10 @@ def test_video(run, tmp_path, monkeypatch):
     monkeypatch.setattr(video, "measure_files", lambda *_, **__: iter(()))
     page = tmp_path / "page.md"
     page.write_text("<!-- measured video cpu: begin -->\nold\n<!-- measured video cpu: end -->\n", encoding="utf-8")
-    result = run("video", "--frames", 7, "--json", tmp_path / "figures.json", "--markdown", page)
+    html = tmp_path / "video.html"
+    result = run("video", "--frames", 7, "--json", tmp_path / "figures.json", "--markdown", page, "--html", html)
     assert result.exit_code == 0, result.output
+    assert "<img alt='Frames in both directions'" in html.read_text(encoding="utf-8")
     assert "2 of 2 targets met" in result.output
     assert "60.9" in result.output
     assert asked[0][1:] == ("cpu", 7)
@@ -171,11 +182,112 @@ def test_studio(run, tmp_path, monkeypatch):
     monkeypatch.setattr(studio, "measure", measure)
     page = tmp_path / "page.md"
     page.write_text("<!-- measured studio: begin -->\nold\n<!-- measured studio: end -->\n", encoding="utf-8")
-    result = run("studio", "--json", tmp_path / "figures.json", "--markdown", page)
+    html = tmp_path / "studio.html"
+    result = run("studio", "--json", tmp_path / "figures.json", "--markdown", page, "--html", html)
     assert result.exit_code == 0, result.output
+    assert "<img alt='The studio in a browser'" in html.read_text(encoding="utf-8")
     assert "4 of 4 targets met" in result.output
     assert len(json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["studio"]["showings"]) == 4
     assert "| 1280 × 720, soft threshold | 25.0 |" in page.read_text(encoding="utf-8")
     assert "1280" not in run("studio", "--quick", "--engine", "opencl").output
     assert asked[0] == ("cpu", {"seconds": 8.0, "changes": 30})
     assert asked[1][0] == "opencl"
+
+
+def test_pipeline(run, tmp_path, monkeypatch):
+    from subband.bench import streaming
+
+    monkeypatch.setattr(streaming, "SIZES", {"1080p": (36, 64)})
+    result = run("pipeline", "--engine", "cpu", "--size", "1080p", "--quick", "--json", tmp_path / "figures.json")
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["pipeline"]
+    assert record["measurements"][0]["is_right"]
+    assert run("pipeline", "--engine", "cpu", "--size", "5K").exit_code == 2
+
+
+def test_dask(run, tmp_path, monkeypatch):
+    pytest.importorskip("dask")
+    from subband.bench import dask
+
+    times = (0.1, 0.2, 0.1)
+    overhead = dask.Overhead("haar", "float32", "forward", 64, 16, 1, 20, times, times, times)
+    asked = []
+    monkeypatch.setattr(dask, "measure_overhead", lambda cases, **how: asked.append((cases, how)) or iter([overhead]))
+    result = run("dask", "--json", tmp_path / "figures.json")
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 targets met" in result.output
+    assert json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["dask"]["overheads"]
+    assert "no targets judged" in run("dask", "--quick").output
+    assert asked == [(dask.CASES, {"is_quick": False}), (dask.QUICK_CASES, {"is_quick": True})]
+
+
+def test_edges(run, tmp_path, monkeypatch):
+    from subband.bench import edges
+
+    score = edges.Score(1.0, 0.5)
+    monkeypatch.setattr(
+        edges, "measure_phantoms", lambda noises: (edges.Finding("picture", sigma, score, None) for sigma in noises)
+    )
+    result = run("edges", "--quick", "--html", tmp_path / "edges.html")
+    assert result.exit_code == 0, result.output
+    assert "0.667" in (tmp_path / "edges.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tiny_peers(monkeypatch):
+    from subband.bench.peers import cases as peer_cases
+
+    found = (
+        peer_cases.PeerCase((32, 48), "db2", "symmetric", 2, is_quick=True),
+        peer_cases.PictureCase((64, 64), "db2", "symmetric", 1, task="noise"),
+    )
+    monkeypatch.setattr(peer_cases, "PEER_CASES", found)
+    return found
+
+
+def test_peers(run, tmp_path, tiny_peers, monkeypatch):
+    pytest.importorskip("skimage")
+    monkeypatch.setitem(sys.modules, "jaxwt", None)
+    h5py = pytest.importorskip("h5py")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured peers cpu: begin -->\nold\n<!-- measured peers cpu: end -->\n", encoding="utf-8")
+    files = {name: tmp_path / f"figures.{name}" for name in ("json", "hdf5", "html")}
+    options = [part for name, path in files.items() for part in (f"--{name}", path)]
+    result = run("peers", *options, "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "jaxwt is not measured" in result.output
+    assert "install it with: pip install jaxwt" in result.output
+    record = json.loads(files["json"].read_text(encoding="utf-8"))["peers cpu"]
+    assert [entry["case"] for entry in record["measurements"]] == [case.name for case in tiny_peers]
+    assert "PyWavelets" in record["measurements"][0]["peers"]
+    assert list(record["measurements"][1]["peers"]) == ["scikit-image"]
+    assert files["html"].read_text(encoding="utf-8").count("data:image/png") == 2
+    with h5py.File(files["hdf5"]) as file:
+        assert file["peers cpu/measurements/0/peers/PyWavelets"][()] > 0
+    text = page.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert "estimate noise" in text
+
+
+def test_peers_are_chosen_by_words(run, tiny_peers):
+    output = run("peers", "--only", "estimate noise").output
+    assert tiny_peers[0].name not in output
+    assert tiny_peers[1].name in output
+    assert tiny_peers[1].name not in run("peers", "--quick").output
+    assert run("peers", "--only", "quux").exit_code == 2
+
+
+def test_hdf5_is_checked_before_measuring(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    result = run("cpu", "--hdf5", tmp_path / "figures.h5")
+    assert result.exit_code == 2
+    assert "subband[volumes]" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cpu", "gpu", "peers", "enhance", "papers", "quality", "video", "studio", "jpeg2000", "pipeline", "dask", "edges"],
+)
+def test_every_command_writes_every_form(run, command):
+    output = " ".join(run(command, "--help").output.split())
+    assert all(option in output for option in ("--json", "--hdf5", "--html", "--markdown"))

@@ -47,7 +47,9 @@ def test_papers(run, small, tmp_path):
     assert result.exit_code == 0, result.output
     assert "of 4 targets met" in result.output
     assert json.loads(files["json"].read_text())["visushrink"]["trials"]
-    assert "Table 3: one level of Haar" in files["html"].read_text(encoding="utf-8")
+    html = files["html"].read_text(encoding="utf-8")
+    assert "Table 3: one level of Haar" in html
+    assert html.count("<img") == 2
     assert files["hdf5"].stat().st_size > 0
     text = page.read_text(encoding="utf-8")
     assert "### Haar" in text
@@ -64,8 +66,19 @@ def test_papers_that_are_not_known_are_refused(run):
 
 def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "photographs", "speckle", "papers")
-    result = run("quality", "--markdown", page, "--pictures", tmp_path, "--json", tmp_path / "figures.json")
+    files = (
+        "--json",
+        tmp_path / "figures.json",
+        "--html",
+        tmp_path / "quality.html",
+        "--hdf5",
+        tmp_path / "figures.h5",
+    )
+    result = run("quality", "--markdown", page, "--pictures", tmp_path, *files)
     assert result.exit_code == 0, result.output
+    html = (tmp_path / "quality.html").read_text(encoding="utf-8")
+    assert all(f"<img alt='{title}'" in html for title in ("Denoising", "Speckle"))
+    assert (tmp_path / "figures.h5").stat().st_size > 0
     assert "of 3 targets met" in result.output
     text = page.read_text(encoding="utf-8")
     assert "| camera | 25 |" in text
@@ -99,8 +112,10 @@ def test_folder_of_pictures_must_exist(run, tmp_path):
 
 def test_enhance(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "enhance cpu")
-    result = run("enhance", "--quick", "--json", tmp_path / "figures.json", "--markdown", page)
+    html = tmp_path / "enhance.html"
+    result = run("enhance", "--quick", "--json", tmp_path / "figures.json", "--markdown", page, "--html", html)
     assert result.exit_code == 0, result.output
+    assert "<img alt='Frames enhanced'" in html.read_text(encoding="utf-8")
     assert "of 2 targets met" in result.output
     record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["enhance cpu"]
     assert record["shape"] == [48, 64, 3]

@@ -13,6 +13,7 @@ import zarr
 from typer.testing import CliRunner
 
 from subband.cli import app
+from subband.cli.stores import StoreOptions, denoise_into_store
 from subband.enhance import Denoise, Enhancer
 from subband.integrations.dask.jobs import find_manifest
 
@@ -50,15 +51,29 @@ def test_pyramid_is_resumed(source, tmp_path):
     np.testing.assert_array_equal(zarr.open_array(str(out), path="1", mode="r")[...], before)
 
 
-def test_denoised_volume_is_that_of_memory(source, tmp_path):
-    result = run("denoise", source, tmp_path / "out.zarr", "--level", 2, "--chunks", 32)
+@pytest.mark.parametrize("method", ["bivariate", "sure", "neigh"])
+def test_denoised_volume_is_that_of_memory(source, tmp_path, method):
+    result = run("denoise", source, tmp_path / "out.zarr", "--level", 2, "--chunks", 32, "--method", method)
     assert result.exit_code == 0, result.output
     assert "12 of 12 chunks computed" in result.output
     assert "MiB at most" in result.output
-    expected = Enhancer(Denoise(level=2)).apply(VOLUME)
+    expected = Enhancer(Denoise(method, level=2)).apply(VOLUME)
     got = zarr.open_array(str(tmp_path / "out.zarr"), mode="r")[...]
     np.testing.assert_allclose(got.astype(float), expected.astype(float), atol=1)
     assert got.dtype == np.uint16
+
+
+def test_masks_go_from_options_to_the_job(source, tmp_path):
+    known = np.ones(VOLUME.shape, np.uint8)
+    known[30:50, 10:20] = 0
+    stored = zarr.create_array(str(tmp_path / "mask.zarr"), shape=known.shape, chunks=(16, 16, 16), dtype="uint8")
+    stored[...] = known
+    options = StoreOptions(chunks="32", as_json=True, mask=tmp_path / "mask.zarr", nonfinite="mask")
+    chain = Enhancer(Denoise(level=1))
+    denoise_into_store([source, tmp_path / "out.zarr"], chain, options, engine=None, refused={})
+    got = zarr.open_array(str(tmp_path / "out.zarr"), mode="r")[...]
+    np.testing.assert_array_equal(got[known == 0], VOLUME[known == 0])
+    np.testing.assert_allclose(got.astype(float), chain.apply(VOLUME, mask=known).astype(float), atol=1)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +84,6 @@ def test_denoised_volume_is_that_of_memory(source, tmp_path):
         (("denoise", "IN", "out.zarr", "--chunks", "4,4"), "do not fit an array of shape (96, 40, 50)"),
         (("denoise", "IN", "out.zarr", "--view", "analysis"), "--view is not there for results in Zarr"),
         (("denoise", "IN", "IN", "out.zarr"), "an array to read and a store to write"),
-        (("denoise", "IN", "out.zarr", "--method", "sure"), "looks at all coefficients"),
         (("denoise", "missing.zarr", "out.zarr"), "No such file"),
         (("denoise", "a.png", "b.png", "--resume"), "--resume is for results in Zarr"),
         (("pyramid", "IN", "out.tiff"), "does not end in .zarr"),

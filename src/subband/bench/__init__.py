@@ -5,12 +5,15 @@
 - `subband.bench.measuring` lets the contenders take turns;
 - `subband.bench.checking` makes sure that what was measured was also right;
 - `subband.bench.memory` measures the peak of memory in a process of its own;
-- `subband.bench.report` turns the measurements into a table, JSON or a page;
+- `subband.bench.tables` has the one kind of result that all benches give, `Report`: tables, drawings, goals, figures;
+  `subband.bench.report` makes one of measurements of transforms, `subband.bench.pages` writes them as files, and
+  `subband.bench.figure` and `subband.bench.charts` draw;
 - `subband.bench.machine` says what they were measured on, `subband.bench.devices` what else there is;
 - `subband.bench.tuning` finds the best launch parameters of a device;
 - `subband.bench.quality` compares pictures;
 - `subband.bench.papers` computes the tables of papers anew, and `subband.bench.model` predicts what transforms take;
-- `subband.bench.jpeg2000`, `subband.bench.video` and `subband.bench.studio` measure what is made of them.
+- `subband.bench.jpeg2000`, `subband.bench.video`, `subband.bench.streaming`, `subband.bench.edges` and
+  `subband.bench.studio` measure what is made of them.
 """
 
 from __future__ import annotations

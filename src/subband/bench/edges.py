@@ -1,6 +1,6 @@
 """How well edges are found under noise: phantoms of discs, boxes and balls, whose edges are known.
 
-`python -m subband.bench.edges` prints the table, means over several draws of the noise. Ours have one setting for all
+Figures are means over several draws of the noise. Ours have one setting for all
 of it, which was chosen on these phantoms with another draw; the table shows how it holds for noise that it was not
 chosen on, not for other pictures. The edges of scikit-image's Canny filter stand beside ours, for each draw with the
 settings, of several, that come out best against the truth.
@@ -9,7 +9,7 @@ settings, of several, that come out best against the truth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
@@ -18,11 +18,24 @@ from typing import Any
 
 import numpy as np
 
+from subband.bench.charts import BarChart, Lengths, draw_bars
+from subband.bench.tables import Report, Sheet, write_number
 from subband.edit.edges import EdgeFinder
 from subband.errors import ShapeError
 from subband.typing import Array
 
-__all__ = ["Scene", "Score", "make_scene", "make_volume", "measure_edges", "score_edges", "write_table"]
+__all__ = [
+    "NOISES",
+    "Finding",
+    "Scene",
+    "Score",
+    "make_scene",
+    "make_volume",
+    "measure_edges",
+    "measure_phantoms",
+    "report",
+    "score_edges",
+]
 
 #: Against the background, which is 100 of 255.
 _CONTRASTS = (20, 40, 60, 80, -20, -40, -60, -80, 30)
@@ -30,7 +43,8 @@ _CONTRASTS = (20, 40, 60, 80, -20, -40, -60, -80, 30)
 #: How far from the truth an edge may be, in pixels, and still count.
 _TOLERANCE = 1.5
 
-_NOISES = (0.0, 5.0, 10.0, 20.0, 40.0)
+#: Standard deviations of the noise, of 255.
+NOISES = (0.0, 5.0, 10.0, 20.0, 40.0)
 
 #: Draws of the noise. The defaults of `EdgeFinder` were chosen with seed 1, which is left out.
 _SEEDS = (11, 12, 13, 14, 15)
@@ -68,6 +82,16 @@ class Score:
         """The harmonic mean of both."""
         total = self.precision + self.recall
         return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A phantom under noise of one strength: our score, and that of Canny's filter where it can be had."""
+
+    phantom: str
+    sigma: float
+    ours: Score
+    canny: Score | None
 
 
 @lru_cache(maxsize=4)
@@ -150,7 +174,7 @@ def score_edges(scene: Scene, mask: Array, *, centred: bool = False) -> Score:
 
 
 def measure_edges(
-    noises: Sequence[float] = _NOISES,
+    noises: Sequence[float] = NOISES,
     scene: Scene | None = None,
     finder: EdgeFinder | None = None,
     *,
@@ -182,25 +206,54 @@ def measure_edges(
         yield sigma, _average(ours), _average(others) if others else None
 
 
-def write_table(noises: Sequence[float] = _NOISES) -> str:
-    """Return precision and recall at several noises as a table in Markdown.
+def measure_phantoms(noises: Sequence[float] = NOISES) -> Iterator[Finding]:
+    """Find the edges of the picture and of the volume under noise.
+
+    Yields
+    ------
+    Finding
+        As soon as one is done.
+    """
+    for name, scene in (("picture", make_scene()), ("volume", make_volume())):
+        for sigma, ours, canny in measure_edges(noises, scene):
+            yield Finding(name, sigma, ours, canny)
+
+
+def report(found: Sequence[Finding]) -> Report:
+    """Put scores together.
 
     Examples
     --------
-    >>> print(write_table([]))
-    | phantom | noise, of 255 | precision | recall | F | F of Canny, tuned to the truth |
-    | --- | ---: | ---: | ---: | ---: | ---: |
+    >>> report([Finding("picture", 5.0, Score(1.0, 0.5), None)]).sheets[0].rows
+    [['picture', '5', '1.000', '0.500', '0.667', '']]
     """
-    lines = [
-        "| phantom | noise, of 255 | precision | recall | F | F of Canny, tuned to the truth |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for name, scene in (("picture", make_scene()), ("volume", make_volume())):
-        for sigma, ours, canny in measure_edges(noises, scene):
-            beside = "" if canny is None else f"{canny.balance:.3f}"
-            figures = f"{ours.precision:.3f} | {ours.recall:.3f} | {ours.balance:.3f} | {beside}"
-            lines.append(f"| {name} | {sigma:g} | {figures} |")
-    return "\n".join(lines)
+    rows = []
+    for each in found:
+        canny = None if each.canny is None else each.canny.balance
+        numbers = (each.ours.precision, each.ours.recall, each.ours.balance, canny)
+        rows.append([each.phantom, f"{each.sigma:g}", *(write_number(number, 3) for number in numbers)])
+    columns = ("phantom", "noise, of 255", "precision", "recall", "F", "F of Canny, tuned to the truth")
+    labels = [f"{each.phantom}, noise {each.sigma:g}" for each in found]
+    series: dict[str, Lengths] = {
+        "ours": [each.ours.balance for each in found],
+        "Canny, tuned": [None if each.canny is None else each.canny.balance for each in found],
+    }
+    figures = {
+        "edges": [
+            {
+                "phantom": each.phantom,
+                "sigma": each.sigma,
+                "ours": asdict(each.ours),
+                "canny": None if each.canny is None else asdict(each.canny),
+            }
+            for each in found
+        ]
+    }
+    drawing = draw_bars(
+        "Edges under noise", BarChart("", "F, the harmonic mean of precision and recall", labels, series)
+    )
+    title = f"Edges of phantoms, within {_TOLERANCE:g} pixels"
+    return Report([Sheet(title, columns, rows)], (), figures, drawings={"Edges under noise": drawing})
 
 
 def _average(scores: Sequence[Score]) -> Score:
@@ -233,9 +286,3 @@ def _tune_canny(scene: Scene, picture: Array) -> Score | None:
         for width, high in _CANNY
     )
     return max(scores, key=lambda score: score.balance)
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(write_table() + "\n")

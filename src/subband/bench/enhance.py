@@ -16,8 +16,9 @@ import numpy as np
 from subband import data
 from subband.arrays import to_host
 from subband.bench.beds import Bed
+from subband.bench.charts import BarChart, Lengths, draw_bars
 from subband.bench.checking import WrongResultError
-from subband.bench.machine import Machine
+from subband.bench.machine import Machine, describe_machine
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.photographs import load_skimage
 from subband.bench.tables import Goal, Report, Sheet, write_number
@@ -301,4 +302,11 @@ def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | No
     sheet = Sheet(f"Frames of {rows_columns} bytes", columns, rows, note)
     goals = [goal for speed in speeds for goal in speed.judge(is_on_device=is_on_device)]
     figures = {"shape": list(shape), "speeds": [speed.to_dict() for speed in speeds]}
-    return Report([sheet], goals, figures) if device is None else Report([sheet], goals, figures, device)
+    series: dict[str, Lengths] = {"subband": [speed.rate for speed in speeds]}
+    if has_graphs:
+        series["subband, graph"] = [None if speed.graph is None else 1 / speed.graph for speed in speeds]
+    if not is_on_device:
+        series["scikit-image"] = [None if speed.peer is None else 1 / speed.peer for speed in speeds]
+    chart = BarChart(f"frames of {rows_columns}", "frames a second", [s.case.name for s in speeds], series, is_log=True)
+    drawings = {"Frames enhanced": draw_bars("Frames enhanced", chart)}
+    return Report([sheet], goals, figures, device or describe_machine(libraries=["scikit-image"]), drawings)

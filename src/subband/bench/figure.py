@@ -1,7 +1,8 @@
 """Small line plots as pictures, drawn with Pillow, so that the bare install can plot.
 
-A `Figure` is a grid of `Panel`; each panel holds curves, dots, bars or stems over one pair of axes. Pillow does not
-smooth lines, so everything is drawn larger than asked for and reduced at the end.
+A `Figure` is a grid of panels. A `Panel` holds curves, dots, bars or stems over one pair of axes; charts of what has
+names instead of numbers are in `subband.bench.charts`. Pillow does not smooth lines, so everything is drawn larger than
+asked for and reduced at the end.
 """
 
 from __future__ import annotations
@@ -11,22 +12,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from PIL import Image, ImageDraw, ImageFont
 
 from subband.errors import ArgumentError
 
-__all__ = ["BLUE", "GREEN", "ORANGE", "VIOLET", "Figure", "Panel", "choose_powers", "choose_ticks"]
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "GRID",
+    "INK",
+    "ORANGE",
+    "TEXT_SIZE",
+    "TICK_SIZE",
+    "VIOLET",
+    "Box",
+    "Drawable",
+    "Figure",
+    "Panel",
+    "Pen",
+    "choose_powers",
+    "choose_ticks",
+]
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 BLUE, ORANGE, GREEN, VIOLET = "#1f5f99", "#d1642a", "#3d7f4e", "#7a4f9a"
-_PAPER, _INK, _GREY, _GRID = "#ffffff", "#222222", "#666666", "#e4e4e4"
+_PAPER, INK, GREY, GRID = "#ffffff", "#222222", "#666666", "#e4e4e4"
+# What the font that is part of Pillow does not have.
+_SPELLINGS = str.maketrans({"²": "^2", "×": "x", "≥": ">=", "≤": "<=", "µ": "u", "½": "1/2", "–": "-", "—": "-"})
 # How much larger than asked for a figure is drawn.
 _OVERSAMPLING = 3
-_TITLE_SIZE, _TEXT_SIZE, _TICK_SIZE = 20, 14, 12
+_TITLE_SIZE, TEXT_SIZE, TICK_SIZE = 20, 14, 12
 
 
 def choose_ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -134,7 +154,7 @@ class Panel:
             left, right = left - 1.0, right + 1.0
         return left, bottom, right, top
 
-    def draw(self, pen: _Pen, box: Box) -> None:
+    def draw(self, pen: Pen, box: Box) -> None:
         """Draw the panel into a box (left, top, right, bottom) of a picture."""
         left, top, right, bottom = box[0] + 58, box[1] + 48, box[2] - 16, box[3] - 42
         x_low, y_low, x_high, y_high = self.limits()
@@ -144,9 +164,9 @@ class Panel:
             up = _find_part(y, y_low, y_high, self.is_y_log)
             return left + across * (right - left), bottom - up * (bottom - top)
 
-        pen.write((left, box[1] + 8), self.title, _TEXT_SIZE + 1, _INK, "lt")
-        pen.write((left, top - 5), self.y_label, _TICK_SIZE, _GREY, "lb")
-        pen.write(((left + right) / 2, bottom + 22), self.x_label, _TICK_SIZE, _GREY, "mt")
+        pen.write((left, box[1] + 8), self.title, TEXT_SIZE + 1, INK, "lt")
+        pen.write((left, top - 5), self.y_label, TICK_SIZE, GREY, "lb")
+        pen.write(((left + right) / 2, bottom + 22), self.x_label, TICK_SIZE, GREY, "mt")
         are_taps = all(series.kind == "stems" for series in self._series)
         ticks = (
             choose_powers(x_low, x_high)
@@ -156,15 +176,15 @@ class Panel:
         for tick in ticks:
             if not (are_taps and tick % 1):
                 x, _ = place(tick, y_low)
-                pen.join([(x, top), (x, bottom)], _GRID, 1)
-                pen.write((x, bottom + 6), _spell(tick), _TICK_SIZE, _GREY, "mt")
+                pen.join([(x, top), (x, bottom)], GRID, 1)
+                pen.write((x, bottom + 6), _spell(tick), TICK_SIZE, GREY, "mt")
         for tick in choose_powers(y_low, y_high) if self.is_y_log else choose_ticks(y_low, y_high):
             _, y = place(x_low, tick)
-            pen.join([(left, y), (right, y)], _GRID, 1)
-            pen.write((left - 7, y), _spell(tick), _TICK_SIZE, _GREY, "rm")
+            pen.join([(left, y), (right, y)], GRID, 1)
+            pen.write((left - 7, y), _spell(tick), TICK_SIZE, GREY, "rm")
         zero = bottom if self.is_y_log else place(x_low, 0)[1]
-        pen.join([(left, zero), (right, zero)], _GREY, 1)
-        pen.join([(left, top), (left, bottom), (right, bottom), (right, top), (left, top)], _GREY, 1)
+        pen.join([(left, zero), (right, zero)], GREY, 1)
+        pen.join([(left, top), (left, bottom), (right, bottom), (right, top), (left, top)], GREY, 1)
         for series in self._series:
             if series.kind == "stems":
                 many = len(series.points) > 40
@@ -182,17 +202,24 @@ class Panel:
                 pen.join([place(x, y) for x, y in series.points], series.colour, 1.8)
         self._draw_legend(pen, right, top)
 
-    def _draw_legend(self, pen: _Pen, right: float, top: float) -> None:
+    def _draw_legend(self, pen: Pen, right: float, top: float) -> None:
         """Name the labelled series in the upper right corner."""
         labelled = [series for series in self._series if series.label]
         if labelled:
-            widest = max(pen.measure(series.label, _TICK_SIZE) for series in labelled)
+            widest = max(pen.measure(series.label, TICK_SIZE) for series in labelled)
             pen.fill((right - widest - 46, top + 2), (right - 4, top + 8 + 18 * len(labelled)), _PAPER)
         for row, series in enumerate(labelled):
             y = top + 14 + 18 * row
-            start = right - 12 - pen.measure(series.label, _TICK_SIZE)
-            pen.write((start, y), series.label, _TICK_SIZE, _INK, "lm")
+            start = right - 12 - pen.measure(series.label, TICK_SIZE)
+            pen.write((start, y), series.label, TICK_SIZE, INK, "lm")
             pen.join([(start - 28, y), (start - 8, y)], series.colour, 2.4)
+
+
+class Drawable(Protocol):
+    """What fills a place of a figure."""
+
+    def draw(self, pen: Pen, box: Box) -> None:
+        """Draw itself into a box (left, top, right, bottom) of a picture."""
 
 
 class Figure:
@@ -202,10 +229,12 @@ class Figure:
     ----------
     title : str
         What stands above the grid.
-    panels : sequence of sequence of Panel
+    panels : sequence of sequence of Drawable
         Rows from top to bottom, each from left to right.
     panel_size : tuple of int
         Width and height of a panel in pixels.
+    heights : sequence of int, optional
+        Of each row, where they are not all the same.
 
     Examples
     --------
@@ -215,27 +244,33 @@ class Figure:
     (460, 316)
     """
 
-    def __init__(self, title: str, panels: Sequence[Sequence[Panel]], panel_size: tuple[int, int] = (460, 260)) -> None:
+    def __init__(
+        self,
+        title: str,
+        panels: Sequence[Sequence[Drawable]],
+        panel_size: tuple[int, int] = (460, 260),
+        heights: Sequence[int] | None = None,
+    ) -> None:
         self.title = title
         self.panels = panels
         self.panel_size = panel_size
+        self.heights = [panel_size[1]] * len(panels) if heights is None else heights
 
     def render(self) -> Image.Image:
         """Draw everything and return the picture."""
-        width, height = self.panel_size
-        header = 56
-        size = (width * max(len(row) for row in self.panels), header + height * len(self.panels))
-        pen = _Pen(size)
-        pen.write((24, 20), self.title, _TITLE_SIZE, _INK, "lt")
-        for row, panels in enumerate(self.panels):
+        top = 56
+        size = (self.panel_size[0] * max(len(row) for row in self.panels), top + sum(self.heights))
+        pen = Pen(size)
+        pen.write((24, 20), self.title, _TITLE_SIZE, INK, "lt")
+        for panels, height in zip(self.panels, self.heights, strict=True):
             # A row with fewer panels than the widest one stretches them.
             share = size[0] / len(panels)
             for column, panel in enumerate(panels):
-                top = header + row * height
                 panel.draw(pen, (column * share, top, (column + 1) * share, top + height))
+            top += height
         return pen.picture.resize(size, Image.Resampling.LANCZOS)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the picture in the format that the ending of the path names.
 
         Raises
@@ -243,12 +278,13 @@ class Figure:
         ArgumentError
             If Pillow writes no format of that ending.
         """
+        path = Path(path)
         if path.suffix.lower() not in Image.registered_extensions():
             raise ArgumentError(f"{path.name!r} does not end like a picture; take a name such as plot.png")
         self.render().save(path)
 
 
-class _Pen:
+class Pen:
     """Pillow's drawing functions in units of the finished picture."""
 
     def __init__(self, size: tuple[int, int]) -> None:
@@ -289,11 +325,11 @@ class _Pen:
     def write(self, position: Point, text: str, size: int, colour: str, anchor: str) -> None:
         """Write text; `anchor` is Pillow's: where in the text the position lies."""
         scaled = (position[0] * _OVERSAMPLING, position[1] * _OVERSAMPLING)
-        self._draw.text(scaled, text, colour, self._font(size), anchor)
+        self._draw.text(scaled, text.translate(_SPELLINGS), colour, self._font(size), anchor)
 
     def measure(self, text: str, size: int) -> float:
         """Return the width of a text."""
-        return self._draw.textlength(text, self._font(size)) / _OVERSAMPLING
+        return self._draw.textlength(text.translate(_SPELLINGS), self._font(size)) / _OVERSAMPLING
 
 
 def _find_part(value: float, low: float, high: float, is_log: bool) -> float:

@@ -11,6 +11,7 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from statistics import mean
 from time import perf_counter
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figure import BLUE, ORANGE, Figure, Panel
 from subband.bench.quality import measure_psnr
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.codecs.jpeg2000 import Times, decode, encode, imread
@@ -50,14 +53,15 @@ QUICK_SIZES = (128, 256, 512)
 #: Bits a pixel at which quality is compared.
 RATES = (0.25, 0.5, 1.0, 2.0)
 
-#: Seconds of the paper for its transform alone: by software, and by a GPU of 2005 with everything it needs.
+#: Seconds of the paper for its transform alone: by software, by a GPU of 2005 with everything it needs, and of that
+#: OpenGL's beginning, textures, the transform itself, and all else.
 PAPER = {
-    128: (0.016, 0.468),
-    256: (0.031, 0.500),
-    512: (0.344, 0.578),
-    1024: (2.593, 0.813),
-    1280: (2.688, 1.000),
-    2048: (12.312, 1.672),
+    128: (0.016, 0.468, 0.218, 0.015, 0.234, 0.001),
+    256: (0.031, 0.500, 0.218, 0.032, 0.234, 0.016),
+    512: (0.344, 0.578, 0.219, 0.078, 0.234, 0.047),
+    1024: (2.593, 0.813, 0.219, 0.218, 0.235, 0.141),
+    1280: (2.688, 1.000, 0.219, 0.313, 0.234, 0.234),
+    2048: (12.312, 1.672, 0.219, 0.625, 0.234, 0.594),
 }
 
 #: What is expected: dB that may be missing, the part of the size that may differ, and speeds beside OpenJPEG's.
@@ -88,8 +92,8 @@ class Breakdown:
         OpenJPEG's seconds for a file of the same quality, if it is installed.
     length : int
         Bytes of the file.
-    psnr : float
-        Of the decoded picture.
+    psnr : float or None
+        Of the decoded picture; None where it is the same, bit for bit.
     """
 
     size: int
@@ -99,7 +103,7 @@ class Breakdown:
     disk: float
     peer: float | None
     length: int
-    psnr: float
+    psnr: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON can hold."""
@@ -187,27 +191,48 @@ def make_picture(size: int) -> Array:
     return np.ascontiguousarray(np.clip(whole.astype(np.int16) + noise, 0, 255).astype(np.uint8))
 
 
-def measure_breakdown(sizes: Sequence[int], engines: Sequence[str], repeats: int = 3) -> Iterator[Breakdown]:
-    """Encode pictures of growing size, lossy, with each engine.
+def measure_breakdown(
+    sizes: Sequence[int],
+    engines: Sequence[str],
+    repeats: int = 3,
+    *,
+    is_lossless: bool = False,
+    has_peer: bool = True,
+) -> Iterator[Breakdown]:
+    """Encode pictures of growing size with each engine.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Rows, and as many columns.
+    engines : sequence of str
+        Who transforms.
+    repeats : int
+        The fastest of so many counts.
+    is_lossless : bool
+        Whether every pixel has to come back.
+    has_peer : bool
+        Whether OpenJPEG decodes and encodes, too, where it is installed.
 
     Raises
     ------
     ArgumentError
         If a decoder does not find the picture in what was written.
     """
-    peer = load_peer()
+    peer = load_peer() if has_peer else None
     for size in sizes:
         picture = make_picture(size)
         for engine in engines:
-            yield _break_down(picture, engine, repeats, peer)
+            yield _break_down(picture, engine, repeats, peer, is_lossless)
 
 
-def _break_down(picture: Array, engine: str, repeats: int, peer: Any) -> Breakdown:
+def _break_down(picture: Array, engine: str, repeats: int, peer: Any, is_lossless: bool) -> Breakdown:
     best: tuple[float, Times, bytes] | None = None
+    goal: dict[str, Any] = {} if is_lossless else {"rate": _RATE}
     for number in range(repeats + 1):
         times = Times()
         begin = perf_counter()
-        data = encode(picture, rate=_RATE, levels=5, engine=engine, times=times)
+        data = encode(picture, levels=5, engine=engine, times=times, **goal)
         seconds = perf_counter() - begin
         # the first call compiles
         if number and (best is None or seconds < best[0]):
@@ -215,16 +240,19 @@ def _break_down(picture: Array, engine: str, repeats: int, peer: Any) -> Breakdo
     assert best is not None
     seconds, times, data = best
     psnr = _check(picture, data, peer)
+    if is_lossless and psnr != inf:
+        raise ArgumentError("the lossless file does not give the picture back")
     with tempfile.TemporaryDirectory() as folder:
         begin = perf_counter()
         Path(folder, "picture.jp2").write_bytes(data)
         disk = perf_counter() - begin
     theirs = None
     if peer is not None:
+        quality = {} if is_lossless else {"level": psnr}
         theirs = _time(
-            lambda: peer.jpeg2k_encode(picture, level=psnr, reversible=False, numthreads=get_threads()), repeats
+            lambda: peer.jpeg2k_encode(picture, reversible=is_lossless, numthreads=get_threads(), **quality), repeats
         )
-    return Breakdown(len(picture), engine, seconds, times, disk, theirs, len(data), psnr)
+    return Breakdown(len(picture), engine, seconds, times, disk, theirs, len(data), None if is_lossless else psnr)
 
 
 def _check(picture: Array, data: bytes, peer: Any) -> float:
@@ -338,7 +366,7 @@ def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
     """Make the tables of times."""
     rows = []
     for each in found:
-        software, gpu = PAPER.get(each.size, (None, None))
+        software, gpu = PAPER[each.size][:2] if each.size in PAPER else (None, None)
         parts = (each.times.transform, each.times.blocks, each.times.rate, each.times.packets, each.disk)
         rows.append(
             [
@@ -393,7 +421,22 @@ def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
             for each in duels
         ]  # fmt: skip
     figures = {"breakdown": [each.to_dict() for each in found], "duels": [each.to_dict() for each in duels]}
-    return Report(sheets, goals, figures)
+    return Report(sheets, goals, figures, drawings=_draw_speed(found, duels))
+
+
+def _draw_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> dict[str, Figure]:
+    """Draw what encoding is made of, and how it compares."""
+    names = [f"{each.size}², {each.engine}" for each in found]
+    parts = {
+        part: [1e3 * getattr(each.times, part) for each in found] for part in ("transform", "blocks", "rate", "packets")
+    }
+    chart = BarChart("", "milliseconds", names, parts, is_stacked=True)
+    drawings = {"Parts of encoding": draw_bars("Parts of encoding", chart)}
+    if duels:
+        times = {"subband": [each.ours for each in duels], "OpenJPEG": [each.theirs for each in duels]}
+        chart = BarChart(f"{_DUEL_SIZE}² in colour", "seconds", [each.task for each in duels], times)
+        drawings["Beside OpenJPEG"] = draw_bars("Beside OpenJPEG", chart)
+    return drawings
 
 
 def report_quality(found: Sequence[Quality], *, is_whole: bool = True) -> Report:
@@ -421,4 +464,9 @@ def report_quality(found: Sequence[Quality], *, is_whole: bool = True) -> Report
             Goal(f"mean PSNR within {NEAR} dB of OpenJPEG's or better", f"{gain:+.3f} dB", gain >= -NEAR),
             Goal(f"size within {CLOSE:.0%} of what is asked", f"{off:.2%} at most", off <= CLOSE),
         ]
-    return Report([sheet], goals, {"quality": [each.to_dict() for each in found]})
+    panel = Panel("mean of all pictures", "bits a pixel", "PSNR in dB", is_x_log=True)
+    for label, colour, attribute in (("OpenJPEG", ORANGE, "theirs"), ("subband", BLUE, "ours")):
+        means = [mean(getattr(table[picture, rate], attribute) for picture in pictures) for rate in rates]
+        panel.add_curve(rates, means, colour, label)
+    drawings = {"Errors at equal sizes": Figure("Errors at equal sizes", [[panel]], (720, 360))} if rates else {}
+    return Report([sheet], goals, {"quality": [each.to_dict() for each in found]}, drawings=drawings)

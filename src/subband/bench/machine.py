@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -71,8 +72,15 @@ class Machine:
         return f"{device}{host}; {self.system}; {versions}{date}"
 
 
-def describe_machine(device: DeviceRecord | None = None) -> Machine:
+def describe_machine(device: DeviceRecord | None = None, libraries: Sequence[str] = ()) -> Machine:
     """Describe the machine that this process runs on, and the device that was measured, if one was.
+
+    Parameters
+    ----------
+    device : DeviceRecord, optional
+        What was measured, if it was not the host.
+    libraries : sequence of str
+        Names of distributions whose versions matter besides those of what computes; left out where not installed.
 
     Examples
     --------
@@ -81,7 +89,7 @@ def describe_machine(device: DeviceRecord | None = None) -> Machine:
     (True, True)
     """
     versions = {"Python": platform.python_version(), "subband": __version__}
-    for library in _LIBRARIES:
+    for library in (*_LIBRARIES, *libraries):
         try:
             versions[library] = version(library)
         except PackageNotFoundError:

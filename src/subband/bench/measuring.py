@@ -18,7 +18,7 @@ from subband.bench.beds import Bed, Replay
 from subband.bench.cases import MOST_MEMORY, PYWAVELETS, Case, Target
 from subband.bench.checking import check_result, compute_reference, judge_on_host, poison_memory
 from subband.bench.device_cases import FULL_PRECISION, DeviceCase
-from subband.bench.peers import Contender, Peer, load_peer
+from subband.bench.peers.base import Contender, Peer, load_peer
 
 __all__ = ["Clock", "Effort", "Measurement", "measure_cases", "measure_on_device", "take_turns"]
 
@@ -59,8 +59,8 @@ class Measurement:
         Medians in seconds: `subband`, and a plain copy of the array.
     peers : dict of str to float
         The same of every other contender.
-    error : float
-        Largest difference from the judge, as a fraction of the largest value.
+    error : float or None
+        Largest difference from the judge, as a fraction of the largest value; None where there is no judge.
     memory : float or None
         Peak of memory that the call added, what it returns included, as a multiple of what it returns.
     graph : float or None
@@ -73,7 +73,7 @@ class Measurement:
     ours: float
     peers: Mapping[str, float]
     copy: float
-    error: float
+    error: float | None
     memory: float | None = None
     graph: float | None = None
     remarks: tuple[str, ...] = ()

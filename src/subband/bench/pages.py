@@ -1,8 +1,9 @@
-"""Reports as files that stand by themselves: a page with tables and drawings, and HDF5 with everything measured."""
+"""Reports as files: pages of HTML that need no others, parts of pages of Markdown, and all figures as JSON or HDF5."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from io import BytesIO
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.errors import MissingExtraError
+from subband.errors import FormatError, MissingExtraError
 
 if TYPE_CHECKING:
     from subband.bench.figure import Figure
     from subband.bench.tables import Report, Sheet
 
-__all__ = ["to_html", "write_hdf5"]
+__all__ = ["insert_section", "load_h5py", "to_html", "write_hdf5", "write_json"]
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -73,18 +74,22 @@ def _write_section(name: str, report: Report) -> str:
     if report.goals:
         lines = (f"<li class='{'met' if goal.is_met else 'missed'}'>{escape(str(goal))}</li>" for goal in report.goals)
         parts.append(f"<ul>{''.join(lines)}</ul>")
+    if report.remarks:
+        parts.append(f"<ul class='note'>{''.join(f'<li>{escape(remark)}</li>' for remark in report.remarks)}</ul>")
+    parts.append(f"<p>{escape(report.summarise())}</p>")
     return "\n".join([*parts, "</section>"])
 
 
 def _write_sheet(sheet: Sheet) -> str:
-    def write_row(cells: Sequence[str], tag: str) -> str:
+    def write_row(cells: Sequence[str], tag: str, kind: str = "") -> str:
         marked = (
-            f"<{tag} class='text'>{escape(cell)}</{tag}>" if place < sheet.texts else f"<{tag}>{escape(cell)}</{tag}>"
+            f"<{tag} class='text'>{escape(cell)}</{tag}>" if sheet.is_text(place) else f"<{tag}>{escape(cell)}</{tag}>"
             for place, cell in enumerate(cells)
         )
-        return f"<tr>{''.join(marked)}</tr>"
+        return f"<tr{kind}>{''.join(marked)}</tr>"
 
-    rows = "".join(write_row(row, "td") for row in sheet.rows)
+    missed = dict.fromkeys(sheet.missed, " class='missed'")
+    rows = "".join(write_row(row, "td", missed.get(number, "")) for number, row in enumerate(sheet.rows))
     note = f"<p class='note'>{escape(sheet.note)}</p>" if sheet.note else ""
     caption = f"<caption>{escape(sheet.title)}</caption>"
     return f"<table>{caption}<thead>{write_row(sheet.columns, 'th')}</thead><tbody>{rows}</tbody></table>{note}"
@@ -97,6 +102,56 @@ def _write_picture(title: str, figure: Figure) -> str:
     return f"<p><img alt='{escape(title, quote=True)}' src='data:image/png;base64,{code}'></p>"
 
 
+def insert_section(page: Path, section: str, part: str = "cpu") -> str:
+    """Return the text of a page with a section in the place that two comments mark.
+
+    Parameters
+    ----------
+    page : Path
+        A Markdown file; if there is none, the text is the section alone.
+    section : str
+        What takes the place of all that stood there.
+    part : str
+        Which of the page's places, such as ``cpu``, ``cuda``; the others stay as they are.
+
+    Raises
+    ------
+    FormatError
+        If the page has no such place.
+    """
+    first, last = f"<!-- measured {part}: begin -->", f"<!-- measured {part}: end -->"
+    section = f"{first}\n\n{section}\n\n{last}"
+    if not page.exists():
+        return section + "\n"
+    text = page.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
+    if not (begin and end):
+        raise FormatError(f"{page} has no lines {first} and {last} to write between; put them where the figures go")
+    return before + section + after
+
+
+def write_json(path: Path, reports: Mapping[str, Report]) -> None:
+    """Write everything measured as JSON, by the name of each report."""
+    record = {name: report.to_json() for name, report in reports.items()}
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def load_h5py() -> Any:
+    """Import what writes HDF5.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtraError("writing HDF5", "volumes") from None
+    return h5py
+
+
 def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     """Write everything measured into a file of HDF5: objects are groups, numbers and lists of them are data sets.
 
@@ -105,11 +160,7 @@ def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     MissingExtraError
         If h5py is not installed.
     """
-    try:
-        import h5py
-    except ImportError:
-        raise MissingExtraError("h5py", "volumes") from None
-    with h5py.File(path, "w") as file:
+    with load_h5py().File(path, "w") as file:
         for place, value in _walk({name: report.to_json() for name, report in reports.items()}):
             file[place] = value
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figure import Figure
 from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
@@ -28,6 +30,7 @@ __all__ = [
     "SAME",
     "SIGMAS",
     "Result",
+    "denoise_as_peer",
     "judge_greys",
     "load_colours",
     "load_greys",
@@ -149,7 +152,7 @@ def measure_greys(pictures: Mapping[str, Array], sigmas: Sequence[float] = SIGMA
         PEER: lambda y, sigma: peer(
             y, sigma=sigma, wavelet=_PEER_WAVELET, method="BayesShrink", mode="soft", rescale_sigma=True
         ),
-        SAME: _denoise_as_peer,
+        SAME: denoise_as_peer,
     }
     contenders |= {method: _bind(Denoise(method)) for method in METHODS}
     yield from _measure(pictures, sigmas, contenders)
@@ -179,7 +182,7 @@ def _bind(stage: Denoise, colour: str = COLOURS[-1]) -> Contender:
     return lambda y, sigma: np.asarray(Enhancer((stage,), sigma=sigma, colour=colour).apply(y))
 
 
-def _denoise_as_peer(y: Array, sigma: float) -> Array:
+def denoise_as_peer(y: Array, sigma: float) -> Array:
     """Denoise as scikit-image does: by its wavelet and border, and three levels fewer than there could be."""
     level = max(dwtn_max_level(y.shape, _PEER_WAVELET) - 3, 1)
     stage = Denoise("bayes", _PEER_WAVELET, level, form="decimated", boundary="symmetric")
@@ -250,7 +253,20 @@ def report(
         "greys": [result.to_dict() for result in greys],
         "colours": [result.to_dict() for result in colours],
     }
-    return Report(sheets, judge_greys(greys) if is_whole else [], figures)
+    return Report(
+        sheets, judge_greys(greys) if is_whole else [], figures, drawings={"Denoising": _draw(greys, colours)}
+    )
+
+
+def _draw(greys: Sequence[Result], colours: Sequence[Result]) -> Figure:
+    """Draw how many decibels each contender gains over the noisy picture."""
+    charts = []
+    for title, results in (("photographs in grey", greys), ("photographs in colours", colours)):
+        means = _average([result.psnr for result in results])
+        names = [name for name in means if name != NOISY]
+        gains = {"gain": [means[name] - means[NOISY] for name in names]}
+        charts.append(BarChart(title, "dB above the noisy picture, mean", names, gains))
+    return draw_bars("Denoising", *charts)
 
 
 def _tabulate(results: Sequence[Result], measure: str, digits: int, title: str) -> Sheet:

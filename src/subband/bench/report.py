@@ -1,21 +1,19 @@
-"""Measurements for people and for programs: a table, JSON, a section of a page."""
+"""Measurements of transforms as a report: ours, a plain copy and others, case by case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from subband.bench.cases import MOST_MEMORY
+from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figure import Figure
 from subband.bench.machine import Machine
 from subband.bench.measuring import Measurement
-from subband.errors import FormatError
+from subband.bench.tables import Report, Sheet
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-__all__ = ["insert_section", "summarise", "to_json", "to_markdown", "to_table"]
+__all__ = ["report", "summarise", "write_milliseconds", "write_ratio"]
 
 _CPU_LEGEND = (
     "× PyWavelets: how many times as fast; × copy: how many plain copies of the array it takes; memory: peak added by "
@@ -25,18 +23,15 @@ _CPU_LEGEND = (
 )
 
 _DEVICE_LEGEND = (
-    "subband: the call as users write it, many of them queued one behind the other; graph: the same call recorded as a "
-    "CUDA graph and repeated without Python; copy: the same bytes from one place of the device to another; of copy: "
-    "the speed as a part of the copy's, of the call and of its graph; × a peer: how many times as fast as its call. "
-    "Met: by the call itself (yes), by its graph only (graph), or not. Times of the device. float32 unless said. "
-    "Every result was compared, number by number, with that of the reference engine in double precision, those of "
-    "large arrays with that of the CPU engine in double precision, which was compared with the former on a small array."
+    "Times of the device. float32 unless said. Every result was compared, number by number, with that of the reference "
+    "engine in double precision, those of large arrays with that of the CPU engine in double precision, which was "
+    "compared with the former on a small array."
 )
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of the table: its title, how a cell is written, and whether it is text."""
+    """A column of the table: its title, how a cell is written, and whether it is text: the first, and the last ones."""
 
     title: str
     write: Callable[[Measurement], str]
@@ -65,71 +60,70 @@ def summarise(measurements: Sequence[Measurement]) -> str:
     return f"{text}; {memory}"
 
 
-def to_table(measurements: Sequence[Measurement], machine: Machine) -> Table:
-    """Make the table for the screen."""
-    from rich import box
-    from rich.table import Table
-
-    columns = _choose_columns(measurements)
-    table = Table(title=str(machine), caption=_legend(measurements), box=box.SIMPLE_HEAVY, title_justify="left")
-    for column in columns:
-        table.add_column(column.title, justify="left" if column.is_text else "right", overflow="fold")
-    for measurement in measurements:
-        is_good = _write_verdict(measurement) in ("yes", "")
-        table.add_row(*(column.write(measurement) for column in columns), style=None if is_good else "yellow")
-    return table
-
-
-def to_json(measurements: Sequence[Measurement], machine: Machine) -> dict[str, Any]:
-    """Return everything as what JSON can hold; times are in seconds."""
-    return {
-        "machine": machine.to_dict(),
-        "summary": summarise(measurements),
-        "measurements": [_write_record(measurement) for measurement in measurements],
-    }
-
-
-def to_markdown(measurements: Sequence[Measurement], machine: Machine, remarks: Iterable[str] = ()) -> str:
-    """Write the section of a page: the machine, the table, what its columns mean, and what was left out."""
-    columns = _choose_columns(measurements)
-    rows = [
-        "| " + " | ".join(column.title for column in columns) + " |",
-        "| " + " | ".join("---" if column.is_text else "---:" for column in columns) + " |",
-        *("| " + " | ".join(column.write(measurement) for column in columns) + " |" for measurement in measurements),
-    ]
-    said = [*remarks, *(remark for measurement in measurements for remark in measurement.remarks)]
-    notes = ["\n".join(f"- {' '.join(remark.split())}" for remark in dict.fromkeys(said))] if said else []
-    parts = [f"Measured on: {machine}.", "\n".join(rows), _legend(measurements), *notes, f"{summarise(measurements)}."]
-    return "\n\n".join(parts)
-
-
-def insert_section(page: Path, section: str, part: str = "cpu") -> str:
-    """Return the text of a page with a section in the place that two comments mark.
+def report(
+    measurements: Sequence[Measurement],
+    machine: Machine,
+    remarks: Sequence[str] = (),
+    *,
+    title: str = "Transforms",
+    note: str | None = None,
+    has_copies: bool = True,
+) -> Report:
+    """Put measurements together.
 
     Parameters
     ----------
-    page : Path
-        A Markdown file; if there is none, the text is the section alone.
-    section : str
-        What takes the place of all that stood there.
-    part : str
-        Which of the page's places, such as ``cpu``, ``cuda``; the others stay as they are.
+    measurements : sequence of Measurement
+        On the CPU, or all on one device.
+    machine : Machine
+        Where.
+    remarks : sequence of str
+        What could not be measured at all; what could not of a case is part of its measurement.
+    title : str
+        What was measured.
+    note : str, optional
+        What the columns mean; what they mean on the CPU, or on a device, if left out.
+    has_copies : bool
+        Whether a plain copy is something to compare with.
 
-    Raises
-    ------
-    FormatError
-        If the page has no such place.
+    Examples
+    --------
+    >>> from subband.bench.cases import Case
+    >>> from subband.bench.machine import describe_machine
+    >>> fast = Measurement(Case((512, 512)), 1e-4, {"PyWavelets": 5e-3}, copy=5e-5, error=0.0)
+    >>> report([fast], describe_machine()).sheets[0].rows[0][1:6]
+    ['0.100', '5.00', '0.0500', '50.0', '2.00']
     """
-    first, last = f"<!-- measured {part}: begin -->", f"<!-- measured {part}: end -->"
-    section = f"{first}\n\n{section}\n\n{last}"
-    if not page.exists():
-        return section + "\n"
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(first)
-    _, end, after = rest.partition(last)
-    if not (begin and end):
-        raise FormatError(f"{page} has no lines {first} and {last} to write between; put them where the figures go")
-    return before + section + after
+    columns = _choose_columns(measurements, has_copies)
+    rows = [[column.write(measurement) for column in columns] for measurement in measurements]
+    missed = [number for number, each in enumerate(measurements) if _write_verdict(each) not in ("yes", "")]
+    texts = sum(column.is_text for column in columns)
+    titles = [column.title for column in columns]
+    beside = ["a plain copy"] * has_copies + ["others"] * any(each.peers for each in measurements)
+    note = _legend(measurements) if note is None else note
+    sheet = Sheet(f"{title} beside {' and '.join(beside)}", titles, rows, note, last_texts=texts - 1, missed=missed)
+    said = [*remarks, *(remark for measurement in measurements for remark in measurement.remarks)]
+    return Report(
+        [sheet],
+        (),
+        {"measurements": [_write_record(measurement) for measurement in measurements]},
+        machine,
+        {"Times as fast, and copies": _draw(title, measurements, has_copies)} if measurements else {},
+        tuple(dict.fromkeys(said)),
+        summarise(measurements),
+    )
+
+
+def _draw(title: str, measurements: Sequence[Measurement], has_copies: bool) -> Figure:
+    """Draw how many times as fast as each peer, and how many copies."""
+    labels = [measurement.case.name for measurement in measurements]
+    peers = dict.fromkeys(name for measurement in measurements for name in measurement.peers)
+    speedups = {name: [measurement.speedups.get(name) for measurement in measurements] for name in peers}
+    copies = {"copies": [measurement.copies for measurement in measurements]}
+    charts = [BarChart("Times as fast as others", "times", labels, speedups, is_log=True, mark=1.0)] if peers else []
+    if has_copies or not charts:
+        charts.append(BarChart("Copies of the array that a transform takes", "copies", labels, copies, mark=1.0))
+    return draw_bars(title, *charts)
 
 
 def _is_on_device(measurements: Sequence[Measurement]) -> bool:
@@ -140,11 +134,21 @@ def _is_on_device(measurements: Sequence[Measurement]) -> bool:
 
 
 def _legend(measurements: Sequence[Measurement]) -> str:
-    """Say what the columns mean."""
-    return _DEVICE_LEGEND if _is_on_device(measurements) else _CPU_LEGEND
+    """Say what the columns mean that are there."""
+    if not _is_on_device(measurements):
+        return _CPU_LEGEND
+    has_graph = any(measurement.graph is not None for measurement in measurements)
+    has_peers = any(measurement.peers for measurement in measurements)
+    columns = ["subband: the call as users write it, many of them queued one behind the other"]
+    columns += ["graph: the same call recorded as a CUDA graph and repeated without Python"] * has_graph
+    columns += ["copy: the same bytes from one place of the device to another"]
+    columns += ["of copy: the speed as a part of the copy's" + ", of the call and of its graph" * has_graph]
+    columns += ["× a peer: how many times as fast as its call"] * has_peers
+    met = " Met: by the call itself (yes), by its graph only (graph), or not." * has_graph
+    return f"{'; '.join(columns)}.{met} {_DEVICE_LEGEND}"
 
 
-def _choose_columns(measurements: Sequence[Measurement]) -> list[_Column]:
+def _choose_columns(measurements: Sequence[Measurement], has_copies: bool) -> list[_Column]:
     """Choose the columns: one pair for each peer that was measured, and what else the measurements have."""
     peers = dict.fromkeys(name for measurement in measurements for name in measurement.peers)
     columns = [_Column("case", lambda m: m.case.name, is_text=True), _time_column("subband", lambda m: m.ours)]
@@ -153,21 +157,25 @@ def _choose_columns(measurements: Sequence[Measurement]) -> list[_Column]:
     if has_graphs:
         columns.append(_time_column("graph", lambda m: m.graph))
     columns += map(_peer_column, peers)
-    columns.append(_time_column("copy", lambda m: m.copy))
+    if has_copies:
+        columns.append(_time_column("copy", lambda m: m.copy))
     columns += map(_ratio_column, peers)
     if is_on_device:
         columns.append(_Column("of copy", lambda m: f"{m.copy / m.ours:.3f}"))
         if has_graphs:
             columns.append(_Column("graph of copy", lambda m: "" if m.graph is None else f"{m.copy / m.graph:.3f}"))
-    else:
+    elif has_copies:
         columns.append(_Column("× copy", lambda m: f"{m.copies:.2f}"))
-        columns.append(_Column("memory", lambda m: "" if m.memory is None else f"{m.memory:.2f}"))
-    return [*columns, _Column("target", _write_target, is_text=True), _Column("met", _write_verdict, is_text=True)]
+        if any(measurement.memory is not None for measurement in measurements):
+            columns.append(_Column("memory", lambda m: "" if m.memory is None else f"{m.memory:.2f}"))
+    if any(measurement.target for measurement in measurements):
+        columns += [_Column("target", _write_target, is_text=True), _Column("met", _write_verdict, is_text=True)]
+    return columns
 
 
 def _time_column(name: str, find: Callable[[Measurement], float | None]) -> _Column:
     """Make a column of times."""
-    return _Column(f"{name} ms", lambda m: _write_milliseconds(find(m)))
+    return _Column(f"{name} ms", lambda m: write_milliseconds(find(m)))
 
 
 def _peer_column(name: str) -> _Column:
@@ -177,7 +185,7 @@ def _peer_column(name: str) -> _Column:
 
 def _ratio_column(name: str) -> _Column:
     """Make the column that says how many times as fast as a peer."""
-    return _Column(f"× {name}", lambda m: _write_ratio(m.speedups.get(name)))
+    return _Column(f"× {name}", lambda m: write_ratio(m.speedups.get(name)))
 
 
 def _write_target(measurement: Measurement) -> str:
@@ -195,15 +203,27 @@ def _write_verdict(measurement: Measurement) -> str:
     return "graph" if measurement.is_met_by_graph else "no"
 
 
-def _write_ratio(ratio: float | None) -> str:
-    """Write a ratio with as many digits as mean something."""
+def write_ratio(ratio: float | None) -> str:
+    """Write a ratio with as many digits as mean something, and nothing where there is none.
+
+    Examples
+    --------
+    >>> write_ratio(31.416), write_ratio(3.1416), write_ratio(None)
+    ('31.4', '3.14', '')
+    """
     if ratio is None:
         return ""
     return f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"
 
 
-def _write_milliseconds(seconds: float | None) -> str:
-    """Write a time with as many digits as mean something."""
+def write_milliseconds(seconds: float | None) -> str:
+    """Write a time in seconds as milliseconds with as many digits as mean something, and nothing where there is none.
+
+    Examples
+    --------
+    >>> write_milliseconds(0.0123), write_milliseconds(4.5e-5)
+    ('12.30', '0.0450')
+    """
     if seconds is None:
         return ""
     milliseconds = seconds * 1e3

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.bench.charts import BarChart, draw_bars
 from subband.bench.photographs import load_skimage
 from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet
@@ -239,7 +240,14 @@ def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
         )
         for other in found[1:-1]
     ]
-    return Report([sheet], goals if is_whole else [], {"speckle": [each.to_dict() for each in found]})
+    names = [each.name for each in found]
+    drawing = draw_bars(
+        "Speckle",
+        BarChart("", "PSNR in dB", names, {"PSNR": [each.psnr for each in found]}),
+        BarChart("", "contrast-to-noise ratio", names, {"contrast": [each.contrast for each in found]}),
+    )
+    figures = {"speckle": [each.to_dict() for each in found]}
+    return Report([sheet], goals if is_whole else [], figures, drawings={"Speckle": drawing})
 
 
 def join_pictures(phantom: Phantom, found: Sequence[Filtered]) -> Array:

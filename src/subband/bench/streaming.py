@@ -2,36 +2,27 @@
 
 The limit is measured in the same run: a frame has to be uploaded and downloaded, and whichever of the two takes longer
 is the least that a frame can take when everything overlaps.
-
-``python -m subband.bench.streaming --engine cuda`` prints a table and writes ``streaming.json``.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
-from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.bench.devices import describe_device
+from subband.bench.charts import BarChart, Lengths, draw_bars
 from subband.bench.machine import Machine, describe_machine
-from subband.bench.report import insert_section
-from subband.engines import Engine, get_engine
+from subband.bench.tables import Goal, Report, Sheet
+from subband.engines import Engine
 from subband.enhance import Shrink
-from subband.media import place_output
+from subband.errors import ArgumentError
 from subband.pipeline import Pipeline
 from subband.typing import Array
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-__all__ = ["SIZES", "Streaming", "measure_pipeline", "to_json", "to_markdown", "to_table"]
+__all__ = ["SIZES", "Streaming", "choose_sizes", "measure_pipeline", "report"]
 
 #: Frames of film, rows × columns.
 SIZES = {"1080p": (1080, 1920), "4K": (2160, 3840), "8K": (4320, 7680)}
@@ -158,22 +149,50 @@ def measure_pipeline(
     return Streaming(name, frames[0].shape, seconds, ordinary, stages, deviation, is_repeatable)
 
 
-def to_table(measured: Sequence[Streaming], engine: str, in_flight: int) -> Table:
-    """Make the table for the screen."""
-    from rich import box
-    from rich.table import Table
+def choose_sizes(names: Sequence[str] | None = None) -> list[str]:
+    """Return names of sizes as they are written in `SIZES`, all of them if none is given.
 
-    caption = (
-        "limit: the slower direction of the bus, measured with pinned memory; both: upload and download at the same "
-        "time; ordinary: frames that are not in the pipeline's buffers. Times in milliseconds for a frame."
-    )
-    title = f"{engine}, {OPERATION.level} levels of {OPERATION.wavelet}, {OPERATION.mode}, {in_flight} frames in flight"
-    table = Table(title=title, caption=caption, box=box.SIMPLE_HEAVY, title_justify="left")
+    Raises
+    ------
+    ArgumentError
+        If there is no such size.
+
+    Examples
+    --------
+    >>> choose_sizes(["4k"])
+    ['4K']
+    """
+    known = {name.lower(): name for name in SIZES}
+    for name in names or ():
+        if name.lower() not in known:
+            raise ArgumentError(f"size={name!r} is none of {', '.join(SIZES)}")
+    return [known[name.lower()] for name in names] if names else list(SIZES)
+
+
+def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: Machine | None = None) -> Report:
+    """Put measurements together.
+
+    Parameters
+    ----------
+    measured : sequence of Streaming
+        From `measure_pipeline`.
+    engine : str
+        Who computed.
+    in_flight : int
+        Frames under way at the same time.
+    machine : Machine, optional
+        Where; this one if left out.
+
+    Examples
+    --------
+    >>> measured = measure_pipeline("tiny", "cpu", count=3, turns=1, shape=(48, 64))
+    >>> report([measured], "cpu", 3).sheets[0].columns[:4]
+    ('frame', 'frames/s', 'limit', 'fraction')
+    """
     stages = ("upload", "compute", "download", "both")
-    for column in ("frame", "frames/s", "limit", "fraction", "ordinary", "ms", *stages, "right", "met"):
-        table.add_column(column, justify="left" if column == "frame" else "right")
-    for each in measured:
-        table.add_row(
+    columns = ("frame", "frames/s", "limit", "fraction", "from ordinary memory", "ms", *(f"{s} ms" for s in stages))
+    rows = [
+        [
             each.name,
             f"{each.rate:.1f}",
             _write(each.limit, ".1f"),
@@ -181,68 +200,45 @@ def to_table(measured: Sequence[Streaming], engine: str, in_flight: int) -> Tabl
             f"{1 / each.ordinary:.1f}",
             f"{each.seconds * 1e3:.3f}",
             *(_write(each.stages[stage] * 1e3 if each.stages else None, ".3f") for stage in stages),
-            "yes" if each.is_right else "no",
-            {None: "", True: "yes", False: "no"}[each.is_met],
-        )
-    return table
-
-
-def to_json(
-    measured: Sequence[Streaming], engine: str, in_flight: int, machine: Machine | None = None
-) -> dict[str, Any]:
-    """Return everything as what JSON can hold; times are in seconds."""
-    rows = [
-        {
-            **asdict(each),
-            "rate": each.rate,
-            "limit": each.limit,
-            "fraction": each.fraction,
-            "target": TARGETS.get(each.name),
-            "is_right": each.is_right,
-            "is_met": each.is_met,
-        }
+        ]
         for each in measured
     ]
-    return {
-        "machine": (machine or describe_machine()).to_dict(),
+    note = (
+        "Limit: frames a second that the slower direction of the bus carries, measured with pinned memory; both: "
+        "upload and download at the same time; from ordinary memory: frames a second that are not in the pipeline's "
+        "buffers. Every pixel was compared with the CPU's, and overlapped frames with frames one at a time."
+    )
+    title = (
+        f"Frames host to host: {engine}, {OPERATION.level} levels of {OPERATION.wavelet}, {OPERATION.mode} threshold, "
+        f"{in_flight} frames in flight"
+    )
+    goals = [
+        Goal(f"{each.name}: pixels are those of the CPU, give or take one", f"{each.deviation} apart", each.is_right)
+        for each in measured
+    ]
+    goals += [
+        Goal(f"{each.name}: at least {TARGETS[each.name]:g} of the limit", f"{each.fraction:.2f}", each.is_met)
+        for each in measured
+        if each.is_met is not None
+    ]
+    figures = {
         "engine": engine,
         "operation": repr(OPERATION),
         "in_flight": in_flight,
-        "measurements": rows,
+        "measurements": [
+            asdict(each) | {name: getattr(each, name) for name in ("rate", "limit", "fraction", "is_right", "is_met")}
+            for each in measured
+        ],
     }
-
-
-def to_markdown(report: Mapping[str, Any]) -> str:
-    """Return the section of a page that tells what `to_json` holds.
-
-    Examples
-    --------
-    >>> measured = measure_pipeline("tiny", "cpu", count=3, turns=1, shape=(48, 64))
-    >>> to_markdown(to_json([measured], "cpu", 3)).splitlines()[2]
-    '| frame | frames/s | limit | fraction | from ordinary memory | right | target | met |'
-    """
-    machine = report["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-    place = f"{report['engine']}; {machine['processor']}; {versions}; {machine['date']}"
-    lines = [
-        f"Measured on: {place}. {report['operation']}, {report['in_flight']} frames in flight.",
-        "",
-        "| frame | frames/s | limit | fraction | from ordinary memory | right | target | met |",
-        "| --- | ---: | ---: | ---: | ---: | --- | --- | --- |",
-    ]
-    for row in report["measurements"]:
-        cells = (
-            row["name"],
-            f"{row['rate']:.0f}",
-            _write(row["limit"], ".0f"),
-            _write(row["fraction"], ".2f"),
-            f"{1 / row['ordinary']:.0f}",
-            "yes" if row["is_right"] else "no",
-            "" if row["target"] is None else f"≥ {row['target']} of the limit",
-            {None: "", True: "yes", False: "no"}[row["is_met"]],
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    names = [each.name for each in measured]
+    series: dict[str, Lengths] = {
+        "reached": [each.rate for each in measured],
+        "from ordinary memory": [1 / each.ordinary for each in measured],
+        "limit of the bus": [each.limit for each in measured],
+    }
+    drawing = draw_bars("Frames host to host", BarChart("", "frames a second", names, series))
+    sheet = Sheet(title, columns, rows, note)
+    return Report([sheet], goals, figures, machine or describe_machine(), {"Frames host to host": drawing})
 
 
 def _write(value: float | None, form: str) -> str:
@@ -284,43 +280,3 @@ def _run(pipeline: Pipeline, frames: Sequence[Array], count: int) -> float:
 
 def _find_median(times: Iterable[float]) -> float:
     return float(np.median(list(times)))
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what the command line asks for."""
-    from rich.console import Console
-
-    parser = argparse.ArgumentParser(prog="python -m subband.bench.streaming", description="Frames host to host.")
-    parser.add_argument("--engine", default="cuda", help="who computes")
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="which frames")
-    parser.add_argument("--in-flight", type=int, default=3, help="frames under way at the same time")
-    parser.add_argument("--count", type=int, help="frames in one turn")
-    parser.add_argument("--turns", type=int, default=5, help="the median of so many is taken")
-    parser.add_argument("--output", type=Path, default=Path("streaming.json"), help="where the figures go")
-    parser.add_argument("--markdown", type=Path, help="a page whose part `pipeline` is to tell them too")
-    parser.add_argument("--recorded", type=Path, help="write the page from an --output of before, and measure nothing")
-    options = parser.parse_args(arguments)
-    if options.recorded is None:
-        engine = get_engine(options.engine)
-        device = getattr(engine, "device", None)
-        name = engine.name if device is None else f"{engine.name}: {device.name}"
-        measured = [
-            measure_pipeline(size, engine, in_flight=options.in_flight, count=options.count, turns=options.turns)
-            for size in options.sizes
-        ]
-        Console(width=140).print(to_table(measured, name, options.in_flight))
-        number = getattr(device, "number", 0)
-        machine = describe_machine(None if device is None else describe_device(f"{engine.name}:{number}"))
-        report = to_json(measured, name, options.in_flight, machine)
-        with place_output(options.output) as unfinished:
-            unfinished.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    else:
-        report = json.loads(options.recorded.read_text(encoding="utf-8"))
-    if options.markdown is not None:
-        page = insert_section(options.markdown, to_markdown(report), "pipeline")
-        with place_output(options.markdown) as unfinished:
-            unfinished.write_text(page, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from subband.bench.charts import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
 from subband.data import clip_path
 from subband.errors import DeviceError, MissingExtraError
@@ -227,7 +228,22 @@ def report(showings: Sequence[Showing], engine_name: str) -> Report:
         "engine": engine_name,
         "showings": [{**asdict(each), "median": each.middle, "percentile_90": each.slow} for each in showings],
     }
-    return Report([sheet], goals, figures)
+    names = [showing.case.name for showing in showings]
+    rates = {
+        "at the film's pace": [showing.rate for showing in showings],
+        "as fast as it goes": [showing.free_rate for showing in showings],
+        "engine alone": [showing.engine_rate for showing in showings],
+    }
+    waits = {
+        "median": [1e3 * showing.middle for showing in showings],
+        "90 %": [1e3 * showing.slow for showing in showings],
+    }
+    drawing = draw_bars(
+        "The studio in a browser",
+        BarChart("from file to screen", "frames a second", names, rates, mark=BAR),
+        BarChart("from a slider to its picture", "milliseconds", names, waits, mark=1e3 * LATENCY),
+    )
+    return Report([sheet], goals, figures, drawings={"The studio in a browser": drawing})
 
 
 def _measure_case(page: Page, address: str, case: Case, film: Path, seconds: float, changes: int) -> Showing:

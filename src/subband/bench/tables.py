@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from subband.bench.machine import Machine, describe_machine
@@ -18,18 +18,6 @@ __all__ = ["Goal", "Report", "Sheet", "write_number"]
 
 #: What figures depend on besides what `Machine` lists.
 _LIBRARIES = ("scikit-image", "scipy")
-
-
-def _describe() -> Machine:
-    """Describe this machine, with the versions of the libraries that are compared with."""
-    machine = describe_machine()
-    versions = {}
-    for library in _LIBRARIES:
-        try:
-            versions[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return replace(machine, versions=machine.versions | versions)
 
 
 @dataclass(frozen=True)
@@ -75,6 +63,10 @@ class Sheet:
         What the columns mean, where they do not say it themselves.
     texts : int
         How many columns from the left hold words; the others hold numbers.
+    last_texts : int
+        How many columns from the right hold words, too.
+    missed : sequence of int
+        Rows that are not what is expected, which are told apart by their colour.
 
     Examples
     --------
@@ -91,10 +83,16 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     note: str = ""
     texts: int = 1
+    last_texts: int = 0
+    missed: Sequence[int] = ()
+
+    def is_text(self, place: int) -> bool:
+        """Tell whether a column holds words."""
+        return place < self.texts or place >= len(self.columns) - self.last_texts
 
     def to_markdown(self) -> str:
         """Write the table for a page."""
-        rules = ("---" if place < self.texts else "---:" for place in range(len(self.columns)))
+        rules = ("---" if self.is_text(place) else "---:" for place in range(len(self.columns)))
         lines = [f"| {' | '.join(cells)} |" for cells in (self.columns, tuple(rules), *self.rows)]
         parts = [f"**{self.title}**", "\n".join(lines)]
         return "\n\n".join([*parts, self.note] if self.note else parts)
@@ -106,9 +104,9 @@ class Sheet:
 
         table = Table(title=self.title, caption=self.note, box=box.SIMPLE_HEAVY, title_justify="left")
         for place, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if place < self.texts else "right")
-        for row in self.rows:
-            table.add_row(*row)
+            table.add_column(column, justify="left" if self.is_text(place) else "right", overflow="fold")
+        for number, row in enumerate(self.rows):
+            table.add_row(*row, style="yellow" if number in self.missed else None)
         return table
 
 
@@ -128,6 +126,10 @@ class Report:
         Where.
     drawings : mapping of str to Figure
         Pictures of the figures, by what they show.
+    remarks : sequence of str
+        What could not be measured, and why.
+    summary : str or None
+        How many targets were met, in one line; counted from the goals if left out.
 
     Examples
     --------
@@ -139,11 +141,15 @@ class Report:
     sheets: Sequence[Sheet]
     goals: Sequence[Goal] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
-    machine: Machine = field(default_factory=_describe)
+    machine: Machine = field(default_factory=partial(describe_machine, libraries=_LIBRARIES))
     drawings: Mapping[str, Figure] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+    summary: str | None = None
 
     def summarise(self) -> str:
         """Say in one line how many targets were met."""
+        if self.summary is not None:
+            return self.summary
         if not self.goals:
             return "no targets judged"
         return f"{sum(goal.is_met for goal in self.goals)} of {len(self.goals)} targets met"
@@ -154,6 +160,7 @@ class Report:
             "machine": self.machine.to_dict(),
             "summary": self.summarise(),
             "goals": [asdict(goal) for goal in self.goals],
+            "remarks": list(self.remarks),
             **self.figures,
         }
 
@@ -162,6 +169,10 @@ class Report:
         parts = [sheet.to_markdown() for sheet in self.sheets]
         if self.goals:
             parts.append("\n".join(f"- {goal}" for goal in self.goals))
+        if self.remarks:
+            parts.append("\n".join(f"- {' '.join(remark.split())}" for remark in self.remarks))
+        if self.summary is not None:
+            parts.append(f"{self.summary}.")
         return "\n\n".join([*parts, f"Measured on: {self.machine}."])
 
 

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 import subband
+from subband.bench.charts import BarChart, draw_bars
 from subband.bench.checking import WrongResultError
+from subband.bench.figure import Figure, Panel
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
 from subband.enhance import Denoise, Enhancer, Shrink
@@ -204,7 +206,26 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
         "theirs": {name: dict(zip(("average", "least", "most"), times, strict=True)) for name, times in THEIRS.items()},
         "files": {run.name: {**asdict(run.result), "frames_per_second": run.result.rate} for run in runs},
     }
-    return Report(sheets, goals, figures)
+    return Report(sheets, goals, figures, drawings=_draw(passes, runs))
+
+
+def _draw(passes: Sequence[Passes], runs: Sequence[Run]) -> dict[str, Figure]:
+    """Draw how long frames took, and what a film from file to file is made of."""
+    panels = []
+    for each in passes:
+        panel = Panel(each.direction, "milliseconds", "frames")
+        counts, edges = np.histogram(1e3 * np.array(each.seconds), 2 * _BINS)
+        panel.add_bars((edges[:-1] + edges[1:]) / 2, counts)
+        panels.append(panel)
+    drawings = {"Frames in both directions": Figure("How many frames took how long", [panels])}
+    if runs:
+        stages = {
+            name: [1e3 * getattr(run.result, name) / run.result.frames for run in runs]
+            for name in ("decode", "compute", "encode")
+        }
+        chart = BarChart("", "milliseconds of a frame", [run.name for run in runs], stages)
+        drawings["From file to file"] = draw_bars("From file to file", chart)
+    return drawings
 
 
 def _tabulate_passes(passes: Sequence[Passes], engine_name: str) -> Sheet:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -14,6 +14,8 @@ import numpy as np
 
 from subband.arrays import to_host
 from subband.bench.beds import Bed, draw_on_host, open_bed
+from subband.bench.devices import describe_device
+from subband.bench.machine import Machine, describe_machine
 from subband.bench.measuring import Clock
 from subband.engines import Engine, get_engine
 from subband.engines.registry import is_device_engine
@@ -71,9 +73,9 @@ class Workbench:
         approximation, details = self.engine.forward_all(plan, x)
         return lambda: self.engine.inverse_all(plan, approximation, details)
 
-    def count_sweeps(self, axes: int) -> int:
-        """Return how many times a level of so many axes is read and written; a volume takes two sweeps everywhere."""
-        return 2 if axes == 3 else 1
+    def describe(self, libraries: Sequence[str] = ()) -> Machine:
+        """Say where it stands, with the versions of other libraries that matter."""
+        return describe_machine(None if self.bed is None else describe_device(self.bed.engine_name), libraries)
 
 
 def open_workbench(engine: str) -> Workbench:

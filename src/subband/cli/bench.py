@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from subband.cli.reporting import (
-    check_outputs,
-    check_pages,
-    open_console,
-    watch_results,
-    write_pages,
-    write_reports,
-)
-
-if TYPE_CHECKING:
-    from subband.bench.cases import Case
-    from subband.bench.machine import Machine
-    from subband.bench.measuring import Measurement
+from subband.cli.reporting import Hdf5, Html, Json, Markdown, Outputs, watch_cases, watch_results
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -30,10 +17,8 @@ Only = Annotated[
     list[str] | None,
     typer.Option(metavar="WORDS", help="Cases whose name holds all these words, such as 'db4 inverse'; repeatable."),
 ]
-Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured as JSON.")]
-Markdown = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the table into a page, between its two lines `measured`."),
+EngineName = Annotated[
+    str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
 ]
 
 
@@ -48,6 +33,8 @@ def cpu(
     only: Only = None,
     memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure the CPU engine, PyWavelets and np.copyto, taking turns in one run.
@@ -59,13 +46,16 @@ def cpu(
     from subband.bench.measuring import Effort, measure_cases
     from subband.bench.memory import measure_peak
     from subband.bench.peers import load_peer
+    from subband.bench.report import report
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
     load_peer()
-    check_outputs(as_json, markdown, "cpu")
+    outputs = Outputs(as_json, hdf5, html, markdown).check("cpu")
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
-    measurements = _measure(cases, lambda case: measure_cases([case], effort, memory=measure_peak if memory else None))
-    _write(measurements, describe_machine(), as_json, markdown, "cpu")
+    measurements = watch_cases(
+        cases, lambda case: measure_cases([case], effort, memory=measure_peak if memory else None)
+    )
+    outputs.write("Transforms on the CPU", {"cpu": report(measurements, describe_machine())})
 
 
 @app.command()
@@ -82,6 +72,8 @@ def gpu(
     quick: Annotated[bool, typer.Option("--quick", help="Most of the cases, each for a moment.")] = False,
     peers: Annotated[bool, typer.Option(help="Compare with PDWT, ptwt and pytorch_wavelets, if installed.")] = True,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure an engine on its device, a copy there, and other libraries for GPUs, taking turns in one run.
@@ -94,26 +86,68 @@ def gpu(
     from subband.bench.devices import describe_device
     from subband.bench.machine import describe_machine
     from subband.bench.measuring import Effort, measure_on_device
-    from subband.bench.peers import find_peers
+    from subband.bench.peers import DEVICE_PEERS, find_peers
+    from subband.bench.report import report
 
     family = engine.partition(":")[0]
     cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
     # The pages have one part for each kind of engine.
-    check_outputs(as_json, markdown, family)
+    outputs = Outputs(as_json, hdf5, html, markdown).check(family)
     bed = open_bed(engine)
-    found, remarks = find_peers() if peers and family == "cuda" else ([], [])
+    found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-    measurements = _measure(cases, lambda case: measure_on_device([case], effort, bed, found))
-    _write(measurements, describe_machine(describe_device(bed.engine_name)), as_json, markdown, family, remarks)
+    measurements = watch_cases(cases, lambda case: measure_on_device([case], effort, bed, found))
+    machine = describe_machine(describe_device(bed.engine_name))
+    outputs.write(f"Transforms by {family}", {family: report(measurements, machine, remarks)})
+
+
+@app.command()
+def peers(
+    quick: Annotated[bool, typer.Option("--quick", help="Some cases only, each for a moment.")] = False,
+    only: Only = None,
+    engine: EngineName = "cpu",
+    as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure every other library that is installed on the same work: transforms, and what is done with pictures.
+
+    PyWavelets, ptwt, pytorch_wavelets, jaxwt, PDWT, scikit-image and OpenCV; those that are missing are named, with how
+    to install them. A result that is not ours is not timed. The exit code does not depend on who is faster.
+    """
+    from subband.cli.enhancing import calm_threads
+
+    # else the threads of one library go on turning while another is measured
+    calm_threads()
+
+    from subband.bench.cases import select_cases
+    from subband.bench.measuring import Effort
+    from subband.bench.peers import comparison, find_peers
+    from subband.bench.peers.cases import PEER_CASES, PictureCase
+    from subband.bench.workbench import open_workbench
+
+    family = engine.partition(":")[0]
+    part = f"peers {family}"
+    cases = select_cases(PEER_CASES, is_quick=quick, patterns=only or ())
+    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
+    bench = open_workbench(engine)
+    if bench.is_device:
+        # what is done with pictures begins and ends on the host
+        cases = tuple(case for case in cases if not isinstance(case, PictureCase))
+    found, remarks = find_peers(comparison.PEERS)
+    effort = Effort(seconds=0.1, fewest=2, most=9) if quick else Effort(seconds=0.5, fewest=3)
+    measured = watch_cases(cases, lambda case: comparison.measure_peers([case], effort, bench, found))
+    outputs.write("Other libraries on the same work", {part: comparison.report(measured, bench, remarks)})
 
 
 @app.command()
 def enhance(
-    engine: Annotated[
-        str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
-    ] = "cpu",
+    engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Each case for a moment.")] = False,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure how many frames of film a second are enhanced, beside scikit-image and a plain copy.
@@ -129,7 +163,7 @@ def enhance(
 
     family = engine.partition(":")[0]
     part = f"enhance {family}"
-    check_outputs(as_json, markdown, part)
+    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
     frame = speed.make_frame(speed.SHAPE)
     if family == "cpu":
         load_skimage()
@@ -141,23 +175,23 @@ def enhance(
         effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
         speeds = watch_results(speed.measure_on_device(speed.CASES, effort, frame, bed), len(speed.CASES))
         report = speed.report(speeds, frame.shape, describe_machine(describe_device(bed.engine_name)))
-    write_reports({part: report}, as_json, markdown)
+    outputs.write("Frames enhanced", {part: report})
 
 
 @app.command()
 def papers(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="ultrasound, video, denoising or frame-buffer; repeatable, all by default."),
+        typer.Option(metavar="NAME", help="ultrasound, video, denoising, frame-buffer or jpeg2000; repeatable."),
     ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: two minutes.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with tables and drawings.")] = None,
-    hdf5: Annotated[Path | None, typer.Option(metavar="FILE", help="Write everything measured as HDF5.")] = None,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Compute the tables of five papers on wavelets and graphics hardware anew: theirs beside ours.
@@ -168,12 +202,10 @@ def papers(
     from subband.engines import get_engine
 
     chapters = CHAPTERS if only is None else choose_chapters(only)
-    check_outputs(as_json, markdown, "papers")
-    check_pages(html, hdf5)
+    outputs = Outputs(as_json, hdf5, html, markdown).check("papers")
     engines = engine or [get_engine().name]
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
-    write_reports(reports, as_json, markdown, "papers")
-    write_pages("The papers' tables, theirs and ours", reports, html, hdf5)
+    outputs.write("The papers' tables, theirs and ours", reports, "papers")
 
 
 @app.command()
@@ -183,6 +215,8 @@ def quality(
         Path | None, typer.Option(metavar="FOLDER", help="Write what became of the scan as speckle.png.")
     ] = None,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure how well noise and speckle are removed, beside scikit-image and SciPy.
@@ -194,8 +228,7 @@ def quality(
     from subband.media import Still, check_output, write_still
 
     photographs.load_skimage()
-    for part in ("photographs", "speckle"):
-        check_outputs(as_json, markdown, part)
+    outputs = Outputs(as_json, hdf5, html, markdown).check("photographs", "speckle")
     if pictures is not None:
         check_output(pictures / "speckle.png")
     size, sigmas = (128, photographs.SIGMAS[1:2]) if quick else (None, photographs.SIGMAS)
@@ -210,7 +243,7 @@ def quality(
         "photographs": photographs.report(greys, colours, is_whole=not quick),
         "speckle": speckle.report(found, is_whole=not quick),
     }
-    write_reports(reports, as_json, markdown)
+    outputs.write("Noise and speckle removed", reports)
     if pictures is not None:
         write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)))
 
@@ -221,13 +254,13 @@ def video(
         Path | None,
         typer.Argument(exists=True, dir_okay=False, metavar="FILM", help="In colour; the bundled clip by default."),
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
-    ] = "cpu",
+    engine: EngineName = "cpu",
     frames: Annotated[int, typer.Option(min=2, metavar="N", help="Frames in each direction.")] = 100,
     files: Annotated[bool, typer.Option(help="Measure from file to file, too.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="A few frames only.")] = False,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure film in real time: 1920 × 1080 there and back, and 1280 × 720 from file to file.
@@ -243,20 +276,20 @@ def video(
 
     family = engine.partition(":")[0]
     part = f"video {family}"
-    check_outputs(as_json, markdown, part)
+    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
     chosen = clip_path() if film is None else film
     passes = speed.measure_transform(chosen, engine, min(frames, 10) if quick else frames)
     runs = watch_results(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
-    write_reports({part: speed.report(passes, runs, engine, chosen)}, as_json, markdown)
+    outputs.write("Film in real time", {part: speed.report(passes, runs, engine, chosen)})
 
 
 @app.command()
 def studio(
-    engine: Annotated[
-        str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
-    ] = "cpu",
+    engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="The small film only, and not for long.")] = False,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure the studio in a real browser: frames a second from file to screen, and how soon a slider shows.
@@ -266,11 +299,11 @@ def studio(
     """
     from subband.bench import studio as live
 
-    check_outputs(as_json, markdown, "studio")
+    outputs = Outputs(as_json, hdf5, html, markdown).check("studio")
     cases = [case for case in live.CASES if case.shape == live.SMALL] if quick else live.CASES
     seconds, changes = (2.0, 10) if quick else (8.0, 30)
     found = watch_results(live.measure(cases, engine, seconds=seconds, changes=changes), len(cases))
-    write_reports({"studio": live.report(found, engine)}, as_json, markdown)
+    outputs.write("The studio in a browser", {"studio": live.report(found, engine)})
 
 
 @app.command()
@@ -282,6 +315,8 @@ def jpeg2000(
     quality: Annotated[bool, typer.Option("--quality", help="Compare errors at equal sizes instead of times.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures only; nothing is judged.")] = False,
     as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
     markdown: Markdown = None,
 ) -> None:
     """Measure JPEG 2000 beside OpenJPEG: the parts of encoding by size, and speed or errors at equal sizes.
@@ -291,82 +326,82 @@ def jpeg2000(
     from subband.bench import jpeg2000 as codec
 
     part = "jpeg2000 quality" if quality else "jpeg2000 speed"
-    check_outputs(as_json, markdown, part)
+    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
     if quality:
         pictures = codec.load_photographs(192 if quick else None)
         rates = codec.RATES[1:3] if quick else codec.RATES
         found = watch_results(codec.measure_quality(pictures, rates), len(pictures) * len(rates))
-        write_reports({part: codec.report_quality(found, is_whole=not quick)}, as_json, markdown)
+        outputs.write("JPEG 2000 at equal sizes", {part: codec.report_quality(found, is_whole=not quick)})
         return
     sizes, engines = codec.QUICK_SIZES if quick else codec.SIZES, engine or codec.list_engines()
     breakdown = watch_results(codec.measure_breakdown(sizes, engines), len(sizes) * len(engines))
     duels = [] if quick or codec.load_peer() is None else watch_results(codec.measure_duels(), 4)
-    write_reports({part: codec.report_speed(breakdown, duels)}, as_json, markdown)
+    outputs.write("How fast JPEG 2000 is", {part: codec.report_speed(breakdown, duels)})
 
 
-def _measure(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measurement]]) -> list[Measurement]:
-    """Measure cases one after the other, and show how far it is.
-
-    What goes wrong with one is told at the end, so that an hour of measuring is not lost with it.
-    """
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from subband.bench.machine import describe_machine
-    from subband.errors import SubbandError
-
-    measurements: list[Measurement] = []
-    failures: list[SubbandError] = []
-    columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    errors = Console(stderr=True)
-    # Not refreshed by itself: a display that moves would take time from what is measured.
-    with Progress(
-        *columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal
-    ) as progress:
-        task = progress.add_task("", total=len(cases))
-        for number, case in enumerate(cases):
-            progress.update(task, description=case.name, completed=number, refresh=True)
-            try:
-                measurements += measure(case)
-            except SubbandError as error:
-                errors.print(f"{case.name}: {error}", style="bold red", markup=False, soft_wrap=True)
-                failures.append(error)
-    if failures:
-        if measurements:
-            _show(measurements, describe_machine())
-        raise failures[0]
-    return measurements
-
-
-def _write(
-    measurements: Sequence[Measurement],
-    machine: Machine,
-    as_json: Path | None,
-    markdown: Path | None,
-    part: str,
-    remarks: Sequence[str] = (),
+@app.command()
+def pipeline(
+    engine: EngineName = "cuda",
+    size: Annotated[
+        list[str] | None, typer.Option("--size", metavar="NAME", help="1080p, 4K or 8K; repeatable, all by default.")
+    ] = None,
+    in_flight: Annotated[int, typer.Option(min=0, metavar="N", help="Frames under way at the same time.")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="A few frames of each size.")] = False,
+    as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
+    markdown: Markdown = None,
 ) -> None:
-    """Show the table, and write what was asked for."""
-    import json
+    """Measure frames from the host through an engine and back, beside what the bus can carry.
 
-    from subband.bench.report import insert_section, to_json, to_markdown
-    from subband.media import place_output
+    Every pixel is checked. The exit code does not depend on the targets.
+    """
+    from subband.bench import streaming
+    from subband.bench.workbench import open_workbench
 
-    _show(measurements, machine, remarks)
-    if as_json is not None:
-        with place_output(as_json) as unfinished:
-            unfinished.write_text(json.dumps(to_json(measurements, machine), indent=2) + "\n", encoding="utf-8")
-    if markdown is not None:
-        text = insert_section(markdown, to_markdown(measurements, machine, remarks), part)
-        with place_output(markdown) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
+    sizes = streaming.choose_sizes(size)
+    outputs = Outputs(as_json, hdf5, html, markdown).check("pipeline")
+    bench = open_workbench(engine)
+    count, turns = (8, 1) if quick else (None, 5)
+    measured = (
+        streaming.measure_pipeline(name, bench.engine, in_flight=in_flight, count=count, turns=turns) for name in sizes
+    )
+    found = watch_results(measured, len(sizes))
+    outputs.write("Frames host to host", {"pipeline": streaming.report(found, engine, in_flight, bench.describe())})
 
 
-def _show(measurements: Sequence[Measurement], machine: Machine, remarks: Sequence[str] = ()) -> None:
-    """Print the table, what could not be measured, and how many targets were met."""
-    from subband.bench.report import summarise, to_table
+@app.command()
+def dask(
+    quick: Annotated[bool, typer.Option("--quick", help="A small array; nothing is judged.")] = False,
+    as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure what chunks cost: transforms of arrays of Dask beside those of the same arrays in memory.
 
-    open_console().print(to_table(measurements, machine))
-    for remark in (*remarks, *dict.fromkeys(remark for entry in measurements for remark in entry.remarks)):
-        typer.echo(remark)
-    typer.echo(summarise(measurements))
+    Results are compared. The exit code does not depend on the targets.
+    """
+    from subband.bench import dask as chunks
+
+    outputs = Outputs(as_json, hdf5, html, markdown).check("dask")
+    cases = chunks.QUICK_CASES if quick else chunks.CASES
+    found = watch_results(chunks.measure_overhead(cases, is_quick=quick), 2 * len(cases))
+    outputs.write("What chunks cost", {"dask": chunks.report_overhead(found, is_whole=not quick)})
+
+
+@app.command()
+def edges(
+    quick: Annotated[bool, typer.Option("--quick", help="Two strengths of noise only.")] = False,
+    as_json: Json = None,
+    hdf5: Hdf5 = None,
+    html: Html = None,
+    markdown: Markdown = None,
+) -> None:
+    """Measure how well edges of phantoms are found under noise, beside Canny's filter tuned to the truth."""
+    from subband.bench import edges as phantoms
+
+    outputs = Outputs(as_json, hdf5, html, markdown).check("edges")
+    noises = phantoms.NOISES[1:3] if quick else phantoms.NOISES
+    found = watch_results(phantoms.measure_phantoms(noises), 2 * len(noises))
+    outputs.write("Edges under noise", {"edges": phantoms.report(found)})

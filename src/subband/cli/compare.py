@@ -46,7 +46,7 @@ def compare(
 
     from subband.bench.likeness import compare_sources, join_pictures
     from subband.cli.enhancing import Reading
-    from subband.cli.files import watch_progress
+    from subband.cli.progress import watch_progress
     from subband.media import Still, check_output, write_still
 
     if picture is not None:

@@ -76,7 +76,7 @@ def encode(
     import json
     from time import perf_counter
 
-    from subband.cli.files import watch_progress
+    from subband.cli.progress import watch_progress
     from subband.codecs.jpeg2000 import encode as encode_picture
     from subband.media import check_output, place_output, read_still
     from subband.pipeline.relay import Progress

@@ -1,4 +1,4 @@
-"""What commands that turn files into files have in common: which become which, how far it is, and what came of it."""
+"""What commands that turn files into files have in common: which become which, and what came of it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import typer
 from subband.errors import ArgumentError, SubbandError
 
 if TYPE_CHECKING:
-    from subband.pipeline.relay import Observe, Progress, Report
+    from subband.pipeline.relay import Observe, Report
 
-__all__ = ["Job", "Settings", "check_jobs", "plan_jobs", "run_jobs", "split_paths", "watch_progress"]
+__all__ = ["Job", "Settings", "check_jobs", "plan_jobs", "run_jobs", "split_paths"]
 
 _PATTERN = "*?["
 _UNFINISHED = re.compile(r"\.part\d*$")
@@ -165,39 +165,10 @@ def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[st
         raise typer.Exit(2)
 
 
-@contextmanager
-def watch_progress(*, is_quiet: bool) -> Iterator[Callable[[str], Observe]]:
-    """Show how far files are, on a terminal; the context gives what makes an observer for a file."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Display
-
-    errors = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(compact=True),
-    )
-    with Display(*columns, console=errors, transient=True, disable=is_quiet or not errors.is_terminal) as display:
-
-        def observe_file(name: str) -> Observe:
-            task = display.add_task(name, total=None, rate="")
-
-            def observe(progress: Progress) -> None:
-                rate = f"{progress.rate:.1f} a second"
-                display.update(task, completed=progress.frames, total=progress.count, rate=rate)
-                if progress.frames == progress.count:
-                    display.update(task, visible=False)
-
-            return observe
-
-        yield observe_file
-
-
 def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> list[Report | BaseException]:
     from concurrent.futures import ThreadPoolExecutor, wait
+
+    from subband.cli.progress import watch_progress
 
     cancelled = Event()
     with watch_progress(is_quiet=settings.as_json) as observe_file:

@@ -12,6 +12,10 @@ from subband.errors import ArgumentError
 
 app = typer.Typer()
 
+# What is measured in a moment: no larger pictures, and none for calibration.
+_QUICK_SIZE = 2**21
+_QUICK_SIDES = (32, 96, 320, 1024)
+
 Shape = Annotated[
     str | None,
     typer.Option(
@@ -43,8 +47,8 @@ def model(
     from subband.bench.devices import describe_device
     from subband.bench.machine import describe_machine
     from subband.bench.measuring import Effort
-    from subband.bench.model.comparison import MODEL_CASES, compare, list_own_cases, report_comparison
-    from subband.bench.model.device import measure_device_model
+    from subband.bench.model.cases import MODEL_CASES, TRAVELLING_CASES, list_own_cases, vary_cases
+    from subband.bench.model.comparison import Study, report_comparison
     from subband.bench.model.roofline import draw_roofline
     from subband.bench.workbench import open_workbench
     from subband.cli.reporting import check_outputs, watch_results, write_reports
@@ -55,14 +59,21 @@ def model(
     if plot is not None and plot.exists() and not force:
         raise ArgumentError(f"{str(plot)!r} is there already; use --force to replace it, or take another name")
     bench = open_workbench(chosen)
-    cases = list_own_cases(shape, wavelet, level) if shape is not None else MODEL_CASES
-    effort = Effort(seconds=0.4, fewest=5, most=31)
+    cases = list_own_cases(shape, wavelet, level) if shape is not None else list(MODEL_CASES)
     if quick:
-        cases = [case for case in cases if shape is not None or case.size <= 2**21]
-        effort = Effort(seconds=0.02, fewest=3, most=7)
+        cases = [case for case in cases if shape is not None or case.size <= _QUICK_SIZE]
+    cases = vary_cases(cases, ("call", "graph", "host") if shape is not None else ("call", "graph"))
+    if shape is None and not quick:
+        cases += TRAVELLING_CASES
+    # the clock of a device has to be outweighed by what it times
+    turn = 5e-3 if bench.is_device else 1e-3
+    effort = Effort(seconds=20.0 if bench.is_device else 40.0, fewest=6, most=300, turn=turn)
+    if quick or shape is not None:
+        effort = Effort(seconds=2.0 if quick else 15.0, fewest=3, most=60, turn=turn / 2)
     machine = describe_machine(describe_device(bench.bed.engine_name) if bench.bed is not None else None)
-    device = measure_device_model(bench, machine.device or machine.processor, effort)
-    comparisons = watch_results(compare(bench, device, cases, effort), len(cases))
+    study = Study(bench, cases, effort, _QUICK_SIDES if quick else None)
+    watch_results(study.run(), None)
+    device, comparisons = study.conclude(machine.device or machine.processor)
     report = report_comparison(device, comparisons, machine, is_whole=shape is None and not quick)
     write_reports({part: report}, as_json, markdown)
     if plot is not None:

@@ -2,107 +2,205 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
+    from subband.bench.cases import Case
+    from subband.bench.measuring import Measurement
     from subband.bench.tables import Report
 
-__all__ = ["check_outputs", "check_pages", "open_console", "watch_results", "write_pages", "write_reports"]
+__all__ = [
+    "Hdf5",
+    "Html",
+    "Json",
+    "Markdown",
+    "Outputs",
+    "check_outputs",
+    "open_console",
+    "show_report",
+    "watch_cases",
+    "watch_results",
+    "write_reports",
+]
+
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured as JSON.")]
+Hdf5 = Annotated[Path | None, typer.Option("--hdf5", metavar="FILE", help="Write everything measured as HDF5.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with tables and drawings.")]
+Markdown = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Write the tables into a page, between its two lines `measured`."),
+]
 
 _PAPER_WIDTH = 220
 
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """Files that a command was asked to write what it found out to, each in its form.
+
+    Attributes
+    ----------
+    json, hdf5, html, markdown : Path or None
+        Everything measured, twice; a page that stands by itself; and a page that has a place for it.
+    """
+
+    json: Path | None = None
+    hdf5: Path | None = None
+    html: Path | None = None
+    markdown: Path | None = None
+
+    def check(self, *parts: str) -> Outputs:
+        """Try now what would fail at the end: files that cannot be written, a page without a place for a part.
+
+        Raises
+        ------
+        FormatError
+            If the page has no place for one of the parts.
+        MissingExtraError
+            If HDF5 is asked for and h5py is not installed.
+        ArgumentError
+            If a file cannot be written.
+        """
+        from subband.bench.pages import insert_section, load_h5py
+        from subband.media import check_output
+
+        if self.markdown is not None:
+            for part in parts:
+                insert_section(self.markdown, "", part)
+        if self.hdf5 is not None:
+            load_h5py()
+        for path in filter(None, (self.json, self.hdf5, self.html, self.markdown)):
+            check_output(path)
+        return self
+
+    def write(self, title: str, reports: Mapping[str, Report], whole: str | None = None) -> None:
+        """Show reports, and write them wherever it was asked for.
+
+        Parameters
+        ----------
+        title : str
+            What the page of HTML is called.
+        reports : mapping of str to Report
+            By the name of each part.
+        whole : str, optional
+            A part of the page of Markdown that takes all of them; each has its own if left out.
+        """
+        from subband.bench.pages import to_html, write_hdf5, write_json
+
+        for report in reports.values():
+            show_report(report)
+        _place(self.json, lambda path: write_json(path, reports))
+        _place(self.hdf5, lambda path: write_hdf5(path, reports))
+        _place(self.html, lambda path: _write_text(path, to_html(title, reports)))
+        if self.markdown is None:
+            return
+        sections = {part: report.to_markdown() for part, report in reports.items()}
+        if whole is not None:
+            sections = {whole: "\n\n".join(f"### {part.capitalize()}\n\n{text}" for part, text in sections.items())}
+        _write_markdown(self.markdown, sections)
+
+
+def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
+    """Put each section where it belongs; a page that is not there yet has nothing else."""
+    from subband.bench.pages import insert_section
+
+    if not page.exists():
+        text = "\n".join(insert_section(page, section, part) for part, section in sections.items())
+        _place(page, partial(_write_text, text=text))
+        return
+    for part, section in sections.items():
+        _place(page, partial(_write_text, text=insert_section(page, section, part)))
+
+
+def _place(path: Path | None, write: Callable[[Path], object]) -> None:
+    """Write a file under another name, and give it its own when it is whole."""
+    from subband.media import place_output
+
+    if path is not None:
+        with place_output(path) as unfinished:
+            write(unfinished)
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
 def check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
-    """Try now what would fail at the end."""
-    from subband.bench.report import insert_section
-    from subband.media import check_output
-
-    if markdown is not None:
-        insert_section(markdown, "", part)
-    for path in filter(None, (as_json, markdown)):
-        check_output(path)
+    """Try now what would fail at the end, for a command without other outputs."""
+    Outputs(as_json, markdown=markdown).check(part)
 
 
-def check_pages(html: Path | None, hdf5: Path | None) -> None:
-    """Try now what would fail at the end."""
-    from subband.media import check_output
+def write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None) -> None:
+    """Show reports and write them, for a command without other outputs."""
+    Outputs(as_json, markdown=markdown).write("", reports)
 
-    for path in filter(None, (html, hdf5)):
-        check_output(path)
+
+def show_report(report: Report) -> None:
+    """Print the tables of a report, what became of what was expected, and what was left out."""
+    console = open_console()
+    for sheet in report.sheets:
+        console.print(sheet.to_table())
+    for line in (*report.goals, *report.remarks, report.summarise(), f"Measured on: {report.machine}"):
+        typer.echo(line)
 
 
 def watch_results(results: Iterable[Result], count: int | None) -> list[Result]:
     """Collect results, and show how many there are; `count` is None where nobody knows how many will come."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
-
-    errors = Console(stderr=True)
-    columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal
-    ) as progress:
+    found = []
+    with _open_progress() as progress:
         task = progress.add_task("", total=count)
-        found = []
         for result in results:
             found.append(result)
             progress.update(task, advance=1, refresh=True)
     return found
 
 
-def write_reports(
-    reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None, whole: str | None = None
-) -> None:
-    """Show reports, and write each into its part of the page, or all of them into the part called `whole`."""
-    import json
+def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measurement]]) -> list[Measurement]:
+    """Measure cases one after the other, and show how far it is.
 
-    from subband.bench.report import insert_section
-    from subband.media import place_output
+    What goes wrong with one is told at the end, so that an hour of measuring is not lost with it.
+    """
+    from subband.bench.machine import describe_machine
+    from subband.bench.report import report
+    from subband.errors import SubbandError
 
-    console = open_console()
-    for report in reports.values():
-        for sheet in report.sheets:
-            console.print(sheet.to_table())
-        for goal in report.goals:
-            typer.echo(goal)
-        typer.echo(report.summarise())
-    if as_json is not None:
-        record: dict[str, Any] = {part: report.to_json() for part, report in reports.items()}
-        with place_output(as_json) as unfinished:
-            unfinished.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    if markdown is None:
-        return
-    sections = {part: report.to_markdown() for part, report in reports.items()}
-    if whole is not None:
-        sections = {whole: "\n\n".join(f"### {part.capitalize()}\n\n{text}" for part, text in sections.items())}
-    if not markdown.exists():
-        text = "\n".join(insert_section(markdown, section, part) for part, section in sections.items())
-        markdown.write_text(text, encoding="utf-8")
-        return
-    for part, section in sections.items():
-        text = insert_section(markdown, section, part)
-        with place_output(markdown) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
+    measurements: list[Measurement] = []
+    failures: list[SubbandError] = []
+    with _open_progress() as progress:
+        task = progress.add_task("", total=len(cases))
+        for number, case in enumerate(cases):
+            progress.update(task, description=case.name, completed=number, refresh=True)
+            try:
+                measurements += measure(case)
+            except SubbandError as error:
+                progress.console.print(f"{case.name}: {error}", style="bold red", markup=False, soft_wrap=True)
+                failures.append(error)
+    if failures:
+        if measurements:
+            show_report(report(measurements, describe_machine()))
+        raise failures[0]
+    return measurements
 
 
-def write_pages(title: str, reports: Mapping[str, Report], html: Path | None, hdf5: Path | None) -> None:
-    """Write reports as a page, and everything measured as HDF5."""
-    from subband.bench.pages import to_html, write_hdf5
-    from subband.media import place_output
+def _open_progress() -> Progress:
+    """Return a display that is not refreshed by itself: one that moves would take time from what is measured."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    if html is not None:
-        with place_output(html) as unfinished:
-            unfinished.write_text(to_html(title, reports), encoding="utf-8")
-    if hdf5 is not None:
-        with place_output(hdf5) as unfinished:
-            write_hdf5(unfinished, reports)
+    errors = Console(stderr=True)
+    columns = (SpinnerColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    return Progress(*columns, console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal)
 
 
 def open_console() -> Console:

@@ -39,6 +39,8 @@ class StoreOptions:
     force: bool = False
     dry_run: bool = False
     as_json: bool = False
+    mask: Path | None = None
+    nonfinite: str = "refuse"
 
 
 def is_store(path: Path) -> bool:
@@ -138,6 +140,8 @@ def denoise_into_store(
             scheduler=options.scheduler,
             resume=options.resume,
             overwrite=options.force,
+            mask=options.mask,
+            nonfinite=options.nonfinite,
             engine=engine,
             on_progress=observe,
         )

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from subband.bench.edges import make_scene, make_volume, measure_edges, score_edges, write_table
+from subband.bench.edges import make_scene, make_volume, measure_edges, measure_phantoms, score_edges
+from subband.bench.edges import report as make_report
 from subband.errors import ShapeError
 
 
@@ -55,6 +56,15 @@ def test_volumes_and_the_table():
     assert canny is None
     assert found.precision > 0.95
     assert found.recall > 0.9
-    table = write_table((0.0,)).splitlines()
-    assert len(table) == 4
-    assert table[2].startswith("| picture | 0 | 1.000 | 1.000 |")
+
+
+def test_report_has_a_row_for_each_phantom():
+    found = list(measure_phantoms((0.0,)))
+    report = make_report(found)
+    assert [row[:4] for row in report.sheets[0].rows] == [
+        [each.phantom, "0", f"{each.ours.precision:.3f}", f"{each.ours.recall:.3f}"] for each in found
+    ]
+    assert report.sheets[0].rows[0][:4] == ["picture", "0", "1.000", "1.000"]
+    assert report.sheets[0].rows[1][-1] == ""
+    assert report.figures["edges"][1]["canny"] is None
+    assert report.drawings

@@ -1,13 +1,15 @@
 """Reports as a page and as HDF5: whole, escaped, and readable again."""
 
 import json
+import sys
 from html.parser import HTMLParser
 
 import pytest
 
 from subband.bench.figure import Figure, Panel
-from subband.bench.pages import to_html, write_hdf5
+from subband.bench.pages import to_html, write_hdf5, write_json
 from subband.bench.tables import Goal, Report, Sheet
+from subband.errors import MissingExtraError
 
 
 @pytest.fixture
@@ -22,6 +24,7 @@ def report():
         [Goal("fast", "1.5 ms", True), Goal("faster", "1.5 ms", False)],
         {"times": [1.5, 2.5], "names": ["a", "b"], "none": None, "nested": {"a/b": 3}},
         drawings={"a drawing": Figure("Both", [[panel, bars]])},
+        remarks=("c < d is left out",),
     )
 
 
@@ -49,7 +52,9 @@ def test_the_page_is_whole_and_needs_no_other_file(report):
     assert all(source.startswith(("data:", "#")) for source in balance.sources)
     assert "Speed &lt;1&gt;" in page
     assert "a &amp; b" in page
-    assert page.count("class='met'") == page.count("class='missed'") == 1
+    assert page.count("<li class='met'") == page.count("<li class='missed'") == 1
+    assert "<li>c &lt; d is left out</li>" in page
+    assert "<p>1 of 2 targets met</p>" in page
     assert str(report.machine.threads) in page
 
 
@@ -66,3 +71,25 @@ def test_hdf5_holds_every_figure(report, tmp_path):
             == json.loads(json.dumps(report.to_json()))["machine"]["processor"]
         )
         assert "none" not in file["one"]
+
+
+def test_rows_that_miss_and_columns_of_words_are_marked():
+    sheet = Sheet("Speed", ["who", "ms", "met"], [["a", "1", "yes"], ["b", "9", "no"]], last_texts=1, missed=[1])
+    page = to_html("Speed", {"one": Report([sheet], summary="half of it")})
+    assert "<tr><td class='text'>a</td><td>1</td><td class='text'>yes</td></tr>" in page
+    assert "<tr class='missed'><td class='text'>b</td>" in page
+    assert "<p>half of it</p>" in page
+
+
+def test_json_has_a_part_for_each_report(report, tmp_path):
+    write_json(tmp_path / "figures.json", {"one": report, "two": report})
+    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert set(record) == {"one", "two"}
+    assert record["two"]["remarks"] == ["c < d is left out"]
+    assert record["one"]["times"] == [1.5, 2.5]
+
+
+def test_hdf5_without_h5py_names_the_extra(report, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingExtraError, match=r"subband\[volumes\]"):
+        write_hdf5(tmp_path / "figures.h5", {"one": report})

@@ -12,7 +12,8 @@ from subband.bench.device_cases import DeviceCase
 from subband.bench.devices import DeviceRecord
 from subband.bench.machine import describe_machine
 from subband.bench.measuring import Measurement
-from subband.bench.report import insert_section, summarise, to_json, to_markdown, to_table
+from subband.bench.pages import insert_section
+from subband.bench.report import report, summarise
 from subband.errors import FormatError
 
 FAST = Measurement(Case((8192, 8192)), ours=0.03, peers={"PyWavelets": 2.0}, copy=0.02, error=1e-7, memory=1.0)
@@ -28,19 +29,34 @@ def test_summary_counts():
 def test_table_holds_times_and_ratios():
     console = Console(width=200)
     with console.capture() as capture:
-        console.print(to_table([FAST, SLOW], describe_machine()))
+        console.print(report([FAST, SLOW], describe_machine()).sheets[0].to_table())
     assert all(text in capture.get() for text in ("30.00", "66.7", "1.50", "yes", "no", "≥ 30× PyWavelets"))
 
 
+def test_words_stand_at_the_left_and_numbers_at_the_right():
+    sheet = report([FAST, SLOW], describe_machine()).sheets[0]
+    kinds = {column: sheet.is_text(place) for place, column in enumerate(sheet.columns)}
+    assert [column for column, is_text in kinds.items() if is_text] == ["case", "target", "met"]
+
+
+def test_drawing_has_a_bar_for_each_case():
+    (figure,) = report([FAST, SLOW], describe_machine()).drawings.values()
+    speeds, copies = (row[0] for row in figure.panels)
+    assert speeds.series["PyWavelets"] == pytest.approx([66.7, 6.67], rel=1e-3)
+    assert copies.series["copies"] == pytest.approx([1.5, 15])
+    assert figure.render().width > 500
+
+
 def test_json_is_json():
-    record = json.loads(json.dumps(to_json([FAST], describe_machine())))
+    record = json.loads(json.dumps(report([FAST], describe_machine()).to_json()))
+    assert record["summary"] == "1 of 1 speed targets met; 1 of 1 memory targets met"
     assert record["measurements"][0]["speedups"]["PyWavelets"] == pytest.approx(66.67, abs=0.01)
     assert record["machine"]["versions"]["numpy"]
 
 
 def test_section_is_replaced_in_a_page(tmp_path):
     page = tmp_path / "page.md"
-    first = insert_section(page, to_markdown([FAST], describe_machine()))
+    first = insert_section(page, report([FAST], describe_machine()).to_markdown())
     page.write_text(f"# Title\n\n{first}\nThe end.\n", encoding="utf-8")
     second = insert_section(page, "new")
     assert second.startswith("# Title\n\n<!-- measured cpu: begin -->\n\nnew\n\n<!-- measured cpu: end -->\n")
@@ -74,7 +90,9 @@ def read_rows(text):
 
 
 def test_table_of_devices():
-    text = to_markdown([NEAR, SMALL, FREE, MISSED], describe_machine(), ["PDWT is not measured: it is not there"])
+    found = report([NEAR, SMALL, FREE, MISSED], describe_machine(), ["PDWT is not measured: it is not there"])
+    assert found.sheets[0].missed == [0, 1, 3]
+    text = found.to_markdown()
     near, small, free, missed = read_rows(text)
     assert near["× ptwt"] == "40.0"
     assert (near["of copy"], near["graph of copy"]) == ("0.867", "0.929")
@@ -86,6 +104,16 @@ def test_table_of_devices():
     assert "memory" not in near
     assert "- PDWT is not measured: it is not there\n- no graph" in text
     assert "0 of 3 speed targets met by the call itself, 2 more by its graph." in text
+
+
+def test_note_tells_of_the_columns_that_are_there():
+    whole, bare = (report(each, describe_machine()).sheets[0] for each in ([NEAR, FREE], [FREE]))
+    assert "graph ms" in whole.columns
+    assert all(words in whole.note for words in ("graph:", "of its graph", "by its graph only", "× a peer:"))
+    assert "graph ms" not in bare.columns
+    assert "graph" not in bare.note
+    assert "peer" not in bare.note
+    assert "of copy: the speed as a part of the copy's. Times of the device." in bare.note
 
 
 def test_device_and_date_are_named():

@@ -1,10 +1,9 @@
 """What is said about frames host to host."""
 
-import json
-
 import pytest
 
-from subband.bench.streaming import Streaming, main, measure_pipeline, to_json, to_table
+from subband.bench.streaming import Streaming, choose_sizes, measure_pipeline, report
+from subband.errors import ArgumentError
 
 STAGES = {"upload": 4e-4, "compute": 3e-4, "download": 5e-4, "both": 6e-4}
 
@@ -28,17 +27,18 @@ def test_without_stages_or_target_nothing_is_claimed():
     assert make("1080p").is_met is None
 
 
-def test_measures_and_writes(tmp_path, capsys):
+def test_report():
     measured = measure_pipeline("tiny", "cpu", count=2, turns=1, shape=(40, 56))
-    assert measured.is_right
-    record = json.loads(json.dumps(to_json([measured, make()], "cpu", 3)))
-    assert record["measurements"][1]["is_met"]
-    assert to_table([measured, make()], "cpu", 3).row_count == 2
+    found = report([measured, make(), make("8K", seconds=7e-4)], "cpu", 3)
+    assert [row[0] for row in found.sheets[0].rows] == ["tiny", "4K", "8K"]
+    assert found.sheets[0].rows[0][2:4] == ["", ""]
+    assert found.sheets[0].rows[1][1:4] == ["1666.7", "2000.0", "0.83"]
+    assert [goal.is_met for goal in found.goals] == [True, True, True, True, False]
+    assert found.figures["measurements"][2]["is_met"] is False
 
 
-def test_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("subband.bench.streaming.SIZES", {"1080p": (36, 64)})
-    output = tmp_path / "figures.json"
-    main(["--engine", "cpu", "--sizes", "1080p", "--count", "2", "--turns", "1", "--output", str(output)])
-    assert "1080p" in capsys.readouterr().out
-    assert json.loads(output.read_text())["measurements"][0]["is_right"]
+def test_sizes_are_chosen_by_name():
+    assert choose_sizes(["8k", "1080p"]) == ["8K", "1080p"]
+    assert choose_sizes() == ["1080p", "4K", "8K"]
+    with pytest.raises(ArgumentError, match="size='5K' is none of 1080p, 4K, 8K"):
+        choose_sizes(["5K"])

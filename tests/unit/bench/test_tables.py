@@ -35,3 +35,17 @@ def test_report_counts_and_keeps_letters():
 
 def test_nothing_expected_is_nothing_met():
     assert Report([SHEET]).summarise() == "no targets judged"
+
+
+def test_remarks_and_a_summary_of_its_own_are_written():
+    report = Report([SHEET], GOALS, remarks=["nobody is\n not installed"], summary="all but one")
+    assert report.summarise() == report.to_json()["summary"] == "all but one"
+    assert "- nobody is not installed\n\nall but one.\n\nMeasured on: " in report.to_markdown()
+
+
+def test_columns_of_words_may_stand_at_the_right():
+    sheet = Sheet("Speed", ("case", "ms", "met"), [("a", "1", "yes"), ("b", "2", "no")], last_texts=1, missed=(1,))
+    assert "| --- | ---: | --- |" in sheet.to_markdown()
+    table = sheet.to_table()
+    assert [column.justify for column in table.columns] == ["left", "right", "left"]
+    assert [str(row.style or "") for row in table.rows] == ["", "yellow"]

@@ -4,61 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from subband.bench.machine import Machine, describe_machine
-from subband.bench.measuring import Effort, take_turns
-from subband.bench.model.device import DeviceModel
+from subband.bench.measuring import Effort
+from subband.bench.model.calibration import Calibration
+from subband.bench.model.cases import MODEL_CASES, ModelCase
+from subband.bench.model.device import DeviceModel, Overhead
 from subband.bench.model.prediction import Prediction, predict_stages
-from subband.bench.model.stages import Stage, list_stages
+from subband.bench.model.rounds import Rounds
+from subband.bench.model.stages import Stage
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Direction, Workbench, plan_picture
-from subband.errors import ArgumentError
+from subband.bench.workbench import Workbench
 
-__all__ = ["MODEL_CASES", "Comparison", "ModelCase", "compare", "list_own_cases", "report_comparison"]
+__all__ = ["Comparison", "Study", "report_comparison"]
 
 #: How far the model may be off.
 TOLERANCE = 0.25
-
-
-@dataclass(frozen=True)
-class ModelCase:
-    """A transform that is predicted and measured.
-
-    Examples
-    --------
-    >>> ModelCase((1080, 1920), "cdf97", 3, "inverse").name
-    '1080x1920 cdf97 3-level inverse'
-    """
-
-    shape: tuple[int, ...]
-    wavelet: str
-    level: int
-    direction: Direction
-
-    @property
-    def name(self) -> str:
-        """What the case is called in tables."""
-        return f"{'x'.join(map(str, self.shape))} {self.wavelet} {self.level}-level {self.direction}"
-
-    @property
-    def size(self) -> int:
-        """Number of samples."""
-        return prod(self.shape)
-
-
-#: Three sizes of pictures, short and long wavelets, one level and several, both ways, and a volume.
-MODEL_CASES = (
-    *(
-        ModelCase(shape, wavelet, level, direction)
-        for shape in ((512, 512), (1080, 1920), (2160, 3840))
-        for wavelet, level in (("haar", 1), ("cdf97", 1), ("cdf97", 5), ("db4", 1), ("coif5", 1))
-        for direction in ("forward", "inverse")
-    ),
-    ModelCase((8192, 8192), "cdf97", 1, "forward"),
-    ModelCase((8192, 8192), "cdf97", 5, "forward"),
-    ModelCase((192, 192, 192), "cdf97", 1, "forward"),
-)
 
 
 @dataclass(frozen=True)
@@ -88,39 +49,49 @@ class Comparison:
         return self.prediction.seconds / self.measured - 1
 
 
-def list_own_cases(shape: str, wavelet: str, level: int) -> list[ModelCase]:
-    """Return both ways of a transform whose shape is a text.
+class Study:
+    """A device and cases, measured in turn, so that what slows the machine down for a while slows down both.
 
-    Raises
-    ------
-    ArgumentError
-        If that is no shape of one to three axes.
-
-    Examples
-    --------
-    >>> [case.name for case in list_own_cases("48x64", "haar", 2)]
-    ['48x64 haar 2-level forward', '48x64 haar 2-level inverse']
+    Parameters
+    ----------
+    bench : Workbench
+        Of the engine.
+    cases : iterable of ModelCase
+        What is predicted; those that the device has no way to run are left out.
+    effort : Effort
+        Seconds of everything together.
+    sides : sequence of int, optional
+        Of the pictures by which the device is measured.
     """
-    try:
-        lengths = tuple(int(part) for part in shape.split("x"))
-    except ValueError:
-        lengths = ()
-    if not 1 <= len(lengths) <= 3 or min(lengths) < 1:
-        raise ArgumentError(f"shape={shape!r} is no shape of one to three axes; write it like 1080x1920")
-    directions: tuple[Direction, ...] = ("forward", "inverse")
-    return [ModelCase(lengths, wavelet, level, direction) for direction in directions]
 
+    def __init__(
+        self,
+        bench: Workbench,
+        cases: Iterable[ModelCase] = MODEL_CASES,
+        effort: Effort | None = None,
+        sides: Sequence[int] | None = None,
+    ) -> None:
+        self._bench = bench
+        self._calibration = Calibration(bench, sides)
+        prepared = {case: case.prepare(bench) for case in cases}
+        self._cases = [case for case, call in prepared.items() if call is not None]
+        calls = {f"case {case.name}": call for case, call in prepared.items() if call is not None}
+        effort = effort or Effort(seconds=20.0, fewest=6, most=100, turn=1e-3)
+        self._rounds = Rounds({**self._calibration.calls, **calls}, effort, bench.clock)
 
-def compare(
-    bench: Workbench, device: DeviceModel, cases: Iterable[ModelCase] = MODEL_CASES, effort: Effort | None = None
-) -> Iterator[Comparison]:
-    """Predict and measure cases one after the other."""
-    effort = effort or Effort(seconds=0.3, fewest=3, most=15)
-    for case in cases:
-        plan = plan_picture(case.shape, case.wavelet, case.level)
-        stages = list_stages(plan, case.direction, sweeps=bench.count_sweeps(len(case.shape)))
-        measured = take_turns({case.name: bench.prepare(plan, case.direction)}, effort, bench.clock)[case.name]
-        yield Comparison(case, stages, predict_stages(stages, device, case.name), measured)
+    def run(self) -> Iterator[int]:
+        """Measure; yield the number of each round."""
+        return self._rounds.run()
+
+    def conclude(self, name: str) -> tuple[DeviceModel, list[Comparison]]:
+        """Return what a device of some name can do, and the cases as predicted from that alone, and as measured."""
+        device = self._calibration.conclude(self._rounds.best, name)
+        comparisons = []
+        for case in self._cases:
+            stages = case.list_stages(self._bench)
+            prediction = predict_stages(stages, device, case.name, asking="graph" if case.manner == "graph" else "call")
+            comparisons.append(Comparison(case, stages, prediction, self._rounds.best[f"case {case.name}"]))
+        return device, comparisons
 
 
 def report_comparison(
@@ -129,31 +100,33 @@ def report_comparison(
     """Put predictions and measurements side by side, as the paper's table 4.11 does."""
     rows = []
     for entry in comparisons:
-        parts = entry.prediction
-        shares = (parts.launch, parts.transfer, parts.memory, parts.arithmetic)
+        total = entry.prediction.seconds
         rows.append(
             [
                 entry.case.name,
-                parts.bound,
-                *(f"{part / parts.seconds:.0%}" for part in shares),
-                f"{1e3 * parts.seconds:.3f}",
-                f"{1e3 * entry.measured:.3f}",
+                entry.prediction.bound,
+                *(f"{part / total:.0%}" for part in entry.prediction.parts.values()),
+                f"{1e3 * total:.4g}",
+                f"{1e3 * entry.measured:.4g}",
                 f"{entry.error:+.0%}",
             ]
         )
     columns = ["case", "bound", "launch", "transfer", "memory", "arithmetic", "predicted ms", "measured ms", "error"]
-    note = "The paper's own model was off by 9.2 times for its CPU, and by 7.6 times for its GPU (table 4.11)."
+    note = (
+        "Measured is the least time of many calls, and the prediction is made of least times. "
+        "The paper's own model was off by 9.2 times for its CPU, and by 7.6 times for its GPU (table 4.11)."
+    )
+    missed = [number for number, entry in enumerate(comparisons) if abs(entry.error) > TOLERANCE]
     sheets = [
-        _describe_device(device),
-        Sheet(f"The model and measurement: {device.name}", columns, rows, note, texts=2),
+        *_describe_device(device),
+        Sheet(f"The model and measurement: {device.name}", columns, rows, note, texts=2, missed=missed),
     ]
     largest = max((abs(entry.error) for entry in comparisons), default=0.0)
-    within = sum(abs(entry.error) <= TOLERANCE for entry in comparisons)
     goals = [
         Goal(
             f"predictions within {TOLERANCE:.0%} of what is measured",
-            f"{within} of {len(comparisons)}, the farthest is off by {largest:.0%}",
-            within == len(comparisons),
+            f"{len(rows) - len(missed)} of {len(rows)}, the farthest is off by {largest:.0%}",
+            not missed,
         )
     ]
     figures = {
@@ -163,6 +136,7 @@ def report_comparison(
                 "case": entry.case.name,
                 "bound": entry.prediction.bound,
                 "predicted": entry.prediction.seconds,
+                "parts": entry.prediction.parts,
                 "measured": entry.measured,
                 "intensity": sum(stage.operations for stage in entry.stages)
                 / sum(stage.memory for stage in entry.stages),
@@ -174,14 +148,59 @@ def report_comparison(
     return Report(sheets, goals if is_whole else (), figures, machine or describe_machine())
 
 
-def _describe_device(device: DeviceModel) -> Sheet:
+def _describe_device(device: DeviceModel) -> list[Sheet]:
     """List what was measured of the device."""
-    rows = [
-        [f"copy of {size / 2**20:g} MiB", f"{bandwidth / 1e9:.1f} GB/s"]
-        for size, bandwidth in zip(device.sizes, device.bandwidths, strict=True)
+    columns, values = ["picture", "copy GB/s"], [device.copies]
+    for count, axes in ((2, "both axes"), (1, "one axis")):
+        for direction, way in device.ways.items():
+            columns.append(f"{direction}, {axes} GB/s")
+            values.append(way.sweeps[count])
+    rates = ["picture"]
+    operations = []
+    for direction, way in device.ways.items():
+        for kind, numbers in way.rates.items():
+            rates.append(f"{direction}, {kind}")
+            operations.append(numbers)
+    names = [f"{size / 2**20:.3g} MiB" for size in device.sizes]
+    sheets = [
+        Sheet(f"What {device.name} moves", columns, _tabulate(names, values)),
+        Sheet(
+            f"What {device.name} computes beyond the plainest sweep, G multiply-adds/s",
+            rates,
+            _tabulate(names, operations),
+        ),
+        _describe_overheads(device),
     ]
-    rows += [[f"arithmetic, {kind}", f"{rate / 1e9:.1f} G multiply-adds/s"] for kind, rate in device.rates.items()]
-    rows += [["a level", f"{1e6 * device.launch:.1f} µs"], ["a call besides", f"{1e6 * device.call:.1f} µs"]]
-    if device.transfer is not None:
-        rows.append(["transfer to the device", f"{device.transfer / 1e9:.1f} GB/s"])
-    return Sheet(f"What {device.name} can do", ["what", "measured"], rows)
+    if device.transfers is not None:
+        sheets.append(
+            Sheet(
+                "Transfers in the ordinary memory of the host",
+                ["array", "upload µs", "download µs"],
+                [
+                    [f"{size / 2**20:.3g} MiB", f"{1e6 * there:.1f}", f"{1e6 * back:.1f}"]
+                    for size, there, back in zip(
+                        device.transfers.sizes, device.transfers.uploads, device.transfers.downloads, strict=True
+                    )
+                ],
+            )
+        )
+    return sheets
+
+
+def _describe_overheads(device: DeviceModel) -> Sheet:
+    rows = []
+    for direction, way in device.ways.items():
+        found: dict[str, Overhead] = {"": way.overhead}
+        if way.host:
+            found = {"on the device": way.overhead}
+            found |= {f"asked for by the host, {path}": overhead for path, overhead in way.host.items()}
+            found["a graph: at least, and the pause behind it"] = way.graph
+        for what, overhead in found.items():
+            name = f"{direction}, {what}" if what else direction
+            rows.append([name, f"{1e6 * overhead.launch:.1f}", f"{1e6 * overhead.call:.1f}"])
+    return Sheet("Before anything moves", ["way", "a launch µs", "a call besides µs"], rows)
+
+
+def _tabulate(names: Sequence[str], values: Sequence[Sequence[float]]) -> list[list[str]]:
+    """Write one row for each size, in thousands of millions."""
+    return [[name, *(f"{column[number] / 1e9:.1f}" for column in values)] for number, name in enumerate(names)]

@@ -1,29 +1,96 @@
-"""What a device can do, measured in a second: how fast it copies, computes, begins and transfers."""
+"""What a device can do: how fast it copies, sweeps, computes, begins and transfers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from subband.bench.measuring import Effort, take_turns
-from subband.bench.model.stages import Arithmetic, Stage, list_stages
-from subband.bench.workbench import Workbench, draw_on_host, plan_picture
+from subband.bench.model.stages import Arithmetic
+from subband.bench.workbench import Direction
 
-__all__ = ["DeviceModel", "measure_device_model"]
+__all__ = ["DeviceModel", "Overhead", "Path", "Transfers", "Way", "Work"]
 
-# Bytes of the arrays that are copied: from a cache of the first level to far beyond the last one.
-_SIZES = tuple(2**exponent for exponent in range(16, 29, 2))
-# Where arithmetic is measured: large enough that nothing else counts, small enough for a moment.
-_SIDE = 1024
-# Two wavelets of each kind; what differs between them is arithmetic alone.
-_CALIBRATION: dict[Arithmetic, tuple[str, str]] = {"lifting": ("haar", "cdf97"), "filters": ("sym8", "sym14")}
-# Samples that are transferred.
-_TRANSFERRED = 2**24
-# Nothing to compute: what remains is the call.
-_SMALL = (32, 32)
+#: How an engine of a device asks for a level: all levels in one chain, or sweep after sweep.
+Path: TypeAlias = Literal["chain", "sweeps"]
+
+#: What is done in a row: the plainest sweep, or what heavier ones compute besides.
+Work: TypeAlias = Literal["plain", "lifting", "filters"]
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Seconds that go by before anything is moved.
+
+    Attributes
+    ----------
+    launch, call : float
+        For each launch, and for a whole call besides.
+    """
+
+    launch: float
+    call: float
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a device can do in one direction, at each of the sizes of its `DeviceModel`.
+
+    Attributes
+    ----------
+    overhead : Overhead
+        Of the device, or of all where it does not work while the host goes on.
+    sweeps : mapping
+        Bytes a second that the plainest sweep reads and writes together, by how many axes it transforms.
+    rates : mapping
+        Multiplications with additions in a second, beyond those of the plainest sweep.
+    rows : mapping
+        Samples that would take as long as it takes to begin a row, in the plainest sweep and in what heavier ones
+        compute besides.
+    host : mapping
+        What the host takes to ask for everything, while the device is at work; empty where it waits for the device.
+    graph : Overhead
+        The least that the launch of a recorded call takes, and what the device pauses between two of them.
+    """
+
+    overhead: Overhead
+    sweeps: Mapping[int, Sequence[float]]
+    rates: Mapping[Arithmetic, Sequence[float]]
+    rows: Mapping[Work, float] = field(default_factory=dict)
+    host: Mapping[Path, Overhead] = field(default_factory=dict)
+    graph: Overhead = Overhead(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """How fast arrays of some sizes travel, in the ordinary memory of the host.
+
+    Attributes
+    ----------
+    sizes : sequence of float
+        Bytes.
+    uploads, downloads : sequence of float
+        Seconds.
+    """
+
+    sizes: Sequence[float]
+    uploads: Sequence[float]
+    downloads: Sequence[float]
+
+    def find_seconds(self, size: float, *, is_upload: bool) -> float:
+        """Return what an array of so many bytes takes; beyond the largest that was measured, in proportion.
+
+        Examples
+        --------
+        >>> transfers = Transfers((1e3, 1e6), (1e-5, 1e-4), (2e-5, 2e-4))
+        >>> [round(1e6 * transfers.find_seconds(size, is_upload=True)) for size in (10, 1e6, 3e6)]
+        [10, 100, 300]
+        """
+        seconds = self.uploads if is_upload else self.downloads
+        found = _interpolate(size, self.sizes, seconds)
+        return found * max(1.0, size / self.sizes[-1])
 
 
 @dataclass(frozen=True)
@@ -34,89 +101,44 @@ class DeviceModel:
     ----------
     name : str
         What it is called.
-    sizes, bandwidths : sequence of float
-        Bytes of an array, and the bytes a second that a copy of it reads and writes together.
-    rates : mapping
-        Multiplications with additions in a second, by lifting and by filters.
-    launch, call : float
-        Seconds to begin a level, and those that a whole call takes besides.
-    transfer : float or None
-        Bytes a second from the host to the device; None where both share their memory.
+    sizes : sequence of float
+        Bytes of the arrays that were measured.
+    copies : sequence of float
+        Bytes a second that a plain copy of them reads and writes together.
+    ways : mapping
+        What it can do in each direction.
+    transfers : Transfers or None
+        None where host and device share their memory.
+    threads : int
+        How many share the parts of a stage.
 
     Examples
     --------
-    >>> device = DeviceModel("a CPU", (2**16, 2**26), (4e10, 1e10), {"lifting": 2e10, "filters": 3e10}, 5e-5, 1e-5)
-    >>> round(device.find_bandwidth(2**21) / 1e9, 3)
+    >>> sizes, flat = (2.0**16, 2.0**26), (2e10, 2e10)
+    >>> way = Way(Overhead(5e-5, 1e-5), {1: flat, 2: flat}, {"lifting": flat, "filters": flat})
+    >>> device = DeviceModel("a CPU", sizes, (4e10, 1e10), {"forward": way, "inverse": way})
+    >>> round(device.find(device.copies, 2**21) / 1e9, 3)
     20.0
     """
 
     name: str
     sizes: Sequence[float]
-    bandwidths: Sequence[float]
-    rates: Mapping[Arithmetic, float]
-    launch: float
-    call: float
-    transfer: float | None = None
+    copies: Sequence[float]
+    ways: Mapping[Direction, Way]
+    transfers: Transfers | None = None
+    threads: int = 1
 
-    def find_bandwidth(self, extent: float) -> float:
-        """Return the bandwidth of arrays of so many bytes, between the sizes that were measured on a straight line.
+    def find(self, values: Sequence[float], extent: float) -> float:
+        """Return a speed for arrays of so many bytes, between the sizes that were measured on a straight line.
 
         Both are taken as logarithms, so that halves and doubles count alike.
         """
-        return float(np.exp(np.interp(np.log(extent), np.log(self.sizes), np.log(self.bandwidths))))
+        return _interpolate(extent, self.sizes, values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON can hold."""
         return asdict(self)
 
 
-def measure_device_model(bench: Workbench, name: str, effort: Effort | None = None) -> DeviceModel:
-    """Measure what a device can do.
-
-    Parameters
-    ----------
-    bench : Workbench
-        Of the engine.
-    name : str
-        What the device is called.
-    effort : Effort, optional
-        How long each of a dozen measurements takes.
-    """
-    effort = effort or Effort(seconds=0.1, fewest=3, most=15)
-    bandwidths = []
-    for size in _SIZES:
-        copy = bench.prepare_copy(bench.draw((size // 4,)))
-        bandwidths.append(2 * size / take_turns({"copy": copy}, effort, bench.clock)["copy"])
-    small = {level: bench.prepare(plan_picture(_SMALL, "haar", level), "forward") for level in (1, 3)}
-    times = take_turns({str(level): call for level, call in small.items()}, effort, bench.clock)
-    launch = max((times["3"] - times["1"]) / 2, 0.0)
-    return DeviceModel(
-        name,
-        [float(size) for size in _SIZES],
-        bandwidths,
-        {kind: _measure_rate(bench, pair, effort) for kind, pair in _CALIBRATION.items()},
-        launch,
-        max(times["1"] - launch, 0.0),
-        _measure_transfer(bench, effort),
-    )
-
-
-def _measure_rate(bench: Workbench, wavelets: tuple[str, str], effort: Effort) -> float:
-    """Measure how many operations a second make the difference between two wavelets."""
-    plans = {wavelet: plan_picture((_SIDE, _SIDE), wavelet, 1) for wavelet in wavelets}
-    calls = {wavelet: bench.prepare(plan, "forward") for wavelet, plan in plans.items()}
-    times = take_turns(calls, effort, bench.clock)
-    light, heavy = wavelets
-    stages: dict[str, Stage] = {wavelet: list_stages(plan)[0] for wavelet, plan in plans.items()}
-    more = stages[heavy].operations - stages[light].operations
-    # arithmetic that costs nothing at all is hidden behind the traffic
-    return more / max(times[heavy] - times[light], 0.02 * times[light])
-
-
-def _measure_transfer(bench: Workbench, effort: Effort) -> float | None:
-    """Measure the bytes a second from the host to the device."""
-    if bench.bed is None:
-        return None
-    host = draw_on_host((_TRANSFERRED,), "float32", 0)
-    seconds = take_turns({"upload": lambda: bench.upload(host)}, effort, bench.clock)["upload"]
-    return float(host.nbytes / seconds)
+def _interpolate(place: float, places: Sequence[float], values: Sequence[float]) -> float:
+    return float(np.exp(np.interp(np.log(place), np.log(places), np.log(values))))

@@ -9,18 +9,21 @@ import numpy as np
 from subband.bench.figure import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
 from subband.bench.model.comparison import Comparison
 from subband.bench.model.device import DeviceModel
+from subband.bench.model.stages import Arithmetic
 
 __all__ = ["draw_roofline"]
 
 _GIGA = 1e9
 _PANEL_SIZE = (720, 440)
+_KINDS: tuple[Arithmetic, ...] = ("lifting", "filters")
 
 
 def draw_roofline(device: DeviceModel, comparisons: Sequence[Comparison]) -> Figure:
     """Draw what was measured under the roofs of a device.
 
     The slopes are a copy that fits into a cache and one that does not; the level roofs are the arithmetic of lifting
-    and of filters. A transform takes the sum of both, so that the best it can reach lies somewhat under them.
+    and of filters on large pictures. A transform takes the sum of both, so that the best it can reach lies somewhat
+    under them.
 
     Parameters
     ----------
@@ -36,11 +39,12 @@ def draw_roofline(device: DeviceModel, comparisons: Sequence[Comparison]) -> Fig
     ]
     intensities = [operations / memory for operations, memory, _ in counted]
     span = np.geomspace(min(intensities) / 2, max(intensities) * 2, 60)
-    fastest, slowest = max(device.bandwidths), device.bandwidths[-1]
-    roof = max(device.rates.values())
-    for bandwidth, colour, label in ((fastest, GREEN, "copy in a cache"), (slowest, ORANGE, "copy in memory")):
+    rates = {kind: max(way.rates[kind][-1] for way in device.ways.values()) for kind in _KINDS}
+    roof = max(rates.values())
+    slopes = ((max(device.copies), GREEN, "copy in a cache"), (device.copies[-1], ORANGE, "copy in memory"))
+    for bandwidth, colour, label in slopes:
         panel.add_curve(span, np.minimum(span * bandwidth, roof) / _GIGA, colour, label)
-    for kind, rate in device.rates.items():
+    for kind, rate in rates.items():
         panel.add_curve(span[[0, -1]], [rate / _GIGA] * 2, VIOLET, kind)
     panel.add_dots(intensities, [operations / seconds / _GIGA for operations, _, seconds in counted], BLUE, "measured")
     return Figure(f"Roofline: {device.name}", [[panel]], _PANEL_SIZE)

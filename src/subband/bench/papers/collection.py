@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from subband.bench.measuring import Effort
-from subband.bench.papers import denoising, frame_buffer, haar, high_definition, orders, ultrasound
+from subband.bench.papers import denoising, frame_buffer, haar, high_definition, jpeg2000, orders, ultrasound
 from subband.bench.tables import Report
 from subband.bench.video import measure_transform
 from subband.bench.video import report as report_video
@@ -74,11 +74,20 @@ def _measure_frame_buffer(engines: Sequence[str], is_quick: bool) -> Iterator[Pa
     yield "frame buffer", frame_buffer.report(frame_buffer.measure_bits(), ratios)
 
 
+def _measure_jpeg2000(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    sizes, repeats = (jpeg2000.QUICK_SIZES, 1) if is_quick else (jpeg2000.SIZES, 3)
+    yield (
+        "jpeg 2000",
+        jpeg2000.report(list(jpeg2000.measure_stages(sizes, engines, _QUICK if is_quick else None, repeats))),
+    )
+
+
 CHAPTERS = (
     Chapter("ultrasound", "Real-time wavelet filtering on the GPU, 2007", _measure_ultrasound),
-    Chapter("video", "Real-time wavelet transforms on a GPU for video coding, 2012", _measure_high_definition),
+    Chapter("video", "Wavelet transform for video coders using GPU, 2012", _measure_high_definition),
     Chapter("denoising", "Image denoising using wavelet transform and CUDA, 2014", _measure_denoising),
     Chapter("frame-buffer", "Hardware based wavelet transformations, 1999", _measure_frame_buffer),
+    Chapter("jpeg2000", "Discrete wavelet transform on consumer-level graphics hardware, 2007", _measure_jpeg2000),
 )
 
 

@@ -18,6 +18,8 @@ from math import sqrt
 import numpy as np
 
 from subband import data
+from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figure import Figure
 from subband.bench.quality import measure_psnr
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
@@ -167,7 +169,21 @@ def report(pictures: Mapping[str, Array] | None = None) -> Report:
             for variance, trial in each.items()
         ],
     }
-    return Report([_compare(first, found), _list_best(trials)], goals, figures)
+    drawings = {"VisuShrink": _draw(first, found)}
+    return Report([_compare(first, found), _list_best(trials)], goals, figures, drawings=drawings)
+
+
+def _draw(name: str, trials: Mapping[float, Trial]) -> Figure:
+    """Draw the PSNR by level, theirs and ours."""
+    charts = []
+    for place, variance in enumerate(VARIANCES):
+        series = {"paper: Lena": [psnr[place] for psnr in PAPER.values()]}
+        for mode in MODES:
+            own = trials[variance].denoised
+            series[f"ours: {name}, {mode}"] = [own[wavelet, level, mode] for wavelet, level in PAPER]
+        labels = [f"{wavelet}, level {level}" for wavelet, level in PAPER]
+        charts.append(BarChart(f"noise of variance {variance:g}", "PSNR in dB", labels, series))
+    return draw_bars("VisuShrink", *charts)
 
 
 def _compare(name: str, trials: Mapping[float, Trial]) -> Sheet:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from subband import data
+from subband.bench.charts import BarChart, draw_bars
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Direction, open_workbench, plan_picture
@@ -101,4 +102,8 @@ def report(bits: Sequence[tuple[str, int, float, int, int]], ratios: Mapping[tup
         "bits": [list(row) for row in bits],
         "ratios": {f"{engine}, {wavelet}": ratio for (engine, wavelet), ratio in ratios.items()},
     }
-    return Report(sheets, goals, figures)
+    labels = [f"{wavelet}, {count} bits" for wavelet, count, *_ in bits]
+    parts = {"differ": [100 * part for _, _, part, *_ in bits]}
+    chart = BarChart("coefficients that differ from floating point", "percent", labels, parts)
+    drawings = {"Fixed point": draw_bars("Fixed point beside floating point", chart)}
+    return Report(sheets, goals, figures, drawings=drawings)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from subband.bench.charts import BarChart, draw_bars
 from subband.bench.checking import WrongResultError
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet
@@ -72,4 +73,12 @@ def report(measured: dict[str, dict[int, float]]) -> Report:
     ]
     note = "Milliseconds, with the way to the device and back where there is one."
     figures = {engine: {str(side): seconds for side, seconds in times.items()} for engine, times in measured.items()}
-    return Report([Sheet("Table 3: one level of Haar", columns, rows, note)], goals, {"seconds": figures})
+    times = {
+        "their CPU": [cpu for cpu, _ in THEIRS.values()],
+        "their GPU": [gpu for _, gpu in THEIRS.values()],
+        **{engine: [1e3 * each[side] for side in THEIRS] for engine, each in measured.items()},
+    }
+    chart = BarChart("", "milliseconds", [f"{side}²" for side in THEIRS], times, is_log=True)
+    sheet = Sheet("Table 3: one level of Haar", columns, rows, note)
+    drawings = {"One level of Haar": draw_bars("One level of Haar", chart)}
+    return Report([sheet], goals, {"seconds": figures}, drawings=drawings)

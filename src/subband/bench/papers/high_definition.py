@@ -6,8 +6,8 @@ back; an engine of the host has no such way.
 
 References
 ----------
-Real-time wavelet transforms on a GPU for video coding, Aalborg University, 2012, tables 6.1 to 6.5, figures 6.1 to 6.6
-(the GPU is a Tesla C2050).
+Wavelet transform for video coders using GPU, Aalborg University, 2012, tables 6.1 to 6.5, figures 6.1 to 6.6 (the GPU
+is a Tesla C2050).
 """
 
 from __future__ import annotations

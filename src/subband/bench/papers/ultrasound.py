@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from subband.bench.charts import COLOURS
 from subband.bench.checking import WrongResultError
+from subband.bench.figure import ORANGE, VIOLET, Figure, Panel
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
@@ -264,4 +266,16 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         )
     )
     figures = {name: {str(size): dict(parts) for size, parts in each.items()} for name, each in times.items()}
-    return Report(sheets, (), {"seconds": figures})
+    return Report(sheets, (), {"seconds": figures}, drawings={"Frames a second": _draw(times, sizes)})
+
+
+def _draw(times: Mapping[str, Mapping[int, Mapping[str, float]]], sizes: Sequence[int]) -> Figure:
+    """Draw table 4.4: the best of theirs on both kinds of hardware, and ours in one channel."""
+    panel = Panel("monochrome", "rows and columns", "frames a second", is_x_log=True, is_y_log=True)
+    for name, colour in (("gpu-mono-32", ORANGE), ("cpu-mono-32-dual", VIOLET)):
+        theirs = [_FRAMES[name][SIZES.index(size)] for size in sizes]
+        panel.add_curve(sizes, theirs, colour, f"theirs: {name}")
+    for number, (name, each) in enumerate((name, each) for name, each in times.items() if "mono" in name):
+        rates = [1 / sum(each[size].values()) for size in sizes]
+        panel.add_curve(sizes, rates, COLOURS[0 if not number else 1 + number % (len(COLOURS) - 1)], name)
+    return Figure("Ultrasound", [[panel]], (720, 420))

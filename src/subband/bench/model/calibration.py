@@ -1,0 +1,264 @@
+"""How a device is measured: a few transforms of pictures of several sizes, and what is read off their times.
+
+None of the sizes is that of a case, and of the wavelets Haar's alone is: the model has to carry what it learns here
+over to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from subband.bench.beds import Replay
+from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, Way, Work
+from subband.bench.model.prediction import predict_stages
+from subband.bench.model.stages import Arithmetic, Schedule, group_on_device, group_on_host, list_stages
+from subband.bench.workbench import Direction, Workbench, draw_on_host, plan_picture
+from subband.engines.threads import get_threads
+from subband.plan import TransformPlan, transform_plan
+from subband.typing import Array
+
+__all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "choose_schedule", "plan_sweeps", "record_call"]
+
+#: Sides of the pictures: from what is done before it has begun to what no cache holds. On the CPU a second thread is
+#: woken between 312 and 320, and larger ones are cut into parts that two threads share evenly.
+HOST_SIDES = (32, 96, 312, 320, 416, 736, 1536, 4096)
+DEVICE_SIDES = (32, 96, 192, 384, 768, 1536, 3072, 6144)
+
+_PLAINEST = "haar"
+# What takes longer than the plainest wavelet does so by its arithmetic.
+_HEAVIER: dict[Arithmetic, str] = {"lifting": "sym5", "filters": "sym14"}
+_KINDS: dict[Work, str] = {"plain": "haar", "lifting": "sym5", "filters": "sym14"}
+_DIRECTIONS: tuple[Direction, ...] = ("forward", "inverse")
+# Nothing to compute: what remains is the asking. The longer filters need more room for the deeper level.
+_TINY = {"haar": 32, "sym14": 64}
+_PATHS: dict[Path, str] = {"chain": "haar", "sweeps": "sym14"}
+_LEVELS = (1, 3)
+# Calls in one record.
+_REPEATS = 8
+_TRANSFERRED = tuple(4**exponent for exponent in (6, 8, 10, 11, 12, 13))
+# As many samples in rows of two lengths, for one thread: what differs is how many rows there are.
+_SQUARE, _TALL = (312, 312), (1014, 96)
+# Numbers by which what is copied begins later: where source and goal lie within their pages makes the memory copy of
+# some processors ten times as slow, and transforms are not subject to it.
+_OFFSETS = (0, 16, 256, 528)
+# From so many bytes on copies pass by the caches, wherever they begin.
+_LARGE = 2**24
+# Short rows make no more of a difference than this.
+_MOST_ROWS = 2.5
+# However fast a part is, it takes some of the time.
+_LEAST_SHARE = 0.02
+
+
+class Calibration:
+    """What is measured of a device.
+
+    Parameters
+    ----------
+    bench : Workbench
+        Of the engine.
+    sides : sequence of int, optional
+        Of the pictures.
+
+    Attributes
+    ----------
+    calls : dict
+        What is to be timed, by name.
+    """
+
+    def __init__(self, bench: Workbench, sides: Sequence[int] | None = None) -> None:
+        self._bench = bench
+        self._sides = sides or (DEVICE_SIDES if bench.is_device else HOST_SIDES)
+        self._transferred = [size for size in _TRANSFERRED if size <= 4 * max(self._sides) ** 2]
+        # where pauses between recorded calls are told from the calls themselves
+        self._middle = self._sides[len(self._sides) // 2]
+        self._schedule = choose_schedule(bench)
+        self.calls: dict[str, Callable[[], Any]] = {}
+        for wavelet, level, direction in product(_TINY, _LEVELS, _DIRECTIONS):
+            call = bench.prepare(self._plan_tiny(wavelet, level), direction)
+            self.calls[f"{wavelet} {level} {direction} asked"] = call
+            if (replay := record_call(bench, call, _REPEATS)) is not None:
+                self.calls[f"{wavelet} {level} {direction}"] = replay
+        self._is_recorded = f"{_PLAINEST} 1 forward" in self.calls
+        # a record is launched in more time than a device takes for little work, so that it holds the work many times
+        self._repeats = _REPEATS if self._is_recorded else 1
+        for side in self._sides:
+            for offset in _OFFSETS if not bench.is_device and 4 * side**2 < _LARGE else (0,):
+                # a part of a larger array, so that it begins where it is to
+                samples = bench.draw((side**2 + max(_OFFSETS),)) if not bench.is_device else bench.draw((side**2,))
+                self.calls[f"copy {side} {offset}"] = bench.prepare_copy(samples[offset : offset + side**2])
+            for direction, (name, plan) in product(_DIRECTIONS, plan_sweeps((side, side)).items()):
+                call = bench.prepare(plan, direction)
+                self.calls[f"{name} {side} {direction}"] = self._repeat(call)
+        if self._is_recorded:
+            self._prepare_graphs()
+        if bench.bed is not None:
+            self._prepare_transfers(bench.bed.engine.device)
+            return
+        for shape, direction, (name, wavelet) in product((_SQUARE, _TALL), _DIRECTIONS, _KINDS.items()):
+            self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(
+                plan_picture(shape, wavelet, 1), direction
+            )
+
+    def _repeat(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """Return the call as often as a record holds it, recorded if that can be."""
+        replay = record_call(self._bench, call, self._repeats) if self._is_recorded else None
+        return replay or partial(_call_often, call, self._repeats)
+
+    def _prepare_graphs(self) -> None:
+        for direction, side in product(_DIRECTIONS, (_TINY[_PLAINEST], self._middle)):
+            call = self._bench.prepare(plan_picture((side, side), _PLAINEST, 1), direction)
+            self.calls[f"graph {side} {direction}"] = record_call(self._bench, call) or call
+
+    def _prepare_transfers(self, device: Any) -> None:
+        for size in self._transferred:
+            here = draw_on_host((size // 4,), "float32", 0)
+            there = device.upload(here)
+            self.calls[f"download {size}"] = partial(device.download, there)
+            # and back, because an upload may go on when the call is over
+            self.calls[f"trip {size}"] = partial(_send_and_fetch, device, here)
+
+    def conclude(self, best: Mapping[str, float], name: str) -> DeviceModel:
+        """Read off what a device can do.
+
+        Parameters
+        ----------
+        best : mapping
+            The least seconds of each of `calls`.
+        name : str
+            What the device is called.
+        """
+        sizes = [4.0 * side**2 for side in self._sides]
+        copies = [
+            2 * size / min(seconds for call, seconds in best.items() if call.startswith(f"copy {side} "))
+            for side, size in zip(self._sides, sizes, strict=True)
+        ]
+        ways = {direction: self._find_plain_way(best, direction) for direction in _DIRECTIONS}
+        plain = DeviceModel(name, sizes, copies, ways, threads=1 if self._bench.is_device else get_threads())
+        computing = {
+            direction: replace(way, rates={kind: self._find_rates(best, plain, kind, direction) for kind in _HEAVIER})
+            for direction, way in ways.items()
+        }
+        return replace(plain, ways=computing, transfers=self._find_transfers(best))
+
+    def _find_plain_way(self, best: Mapping[str, float], direction: Direction) -> Way:
+        """Read off everything but the rates, which are what is left to explain."""
+        suffix = "" if self._is_recorded else " asked"
+        overhead = self._find_overhead(best, _PLAINEST, direction, suffix)
+        beginning = overhead.launch + overhead.call
+        graph = Overhead(0.0, 0.0)
+        sweeps: dict[int, list[float]] = {1: [], 2: []}
+        rows = {} if self._bench.is_device else self._find_rows(best, direction, beginning)
+        for side in self._sides:
+            longer = 1 + rows.get("plain", 0.0) / side
+            for count, names in ((1, ("down", "along")), (2, ("both",))):
+                # one axis or the other, half of each
+                seconds = float(np.mean([best[f"{name} {side} {direction}"] for name in names])) / self._repeats
+                sweeps[count].append(8 * side**2 * longer / max(seconds - beginning, _LEAST_SHARE * seconds))
+        rates: dict[Arithmetic, Sequence[float]] = {kind: [1e30] * len(self._sides) for kind in _HEAVIER}
+        host = {}
+        if self._is_recorded:
+            host = {path: self._find_overhead(best, name, direction, " asked") for path, name in _PATHS.items()}
+            whole = best[f"both {self._middle} {direction}"] / self._repeats
+            pause = max(best[f"graph {self._middle} {direction}"] - whole, 0.0)
+            graph = Overhead(best[f"graph {_TINY[_PLAINEST]} {direction}"], pause)
+        return Way(overhead, sweeps, rates, rows, host, graph)
+
+    def _find_rows(self, best: Mapping[str, float], direction: Direction, beginning: float) -> dict[Work, float]:
+        """Compare many short rows with few long ones, as if each had some samples more."""
+        rows: dict[Work, float] = {}
+        spent = dict.fromkeys((_SQUARE, _TALL), beginning)
+        for kind in _KINDS:
+            long, short = (
+                max(best[f"rows {kind} {shape[1]} {direction}"] - seconds, _LEAST_SHARE * seconds)
+                for shape, seconds in spent.items()
+            )
+            # short / long = (1 + rows / its width) / (1 + rows / the other's width)
+            ratio = min(short / long, _MOST_ROWS)
+            rows[kind] = max((ratio - 1) / (1 / _TALL[1] - ratio / _SQUARE[1]), 0.0)
+            if kind == "plain":
+                spent = {shape: best[f"rows {kind} {shape[1]} {direction}"] for shape in spent}
+        return rows
+
+    def _find_overhead(self, best: Mapping[str, float], wavelet: str, direction: Direction, suffix: str) -> Overhead:
+        """Compare one level with several: what they take more is that of their launches."""
+        few, many = (
+            sum(stage.launches for stage in list_stages(self._plan_tiny(wavelet, level), schedule=self._schedule))
+            for level in _LEVELS
+        )
+        repeats = 1 if suffix else self._repeats
+        short, long = (best[f"{wavelet} {level} {direction}{suffix}"] / repeats for level in _LEVELS)
+        launch = max((long - short) / (many - few), 0.0)
+        return Overhead(launch, max(short - few * launch, 0.0))
+
+    def _plan_tiny(self, wavelet: str, level: int) -> TransformPlan:
+        return plan_picture((_TINY[wavelet],) * 2, wavelet, level)
+
+    def _find_rates(
+        self, best: Mapping[str, float], plain: DeviceModel, kind: Arithmetic, direction: Direction
+    ) -> list[float]:
+        rates = []
+        for side in self._sides:
+            stages = list_stages(plan_sweeps((side, side))[kind], direction, schedule=self._schedule)
+            seconds = best[f"{kind} {side} {direction}"] / self._repeats
+            explained = predict_stages(stages, plain, asking="none").seconds
+            rows = plain.ways[direction].rows.get(kind, 0.0)
+            more = sum(stage.extra_operations for stage in stages) * (1 + rows / side)
+            rates.append(more / max(seconds - explained, _LEAST_SHARE * seconds))
+        return rates
+
+    def _find_transfers(self, best: Mapping[str, float]) -> Transfers | None:
+        if not self._bench.is_device:
+            return None
+        downloads = [best[f"download {size}"] for size in self._transferred]
+        trips = [best[f"trip {size}"] for size in self._transferred]
+        uploads = [max(trip - back, _LEAST_SHARE * trip) for trip, back in zip(trips, downloads, strict=True)]
+        return Transfers([float(size) for size in self._transferred], uploads, downloads)
+
+
+def _send_and_fetch(device: Any, x: Array) -> Array:
+    host: Array = device.download(device.upload(x))
+    return host
+
+
+def choose_schedule(bench: Workbench) -> Schedule:
+    """Return how the engine of a workbench groups axes."""
+    return group_on_device if bench.is_device else group_on_host
+
+
+def record_call(bench: Workbench, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
+    """Return what repeats some calls without asking for each launch; None where a device cannot record them."""
+    if bench.bed is None:
+        return None
+    try:
+        replay = bench.bed.capture(partial(_call_often, call, times))
+    except Exception:  # noqa: BLE001 - whatever the driver says, there are the calls themselves
+        return None
+    # bound to the record, which has to live as long, and with it the memory that it writes to
+    return None if replay is None else partial(_launch_again, replay)
+
+
+def _launch_again(replay: Replay) -> None:
+    replay.launch()
+
+
+def _call_often(call: Callable[[], Any], times: int) -> Any:
+    for _ in range(times - 1):
+        call()
+    return call()
+
+
+def plan_sweeps(shape: tuple[int, int]) -> dict[str, TransformPlan]:
+    """Return the plans of one size: the plainest sweeps, and heavier ones by the name of their arithmetic."""
+    wavelet = plan_picture(shape, _PLAINEST, 1).wavelets[0]
+    plans = {
+        "both": plan_picture(shape, _PLAINEST, 1),
+        "down": transform_plan(shape, (0,), (wavelet,), ("periodization",), 1),
+        "along": transform_plan(shape, (1,), (wavelet,), ("periodization",), 1),
+    }
+    return {**plans, **{str(kind): plan_picture(shape, name, 1) for kind, name in _HEAVIER.items()}}
