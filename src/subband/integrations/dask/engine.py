@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from operator import getitem
 from typing import Any
 
 import numpy as np
-from dask._task_spec import Task, TaskRef
 from dask.base import tokenize
 
 from subband.arrays import as_computable, cast
 from subband.engines import Engine
 from subband.integrations.dask.blocks import LocalLevel, merge_block, split_block
-from subband.integrations.dask.graphs import Draft, Grid, SubbandLayer, find_grid, list_windows, make_array, rename
+from subband.integrations.dask.coarse import draw_merging, draw_splitting
+from subband.integrations.dask.graphs import (
+    Draft,
+    Grid,
+    SubbandLayer,
+    divide,
+    find_grid,
+    find_longest,
+    list_windows,
+    make_array,
+)
 from subband.integrations.dask.levels import AxisCut, cut_coefficients, cut_samples, cut_stationary, find_reach
+from subband.integrations.dask.tasks import Task, TaskRef
 from subband.integrations.dask.windows import Edges, join_chunks
-from subband.plan import LevelPlan
+from subband.plan import LevelPlan, TransformPlan
 from subband.stationary import StationaryPlan
 from subband.transforms.arguments import warn_caller
 from subband.typing import Array, Bands
@@ -26,8 +36,12 @@ from subband.wavelets import Wavelet
 
 __all__ = ["DaskEngine", "describe_level"]
 
-#: Chunks of more samples than this become smaller with every level; others are joined with their neighbours instead.
-_LARGE = 2**20
+#: Chunks are joined with their neighbours to blocks of at most so many samples, so that chunks of coefficients are as
+#: large as those of the samples; larger chunks are blocks of their own, and become smaller with every level.
+_BLOCK = 2**22
+
+# How much larger than that a block of samples may have become that is made of coefficients.
+_SLACK = 1.25
 
 
 class DaskEngine(Engine):
@@ -45,7 +59,7 @@ class DaskEngine(Engine):
     >>> x = da.random.default_rng(0).normal(size=(300, 200), chunks=(100, 100))
     >>> coarse, *details = wavedec2(x, "db2", level=2)
     >>> coarse
-    dask.array<subband-aa, shape=(77, 52), dtype=float64, chunksize=(50, 52), chunktype=numpy.ndarray>
+    dask.array<subband-aa, shape=(77, 52), dtype=float64, chunksize=(77, 52), chunktype=numpy.ndarray>
     >>> bool(abs(waverec2([coarse, *details], "db2") - x).max().compute() < 1e-12)
     True
     """
@@ -57,13 +71,29 @@ class DaskEngine(Engine):
 
     def forward(self, plan: LevelPlan, x: Any) -> Bands:
         """Draw the graph of one level."""
+        return self._draw_level(plan, x, *self._join(plan, x))
+
+    def forward_all(self, plan: TransformPlan, x: Any) -> tuple[Any, list[Bands]]:
+        """Draw the graph of all levels; those of an approximation that is one block are one task."""
+        details: list[Bands] = []
+        for number, level in enumerate(plan.levels):
+            joined, target = self._join(level, x)
+            if number + 1 < plan.level and all(len(joined[axis]) == 2 for axis in plan.axes):
+                x, coarse = draw_splitting(plan, number, x, joined, self.engine)
+                return x, coarse + details
+            bands = self._draw_level(level, x, joined, target)
+            x = bands.pop("a" * len(plan.axes))
+            details.insert(0, bands)
+        return (x if plan.levels else x.copy()), details
+
+    def _draw_level(self, plan: LevelPlan, x: Any, joined: list[Edges], target: tuple[int, ...]) -> Bands:
         reversible = plan.plans[0].integer is not None
         grid = find_grid(x)
-        joined, target = self._join(plan, x, grid)
         cuts = {axis: cut_coefficients(own, joined[axis]) for axis, own in zip(plan.axes, plan.plans, strict=True)}
         level = _Level(plan.axes, _wavelets(plan), 0, reversible, plan.amplifies, self.engine)
         meta = x._meta if reversible else as_computable(x._meta)
-        return _split(grid, x, cuts, joined, level, meta, target, describe_level(plan))
+        origin = find_longest(grid.edges)
+        return _split(grid, x, cuts, joined, level, meta, describe_level(plan), target, origin)
 
     def inverse(self, plan: LevelPlan, bands: Mapping[str, Any]) -> Array:
         """Draw the graph of one level back."""
@@ -72,6 +102,22 @@ class DaskEngine(Engine):
         cuts = {axis: cut_samples(own, edges[axis]) for axis, own in zip(plan.axes, plan.plans, strict=True)}
         level = _Level(plan.axes, _wavelets(plan), 0, reversible, False, self.engine)
         return _merge(_as_one_dtype(bands), cuts, edges, level, describe_level(plan))
+
+    def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Mapping[str, Any]]) -> Any:
+        """Draw the graph of all levels back; as long as there is one block, they are one task."""
+        count = _count_coarse(plan, approximation, details)
+        left, x = plan.level, approximation
+        if count > 1:
+            left -= count
+            bands = details[count - 1]
+            edges = find_grid(approximation).edges
+            shape = plan.levels[left].shape
+            blocks = Grid("", tuple((0, n) if axis in plan.axes else edges[axis] for axis, n in enumerate(shape)))
+            lengths = _choose_lengths(bands, blocks, plan.axes)
+            x = draw_merging(plan, left, x, details[:count], self.engine, lengths)
+        for number in reversed(range(left)):
+            x = self.inverse(plan.levels[number], {"a" * len(plan.axes): x, **details[plan.level - 1 - number]})
+        return x if plan.levels else x.copy()
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         """Draw the graph of one undecimated level."""
@@ -87,7 +133,7 @@ class DaskEngine(Engine):
             for axis, own in zip(plan.axes, plan.plans, strict=True)
         }
         level = _Level(plan.axes, _wavelets(plan), plan.plans[0].step, False, False, self.engine)
-        return _split(grid, x, cuts, joined, level, as_computable(x._meta), None, describe_level(plan))
+        return _split(grid, x, cuts, joined, level, as_computable(x._meta), describe_level(plan))
 
     def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Any]) -> Array:
         """Draw the graph of one undecimated level back."""
@@ -99,20 +145,30 @@ class DaskEngine(Engine):
         level = _Level(plan.axes, _wavelets(plan), plan.plans[0].step, False, False, self.engine)
         return _merge(_as_one_dtype(bands), cuts, edges, level, describe_level(plan))
 
-    def _join(self, plan: LevelPlan, x: Any, grid: Grid) -> tuple[list[Edges], tuple[int, ...]]:
-        """Return the edges of chunks large enough to be transformed, and up to which size the next level joins them."""
+    def _join(self, plan: LevelPlan, x: Any) -> tuple[list[Edges], tuple[int, ...]]:
+        """Return the edges of blocks that are transformed, and how long chunks of their coefficients should be."""
+        grid = find_grid(x)
         layer = x.dask.layers.get(x.name)
         target = layer.target if isinstance(layer, SubbandLayer) else None
-        wanted = target or tuple(max(lengths, default=0) for lengths in x.chunks)
+        wanted = _find_block(target or find_longest(grid.edges), plan.axes)
         joined = list(grid.edges)
         for axis, own in zip(plan.axes, plan.plans, strict=True):
             least = find_reach(own)
-            joined[axis] = join_chunks(grid.edges[axis], least, wanted[axis] + least if target else 0)
-            if target is None and _is_joined(grid.edges[axis], joined[axis]):
-                _warn(grid.edges[axis], joined[axis], axis, own.wavelet, least)
-        if prod(wanted) > _LARGE:
-            wanted = tuple(-(-n // 2) if axis in plan.axes else n for axis, n in enumerate(wanted))
-        return joined, wanted
+            joined[axis] = join_chunks(grid.edges[axis], least, wanted[axis] + least)
+            if target is None:
+                shortest = join_chunks(grid.edges[axis], least)
+                if _is_joined(grid.edges[axis], shortest):
+                    _warn(grid.edges[axis], shortest, axis, own.wavelet, least)
+        return joined, tuple(-(-n // 2) if axis in plan.axes else n for axis, n in enumerate(wanted))
+
+
+def _find_block(lengths: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the lengths of blocks of up to two chunks along each axis, the last one first."""
+    wanted = list(lengths)
+    for axis in sorted(axes, reverse=True):
+        if 2 * prod(wanted) <= _BLOCK:
+            wanted[axis] *= 2
+    return tuple(wanted)
 
 
 def describe_level(plan: LevelPlan | StationaryPlan) -> tuple[Any, ...]:
@@ -156,8 +212,9 @@ def _split(
     joined: Sequence[Edges],
     level: _Level,
     meta: Any,
-    target: tuple[int, ...] | None,
     about: Any,
+    target: tuple[int, ...] | None = None,
+    origin: tuple[int, ...] | None = None,
 ) -> Bands:
     """Return the bands of an array, as arrays of their own."""
     token = tokenize(x.name, about, joined, str(level._options))
@@ -182,7 +239,7 @@ def _split(
             (name, *index): Task((name, *index), getitem, TaskRef((draft.name, *index)), key)
             for index in results.walk()
         }
-        bands[key] = make_array(graph, draft.name, name, Grid(name, tuple(own)), tasks, meta, target)
+        bands[key] = make_array(graph, draft.name, name, Grid(name, tuple(own)), tasks, meta, target, origin)
     return bands
 
 
@@ -217,13 +274,49 @@ def _merge(
     graph = draft.finish(list(bands.values()))
     name = f"subband-samples-{token}"
     meta = next(iter(bands.values()))._meta
-    samples: Array = make_array(graph, draft.name, name, results, rename(Grid(name, results.edges), results), meta)
+    grid, tasks = divide(results, name, _choose_lengths(bands, results, cuts))
+    samples: Array = make_array(graph, draft.name, name, grid, tasks, meta)
     return samples
 
 
+def _choose_lengths(bands: Mapping[str, Any], blocks: Grid, axes: Iterable[int]) -> tuple[int, ...]:
+    """Return how long chunks of samples are: as they once were, if that is known, or else not too large."""
+    lengths = find_longest(blocks.edges)
+    for band in bands.values():
+        layer = band.dask.layers.get(band.name)
+        if isinstance(layer, SubbandLayer) and layer.origin is not None:
+            return tuple(map(min, layer.origin, lengths))
+    # chunks that are joined to blocks have a quarter of their samples; but blocks grow a little with every level
+    if prod(lengths) > _SLACK * _BLOCK:
+        return lengths
+    halved = list(lengths)
+    for axis in sorted(axes, reverse=True):
+        if prod(halved) > _SLACK * _BLOCK / 4:
+            halved[axis] = -(-halved[axis] // 2)
+    return tuple(halved)
+
+
+def _count_coarse(plan: TransformPlan, approximation: Any, details: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many levels, from the coarsest on, lead to a block that is not too large, from bands of one block."""
+    kept = [axis for axis in range(len(plan.shape)) if axis not in plan.axes]
+    lengths = find_longest(find_grid(approximation).edges)
+    for count, (level, bands) in enumerate(zip(reversed(plan.levels), details, strict=True)):
+        arrays = (approximation, *bands.values())
+        is_one = all(array.numblocks[axis] == 1 for array in arrays for axis in plan.axes)
+        is_alike = all(array.chunks[axis] == approximation.chunks[axis] for array in arrays for axis in kept)
+        has_all = len(bands) == 2 ** len(plan.axes) - 1 and {array.dtype for array in arrays} == {approximation.dtype}
+        size = prod(level.shape[axis] if axis in plan.axes else length for axis, length in enumerate(lengths))
+        if not (is_one and is_alike and has_all and size <= _SLACK * _BLOCK):
+            return count
+    return plan.level
+
+
 def _finest_edges(bands: Mapping[str, Any], ndim: int) -> list[Edges]:
-    """Return along each axis the edges of the band that is cut into most chunks."""
-    grids = [find_grid(band) for band in bands.values()]
+    """Return along each axis the edges of the band that is cut into most chunks.
+
+    The approximation counts only if it is alone: it comes from the level before, which had its own reasons.
+    """
+    grids = [find_grid(band) for key, band in bands.items() if "d" in key or len(bands) == 1]
     return [max((grid.edges[axis] for grid in grids), key=lambda own: (len(own), own[-1])) for axis in range(ndim)]
 
 

@@ -1,49 +1,36 @@
 """`denoise` and `Enhancer` for arrays of Dask.
 
-What has to be known about the whole array, such as the strength of noise, is found out in a pass of its own; then
-everything is read again, and computed chunk by chunk. The source is read twice rather than kept in memory.
+Axes are put in order, gaps are filled, pixels become planes; then come the stages, and the way back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import log, prod, sqrt
+from functools import cached_property
 from typing import Any, Literal
 
 import dask.array as da
 import numpy as np
-from dask._task_spec import TaskRef
-from dask.base import tokenize
 from dask.delayed import Delayed
-from dask.graph_manipulation import bind
 
 from subband.arrays import computed_dtype, to_host
-from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
-from subband.engines.filters import find_filters
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import Layout, find_layout
-from subband.enhance.models import Gaussian, Speckle
-from subband.enhance.passage import Passage
+from subband.enhance.models import Speckle
 from subband.enhance.program import Program
-from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Stage, weigh_levels
-from subband.errors import ArgumentError, DtypeError, ShapeError
-from subband.integrations.dask.graphs import Draft, Grid, find_grid, make_array, rename
-from subband.integrations.dask.margins import draw_blocks
-from subband.integrations.dask.noise import draw_noise, draw_statistics
-from subband.integrations.dask.planes import BlockStage, LevelShrink, PixelForm
-from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw_shrinkage, draw_spin
-from subband.integrations.dask.undecimated import run_undecimated
-from subband.integrations.dask.waves import compute_last
-from subband.pipeline.reach import Reach, find_obstacle, measure_reach
-from subband.plan import transform_plan
+from subband.enhance.stages import Denoise
+from subband.errors import DtypeError, ShapeError
+from subband.integrations.dask.findings import Findings
+from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
+from subband.integrations.dask.jobs import compute_decision
+from subband.integrations.dask.passes import read_again
+from subband.integrations.dask.pixels import PixelForm
+from subband.integrations.dask.stages import DECIDING, Flow, StageWork
 from subband.typing import Array
 
-__all__ = ["enhance", "measure_noise"]
-
-# How often a noise model that can do so refines noise and filters again, as in memory.
-_ROUNDS = 3
+__all__ = ["enhance", "measure", "measure_noise"]
 
 
 def enhance(
@@ -55,11 +42,35 @@ def enhance(
     nonfinite: str = "refuse",
     engine: str | Engine | None = None,
     *,
-    noise: Array | None = None,
+    findings: Findings | None = None,
 ) -> Any:
     """Do what `Enhancer.apply` does, lazily, for arrays of Dask.
 
-    What `measure_noise` has found can be given as `noise`, so that it is not looked for again.
+    Parameters
+    ----------
+    enhancer : Enhancer
+        What is done.
+    image : dask array
+        As in `Enhancer.apply`.
+    axes, channel_axis, engine
+        As in `Enhancer.apply`.
+    mask : array of bool, optional
+        Which pixels are known, of the shape of space: of Dask, or in memory.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinite pixels: an error when they are met, or as with those outside `mask`.
+    findings : Findings, optional
+        What `measure` has found, so that it is not looked for again.
+
+    Notes
+    -----
+    Known noise and a method that looks at each coefficient and what is around it need one pass over the array. Each
+    of these needs a pass before that: to measure noise; to decide about whole bands (``'sure'`` and ``'neigh'``, which
+    have to know the noise first, and ``'bayes'``, which has not, and goes with the pass that measures it); and to fill
+    gaps. Nothing is kept in memory from one pass to the next but what was decided.
+
+    Results are those of memory to rounding, whatever the chunks: sums over bands are the same, added in another order.
+    Of more than 16384 coefficients, noise is measured within a few parts in a hundred thousand, and 0.2 % whatever the
+    numbers are. A method that decides about whole bands has it measured exactly, in one pass more.
 
     Examples
     --------
@@ -68,25 +79,35 @@ def enhance(
     >>> result.chunks == noisy.chunks, bool(result.std().compute() < 2)
     (True, True)
     """
-    if mask is not None or nonfinite != "refuse":
-        raise ArgumentError(
-            "mask and nonfinite='mask' need the whole picture, which an array of Dask is not to be; fill the gaps "
-            "first, as with dask.array.nan_to_num(x), or give x.compute()"
-        )
-    if 0 in image.shape or image.ndim == 0:
-        raise ShapeError(f"image has shape {image.shape}; it needs at least 1 pixel, and 1 axis")
-    computed_dtype(image.dtype, "image")
-    if image.dtype.kind == "c":
-        raise DtypeError(f"image has dtype {image.dtype}; a picture is real: give image.real or abs(image)")
-    layout = find_layout(tuple(image.shape), axes, channel_axis)
-    if layout.has_alpha:
-        inner = enhance(enhancer, image[..., :-1], layout.space, layout.channel, None, nonfinite, engine, noise=noise)
-        return da.concatenate([inner, image[..., -1:]], axis=-1).rechunk(image.chunks)
-    work, pixels, order = _arrange(enhancer, image, layout, engine)
-    result = work.run(pixels, noise)
-    if order != tuple(range(image.ndim)):
-        result = result.transpose(np.argsort(order).tolist())
+    work, image, known = _begin(enhancer, image, axes, channel_axis, mask, nonfinite, engine)
+    result = work.run(image, known, Findings() if findings is None else findings)
     return result.rechunk(image.chunks)
+
+
+def measure(
+    enhancer: Enhancer,
+    image: Any,
+    axes: Sequence[int] | None = None,
+    channel_axis: int | Literal["auto"] | None = "auto",
+    mask: Any = None,
+    nonfinite: str = "refuse",
+    *,
+    engine: str | Engine | None = None,
+    client: Any = None,
+) -> Findings:
+    """Compute what has to be known about a whole array before its first chunk, as `enhance` would do.
+
+    What can only be found out on the way, as by the second of two stages that measure noise, is left out.
+
+    Examples
+    --------
+    >>> noisy = da.random.default_rng(0).normal(100, 10, (600, 500), chunks=(200, 250))
+    >>> found = measure(Enhancer(Denoise("sure", level=1)), noisy)
+    >>> round(float(found.noise)), sorted(found.statistic)
+    (10, [(0, 1, 'ad'), (0, 1, 'da'), (0, 1, 'dd')])
+    """
+    work, image, known = _begin(enhancer, image, axes, channel_axis, mask, nonfinite, engine)
+    return work.measure(image, known, _find_computer(client))
 
 
 def measure_noise(
@@ -94,6 +115,8 @@ def measure_noise(
     image: Any,
     axes: Sequence[int] | None = None,
     channel_axis: int | Literal["auto"] | None = "auto",
+    mask: Any = None,
+    nonfinite: str = "refuse",
     *,
     engine: str | Engine | None = None,
     client: Any = None,
@@ -111,75 +134,143 @@ def measure_noise(
     >>> round(float(measure_noise(Enhancer(Denoise()), noisy)))
     10
     """
+    work, image, known = _begin(enhancer, image, axes, channel_axis, mask, nonfinite, engine)
+    return work.measure(image, known, _find_computer(client), is_noise_enough=True).noise
+
+
+def _find_computer(client: Any) -> Callable[[Delayed], Any]:
+    """Return what computes a small result: threads of this process, or the workers of a client."""
+    return compute_decision if client is None else lambda delayed: client.compute(delayed).result()
+
+
+def _begin(
+    enhancer: Enhancer,
+    image: Any,
+    axes: Sequence[int] | None,
+    channel_axis: int | Literal["auto"] | None,
+    mask: Any,
+    nonfinite: str,
+    engine: str | Engine | None,
+) -> tuple[_Work, Any, Any]:
+    """Check an array, and return the work on it, the array, and which of its pixels are known."""
+    if 0 in image.shape or image.ndim == 0:
+        raise ShapeError(f"image has shape {image.shape}; it needs at least 1 pixel, and 1 axis")
+    computed_dtype(image.dtype, "image")
+    if image.dtype.kind == "c":
+        raise DtypeError(f"image has dtype {image.dtype}; a picture is real: give image.real or abs(image)")
     layout = find_layout(tuple(image.shape), axes, channel_axis)
-    if layout.has_alpha:
-        image, layout = image[..., :-1], replace(layout, has_alpha=False)
-    work, pixels, _ = _arrange(enhancer, image, layout, engine)
-    delayed = work.draw_noise(pixels)
-    if delayed is None:
-        return None
-    found: Array = compute_last(delayed) if client is None else client.compute(delayed).result()
-    return found
-
-
-def _arrange(enhancer: Enhancer, image: Any, layout: Layout, engine: Any) -> tuple[_Work, Any, tuple[int, ...]]:
-    """Return the work on an array, the array with the axes of space at last, and their order."""
-    others = [axis for axis in range(image.ndim) if axis not in layout.space and axis != layout.channel]
-    is_colour = layout.channel is not None and image.shape[layout.channel] == 3
-    leading = others if layout.channel is None else [*others, layout.channel]
-    order = (*leading, *layout.space)
-    pixels = image if order == tuple(range(image.ndim)) else image.transpose(order)
-    if is_colour:
-        pixels = pixels.rechunk({len(leading) - 1: -1})
-    space = tuple(image.shape[axis] for axis in layout.space)
-    return _Work(enhancer, space, tuple(pixels.shape[: len(leading)]), is_colour, engine), pixels, order
+    known = find_known(image, layout, mask, nonfinite)
+    return _Work(enhancer, layout, tuple(image.shape), engine), image, known
 
 
 @dataclass(frozen=True)
 class _Work:
-    """An enhancer made ready for an array: leading axes, then those of space."""
+    """An enhancer made ready for an array."""
 
     enhancer: Enhancer
-    space: tuple[int, ...]
-    leading: tuple[int, ...]
-    is_colour: bool
+    layout: Layout
+    shape: tuple[int, ...]
     engine: str | Engine | None
 
-    def run(self, pixels: Any, measured: Array | None) -> Any:
-        """Draw all stages."""
-        noise = self._prepare_noise() if measured is None else measured
-        form, planes = self._enter(pixels)
-        for stage in self.enhancer.stages:
-            planes = self._run_stage(stage, planes, noise, form.enhancer.model)
-        kept = _result_dtype(pixels.dtype)
-        return planes.map_blocks(form.leave, dtype=kept, meta=_as_meta(pixels, kept))
+    @cached_property
+    def space(self) -> tuple[int, ...]:
+        """Lengths of the axes of space."""
+        return tuple(self.shape[axis] for axis in self.layout.space)
 
-    def draw_noise(self, pixels: Any) -> Delayed | None:
-        """Draw the measurement of noise, if that is what a single stage at the beginning asks for."""
+    @cached_property
+    def is_colour(self) -> bool:
+        """Whether three channels belong together."""
+        return self.layout.channel is not None and self._shape[self.layout.channel] == 3
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The axes of the array, those of space last, and channels before them."""
+        others = [axis for axis in range(len(self.shape)) if axis not in (*self.layout.space, self.layout.channel)]
+        return (*others, *([] if self.layout.channel is None else [self.layout.channel]), *self.layout.space)
+
+    @cached_property
+    def leading(self) -> tuple[int, ...]:
+        """Lengths of the axes before those of space."""
+        return tuple(self._shape[axis] for axis in self.order[: len(self.order) - len(self.space)])
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        """Lengths of all axes, without an alpha channel."""
+        return (*self.shape[:-1], self.shape[-1] - 1) if self.layout.has_alpha else self.shape
+
+    @property
+    def _stages(self) -> StageWork:
+        return StageWork(self.space, len(self.leading), self.engine)
+
+    def run(self, image: Any, known: Any, findings: Findings) -> Any:
+        """Draw all stages."""
+        alpha = image[..., -1:] if self.layout.has_alpha else None
+        pixels = self._arrange(image)
+        form, flow = self._enter(pixels, known, findings)
+        noise = self._prepare_noise() if findings.noise is None else findings.noise
+        for stage in self.enhancer.stages:
+            flow.planes = self._stages.run(stage, flow, replace(findings, noise=noise), form.enhancer.model)
+        kept = _result_dtype(pixels.dtype)
+        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=_as_meta(pixels, kept))
+        if known is not None:
+            result = restore(result, flow.pixels, flow.known)
+        if self.order != tuple(range(len(self.order))):
+            result = result.transpose(np.argsort(self.order).tolist())
+        return result if alpha is None else da.concatenate([result, alpha], axis=-1)
+
+    def measure(
+        self, image: Any, known: Any, compute: Callable[[Delayed], Any], *, is_noise_enough: bool = False
+    ) -> Findings:
+        """Compute what a single stage at the beginning has to know, and what gaps are filled from."""
+        pixels = self._arrange(image)
+        found = Findings() if known is None else Findings(filling=compute(draw_filling(pixels, known)))
         stages = self.enhancer.stages
         stage = stages[0] if stages else None
-        if not isinstance(stage, Denoise) or self._prepare_noise() is not None:
-            return None
-        if any(isinstance(each, Denoise) for each in stages[1:]):
-            return None
-        engine = get_engine("cpu")
-        passage = Passage(stage, (1, *self.space), engine, find_filters(engine))
-        if passage.level == 0 or stage.form == "undecimated":
-            return None
-        return draw_noise(self._enter(pixels)[1], passage, len(self.space), self.engine)
+        if not isinstance(stage, Denoise) or any(isinstance(each, Denoise) for each in stages[1:]):
+            return found
+        passage = self._stages.find_passage(stage)
+        if passage.level == 0:
+            return found
+        planes = self._enter(pixels, known, found)[1].planes
+        noise = self._prepare_noise()
+        if noise is None:
+            aims = self._stages.draw_aims(stage, passage, planes, known)
+            found_aims = None if aims is None else compute(aims)
+            noise = compute(self._stages.draw_noise(passage, planes, known, found_aims))
+            found = replace(found, noise=noise)
+        if stage.method in DECIDING and not is_noise_enough:
+            found = replace(found, statistic=compute(self._stages.decide(stage, passage, planes, noise)))
+        return found
 
-    def _enter(self, pixels: Any) -> tuple[PixelForm, Any]:
+    def _arrange(self, image: Any) -> Any:
+        """Return pixels with the axes of space at last, and without an alpha channel."""
+        pixels = image[..., :-1] if self.layout.has_alpha else image
+        if self.order != tuple(range(len(self.order))):
+            pixels = pixels.transpose(self.order)
+        return pixels.rechunk({len(self.leading) - 1: -1}) if self.is_colour else pixels
+
+    def _enter(self, pixels: Any, known: Any, findings: Findings) -> tuple[PixelForm, Flow]:
         """Return planes, and the form in which they were pixels."""
-        enhancer = self.enhancer
+        enhancer, dtype = self.enhancer, pixels.dtype
+        settled: list[Delayed] = []
+        whole = pixels
+        if known is not None:
+            filling = findings.filling
+            if filling is None:
+                filling = draw_filling(pixels, known)
+                pixels, known = read_again([pixels, known], [filling])
+                settled.append(filling)
+            whole = draw_filled(pixels, known, filling)
         model = enhancer.model
-        if isinstance(model, Speckle) and model.floor is None and pixels.dtype.kind == "f":
+        if isinstance(model, Speckle) and model.floor is None and dtype.kind == "f":
             # one number of the whole array, which all chunks wait for
-            brightest = float(pixels.max().compute())
-            model = replace(model, floor=model.choose_floor(np.array([brightest], pixels.dtype)))
+            brightest = float(whole.max().compute())
+            model = replace(model, floor=model.choose_floor(np.array([brightest], dtype)))
         bare = replace(enhancer, stages=(), sigma=None, noise=model)
-        form = PixelForm(bare, self.space, 3 if self.is_colour else 1, pixels.dtype, self.engine)
-        wide = np.float64 if _is_wide(pixels.dtype) else np.float32
-        return form, pixels.map_blocks(form.enter, dtype=wide, meta=_as_meta(pixels, wide))
+        form = PixelForm(bare, self.space, 3 if self.is_colour else 1, dtype, self.engine)
+        wide = np.float64 if _is_wide(dtype) else np.float32
+        planes = whole.map_blocks(form.enter, dtype=wide, meta=_as_meta(pixels, wide))
+        return form, Flow(planes, pixels, known, settled)
 
     def _prepare_noise(self) -> Array | None:
         """Return the strength of noise in all planes, if it is known."""
@@ -199,148 +290,6 @@ class _Work:
                 "for each"
             )
         return np.ascontiguousarray(np.broadcast_to(numbers, self.leading))
-
-    def _run_stage(self, stage: Stage, planes: Any, noise: Array | None, model: Any) -> Any:
-        if isinstance(stage, Blur | Sharpen):
-            reach = _reach_of_spatial(stage)
-            return self._run_blocks(stage, planes, [reach] * len(self.space), None)
-        engine = get_engine("cpu")
-        passage = Passage(stage, (1, *self.space), engine, find_filters(engine))
-        if passage.level == 0:
-            return planes
-        if isinstance(stage, Denoise) and stage.method in ("sure", "neigh"):
-            raise ArgumentError(
-                f"method={stage.method!r} looks at all coefficients of a band before the first is changed, and an "
-                "array of Dask is not to be in memory at once; use 'bivariate', 'wiener', 'bayes' or 'visu', or give "
-                "x.compute()"
-            )
-        if stage.form == "undecimated":
-            shrinks = self._list_shrinks(stage, passage)
-            result, planes, known = run_undecimated(stage, passage, planes, noise, shrinks, self.engine)
-        else:
-            planes, known, statistic = self._learn(stage, passage, planes, noise)
-            if stage.filters:
-                result = self._run_in_blocks(stage, passage, planes, known)
-            else:
-                result = self._run_levels(stage, passage, planes, known, statistic)
-        if isinstance(stage, Denoise) and stage.method == "wiener":
-            return self._run_guided(stage, planes, result, known, model)
-        return result
-
-    def _learn(self, stage: Denoise | Shrink, passage: Passage, planes: Any, noise: Any) -> tuple[Any, Any, Any]:
-        """Return planes to be read once they are needed, and what has to be known about all of them before."""
-        if isinstance(stage, Shrink):
-            return planes, None, None
-        known, statistic = noise, None
-        if known is None:
-            known = draw_noise(planes, passage, len(self.space), self.engine)
-        if stage.method == "bayes" and not stage.filters:
-            steps = self._find_steps(stage)
-            statistic = draw_statistics(planes, passage, len(self.space), self.engine, steps)
-        waited = [each for each in (known, statistic) if isinstance(each, Delayed)]
-        # read once more, and not before, so that nothing has to be kept in the meantime
-        return bind(planes, waited) if waited else planes, known, statistic
-
-    def _find_steps(self, stage: Denoise | Shrink) -> dict[int, int]:
-        """Return how far each axis is moved for the second position of a spun picture."""
-        if stage.form != "spun":
-            return {}
-        return {axis + len(self.leading): min(SPIN, length - 1) for axis, length in enumerate(self.space)}
-
-    def _list_shrinks(self, stage: Denoise | Shrink, passage: Passage) -> list[LevelShrink]:
-        """Return what happens on each level, the finest first."""
-        weights = weigh_levels(stage, passage.level) * stage.strength if isinstance(stage, Denoise) else None
-        shift = max((w.dec_len - 3) // 2 for w in passage.wavelets) if any(map(is_expansive, passage.modes)) else 0
-        threshold = sqrt(2 * log(max(prod(self.space), 2)))
-        return [
-            LevelShrink(
-                stage,
-                passage.wavelets,
-                number,
-                passage.level,
-                1.0 if weights is None else float(weights[number - 1]),
-                shift,
-                len(self.space),
-                threshold,
-                stage.form != "undecimated",
-                engine=self.engine,
-            )
-            for number in range(1, passage.level + 1)
-        ]
-
-    def _run_levels(self, stage: Denoise | Shrink, passage: Passage, planes: Any, noise: Any, statistic: Any) -> Any:
-        """Draw a stage level by level."""
-        before = len(self.leading)
-        axes = tuple(axis + before for axis in passage.axes)
-        shrinks = self._list_shrinks(stage, passage)
-        token = tokenize(planes.name, repr(stage), self.space, passage.modes, passage.level, str(noise), str(statistic))
-        draft = Draft(f"subband-levels-{token}")
-        grid = find_grid(planes)
-        known, powers = (TaskRef(each.key) if isinstance(each, Delayed) else each for each in (noise, statistic))
-
-        def draw(source: Grid, position: int, edges: Any, others: Grid | None) -> Grid:
-            plan = transform_plan(source.shape, axes, passage.wavelets, passage.modes, passage.level)
-            levels = draw_forward(draft, source, plan, position, self.engine)
-            placed = [replace(each, position=position) for each in shrinks]
-            shrunk = draw_shrinkage(draft, levels, placed, known, powers)
-            return draw_inverse(draft, levels, shrunk, edges, position, self.engine, others)
-
-        result = draw(grid, 0, grid.edges, None)
-        steps = self._find_steps(stage)
-        if any(steps.values()):
-            moved = [tuple(edge + steps.get(axis, 0) for edge in own) for axis, own in enumerate(grid.edges)]
-            result = draw(draw_spin(draft, grid, steps), 1, moved, result)
-        return _finish(draft, planes, result, grid, [noise, statistic])
-
-    def _run_in_blocks(self, stage: Denoise | Shrink, passage: Passage, planes: Any, noise: Any) -> Any:
-        """Draw a stage that is run on blocks with margins as wide as it reaches."""
-        fixed = replace(stage, level=passage.level)
-        if obstacle := find_obstacle(stage):
-            raise ArgumentError(f"{obstacle}, and filters between the transforms need blocks; use another boundary")
-        reach = measure_reach(fixed, passage.level) + Reach(SPIN, SPIN)
-        return self._run_blocks(fixed, planes, [reach] * len(self.space), noise)
-
-    def _run_guided(self, stage: Denoise, planes: Any, guess: Any, noise: Any, model: Any) -> Any:
-        """Draw the second step of the method ``'wiener'``."""
-        engine = get_engine("cpu")
-        haar = replace(stage, wavelet="haar", form="undecimated", boundary=None)
-        level = Passage(haar, (1, *self.space), engine, find_filters(engine)).level
-        margin = 2 ** (level + 1)
-        before, after = model.stabilised_sigma, model.refined_sigma
-        is_refined = not isinstance(model, Gaussian) and None not in (before, after) and before != after
-        rounds = _ROUNDS if is_refined else 1
-        for left in reversed(range(rounds)):
-            own = replace(stage, level=level, filters=() if left else stage.filters)
-            block = BlockStage(
-                own,
-                len(self.space),
-                prod(self.space),
-                "guide",
-                before / after if is_refined else 1.0,
-                model if is_refined else None,
-                self.engine,
-            )
-            guess = draw_blocks(planes, guess, block, [Reach(margin, margin)] * len(self.space), noise)
-        return guess
-
-    def _run_blocks(self, stage: Stage, planes: Any, reaches: Sequence[Reach], noise: Any) -> Any:
-        block = BlockStage(stage, len(self.space), prod(self.space), engine=self.engine)
-        return draw_blocks(planes, None, block, reaches, noise)
-
-
-def _finish(draft: Draft, planes: Any, result: Grid, grid: Grid, others: Sequence[Any]) -> Any:
-    """Return the array of a draft, in the chunks of the planes."""
-    graph = draft.finish([planes, *(each for each in others if isinstance(each, Delayed))])
-    name = draft.name.replace("-levels-", "-denoised-")
-    tasks = rename(Grid(name, grid.edges), result)
-    return make_array(graph, draft.name, name, Grid(name, grid.edges), tasks, planes._meta)
-
-
-def _reach_of_spatial(stage: Blur | Sharpen) -> Reach:
-    if isinstance(stage, Blur):
-        half = len(stage.taps) // 2
-        return Reach(half, half)
-    return Reach(1, 1)
 
 
 def _is_wide(dtype: np.dtype[Any]) -> bool:

@@ -6,16 +6,27 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, product
+from operator import getitem
 from typing import Any, NamedTuple
 
-import dask.array as da
-from dask._task_spec import Alias, List, Task, TaskRef
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from subband.integrations.dask.blocks import Part, Recipe, cut
+from subband.integrations.dask.results import ComputedArray
+from subband.integrations.dask.tasks import Alias, List, Task, TaskRef
 from subband.integrations.dask.windows import Edges, Window, split_run
 
-__all__ = ["Draft", "Grid", "SubbandLayer", "find_grid", "list_windows", "make_array", "rename"]
+__all__ = [
+    "Draft",
+    "Grid",
+    "SubbandLayer",
+    "divide",
+    "find_grid",
+    "find_longest",
+    "list_windows",
+    "make_array",
+    "rename",
+]
 
 Index = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -75,6 +86,7 @@ def find_grid(x: Any) -> Grid:
 
     Examples
     --------
+    >>> import dask.array as da
     >>> find_grid(da.zeros((10, 6), chunks=(4, 6))).edges
     ((0, 4, 8, 10), (0, 6))
     """
@@ -87,6 +99,11 @@ def find_grid(x: Any) -> Grid:
     return Grid(x.name, tuple(edges))
 
 
+def find_longest(edges: Sequence[Edges]) -> tuple[int, ...]:
+    """Return the length of the longest chunk along each axis."""
+    return tuple(max((b - a for a, b in pairwise(own)), default=0) for own in edges)
+
+
 def rename(grid: Grid, source: Grid) -> dict[Key, Any]:
     """Return the tasks of an array whose chunks are those of another."""
     tasks = {}
@@ -94,6 +111,47 @@ def rename(grid: Grid, source: Grid) -> dict[Key, Any]:
         key = grid.key(index)
         tasks[key] = Alias(key, source.key(index))
     return tasks
+
+
+def divide(blocks: Grid, name: str, lengths: Sequence[int]) -> tuple[Grid, dict[Key, Any]]:
+    """Return the grid and the tasks of an array whose chunks are parts of larger blocks.
+
+    Parameters
+    ----------
+    blocks : Grid
+        What is there.
+    name : str
+        Of the array.
+    lengths : sequence of int
+        How long its chunks should be along each axis.
+
+    Examples
+    --------
+    >>> grid, tasks = divide(Grid("block", ((0, 8, 12),)), "part", [4])
+    >>> grid.edges, len(tasks)
+    (((0, 4, 8, 12),), 3)
+    """
+    edges, places = [], []
+    for own, length in zip(blocks.edges, lengths, strict=True):
+        parts = [
+            (number, slice(at - begin, min(at + length, end) - begin))
+            for number, (begin, end) in enumerate(pairwise(own))
+            for at in range(begin, end, max(length, 1))
+        ]
+        places.append(parts)
+        edges.append((0, *(own[number] + part.stop for number, part in parts)))
+    grid = Grid(name, tuple(edges))
+    if grid.edges == blocks.edges:
+        return grid, rename(grid, blocks)
+    tasks = {}
+    for index in grid.walk():
+        chosen = [places[axis][at] for axis, at in enumerate(index)]
+        key = (name, *index)
+        # not copied: all parts of a block together are no more than the block
+        tasks[key] = Task(
+            key, getitem, TaskRef(blocks.key(tuple(each for each, _ in chosen))), tuple(p for _, p in chosen)
+        )
+    return grid, tasks
 
 
 def list_windows(edges: Edges) -> list[Window]:
@@ -107,12 +165,20 @@ class SubbandLayer(MaterializedLayer):  # type: ignore[misc]  # Dask is untyped
     Attributes
     ----------
     target : tuple of int or None
-        Up to which lengths along each axis chunks are joined before they are transformed further.
+        How long chunks of coefficients are along each axis, except where blocks begin and end.
+    origin : tuple of int or None
+        The same of the samples that they come from, for the way back.
     """
 
-    def __init__(self, mapping: Mapping[Key, Any], target: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self,
+        mapping: Mapping[Key, Any],
+        target: tuple[int, ...] | None = None,
+        origin: tuple[int, ...] | None = None,
+    ) -> None:
         super().__init__(mapping)
         self.target = target
+        self.origin = origin
 
 
 class Segment(NamedTuple):
@@ -222,11 +288,12 @@ def make_array(
     tasks: Mapping[Key, Any],
     meta: Any,
     target: tuple[int, ...] | None = None,
+    origin: tuple[int, ...] | None = None,
 ) -> Any:
     """Return a Dask array whose tasks stand on a layer of a graph."""
-    layers = {**graph.layers, name: SubbandLayer(tasks, target)}
+    layers = {**graph.layers, name: SubbandLayer(tasks, target, origin)}
     dependencies = {**graph.dependencies, name: {below}}
-    return da.Array(HighLevelGraph(layers, dependencies), name, grid.chunks, meta=meta)
+    return ComputedArray(HighLevelGraph(layers, dependencies), name, grid.chunks, meta=meta)
 
 
 def _walk_segments(edges: Edges, window: Window) -> Iterator[Segment]:

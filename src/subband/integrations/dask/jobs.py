@@ -16,17 +16,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dask._task_spec import convert_legacy_graph
 from dask.base import tokenize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
 from subband.errors import ArgumentError, FormatError
 from subband.integrations.dask.storage import Target
+from subband.integrations.dask.tasks import convert_legacy_graph
 from subband.integrations.dask.waves import compute_waves, cut_waves
 from subband.media.faults import explain_output_error, require
 
-__all__ = ["JobReport", "Manifest", "connect", "find_manifest", "find_peak", "run_job"]
+__all__ = ["JobReport", "Manifest", "compute_decision", "connect", "find_manifest", "find_peak", "run_job"]
 
 _FORMAT = 1
 
@@ -262,6 +262,28 @@ def run_job(
         else:
             _compute_there(graph, layer, waves, client, finish)
     return JobReport(total, len(names), time.perf_counter() - began, find_peak())
+
+
+def compute_decision(delayed: Delayed) -> Any:
+    """Compute a single small result that stands on one of every chunk: those in waves, and then the result.
+
+    Chunks of coarse levels come as soon as those of finer ones have, so that little of these has to be kept.
+    """
+    (layer,) = delayed.__dask_layers__()
+    graph = convert_legacy_graph(dict(delayed.__dask_graph__().cull({delayed.key})))
+    names = {
+        key: (key[0], key[1:])
+        for key in graph
+        if isinstance(key, tuple) and (key[0] == layer or key[0].startswith(f"{layer}-tally"))
+    }
+    found: list[Any] = []
+
+    def finish(key: Any, value: Any) -> None:
+        if key == delayed.key:
+            found.append(value)
+
+    compute_waves(graph, [*_order(names), [delayed.key]], finish)
+    return found[0]
 
 
 def _order(names: Mapping[Any, tuple[str, tuple[int, ...]]]) -> list[list[Any]]:

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
-
-from dask._task_spec import TaskRef
 
 from subband.boundary import Extension, extend
 from subband.engines import Engine
 from subband.integrations.dask.blocks import LocalLevel, gather
 from subband.integrations.dask.graphs import Draft, Grid, list_windows
 from subband.integrations.dask.levels import AxisCut, cut_coefficients, cut_samples, find_reach
-from subband.integrations.dask.planes import LevelShrink, measure_power, merge_planes, shrink_chunk, split_planes
+from subband.integrations.dask.planes import merge_planes, shrink_chunk, split_planes
+from subband.integrations.dask.rules import LevelShrink
+from subband.integrations.dask.tallies import TallyTask, tally_chunk
+from subband.integrations.dask.tasks import TaskRef
 from subband.integrations.dask.windows import Edges, Window, join_chunks, open_window, plain_window
 from subband.plan import LevelPlan, TransformPlan
 
@@ -27,9 +29,9 @@ __all__ = [
     "Bundles",
     "draw_forward",
     "draw_inverse",
-    "draw_powers",
     "draw_shrinkage",
     "draw_spin",
+    "draw_tallies",
     "find_leading",
     "localise",
 ]
@@ -192,18 +194,43 @@ def draw_spin(draft: Draft, grid: Grid, steps: Mapping[int, int]) -> Grid:
     return Grid(name, tuple(edges), aliases)
 
 
-def draw_powers(
-    draft: Draft, levels: Sequence[Bundles], dimensions: int, position: int
+def draw_tallies(
+    draft: Draft, grids: Mapping[str, Grid], axes: Sequence[int], shrink: LevelShrink, noise: Any
 ) -> list[tuple[Any, tuple[slice, ...]]]:
-    """Draw the sums of squares of all details; return their keys, and to which planes each belongs."""
+    """Draw what is counted in the details of one level; return keys, and to which planes each belongs.
+
+    Parameters
+    ----------
+    draft : Draft
+        Where to.
+    grids : mapping of Grid
+        Of each band; all are cut at the same places.
+    axes : sequence of int
+        The transformed ones.
+    shrink : LevelShrink
+        What is to be done to the bands then.
+    noise : ndarray, TaskRef or None
+        Its strength in each plane, if that has to be known.
+    """
     found = []
-    for number, bundles in enumerate(levels, 1):
-        name = bundles.name.replace("-split", "-power")
-        for index in Grid(name, bundles.edges).walk():
-            key = draft.add(
-                index, measure_power, TaskRef((bundles.name, *index)), dimensions, position, number, name=name
-            )
-            found.append((key, find_leading(bundles.edges, index, dimensions)))
+    name = f"{draft.name}-tally{shrink.position}{shrink.level}"
+    dimensions, reach = shrink.dimensions, shrink.window // 2
+    counts = {key: prod(grid.shape[-dimensions:]) for key, grid in grids.items()}
+    longest = max(grids.values(), key=lambda grid: grid.shape)
+    for index in longest.walk():
+        inner: dict[str, tuple[slice, ...]] = {}
+        rows: dict[str, int] = {}
+        wanted = []
+        for key, grid in grids.items():
+            windows, starts, inner[key] = _look_around(grid, index, axes, reach)
+            rows[key] = starts.get(len(grid.edges) - 2, 0) if dimensions > 1 else 0
+            wanted.append((key, grid, windows))
+        parts, pieces = draft.request_all(wanted)
+        leading = find_leading(longest.edges, index, dimensions)
+        key = draft.add(
+            index, tally_chunk, shrink, TallyTask(parts, inner, rows, counts, leading), pieces, noise, name=name
+        )
+        found.append((key, leading))
     return found
 
 

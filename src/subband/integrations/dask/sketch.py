@@ -4,29 +4,45 @@ Up to some thousand magnitudes are kept as they are, and their median is exact. 
 a 512th of a power of two, by the leading bits of the numbers. The median is looked for inside its bin by its rank
 there. So it is within 0.2 % of the true one whatever the numbers are, and within a few parts in a hundred thousand if
 they spread evenly over their bins, as noise does.
+
+Where that is not enough, the sketch says between which magnitudes the middle is, and a second look at the numbers
+collects these, a few of a thousand: their middle is the median itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.arrays import to_host
+from subband.arrays import namespace, to_host
 from subband.typing import Array
 
-__all__ = ["ERROR", "Sketch", "merge_sketches", "sketch_magnitudes"]
+__all__ = ["ERROR", "FEW", "Bracket", "Sketch", "collect_magnitudes", "merge_sketches", "sketch_magnitudes"]
 
 #: How far the median of a sketch can be from that of the numbers, as a part of it.
 ERROR = 2.0**-9
 
-# So many magnitudes are kept rather than counted.
-_FEW = 1 << 14
+#: So many magnitudes are kept rather than counted.
+FEW = 1 << 14
 
 # Of the bits of a double: those of the fraction that are left out. 9 of 52 are kept.
 _LEFT_OUT = 52 - 9
+
+
+class Bracket(NamedTuple):
+    """Where the median is: the first and the last bin in question, and which two magnitudes in these are the middle."""
+
+    first: int
+    last: int
+    ranks: tuple[int, int]
+
+    def pick(self, magnitudes: Array) -> float:
+        """Return the median, from all magnitudes of these bins."""
+        ordered = np.partition(magnitudes, self.ranks)
+        return float(ordered[self.ranks[0]] + ordered[self.ranks[1]]) / 2
 
 
 @dataclass(frozen=True)
@@ -73,6 +89,39 @@ class Sketch:
         inside = rank - float(heights[place] - self.counts[place])
         return low + (high - low) * (inside + 0.5) / float(self.counts[place])
 
+    @property
+    def bracket(self) -> Bracket | None:
+        """Where to look for the median itself; None if that is known.
+
+        Examples
+        --------
+        >>> numbers = np.random.default_rng(0).normal(size=100_001)
+        >>> bracket = sketch_magnitudes(numbers).bracket
+        >>> bracket.pick(collect_magnitudes(numbers, bracket)) == float(np.median(abs(numbers)))
+        True
+        """
+        if self.values is not None or not self.total:
+            return None
+        heights = np.cumsum(self.counts)
+        ranks = (self.total - 1) // 2, self.total // 2
+        first, last = (int(place) for place in np.searchsorted(heights, ranks, side="right"))
+        below = int(heights[first] - self.counts[first])
+        return Bracket(int(self.bins[first]), int(self.bins[last]), (ranks[0] - below, ranks[1] - below))
+
+
+def collect_magnitudes(x: Any, bracket: Bracket) -> Array:
+    """Return those magnitudes of an array of any library that are in question, on the host.
+
+    Examples
+    --------
+    >>> collect_magnitudes(np.array([1.0, -1.001, 4.0]), sketch_magnitudes(np.ones(20_001)).bracket)
+    array([1.   , 1.001])
+    """
+    xp = namespace(x, "a sketch")
+    magnitudes = xp.abs(x.ravel().astype(np.float64))
+    bins = magnitudes.view(np.int64) >> _LEFT_OUT
+    return to_host(magnitudes[(bins >= bracket.first) & (bins <= bracket.last)])
+
 
 def sketch_magnitudes(x: Any) -> Sketch:
     """Look at the magnitudes of an array of any library.
@@ -82,7 +131,8 @@ def sketch_magnitudes(x: Any) -> Sketch:
     >>> sketch_magnitudes(np.array([1.0, -1.0, 4.0])).median
     1.0
     """
-    return _make_sketch(np.abs(to_host(x).ravel().astype(np.float64)))
+    xp = namespace(x, "a sketch")
+    return _make_sketch(xp.abs(x.ravel().astype(np.float64)))
 
 
 def merge_sketches(sketches: Iterable[Sketch]) -> Sketch:
@@ -105,20 +155,20 @@ def merge_sketches(sketches: Iterable[Sketch]) -> Sketch:
     return Sketch(None, bins, counts)
 
 
-def _make_sketch(magnitudes: Array) -> Sketch:
-    if len(magnitudes) <= _FEW:
-        return Sketch(magnitudes, np.zeros(0, np.int64), np.zeros(0, np.int64))
+def _make_sketch(magnitudes: Any) -> Sketch:
+    if len(magnitudes) <= FEW:
+        return Sketch(to_host(magnitudes), np.zeros(0, np.int64), np.zeros(0, np.int64))
     return _count(magnitudes)
 
 
-def _count(magnitudes: Array) -> Sketch:
-    """Count magnitudes by their leading bits."""
+def _count(magnitudes: Any) -> Sketch:
+    """Count magnitudes by their leading bits, where they are: only the counts come to the host."""
     if not len(magnitudes):
         return Sketch(None, np.zeros(0, np.int64), np.zeros(0, np.int64))
     numbers = magnitudes.view(np.int64) >> _LEFT_OUT
     first = int(numbers.min())
     # sorting would take ten times as long, and there are never more than 2**20 bins
-    counts = np.bincount(numbers - first)
+    counts = to_host(namespace(numbers, "a sketch").bincount(numbers - first))
     (bins,) = np.nonzero(counts)
     return Sketch(None, bins + first, counts[bins])
 

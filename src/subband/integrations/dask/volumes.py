@@ -14,7 +14,8 @@ from subband.enhance.enhancer import Enhancer
 from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError, LevelError
 from subband.integrations.dask.engine import DaskEngine
-from subband.integrations.dask.enhancement import enhance, measure_noise
+from subband.integrations.dask.enhancement import enhance, measure
+from subband.integrations.dask.findings import Findings
 from subband.integrations.dask.jobs import JobReport, Manifest, Observe, connect, run_job
 from subband.integrations.dask.multiscales import Axis, describe_multiscales, find_offset
 from subband.integrations.dask.storage import StoredArray, Target, open_array
@@ -39,6 +40,8 @@ def denoise_store(
     scheduler: Any = None,
     resume: bool = False,
     overwrite: bool = False,
+    mask: Path | str | None = None,
+    nonfinite: str = "refuse",
     engine: str | None = None,
     on_progress: Observe | None = None,
 ) -> JobReport:
@@ -58,6 +61,11 @@ def denoise_store(
         Address of a scheduler; threads of this process if left out.
     resume, overwrite : bool
         Go on with a job that was interrupted; or replace what is there.
+    mask : path, optional
+        Which voxels are known, not 0 where they are: what `open_array` opens, of the shape of space. The others come
+        back as they were.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinite voxels: an error when they are met, or as with those outside `mask`.
     engine : str, optional
         Who computes the blocks.
     on_progress : callable, optional
@@ -78,24 +86,28 @@ def denoise_store(
     path = Path(output)
     axes = stored.space if x.ndim > 3 else None
     job = {**_describe(stored, "denoise"), "chain": chosen.to_dict()}
+    if mask is not None:
+        job["mask"] = str(Path(mask).resolve())
+    if nonfinite != "refuse":
+        job["nonfinite"] = nonfinite
+    given = None if mask is None else open_array(mask).array
     is_ome = path.name.lower().endswith(".ome.zarr")
     target = Target(str(path), "0" if is_ome else "")
     with connect(scheduler) as client:
         manifest = _find_manifest(path, source, job, resume=resume, overwrite=overwrite)
-        noise = None if manifest is None else manifest.facts.get("noise")
-        if noise is None:
-            measured = measure_noise(chosen, x, axes, engine=engine, client=client)
-            noise = None if measured is None else measured.tolist()
-        known = None if noise is None else np.asarray(noise, np.float64)
-        result = enhance(chosen, x, axes, engine=engine, noise=known)
+        if manifest is None or not manifest.facts:
+            found = measure(chosen, x, axes, "auto", given, nonfinite, engine=engine, client=client)
+        else:
+            found = Findings.from_facts(manifest.facts)
+        result = enhance(chosen, x, axes, "auto", given, nonfinite, engine, findings=found)
         if manifest is None:
             _clear(path)
             if is_ome:
                 _create_group(path, describe_multiscales(_name(path), [stored.axes]))
             target.create(result, stored.axes)
             manifest = Manifest.begin(path, job)
-            if noise is not None:
-                manifest.note({"noise": noise})
+            if facts := found.to_facts():
+                manifest.note(facts)
         return run_job({"": (result, target)}, manifest, client, on_progress=on_progress)
 
 

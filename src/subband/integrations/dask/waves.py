@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from dask._task_spec import convert_legacy_graph
 from dask.threaded import get
+
+from subband.integrations.dask.tasks import convert_legacy_graph
 
 __all__ = ["compute_last", "compute_waves", "cut_waves"]
 

@@ -67,17 +67,28 @@ def test_transforms_there_and_back(client, wavelet, mode):
     np.testing.assert_allclose(back[:150, :131], PICTURE, atol=1e-3)
 
 
-@pytest.mark.parametrize("method", ["bivariate", "bayes"])
+@pytest.mark.parametrize("method", ["bivariate", "bayes", "sure", "neigh"])
 def test_denoise(client, method):
     lazy = subband.denoise(da.from_array(PICTURE, chunks=(60, 47)), method=method, level=2)
     (got,) = compute(client, lazy)
     np.testing.assert_allclose(got, subband.denoise(PICTURE, method=method, level=2), atol=1e-3)
 
 
+def test_gaps(client):
+    x = PICTURE.copy()
+    x[20:70, 30:90] = np.nan
+    lazy = subband.denoise(da.from_array(x, chunks=(60, 47)), method="sure", level=2, nonfinite="mask")
+    (got,) = compute(client, lazy)
+    np.testing.assert_allclose(got, subband.denoise(x, method="sure", level=2, nonfinite="mask"), atol=1e-3)
+
+
 def test_jobs_and_their_errors(client, source, tmp_path):
     report = denoise_store(source, tmp_path / "out.zarr", STAGE, chunks=(8, 30, 30), scheduler=client)
     assert report.computed == 8
     np.testing.assert_allclose(zarr.open_array(str(tmp_path / "out.zarr"))[...], STAGE.apply(VOLUME), atol=5e-4)
+    chain = Enhancer(Denoise("neigh", level=1))
+    denoise_store(source, tmp_path / "neigh.zarr", chain, chunks=(8, 30, 30), scheduler=client, nonfinite="mask")
+    np.testing.assert_allclose(zarr.open_array(str(tmp_path / "neigh.zarr"))[...], chain.apply(VOLUME), atol=5e-4)
     (source / "c" / "3" / "0" / "0").write_bytes(b"nothing of the kind")
     with pytest.raises(FormatError, match=r"in\.zarr' cannot be read at 24 to 32"):
         denoise_store(source, tmp_path / "other.zarr", STAGE, chunks=(8, 30, 30), scheduler=client)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subband.integrations.dask.sketch import ERROR, merge_sketches, sketch_magnitudes
+from subband.integrations.dask.sketch import ERROR, collect_magnitudes, merge_sketches, sketch_magnitudes
 
 RNG = np.random.default_rng(0)
 
@@ -43,3 +43,15 @@ def test_order_does_not_matter(order):
 def test_zeros_and_nothing():
     assert sketch_magnitudes(np.zeros(50_000)).median == 0
     assert np.isnan(sketch_magnitudes(np.zeros(0)).median)
+
+
+@pytest.mark.parametrize("count", [20_000, 20_001])
+@pytest.mark.parametrize("law", ["normal", "ties"])
+def test_second_look_finds_the_median_itself(law, count):
+    numbers = RNG.normal(size=count) if law == "normal" else np.repeat([1.0, -2.0], [count // 2, count - count // 2])
+    parts = np.array_split(RNG.permutation(numbers), 5)
+    bracket = merge_sketches(map(sketch_magnitudes, parts)).bracket
+    found = np.concatenate([collect_magnitudes(part, bracket) for part in parts])
+    assert bracket.pick(found) == np.median(np.abs(numbers))
+    assert law == "ties" or len(found) < count / 100
+    assert sketch_magnitudes(numbers[:100]).bracket is None

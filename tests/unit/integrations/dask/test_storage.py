@@ -240,7 +240,7 @@ def test_manifest_is_small_and_plain(source, tmp_path):
 def test_waves_hold_what_the_next_ones_need_and_no_more():
     x = da.ones((640, 8), chunks=(8, 8)).map_overlap(lambda block: block + 1, depth=(2, 0), boundary="none")
     total = da.core.HighLevelGraph.merge(x.dask)
-    from dask._task_spec import convert_legacy_graph
+    from subband.integrations.dask.tasks import convert_legacy_graph
 
     graph = convert_legacy_graph(dict(total))
     found = {}

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import subband
 from subband.boundary import MODES
 from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError
+from subband.integrations.dask.blocks import merge_block, split_block
+from subband.integrations.dask.coarse import merge_levels, split_levels
 from subband.integrations.dask.engine import DaskEngine
 
 WAVELETS = ["haar", "db2", "db7", "sym5", "coif2", "bior2.4", "rbio3.1", "cdf53", "cdf97", "dmey"]
@@ -162,27 +164,85 @@ def test_nothing_is_computed_beforehand():
     subband.denoise(x)
 
 
-def test_chunks_become_smaller_and_then_fewer():
+def test_chunks_stay_as_large_and_become_fewer():
     x = da.zeros((4096, 4096), chunks=1024, dtype="float32")
     coarse, *details = subband.wavedec2(x, "haar", level=4)
-    assert [level[0].chunksize for level in reversed(details)] == [(512, 512), (512, 512), (512, 512), (256, 256)]
-    assert [level[0].numblocks for level in reversed(details)] == [(4, 4), (2, 2), (1, 1), (1, 1)]
-    large = subband.wavedec2(da.zeros((8192, 8192), chunks=4096), "haar", level=2)
-    assert [level[0].chunksize for level in reversed(large[1:])] == [(2048, 2048), (1024, 1024)]
+    sizes = [(1024, 1024), (1024, 1024), (512, 512), (256, 256)]
+    assert [level[0].chunksize for level in reversed(details)] == sizes
+    assert [level[0].numblocks for level in reversed(details)] == [(2, 2), (1, 1), (1, 1), (1, 1)]
     assert x.chunks == subband.waverec2([coarse, *details], "haar").chunks
+    large = subband.wavedec2(da.zeros((8192, 8192), chunks=4096), "haar", level=3)
+    assert [level[0].chunksize for level in reversed(large[1:])] == [(2048, 2048), (1024, 1024), (1024, 1024)]
+    assert subband.waverec2(large, "haar").chunksize == (4096, 4096)
+    volume = subband.dwtn(da.zeros((256, 256, 256), chunks=128), "haar")
+    assert volume["aaa"].chunksize == (64, 64, 128)
+
+
+@pytest.mark.parametrize("wavelet", ["haar", "db4", "cdf97"])
+@pytest.mark.parametrize("chunks", [(128, 128), (100, 70), ((90, 110, 100), (64, 236))])
+def test_samples_come_back_in_their_chunks(wavelet, chunks):
+    x = da.zeros((300, 300), chunks=chunks, dtype="float32")
+    back = subband.reconstruct(subband.decompose(x, wavelet, level=2))
+    assert all(max(own) <= max(given) + 16 for own, given in zip(back.chunks, x.chunks, strict=True))
+    changed = subband.reconstruct(subband.decompose(x, wavelet, level=2).map(lambda band, *_: band * 2))
+    assert all(max(own) <= 2 * max(given) + 16 for own, given in zip(changed.chunks, x.chunks, strict=True))
+
+
+def test_samples_of_changed_bands_are_in_neither_large_nor_tiny_chunks():
+    x = da.zeros((8192, 8192), chunks=1024, dtype="float32")
+    coeffs = subband.wavedec2(x, "db4", level=5)
+    back = subband.waverec2([coeffs[0] * 2, *(tuple(band * 2 for band in level) for level in coeffs[1:])], "db4")
+    assert back.chunksize == (1024, 1024)
+    assert len(set(back.chunks[0])) == 1
+    small = subband.dwt2(da.zeros((600, 600), chunks=100), "haar")
+    assert subband.idwt2((small[0] * 2, tuple(band * 2 for band in small[1])), "haar").chunksize == (200, 200)
 
 
 @pytest.mark.parametrize(("shape", "chunks"), [((4096, 4096), 512), ((256, 256, 256), 64)])
 def test_tasks_are_few_and_grow_with_chunks_and_levels(shape, chunks):
     x = da.zeros(shape, chunks=chunks, dtype="float32")
-    counts = []
+    together = 2 ** len(shape)
+    counts, back = [], []
     for level in (1, 2, 3):
-        coeffs = flatten(subband.wavedecn(x, "db4", "symmetric", level))
-        graph = da.core.HighLevelGraph.merge(*(array.dask for array in coeffs))
+        coeffs = subband.wavedecn(x, "db4", "symmetric", level)
+        graph = da.core.HighLevelGraph.merge(*(array.dask for array in flatten(coeffs)))
         counts.append(len(dict(graph)) - x.npartitions)
-    # a cut for each axis, the transform, and each of its bands
-    assert counts[0] <= x.npartitions * (len(shape) + 1 + 2 ** len(shape))
-    assert counts[2] <= 3 * counts[0]
+        back.append(len(dict(subband.waverecn(coeffs, "db4").dask)) - counts[-1] - x.npartitions)
+    # for each chunk a band, and some cuts; and a transform for as many chunks as there are bands
+    assert counts[0] <= x.npartitions * (1 + 1 / together + 1)
+    assert counts[2] <= counts[0] * (1 + 2 / together)
+    # all bands but one are cut before they are merged
+    assert back[0] <= x.npartitions * (1 + 1 / together + len(shape))
+    assert back[2] <= back[0] * (1 + 2 / together)
+
+
+def count_calls(arrays, function):
+    """Return how many tasks call a function."""
+    tasks = {key: task for array in arrays for key, task in dict(array.dask).items()}
+    return sum(getattr(task, "func", None) is function for task in tasks.values())
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1,)])
+def test_levels_of_a_single_block_are_one_task(axes):
+    x = da.from_array(RNG.normal(size=(120, 100)), chunks=(60, 50))
+    coeffs = subband.wavedecn(x, "db2", "reflect", 4, axes)
+    back = subband.waverecn(coeffs, "db2", "reflect", axes)
+    # an axis that is carried along keeps its chunks
+    blocks = 1 if axes == (0, 1) else 2
+    assert count_calls(flatten(coeffs), split_levels) == count_calls([back], merge_levels) == blocks
+    assert count_calls([back], split_block) == count_calls([back], merge_block) == 0
+    assert back.chunks == x.chunks
+    np.testing.assert_allclose(back.compute(), x.compute(), atol=1e-12)
+
+
+def test_coarse_levels_are_one_task_and_never_large():
+    x = da.zeros((8192, 8192), chunks=1024, dtype="float32")
+    coeffs = subband.wavedec2(x, "cdf97", level=5)
+    assert count_calls(flatten(coeffs), split_block) == 16 + 4
+    assert count_calls(flatten(coeffs), split_levels) == 1
+    back = subband.waverec2(coeffs, "cdf97")
+    assert count_calls([back], merge_block) == 16 + 4
+    assert count_calls([back], merge_levels) == 1
 
 
 def test_a_chunk_asks_only_for_the_overlap():
@@ -221,7 +281,7 @@ def test_blocks_of_another_library_stay_there():
     class Other(np.ndarray):
         """Stands for the arrays of a device: whoever turns it into one of NumPy loses the class."""
 
-    x = da.from_array(RNG.normal(size=(40, 40)), chunks=20).map_blocks(lambda block: block.view(Other))
+    x = da.from_array(RNG.normal(size=(80, 80)), chunks=20).map_blocks(lambda block: block.view(Other))
     cut = next(task for key, task in dict(subband.dwt2(x, "db3")[0].dask).items() if "-cut" in str(key[0]))
     assert type(cut.func(np.zeros((20, 20)).view(Other), cut.args[1])) is Other
 
