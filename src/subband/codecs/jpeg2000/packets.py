@@ -1,14 +1,13 @@
-"""Packets: a layer of a precinct, a header that tells what each code-block gets, and the bytes of the blocks.
+"""Reading packets: a layer of a precinct, a header that tells what each code-block gets, and the bytes of the blocks.
 
-`PacketReader` reads those of a tile into what the block decoder takes; `write_packets` writes what the block encoder
-gives. Both walk the orders of `subband.codecs.jpeg2000.progressions` in compiled loops.
+`PacketReader` reads those of a tile into what the block decoder takes; it walks the orders of
+`subband.codecs.jpeg2000.progressions` in compiled loops. `subband.codecs.jpeg2000.packing` writes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from subband.codecs.jpeg2000.geometry import TileLayout
 from subband.codecs.jpeg2000.progressions import PacketOrder
 
-__all__ = ["BlockStream", "PacketReader", "WrittenPackets", "write_packets"]
+__all__ = ["BlockStream", "PacketReader"]
 
 Bytes = NDArray[np.uint8]
 Table = NDArray[np.int64]
@@ -187,103 +186,3 @@ class PacketReader:
         styles = self._styles[blocks[:, 4]]
         gathered, segments, starts, passes = gather_blocks(data, self._chunks, self._count, len(blocks), styles)
         return BlockStream(gathered, self._state[0], passes, segments, starts)
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenPackets:
-    """Packets as they stand in a stream.
-
-    Attributes
-    ----------
-    data : uint8[:]
-        All packets, one behind the other.
-    packets : int64[n, 5]
-        Precinct, layer, start in `data`, length of the header (markers included), and length of all.
-    """
-
-    data: Bytes
-    packets: Table
-
-
-def write_packets(
-    layout: TileLayout,
-    orders: Sequence[PacketOrder],
-    styles: Sequence[int],
-    zero_planes: NDArray[np.integer[Any]],
-    passes: NDArray[np.integer[Any]],
-    ends: NDArray[np.integer[Any]],
-    starts: NDArray[np.integer[Any]],
-    data: Bytes,
-    *,
-    uses_sop: bool = False,
-    uses_eph: bool = False,
-) -> WrittenPackets:
-    """Write all packets of a tile.
-
-    Parameters
-    ----------
-    layout : TileLayout
-        The tile.
-    orders : sequence of PacketOrder
-        One for each progression; a packet that was written is not written again.
-    styles : sequence of int
-        The block style of each band of the layout.
-    zero_planes : int32[blocks]
-        Empty bit planes on top of each block.
-    passes : int32[blocks, layers]
-        How many passes of each block the layers up to this one hold: cumulative, never falling.
-    ends : int32[blocks, most_passes]
-        Bytes of the block that passes 0 to p need, as the block encoder gives them.
-    starts : int64[blocks]
-        Where each block begins in `data`.
-    data : uint8[:]
-        The coded blocks.
-    uses_sop, uses_eph : bool
-        Whether markers stand before packets and behind their headers.
-
-    Notes
-    -----
-    Where a block has several codeword segments (bypass, or termination of each pass), their lengths follow from `ends`
-    and the style.
-    """
-    from subband.codecs.jpeg2000.loops.packet_writing import fill_trees
-    from subband.codecs.jpeg2000.loops.packet_writing import write_packets as write
-
-    nodes = layout.node_count
-    inclusion, zeros = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
-    passes = np.ascontiguousarray(passes, np.int64)
-    ends = np.ascontiguousarray(ends, np.int64)
-    fill_trees(layout.cells, passes, np.ascontiguousarray(zero_planes, np.int32), inclusion, zeros)
-    state = (
-        np.full(len(layout.blocks), _LENGTH_BITS, np.int32),
-        inclusion,
-        np.zeros(nodes, np.int32),
-        np.zeros(nodes, np.uint8),
-        zeros,
-        np.zeros(nodes, np.int32),
-        np.zeros(nodes, np.uint8),
-    )
-    next_layer = np.zeros(layout.precinct_count, np.int64)
-    target, position = np.empty(len(data) + 1024, np.uint8), 0
-    packets, count = np.empty((max(64, layout.precinct_count), 5), np.int64), 0
-    for order in orders:
-        target, position, packets, count = write(
-            order.precincts,
-            order.bounds,
-            order.layers,
-            next_layer,
-            uses_sop,
-            uses_eph,
-            (layout.precinct_cells, layout.cells),
-            state,
-            np.array(styles, np.int64),
-            passes,
-            ends,
-            np.ascontiguousarray(starts, np.int64),
-            data,
-            target,
-            position,
-            packets,
-            count,
-        )
-    return WrittenPackets(target[:position].copy(), packets[:count].copy())

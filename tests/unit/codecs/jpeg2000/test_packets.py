@@ -1,10 +1,11 @@
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from subband.codecs.jpeg2000.geometry import lay_out_tile
-from subband.codecs.jpeg2000.packets import PacketReader, write_packets
+from subband.codecs.jpeg2000.packets import PacketReader
 from subband.codecs.jpeg2000.parameters import CodingStyle, ComponentSize, ImageSize, Order, Progression
 from subband.codecs.jpeg2000.progressions import order_packets, tabulate_precincts
 
@@ -15,9 +16,9 @@ PRECINCTS = ((3, 4), (4, 4), (5, 4), (5, 6))
 class Packets:
     """Random contributions to the blocks of a tile, and the packets that hold them."""
 
-    def __init__(self, order=Order.LRCP, layers=4, style=0, precincts=PRECINCTS, sop=False, eph=False):
+    def __init__(self, write, order=Order.LRCP, layers=4, style=0, sop=False, eph=False):
         rng = np.random.default_rng(7)
-        coding = CodingStyle(3, 3, 3, style, precincts=precincts)
+        coding = CodingStyle(3, 3, 3, style, precincts=PRECINCTS)
         self.layout = lay_out_tile(SIZE, [coding] * 2, 0)
         count, most = len(self.layout.blocks), 40
         inclusion = rng.integers(0, 14, (count, layers)) * (rng.random((count, layers)) < 0.6)
@@ -31,7 +32,11 @@ class Packets:
         self.markers = {"uses_sop": sop, "uses_eph": eph}
         table = tabulate_precincts(self.layout, SIZE)
         self.orders = [order_packets(table, Progression(order), layers)]
-        self.written = write_packets(
+        self._write = write
+        self.written = self.write()
+
+    def write(self):
+        return self._write(
             self.layout, self.orders, self.styles, self.zero_planes, self.passes, self.ends, self.starts, self.data,
             **self.markers,
         )  # fmt: skip
@@ -57,26 +62,40 @@ class Packets:
                 assert blocks.data[start : start + length].tobytes() == own.tobytes()
 
 
+@pytest.fixture
+def make_packets(write_packets):
+    return partial(Packets, write_packets)
+
+
 @pytest.mark.parametrize("order", list(Order))
 @pytest.mark.parametrize("style", [0, 1, 4, 5])
-def test_what_is_written_is_read(order, style):
-    packets = Packets(order, style=style)
+def test_what_is_written_is_read(make_packets, order, style):
+    packets = make_packets(order, style=style)
     status, blocks = packets.read()
     assert status == "done"
     packets.check(blocks)
 
 
+def test_blocks_that_never_come_cost_nothing_more(make_packets):
+    packets = make_packets(layers=1)
+    never = packets.passes[:, -1] == 0
+    assert never.any()
+    for planes in (0, 30):
+        packets.zero_planes[never] = planes
+        assert packets.write().data.tobytes() == packets.written.data.tobytes()
+
+
 @pytest.mark.parametrize(("sop", "eph"), [(True, False), (False, True), (True, True)])
-def test_markers_are_passed_over(sop, eph):
-    packets = Packets(sop=sop, eph=eph)
+def test_markers_are_passed_over(make_packets, sop, eph):
+    packets = make_packets(sop=sop, eph=eph)
     status, blocks = packets.read()
     assert status == "done"
     packets.check(blocks)
     assert packets.written.data.tobytes().count(b"\xff\x91\x00\x04") >= (len(packets.written.packets) if sop else 0)
 
 
-def test_segments_end_where_the_style_says():
-    packets = Packets(style=1, layers=1)
+def test_segments_end_where_the_style_says(make_packets):
+    packets = make_packets(style=1, layers=1)
     _, blocks = packets.read()
     number = int(np.argmax(packets.passes[:, -1]))
     segments = blocks.segments[blocks.segment_starts[number] : blocks.segment_starts[number + 1]]
@@ -88,16 +107,16 @@ def test_segments_end_where_the_style_says():
     assert segments[:, 2].tolist() == wanted
 
 
-def test_first_layers_only():
-    packets = Packets()
+def test_first_layers_only(make_packets):
+    packets = make_packets()
     status, blocks = packets.read(layers=2)
     assert status == "done"
     packets.check(blocks, layer=1)
 
 
 @pytest.mark.parametrize("has_lengths", [False, True])
-def test_some_precincts_only(has_lengths):
-    packets = Packets(Order.RPCL)
+def test_some_precincts_only(make_packets, has_lengths):
+    packets = make_packets(Order.RPCL)
     wanted = np.zeros(packets.layout.precinct_count, bool)
     wanted[::3] = True
     lengths = packets.written.packets[:, 4].copy() if has_lengths else None
@@ -109,8 +128,8 @@ def test_some_precincts_only(has_lengths):
     assert not blocks.passes[~wanted[precinct]].any()
 
 
-def test_lengths_spare_the_headers():
-    packets = Packets(Order.RPCL)
+def test_lengths_spare_the_headers(make_packets):
+    packets = make_packets(Order.RPCL)
     wanted = np.zeros(packets.layout.precinct_count, bool)
     wanted[5] = True
     starts = packets.written.packets
@@ -123,8 +142,8 @@ def test_lengths_spare_the_headers():
     assert blocks.passes.sum() > 0
 
 
-def test_cut_stream_keeps_what_came_before():
-    packets = Packets(Order.LRCP)
+def test_cut_stream_keeps_what_came_before(make_packets):
+    packets = make_packets(Order.LRCP)
     rows = packets.written.packets
     middle = len(rows) // 2
     status, blocks = packets.read(stop=int(rows[middle, 2]))
@@ -136,8 +155,8 @@ def test_cut_stream_keeps_what_came_before():
     assert whole.sum() < more.passes.sum() <= packets.passes[:, -1].sum()
 
 
-def test_parts_go_on_where_the_last_one_ended():
-    packets = Packets(Order.CPRL)
+def test_parts_go_on_where_the_last_one_ended(make_packets):
+    packets = make_packets(Order.CPRL)
     rows = packets.written.packets
     reader = PacketReader(packets.layout, packets.styles)
     reader.follow(packets.orders, packets.layers)
@@ -148,8 +167,8 @@ def test_parts_go_on_where_the_last_one_ended():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_noise_is_never_read_beyond_its_end(seed):
-    packets = Packets(layers=2)
+def test_noise_is_never_read_beyond_its_end(make_packets, seed):
+    packets = make_packets(layers=2)
     rng = np.random.default_rng(seed)
     packets.written.data[rng.integers(0, len(packets.written.data), 200)] = 255
     status, blocks = packets.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -12,7 +13,6 @@ from subband.codecs.jpeg2000.colours import find_range
 from subband.codecs.jpeg2000.decoder import decode
 from subband.codecs.jpeg2000.geometry import count_tiles, lay_out_tile
 from subband.codecs.jpeg2000.markers import PackedHeaders, PackedTileHeaders, PacketLengths, TileLengths, TilePart
-from subband.codecs.jpeg2000.packets import write_packets
 from subband.codecs.jpeg2000.parameters import (
     CodingComponent,
     CodingDefault,
@@ -40,7 +40,8 @@ def quantise_nothing(style, precision):
     return Quantisation(0, GUARD, tuple((precision + gain + 1, 0) for gain in gains))
 
 
-def write_stream(
+def _write_stream(
+    write_packets,
     planes,
     size,
     coding,
@@ -67,7 +68,7 @@ def write_stream(
     tile_parts = []
     for tile in range(wide * high):
         layout = lay_out_tile(size, styles, tile)
-        written = _write_tile(planes, size, layout, styles, coding, progressions, shift)
+        written = _write_tile(write_packets, planes, size, layout, styles, coding, progressions, shift)
         tile_parts.append(_cut_tile(tile, written, parts, packed))
     ordered = (
         [part for several in zip(*tile_parts, strict=True) for part in several] if mix else list(chain(*tile_parts))
@@ -94,7 +95,7 @@ def write_stream(
     return head + b"".join(texts) + b"\xff\xd9"
 
 
-def _write_tile(planes, size, layout, styles, coding, progressions, shift):
+def _write_tile(write_packets, planes, size, layout, styles, coding, progressions, shift):
     samples, table, bits, starts_of_bands = [], np.zeros((len(layout.blocks), 5), np.int64), [], []
     place = 0
     for component, style in enumerate(styles):
@@ -231,6 +232,11 @@ def make_size(x0=0, y0=0, tile=(0, 0), tile_origin=(0, 0), components=COLOURS):
 TILED = make_size(5, 3, (40, 35), (2, 1))
 
 
+@pytest.fixture
+def write_stream(write_packets):
+    return partial(_write_stream, write_packets)
+
+
 def check(data, planes=PLANES, *, is_judged=True):
     found = decode(data).planes
     assert all((plane == wanted).all() for plane, wanted in zip(found, planes, strict=True))
@@ -240,14 +246,14 @@ def check(data, planes=PLANES, *, is_judged=True):
 
 
 @pytest.mark.parametrize("order", list(Order))
-def test_tile_parts_in_turns(order):
+def test_tile_parts_in_turns(write_stream, order):
     coding = CodingDefault(order, 3, style=STYLE, uses_sop=True, uses_eph=True)
     check(write_stream(PLANES, TILED, coding, parts=3, mix=True))
 
 
 @pytest.mark.parametrize("packed", ["ppt", "ppm"])
 @pytest.mark.parametrize("has_markers", [False, True])
-def test_packed_headers(packed, has_markers):
+def test_packed_headers(write_stream, packed, has_markers):
     coding = CodingDefault(Order.RPCL, 2, style=STYLE, uses_sop=has_markers, uses_eph=has_markers)
     check(write_stream(PLANES, make_size(), coding, packed=packed))
     # OpenJPEG does not read packed headers of the main header where tile-parts take turns
@@ -256,22 +262,22 @@ def test_packed_headers(packed, has_markers):
 
 
 @pytest.mark.parametrize("parts", [1, 4])
-def test_changes_of_progression(parts):
+def test_changes_of_progression(write_stream, parts):
     coding = CodingDefault(Order.LRCP, 3, style=STYLE)
     check(write_stream(PLANES, TILED, coding, changes=CHANGES, parts=parts))
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4, 5, 8, 16, 20, 32, 33, 63])
-def test_block_styles(bits):
+def test_block_styles(write_stream, bits):
     coding = CodingDefault(Order.LRCP, 2, style=CodingStyle(levels=2, block_style=bits))
     check(write_stream(PLANES, make_size(), coding))
 
 
-def test_region_of_interest():
+def test_region_of_interest(write_stream):
     check(write_stream(PLANES, make_size(), CodingDefault(style=CodingStyle(levels=2)), shift=12))
 
 
-def test_styles_of_components():
+def test_styles_of_components(write_stream):
     styles = [
         CodingStyle(levels=2),
         CodingStyle(levels=4, block_width=5, block_height=3),
@@ -281,7 +287,7 @@ def test_styles_of_components():
 
 
 @pytest.mark.parametrize("size", [make_size(), TILED], ids=["plain", "tiles"])
-def test_colours_whose_components_are_coded_differently(size):
+def test_colours_whose_components_are_coded_differently(write_stream, size):
     red, green, blue = (plane.astype(int) - 128 for plane in PLANES)
     planes = [((red + 2 * green + blue) >> 2) + 128, blue - green + 128, red - green + 128]
     styles = [CodingStyle(levels=2), CodingStyle(levels=2, block_width=4, block_height=4), CodingStyle(levels=2)]
@@ -289,7 +295,7 @@ def test_colours_whose_components_are_coded_differently(size):
     check(write_stream(planes, size, coding, styles=styles))
 
 
-def test_lengths_lead_to_a_region():
+def test_lengths_lead_to_a_region(write_stream):
     size = make_size(tile=(32, 32))
     coding = CodingDefault(layers=2, style=CodingStyle(levels=2))
     data = write_stream(PLANES, size, coding, has_plt=True, has_tlm=True, parts=2)
@@ -303,7 +309,7 @@ def test_lengths_lead_to_a_region():
 
 
 @pytest.mark.parametrize("order", list(Order))
-def test_components_of_different_sizes(order):
+def test_components_of_different_sizes(write_stream, order):
     components = (ComponentSize(8), ComponentSize(8, False, 2, 2), ComponentSize(12, True, 3, 1))
     size = make_size(5, 3, (50, 40), (1, 2), components)
     planes = []
@@ -321,7 +327,7 @@ def test_components_of_different_sizes(order):
     assert (part[1] == planes[1][-(-13 // 2) - 2 : -(-33 // 2) - 2, -(-25 // 2) - 3 : -(-55 // 2) - 3]).all()
 
 
-def test_deep_samples_come_back():
+def test_deep_samples_come_back(write_stream):
     rng = np.random.default_rng(1)
     plane = rng.integers(-(1 << 23), 1 << 23, (HEIGHT, WIDTH)).astype(np.int32)
     size = make_size(components=(ComponentSize(24, True),))
@@ -329,7 +335,7 @@ def test_deep_samples_come_back():
     assert (decode(data).samples == plane).all()
 
 
-def test_more_bits_than_integers_hold():
+def test_more_bits_than_integers_hold(write_stream):
     size = make_size(components=(ComponentSize(38),))
     data = write_stream([PLANES[0]], make_size(components=(ComponentSize(8),)), CodingDefault(style=STYLE))
     stop = data.index(b"\xff\x52")

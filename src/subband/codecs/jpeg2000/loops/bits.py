@@ -1,6 +1,6 @@
 """Bits of packet headers: after a byte of ones, the next byte begins with a zero that says nothing.
 
-The state of a reader or writer is a small table: the next place, the byte at hand, the bits left in it, the end of the
+The state of a reader is a small table: the next place, the byte at hand, the bits left in it, the end of the
 source, and whether that end was passed.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
-__all__ = ["BYTE", "END", "LEFT", "OVER", "PLACE", "finish_reading", "finish_writing", "get_bit", "get_bits", "put_bit"]
+__all__ = ["BYTE", "END", "LEFT", "OVER", "PLACE", "finish_reading", "get_bit", "get_bits"]
 
 PLACE, BYTE, LEFT, END, OVER = 0, 1, 2, 3, 4
 
@@ -43,34 +43,3 @@ def finish_reading(bits):
         bits[PLACE] += 1
     bits[BYTE] = 0
     bits[LEFT] = 0
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def put_bit(target, bits, bit):
-    """Write a bit; the target has to be long enough."""
-    if bits[LEFT] == 0:
-        target[bits[PLACE]] = bits[BYTE]
-        bits[PLACE] += 1
-        bits[LEFT] = 7 if bits[BYTE] == 0xFF else 8
-        bits[BYTE] = 0
-    bits[LEFT] -= 1
-    bits[BYTE] |= bit << bits[LEFT]
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def put_bits(target, bits, number, count):
-    """Write a number of so many bits."""
-    for place in range(count - 1, -1, -1):
-        put_bit(target, bits, (number >> place) & 1)
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def finish_writing(target, bits):
-    """Write the byte at hand, and a zero behind a byte of ones."""
-    target[bits[PLACE]] = bits[BYTE]
-    bits[PLACE] += 1
-    if bits[BYTE] == 0xFF:
-        target[bits[PLACE]] = 0
-        bits[PLACE] += 1
-    bits[BYTE] = 0
-    bits[LEFT] = 8

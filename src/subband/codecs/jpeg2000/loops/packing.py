@@ -22,6 +22,9 @@ _AT, _BYTE, _FREE, _WRITES = range(4)
 
 _BYPASS, _TERMINATE = 1, 4
 
+# More than any number of layers or bit planes.
+_NEVER = 2**30
+
 
 @nb.njit(inline="always", **_OPTIONS)
 def _put(pen, out, bit):
@@ -85,7 +88,7 @@ def _plant(values, shape, rows, columns):
         above = start + rows * columns
         upper_rows, upper_columns = (rows + 1) >> 1, (columns + 1) >> 1
         for node in range(upper_rows * upper_columns):
-            values[above + node] = 2**30
+            values[above + node] = _NEVER
         for row in range(rows):
             for column in range(columns):
                 parent = above + (row >> 1) * upper_columns + (column >> 1)
@@ -211,7 +214,8 @@ def pack_precincts(
                 while layer < layers and kept[layer, first + block] == 0:
                     layer += 1
                 values[0, trunk + block] = layer
-                values[1, trunk + block] = zero_planes[first + block]
+                # a block that never comes must not lower what is told of its neighbours
+                values[1, trunk + block] = zero_planes[first + block] if layer < layers else _NEVER
             if rows * columns:
                 heights[band] = _plant(values[0, trunk:], shapes[band], rows, columns)
                 _plant(values[1, trunk:], shapes[band], rows, columns)

@@ -1,4 +1,4 @@
-"""Tag trees: the numbers of the blocks of a cell, sent as differences from the smallest of their neighbours.
+"""Reading tag trees: the numbers of the blocks of a cell, sent as differences from the smallest of their neighbours.
 
 A tree over wide × high leaves has levels of half the size until a single node is left. Its nodes lie one behind the
 other in tables that all trees share: leaves row by row, then the level above. `value` is the number of a node, or more
@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.loops.bits import get_bit, put_bit
+from subband.codecs.jpeg2000.loops.bits import get_bit
 
-__all__ = ["MOST_DEPTH", "UNKNOWN", "fill_tree", "find_path", "read_tag", "write_tag"]
+__all__ = ["MOST_DEPTH", "find_path", "read_tag"]
 
 #: Levels that a tree can have.
 MOST_DEPTH = 34
-
-#: The value of a node that is not known yet.
-UNKNOWN = 0x7FFFFFFF
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -49,36 +46,3 @@ def read_tag(source, bits, value, low, path, depth, threshold):
                 least += 1
         low[node] = least
     return value[path[0]] < threshold
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def write_tag(target, bits, value, low, known, path, depth, threshold):
-    """Write what tells whether the leaf is below `threshold`, as far as it was not told before."""
-    least = 0
-    for step in range(depth):
-        node = path[depth - 1 - step]
-        least = max(least, low[node])
-        while least < threshold:
-            if least >= value[node]:
-                if not known[node]:
-                    put_bit(target, bits, 1)
-                    known[node] = 1
-                break
-            put_bit(target, bits, 0)
-            least += 1
-        low[node] = least
-
-
-@nb.njit(cache=True, nogil=True, error_model="numpy")
-def fill_tree(value, first, wide, high):
-    """Give each node above the leaves the smallest number below it."""
-    while wide > 1 or high > 1:
-        above = first + wide * high
-        half, half_high = (wide + 1) >> 1, (high + 1) >> 1
-        for node in range(above, above + half * half_high):
-            value[node] = UNKNOWN
-        for y in range(high):
-            for x in range(wide):
-                node = above + (y >> 1) * half + (x >> 1)
-                value[node] = min(value[node], value[first + y * wide + x])
-        first, wide, high = above, half, half_high
