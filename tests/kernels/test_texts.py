@@ -102,10 +102,20 @@ def collect_launch(engine, launch):
         run_level(engine, *FRAMES[place], "cdf97", mode)
 
 
+def collect_volume(engine, mode):
+    """Volumes whose rows mirror themselves, or are zero outside, or lie anyhow: each has a text of its own."""
+    engine.least_volume = 8
+    name = "cdf97" if mode == "whole" else "db2"
+    for shape in ((16, 32, 64), (17, 33, 65)):
+        run_level(engine, shape, (0, 1, 2), name, mode)
+    run_level(engine, (2, 16, 32, 66), (1, 2, 3), name, mode, "float16")
+
+
 #: What each test compiles.
 CASES = {
     **{name: (collect_wavelet, name) for name in WAVELETS},
     **{storage: (collect_storage, storage) for storage in STORAGES},
+    **{f"volume {mode}": (collect_volume, mode) for mode in ("whole", "periodization", "zero")},
     **{f"launch {number}": (collect_launch, launch) for number, launch in enumerate(LAUNCHES)},
 }
 

@@ -6,10 +6,10 @@ function of one array and returns a copy of the object with its results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from subband.typing import Array
 __all__ = ["Owner", "find_owner", "map_arrays", "numpy_dtype", "to_host"]
 
 _SCALARS = (int, float, complex, str, np.generic)
+
+#: A name, or where something stands in what is called so: ``("coeffs", 1)`` for ``coeffs[1]``.
+_Path: TypeAlias = "str | tuple[_Path, Any]"
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,11 @@ class Owner:
         Where they are: ``cpu``, or the name of the engine there.
     sample : array
         One of them.
-    name : str
-        What the caller calls it.
     """
 
     kind: Kind
     place: str
     sample: Any
-    name: str
 
     @property
     def is_native(self) -> bool:
@@ -76,21 +76,23 @@ def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
     >>> find_owner([("data", [1, 2, 3])]) is None
     True
     """
-    owner: Owner | None = None
+    arrays: list[tuple[Any, Kind, _Path]] = []
     for name, value in named:
-        for where, x, kind in _find_arrays(value, name):
-            place = kind.place(x)
-            if owner is None:
-                owner = Owner(kind, place, x, where)
-            elif owner.kind is not kind:
-                raise ArgumentTypeError(
-                    f"{where} is a {kind.name} and {owner.name} a {owner.kind.name}; give all arrays of one kind"
-                )
-            elif owner.place != place:
-                raise ArgumentTypeError(
-                    f"{where} is on {place} and {owner.name} on {owner.place}; move all arrays to one device"
-                )
-    return owner
+        _collect_arrays(value, name, arrays)
+    if not arrays:
+        return None
+    sample, kind, path = arrays[0]
+    place = kind.place(sample)
+    for x, other, where in arrays:
+        if other is not kind:
+            raise ArgumentTypeError(
+                f"{_spell(where)} is a {other.name} and {_spell(path)} a {kind.name}; give all arrays of one kind"
+            )
+        if other.place(x) != place:
+            raise ArgumentTypeError(
+                f"{_spell(where)} is on {other.place(x)} and {_spell(path)} on {place}; move all arrays to one device"
+            )
+    return Owner(kind, place, sample)
 
 
 def map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
@@ -144,27 +146,27 @@ def numpy_dtype(x: Any) -> np.dtype[Any]:
     return np.dtype("float32" if name == "bfloat16" else name)
 
 
-def _find_arrays(value: Any, name: str) -> Iterator[tuple[str, Any, Kind]]:
-    """Yield name, array and kind of every array in `value`."""
-    if value is None or isinstance(value, _SCALARS):
-        return
-    if isinstance(value, list | tuple):
+def _collect_arrays(value: Any, path: _Path, found: list[tuple[Any, Kind, _Path]]) -> None:
+    """Append every array in `value`, with its kind and where it stands."""
+    if (kind := find_kind(value)) is not None:
+        found.append((value, kind, path))
+    elif isinstance(value, list | tuple):
         # a list that begins with a number is data itself, and may be long
         if value and not isinstance(value[0], _SCALARS):
             for number, entry in enumerate(value):
-                yield from _find_arrays(entry, f"{name}[{number}]")
+                _collect_arrays(entry, (path, number), found)
     elif isinstance(value, Mapping):
         for key, entry in value.items():
-            yield from _find_arrays(entry, f"{name}[{key!r}]")
+            _collect_arrays(entry, (path, key), found)
     elif hasattr(type(value), "_replace_arrays"):
-        found: list[Any] = []
 
         def collect(x: Any) -> Any:
-            found.append(x)
+            _collect_arrays(x, path, found)
             return x
 
         value._replace_arrays(collect)
-        for entry in found:
-            yield from _find_arrays(entry, name)
-    elif (kind := find_kind(value)) is not None:
-        yield name, value, kind
+
+
+def _spell(path: _Path) -> str:
+    """Write where an array stands as one would get at it."""
+    return path if isinstance(path, str) else f"{_spell(path[0])}[{path[1]!r}]"

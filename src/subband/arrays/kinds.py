@@ -36,11 +36,14 @@ class Kind(ABC):
         The module that must be loaded for such an array to exist.
     is_native : bool
         Whether engines compute on such arrays.
+    is_elsewhere : bool
+        Whether such arrays never lie in the memory of the host.
     """
 
     name: str
     module: str
     is_native: bool = False
+    is_elsewhere: bool = False
 
     @abstractmethod
     def is_mine(self, x: Any) -> bool:
@@ -91,6 +94,7 @@ class CupyKind(Kind):
     name = "cupy.ndarray"
     module = "cupy"
     is_native = True
+    is_elsewhere = True
 
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("cupy").ndarray)
@@ -109,6 +113,7 @@ class OpenCLKind(Kind):
     name = "pyopencl.array.Array"
     module = "pyopencl.array"
     is_native = True
+    is_elsewhere = True
 
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("pyopencl.array").Array)
@@ -226,6 +231,7 @@ class DaskKind(Kind):
     name = "dask.array.Array"
     module = "dask.array"
     is_native = True
+    is_elsewhere = True
     integration = "subband.integrations.dask.dispatch"
 
     def is_mine(self, x: Any) -> bool:

@@ -58,8 +58,10 @@ def as_computable(x: Any, name: str = "data") -> Array:
         ...
     subband.errors.TextError: data has dtype <U3, which holds no numbers; convert it with .astype(float)
     """
-    if type(x) is np.ndarray and x.dtype in _COMPUTED:
-        return x
+    if type(x) is np.ndarray or ((kind := find_kind(x)) is not None and kind.is_native and kind.is_elsewhere):
+        own: Array = x
+        if own.dtype in _COMPUTED:
+            return own
     array = as_numbers(x, name)
     if type(array) is not np.ndarray and _is_half(array.dtype):
         return array

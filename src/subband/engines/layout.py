@@ -28,8 +28,11 @@ __all__ = [
     "Sweep",
     "can_align",
     "has_one_sweep",
+    "is_uniform_volume",
     "lay_out",
     "list_band_shapes",
+    "mirrors_samples",
+    "misses_samples",
     "orient",
     "repeats_samples",
     "schedule_sweeps",
@@ -236,19 +239,53 @@ def tabulate_volume(
     programs = (spec.deep, spec.vertical, spec.horizontal)
     outside = [_map_outside(plan, program, spec.direction) for plan, program in zip(sweep.plans, programs, strict=True)]
     steps, down, across = (plan.low if spec.direction == "forward" else plan.pairs for plan in sweep.plans)
-    tiles = -(-across // (spec.useful * spec.pairs))
+    tiles = spec.count_tiles(across)
     images, rows = prod(shape[:-3]), -(-down // spec.useful_rows)
-    overlap = spec.deep.schedule.last - spec.deep.schedule.first
-    chunk = launch.choose_chunk(steps, max(1, tiles * rows * images), max(1, resident), overlap)
-    told = {"images": images, "chunk": chunk, "tiles": tiles}
+    chunk, chunks, rest = launch.choose_chunks(
+        steps, max(1, tiles * rows * images), max(1, resident), is_single=images == 1
+    )
+    parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
+    told = {"images": images, "chunk": chunk, "chunks": chunks, "rest": rest, "tiles": tiles}
     told |= zip(("depth", "height", "width"), shape[-3:], strict=True)
     for name, plan in zip(("depth", "height", "width"), sweep.plans, strict=True):
         told |= {f"low_{name}": plan.low, f"high_{name}": plan.high}
     for names, side in zip((("front", "back"), ("above", "below"), ("before", "behind")), outside, strict=True):
         told |= zip(names, side[:2], strict=True)
     table = np.concatenate([*(side[2] for side in outside), np.zeros(1)]).astype(np.int32)
-    groups = (tiles * rows * spec.groups, -(-steps // chunk), min(images, 65_535))
+    groups = (tiles * rows * spec.groups, parts, min(images, 65_535))
     return table, tuple(told[name] for name in VOLUME_FIELDS), groups
+
+
+def is_uniform_volume(sweep: Sweep, direction: str) -> bool:
+    """Say whether all bands have the same shape and, where samples are stored, they come in whole pairs."""
+    plans = sweep.plans
+    return all(p.low == p.high and (direction == "forward" or p.length == 2 * p.pairs) for p in plans)
+
+
+def misses_samples(sweep: Sweep, programs: Sequence[AxisProgram], direction: str) -> bool:
+    """Say whether some of what lies outside is none of the samples, but zero, or there may be none to take."""
+    outside = [_map_outside(plan, program, direction)[2] for plan, program in zip(sweep.plans, programs, strict=True)]
+    return any((index < 0).any() for index in outside) or any(plan.high == 0 for plan in sweep.plans)
+
+
+def mirrors_samples(plan: AxisPlan, program: AxisProgram, direction: str) -> bool:
+    """Say whether an axis goes on at both ends as in a mirror that lies on a sample, and each of its steps keeps that.
+
+    Then the odd member of the first pair stands for the one before it, and the even member of the last pair for the one
+    behind it, in each step.
+    """
+    before, behind, index, _ = _map_outside(plan, program, direction)
+    if plan.length % 2 or plan.low != plan.high or (program.even, program.odd) != (0, 1):
+        return False
+    last = plan.length - 1
+    mirror = np.concatenate([np.arange(before, 0, -1), last - np.arange(1, behind + 1)])
+    if not np.array_equal(index, mirror) or any(output.shift for output in program.outputs):
+        return False
+    for entry in program.steps:
+        step = entry.step
+        if len(step.taps) != 2 or step.taps[0] != step.taps[1] or step.start != (0 if step.target else -1):
+            return False
+    return bool(program.steps)
 
 
 def _map_outside(plan: AxisPlan | None, program: AxisProgram | None, direction: str) -> tuple[int, int, Array, Array]:

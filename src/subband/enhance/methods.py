@@ -195,8 +195,7 @@ def _filter_by_guide(
     counts.
     """
     second = Passage(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
-    unfiltered = Passage(replace(second.stage, filters=()), planes.shape, engine, filters)
-    coefficients, guide = second.forward(planes), unfiltered.forward(guess)
+    coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():

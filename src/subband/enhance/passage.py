@@ -70,6 +70,18 @@ class Passage:
         Of the planes: their number, and one to three axes of space.
     engine, filters
         Who computes.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        The axes of space that are transformed.
+    wavelets, modes : tuple
+        Along each of them.
+    level : int
+        Number of levels.
+    margin : int
+        Samples by which an undecimated form is extended on either side of these axes, to keep the periodic wrap out of
+        reach of the wavelet and of filters of space.
     """
 
     def __init__(self, stage: Shrink | Denoise, shape: tuple[int, ...], engine: Engine, filters: Filters) -> None:
@@ -82,6 +94,7 @@ class Passage:
         self.wavelets = (as_wavelet(stage.wavelet),) * len(self.axes)
         self.modes = choose_modes(stage.boundary, self.wavelets, self.axes) if self.axes else ()
         self.level = self._choose_level(space) if self.axes else 0
+        self.margin = self._measure_margin() if self.axes else 0
 
     def _choose_level(self, space: tuple[int, ...]) -> int:
         is_stationary = self.stage.form == "undecimated"
@@ -89,6 +102,14 @@ class Passage:
         if self.stage.level is None:
             return min(max(choose_level(None, *options), 1), _MOST_LEVELS)
         return choose_level(self.stage.level, *options)
+
+    def _measure_margin(self) -> int:
+        # what comes from further away, on the way there and back through long filters, is far less than a grey level
+        reach: int = (2**self.level - 1) * (self.wavelets[0].dec_len // 2)
+        for spatial in self.stage.filters:
+            beside = len(spatial.taps) // 2 if isinstance(spatial, Blur) else 1
+            reach += beside * self.level if spatial.at == "between" else beside
+        return reach
 
     def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
         """Transform planes, let `work` change the coefficients in place, and transform back.
@@ -124,6 +145,12 @@ class Passage:
         """Return the same passage with as many coefficients as there are samples."""
         other = copy(self)
         other.stage = replace(self.stage, form="decimated")
+        return other
+
+    def without_filters(self) -> Passage:
+        """Return the same passage without filters of space; its coefficients have the same places."""
+        other = copy(self)
+        other.stage = replace(self.stage, filters=())
         return other
 
     def plan(self, shape: tuple[int, ...]) -> TransformPlan:
@@ -181,8 +208,7 @@ class Passage:
         self, shape: tuple[int, ...]
     ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[StationaryPlan, ...]]:
         """Return the margins before and behind, which keep the periodic wrap away, and the levels between them."""
-        reach = (2**self.level - 1) * (self.wavelets[0].dec_len // 2)
-        before = tuple(reach if axis in self.axes else 0 for axis in range(len(shape) - 1))
+        before = tuple(self.margin if axis in self.axes else 0 for axis in range(len(shape) - 1))
         wide = (shape[0], *(length + 2 * margin for length, margin in zip(shape[1:], before, strict=True)))
         axes = tuple(axis + 1 for axis in self.axes)
         levels = tuple(stationary_plan(wide, axes, self.wavelets, level + 1) for level in range(self.level))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from subband.kernels.axis import AxisProgram
 from subband.kernels.dialects import LANES, Dialect
-from subband.kernels.planes import count_slots
+from subband.kernels.planes import count_beside, count_slots
 
 __all__ = ["Launch", "VolumeLaunch", "choose_launch", "choose_volume_launch"]
 
@@ -37,6 +37,19 @@ class Launch:
     chunk: int
     block: int
     is_split: bool
+
+    def fit(self, size: int) -> Launch:
+        """Return the same with blocks small enough for the rows that wait for them, of pixels of `size` bytes.
+
+        Examples
+        --------
+        >>> Launch(4, 2, 24, 8, True).fit(12)
+        Launch(pairs=4, ahead=2, chunk=24, block=2, is_split=True)
+        """
+        block = self.block
+        while block > 1 and block * (self.ahead + 1) * 4 * LANES * self.pairs * size > _LOCAL_MEMORY:
+            block //= 2
+        return replace(self, block=block)
 
     def choose_chunks(self, steps: int, strips: int, resident: int) -> tuple[int, int, int]:
         """Return how many pairs of rows a group walks, how many groups one below the other do, and what the rest walk.
@@ -123,8 +136,6 @@ def choose_launch(
     reach = 0 if horizontal is None else max(-horizontal.schedule.first, horizontal.schedule.last)
     while reach > pairs * LANES // 4:
         pairs *= 2
-    while block > 1 and block * (ahead + 1) * 4 * LANES * pairs * channels * size > _LOCAL_MEMORY:
-        block //= 2
     return Launch(pairs, ahead, chunk, block, is_gpu and not (is_interleaved and is_inverse))
 
 
@@ -141,7 +152,7 @@ class VolumeLaunch:
     ahead : int
         Pairs of planes that are loaded before they are needed.
     chunk : int
-        Pairs of planes that a block walks; 0 leaves it to the size of volume and device.
+        Pairs of planes that a block walks, at most.
     is_whole_sectors : bool
         Whether tiles begin where a sector of memory does, at the price of narrower ones.
     resident : int
@@ -154,13 +165,16 @@ class VolumeLaunch:
     rows: int
     pairs: int
     ahead: int = 1
-    chunk: int = 0
+    chunk: int = 12
     is_whole_sectors: bool = False
     resident: int = 0
     unroll: int = 1
 
-    def choose_chunk(self, steps: int, tiles: int, resident: int, overlap: int) -> int:
-        """Return how many pairs of planes a block walks.
+    def choose_chunks(self, steps: int, tiles: int, resident: int, *, is_single: bool = True) -> tuple[int, int, int]:
+        """Return how many pairs of planes a block walks, how many blocks do so, and what those behind them walk.
+
+        All walk at most `chunk`, so that whole waves of blocks fill the device. The last ones walk less, so that the
+        device does not stand half idle until the last of them has finished.
 
         Parameters
         ----------
@@ -170,33 +184,55 @@ class VolumeLaunch:
             How many tiles there are, side by side and in all volumes.
         resident : int
             Blocks that the device runs at the same time.
-        overlap : int
-            Pairs of planes that a block walks before and after its own.
+        is_single : bool
+            Whether there is only one volume; of several, only the last would have to end early.
 
         Examples
         --------
-        >>> VolumeLaunch(8, 2, 1).choose_chunk(256, 220, 264, 4)
-        43
-        >>> VolumeLaunch(8, 2, 1, chunk=64).choose_chunk(256, 220, 264, 4)
-        64
+        >>> VolumeLaunch(10, 2, 1, chunk=12).choose_chunks(256, 160, 264)
+        (12, 20, 6)
+        >>> VolumeLaunch(10, 2, 1, chunk=12).choose_chunks(32, 4, 264)
+        (2, 16, 2)
         """
-        # CUDA has room for 65,535 blocks in that direction
-        least = -(-steps // 65_535)
-        if self.chunk:
-            return max(least, min(self.chunk, steps))
-
-        def predict(chunks: int) -> tuple[int, int]:
-            chunk = -(-steps // chunks)
-            return -(-tiles * -(-steps // chunk) // resident) * (chunk + overlap), chunks
-
-        most = max(1, min(steps // 8, 65_535))
-        return max(least, -(-steps // min(range(1, most + 1), key=predict)))
+        # CUDA has room for 65,535 blocks in that direction; half of them leave it to the last ones to walk less
+        longest = max(self.chunk, -(-steps // 32_767), 1)
+        fewest = -(-steps // longest)
+        waves = -(-fewest * tiles // resident)
+        chunks = max(fewest, waves * resident // max(1, tiles))
+        # a block that walks a single pair mostly walks what its neighbours walk too
+        chunk = max(-(-steps // max(1, chunks)), min(2, steps), -(-steps // 32_767), 1)
+        if waves <= 1 or not is_single or chunk < 4:
+            return chunk, -(-steps // chunk), chunk
+        last = resident * chunk // (2 * tiles)
+        return chunk, max(0, steps - last) // chunk, chunk // 2
 
 
 def choose_volume_launch(
-    dialect: Dialect, deep: AxisProgram, vertical: AxisProgram, horizontal: AxisProgram, size: int
+    dialect: Dialect,
+    deep: AxisProgram,
+    vertical: AxisProgram,
+    horizontal: AxisProgram,
+    size: int,
+    down: int,
+    *,
+    is_inverse: bool,
 ) -> VolumeLaunch:
     """Return the parameters that serve for a volume sweep over elements of `size` bytes on most devices.
+
+    Blocks walk short ways, so that what neighbours read too is still in the cache of the device.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        The language of the kernel.
+    deep, vertical, horizontal : AxisProgram
+        What happens along the axes.
+    size : int
+        Bytes of an element.
+    down : int
+        Pairs of rows of the volume: blocks are made so high that few of their rows lie below the last one.
+    is_inverse : bool
+        Whether the way is back: from samples to bands a block waits for memory longer, and loads farther ahead.
 
     Examples
     --------
@@ -205,19 +241,34 @@ def choose_volume_launch(
     >>> from subband.plan import axis_plan
     >>> from subband.wavelets import Wavelet
     >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
-    >>> choose_volume_launch(CUDA, program, program, program, 4)
-    VolumeLaunch(groups=8, rows=2, pairs=1, ahead=1, chunk=0, is_whole_sectors=False, resident=0, unroll=1)
+    >>> choose_volume_launch(CUDA, program, program, program, 4, 256, is_inverse=False)
+    VolumeLaunch(groups=12, rows=1, pairs=1, ahead=2, chunk=12, is_whole_sectors=False, resident=2, unroll=2)
     """
-    groups, rows, pairs = 8, 2, 1
-    if size == 8 or deep.schedule.depth > 4:
+    groups, rows, pairs, ahead, chunk, resident, unroll = 8, 2, 1, 1, 12, 0, 1
+    depth = deep.schedule.depth
+    if size == 8:
         groups, rows = 16, 1
+    elif depth > 4:
+        # the more planes are kept, the more a block walks twice
+        chunk = 28
+    else:
+        # what moves from plane to plane then only changes its name
+        resident, unroll = 2, 2
+        if is_inverse:
+            lost = vertical.schedule.last - vertical.schedule.first
+            groups = min((8, 10), key=lambda count: (-(-down // (count * rows - lost)) * count, -count))
+            chunk = 24
+        else:
+            groups, rows, ahead = 12, 1, 2
     if not dialect.is_staging:
-        groups = 8
+        groups, ahead = 8, 1
     reach = horizontal.schedule.last - horizontal.schedule.first
     while reach > pairs * LANES // 2:
         pairs *= 2
     while vertical.schedule.last - vertical.schedule.first > groups * rows // 2:
         rows *= 2
-    # of a lane: a pair of planes on its way, and twice the rows that it hands over
-    lane = 4 * pairs * (2 * rows * size + 2 * count_slots(vertical, rows) * max(4, size))
-    return VolumeLaunch(min(groups, _LOCAL_MEMORY // (LANES * lane)), rows, pairs)
+    # of a lane: a pair of planes on its way, and twice the rows that it hands over, as of the groups beside a block
+    own, handed = 8 * pairs * rows * size * ahead, 8 * pairs * count_slots(vertical, rows) * max(4, size)
+    beside = 2 * count_beside(vertical, rows)
+    most = (_LOCAL_MEMORY // LANES - beside * handed) // (own + handed)
+    return VolumeLaunch(min(groups, most), rows, pairs, ahead, chunk, False, resident, unroll)

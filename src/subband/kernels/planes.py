@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from subband.kernels.dialects import LANES
 from subband.kernels.numbers import STORAGES, spell_step
 from subband.pairs import Output
 
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
     from subband.kernels.axis import AxisProgram
     from subband.kernels.volume import VolumeSpec
 
-__all__ = ["count_meetings", "count_slots", "render_across", "render_down"]
+__all__ = ["count_beside", "count_meetings", "count_slots", "render_across", "render_down"]
 
 #: A member of a pair, counted from the first one that is held.
 _Place = tuple[int, int]
+
+
+def count_beside(vertical: AxisProgram, rows: int) -> int:
+    """Return how many groups away the farthest is that a group takes rows from."""
+    pairs = [pair for wanted in _list_wanted(vertical, rows) for _, pair in wanted]
+    return max(abs(pair // rows) for pair in pairs)
 
 
 def count_meetings(vertical: AxisProgram, rows: int) -> int:
@@ -47,18 +54,19 @@ def render_down(spec: VolumeSpec) -> str:
         half = str(turn % 2) if is_even else "turn"
         turn += 1
         each = "UNROLL for (int m = 0; m < 2; ++m) UNROLL for (int c = 0; c < V; ++c)"
-        lines = [
-            f"{each} meeting[{half}][{slot}][m][thread].v[c] = {_locate(member, pair)};"
+        # the first and last groups read what nobody has written: only rows that serve the others are made of it
+        lines = [f"const int middle = thread + {LANES * count_beside(spec.vertical, rows)};"]
+        lines += [
+            f"{each} meeting[{half}][{slot}][m][middle].v[c] = {_locate(member, pair)};"
             for slot, (member, pair) in enumerate(slots)
         ]
         lines.append("BARRIER;")
         names = {}
         for k, (member, pair) in enumerate(beyond):
             slot = slots.index((member, pair % rows))
-            beside = f"(thread + {pair // rows % spec.groups * 32}) % THREADS"
-            lines.append(f"const int beside{k} = {beside};")
+            beside = f"middle + ({pair // rows * LANES})"
             lines.append(f"numbers_t f{k}[2];")
-            lines.append(f"UNROLL for (int m = 0; m < 2; ++m) f{k}[m] = meeting[{half}][{slot}][m][beside{k}];")
+            lines.append(f"UNROLL for (int m = 0; m < 2; ++m) f{k}[m] = meeting[{half}][{slot}][m][{beside}];")
             names[member, pair] = f"f{k}[m].v[c]"
         if not is_even:
             lines.append("turn ^= 1;")

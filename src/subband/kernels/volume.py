@@ -14,9 +14,9 @@ from textwrap import indent
 from subband.kernels.axis import AxisProgram
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.numbers import STORAGES, spell_step
-from subband.kernels.planes import count_meetings, count_slots, render_across, render_down
+from subband.kernels.planes import count_beside, count_meetings, count_slots, render_across, render_down
 from subband.kernels.sweep import Direction
-from subband.kernels.tiles import BANDS, render_bring, render_places, render_read, render_store
+from subband.kernels.tiles import BANDS, render_bring, render_goal, render_places, render_read, render_store
 
 __all__ = ["VOLUME_FIELDS", "VolumeSpec", "render_volume"]
 
@@ -40,6 +40,8 @@ VOLUME_FIELDS = (
     "before",  # and for columns
     "behind",
     "chunk",  # pairs of planes that a block walks
+    "chunks",  # how many blocks one behind the other do
+    "rest",  # pairs of planes that those behind them walk
     "tiles",  # tiles side by side
 )
 
@@ -70,6 +72,13 @@ class VolumeSpec:
         Blocks that shall fit on a multiprocessor at the same time; 0 leaves it to the compiler.
     unroll : int
         Pairs of planes in one round of the walk.
+    is_uniform : bool
+        Whether all bands have the same shape and samples come in whole pairs, so that all lie alike.
+    has_zeros : bool
+        Whether some of what lies outside is zero, and not one of the samples.
+    is_mirrored : bool
+        Whether rows go on at their ends as in a mirror, step by step. Then the first lane and the last one of an image
+        see in themselves what lies beyond, and nothing outside is read.
     """
 
     direction: Direction
@@ -85,6 +94,9 @@ class VolumeSpec:
     is_whole_sectors: bool = False
     resident: int = 0
     unroll: int = 1
+    is_uniform: bool = False
+    has_zeros: bool = True
+    is_mirrored: bool = False
 
     @property
     def halo(self) -> tuple[int, int]:
@@ -108,6 +120,12 @@ class VolumeSpec:
         schedule = self.vertical.schedule
         return -min(schedule.first, 0), max(schedule.last, 0)
 
+    def count_tiles(self, across: int) -> int:
+        """Return how many tiles side by side so many pairs of columns take."""
+        if self.is_mirrored:
+            across = max(1, across - sum(self.halo))
+        return -(-across // (self.useful * self.pairs))
+
     @property
     def useful_rows(self) -> int:
         """Pairs of rows of a tile that have results."""
@@ -119,8 +137,11 @@ def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
     samples, bands = ("const ", "") if spec.direction == "forward" else ("", "const ")
     goals = "".join(f",\n    GLOBAL {bands}band_t *RESTRICT {band}" for band in BANDS)
     fields = "".join(f", int {name}" for name in VOLUME_FIELDS)
+    reach = count_beside(spec.vertical, spec.rows)
     meeting = (
-        f"LOCAL numbers_t meeting[2][{slots}][2][THREADS];" if (slots := count_slots(spec.vertical, spec.rows)) else ""
+        f"LOCAL numbers_t meeting[2][{slots}][2][THREADS + {2 * LANES * reach}];"
+        if (slots := count_slots(spec.vertical, spec.rows))
+        else ""
     )
     if count_meetings(spec.vertical, spec.rows) % 2:
         meeting += "\n    int turn = 0;"
@@ -131,6 +152,8 @@ def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
         .replace("@FIELDS@", fields)
         .replace("@MEETING@", meeting)
     )
+    pair = "min(tile_x * USEFUL, width / 2 - 32) + lane" if spec.is_mirrored else "(tile_x * USEFUL - HALO + lane) * P"
+    frame = frame.replace("@PAIR@", pair)
     frame = frame.replace("@STOP@", pairs_deep).replace("@PLACES@", indent(render_places(spec), " " * 4))
     frame = frame.replace("@WALK@", indent(_render_walk(spec), " " * 8))
     return "\n".join(
@@ -150,6 +173,9 @@ def _render_types(spec: VolumeSpec) -> str:
     number_size = 8 if storage.number == "double" else 4
     columns = 2 * spec.pairs
     pieces = 1 if spec.is_aligned else spec.pairs if spec.direction == "forward" else columns
+    bit = "(((r) * 2 + (my)) * 2 + (mx))" if spec.direction == "forward" else "((r) * 2 + (my))"
+    if spec.is_uniform:
+        bit = "(r)"
     lines = [
         f"typedef {storage.number} T;",
         f"typedef {storage.word} sample_t;",
@@ -175,9 +201,12 @@ def _render_types(spec: VolumeSpec) -> str:
         f"#define DEPTH {spec.deep.schedule.depth}",
         f"#define PIECES {pieces}",
         "// which bit says whether a piece of a pair of rows is stored",
-        "#define BIT(r, my, mx, k) ((((r) * 2 + (my)) * 2 + (mx)) * PIECES + (k))"
-        if spec.direction == "forward"
-        else "#define BIT(r, my, mx, k) (((r) * 2 + (my)) * PIECES + (k))",
+        f"#define BIT(r, my, mx, k) ({bit} * PIECES + (k))",
+        "#define IS_USEFUL_LANE (lane >= HALO && lane < HALO + USEFUL)"
+        if not spec.is_mirrored
+        else "#define IS_USEFUL_LANE ((tile_x == 0 || pair >= tile_x * USEFUL + HALO) && "
+        "(tile_x == tiles - 1 || lane < HALO + USEFUL))",
+        f"#define NOWHERE {-1 if spec.has_zeros else 0}",
         "#define EACH_ROW UNROLL for (int k = 0; k < 2 * ROWS; ++k)",
         f"#define BOUNDS_OF_CUDA __launch_bounds__(THREADS{f', {spec.resident}' if spec.resident else ''})",
         f"#define ROUNDS {spec.unroll}",
@@ -193,9 +222,15 @@ _CUDA = """\
 #define BLOCK_X ((int)blockIdx.x)
 #define BOUNDS BOUNDS_OF_CUDA
 #define OPAQUE(value) asm volatile("" : "+r"(value))
+#define OPAQUE_PLACE(place) asm volatile("" : "+l"(place)); __builtin_assume(__isGlobal(place))
 #define FENCE asm volatile("" ::: "memory")
 #define REPEAT_(rounds) _Pragma(#rounds)
 #define REPEAT(rounds) REPEAT_(unroll rounds)
+// beyond the first lane and the last one each sees itself
+#undef FETCH
+#define FETCH(slot, value, distance) \\
+    ((distance) < 0 ? __shfl_up_sync(0xffffffffu, value, (uint)-(distance)) \\
+                    : __shfl_down_sync(0xffffffffu, value, (uint)(distance)))
 #define STAGING \\
     __shared__ ALIGN(16) held_t staged[AHEAD * 2 * ROWS * THREADS * V]; \\
     held_t *const stage = staged + THREAD * V;
@@ -217,6 +252,7 @@ _OPENCL = """\
 #define BLOCK_X ((int)get_group_id(0))
 #define BOUNDS
 #define OPAQUE(value)
+#define OPAQUE_PLACE(place)
 #define FENCE
 #define REPEAT(rounds) __attribute__((opencl_unroll_hint(rounds)))
 """
@@ -234,10 +270,12 @@ _OPENCL_PLAIN = """\
     for (int k = 0; k < (count); ++k) ((GLOBAL type *)(place))->v[k] = value
 #define EXCHANGE(slots) __local T exchange[2][slots][THREADS]; int half_ = 0;
 #define PUBLISH(slot, value) exchange[half_][slot][thread] = value
-#define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(thread & ~31) + ((lane + (distance)) & 31)]
+#define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(thread & ~31) + clamp(lane + (distance), 0, 31)]
 """
 
 _OPENCL_STAGING = """\
+#undef FETCH
+#define FETCH(slot, value, distance) fetch(value, clamp(lane + (distance), 0, 31))
 #define STAGING \\
     __local held_t staged[AHEAD * 2 * ROWS * THREADS * V] ALIGN(16); \\
     __local held_t *const stage = staged + THREAD * V;
@@ -251,12 +289,12 @@ _OPENCL_STAGING = """\
 """
 
 _KERNEL = """\
-// where a position is found; -1 if it is zero, or nobody needs it
+// where a position is found, or nowhere if it is zero or nobody needs it
 DEVICE int find_source(int i, int n, int before, int behind, GLOBAL const int *map)
 {
     if (i >= 0 && i < n) return i;
     int k = i < 0 ? i + before : i - n + before;
-    return k < 0 || k >= before + behind ? -1 : map[k];
+    return k < 0 || k >= before + behind ? NOWHERE : map[k];
 }
 
 KERNEL void BOUNDS sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x@BANDS@,
@@ -269,9 +307,11 @@ KERNEL void BOUNDS sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x@BANDS@,
     GLOBAL const int *plane_map = map, *row_map = plane_map + front + back;
     GLOBAL const int *column_map = row_map + above + below;
     const int tile_y = BLOCK_X / tiles, tile_x = BLOCK_X - tile_y * tiles;
-    const int pair = (tile_x * USEFUL - HALO + lane) * P;
+    const int pair = @PAIR@;
     const int row_pair = tile_y * USEFUL_ROWS - HALO_ROWS + warp * R;
-    const int start = GROUP_Y * chunk, stop = min(start + chunk, @STOP@);
+    const int part = GROUP_Y, late = part - chunks;
+    const int start = late < 0 ? part * chunk : chunks * chunk + late * rest;
+    const int stop = min(start + (late < 0 ? chunk : rest), @STOP@);
 @PLACES@
     for (int image = GROUP_Z; image < images; image += GROUPS_Z) {
 @WALK@
@@ -282,12 +322,13 @@ KERNEL void BOUNDS sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x@BANDS@,
 
 def _render_walk(spec: VolumeSpec) -> str:
     schedule = spec.deep.schedule
-    bring = render_bring(spec)
+    bring, (goal, move_on) = render_bring(spec), render_goal(spec)
     return f"""\
 T state[2][DEPTH][N];
 UNROLL for (int k = 0; k < DEPTH; ++k)
     UNROLL for (int c = 0; c < N; ++c) state[0][k][c] = state[1][k][c] = 0;
 const int first = start + ({schedule.first}), end = stop + ({schedule.last});
+{goal}
 REPEAT(1)
 for (int slot = 0; slot < AHEAD; ++slot) {{
     const int newest = first + slot;
@@ -323,6 +364,7 @@ for (int at = first; at < end; ++at) {{
 {indent(render_across(spec), " " * 8)}
 {indent(render_store(spec), " " * 8)}
     }}
+    {move_on}
 }}"""
 
 

@@ -44,7 +44,8 @@ def decompose(
     wavelet : str or Wavelet, or one for each axis
         The default is the CDF 9/7 of JPEG 2000.
     level : int, optional
-        Number of levels; as many as are useful if left out.
+        Number of levels; as many as are useful along every axis if left out. There can be more, up to what the
+        longest axis allows, or in the undecimated form the shortest.
     mode : str, or one for each axis, optional
         How the array goes on outside its borders. The wavelet's own choice if left out: ``'whole'`` (as many
         coefficients as samples) for ``'cdf97'`` and ``'cdf53'``, ``'symmetric'`` for the others.

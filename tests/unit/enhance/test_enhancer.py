@@ -1,6 +1,7 @@
 """A chain, described once, does the same to every kind of picture."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -134,6 +135,35 @@ def test_filters_of_a_guided_stage_count():
     stages = [Denoise("wiener", level=2, strength=0, filters=filters) for filters in ((), (Blur(5, "approximation"),))]
     results = [Enhancer(stage).apply(GREY.astype(np.float64)) for stage in stages]
     assert measure_error(*results) > 10
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        (),
+        (Sharpen(1.0, at="details"),),
+        (Blur(2.0, "approximation"),),
+        (Blur(1.0, "between"), Sharpen(1.0, at="between")),
+    ],
+)
+@pytest.mark.parametrize(
+    "stage",
+    [
+        Shrink("haar", 3, "soft", 10.0, form="undecimated"),
+        Denoise("visu", "haar", 3, form="undecimated"),
+        Denoise("wiener", level=3),
+    ],
+    ids=["shrink", "visu", "wiener"],
+)
+def test_one_border_sees_nothing_of_the_other(stage, filters):
+    enhancer = Enhancer(replace(stage, filters=filters), sigma=20.0)
+    picture = add_noise(GREY)
+    other = picture.copy()
+    other[:, :4] = 255 - other[:, :4]
+    other[:4] = 0
+    found = enhancer.apply(other) - enhancer.apply(picture)
+    assert np.abs(found[:4, :4]).max() > 10
+    np.testing.assert_allclose(found[-8:, -8:], 0, atol=1e-4)
 
 
 def test_a_volume_gains_more_than_its_slices():

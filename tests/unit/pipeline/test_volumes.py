@@ -68,6 +68,9 @@ ENHANCERS = {
     "expansive": Enhancer(Denoise(wavelet="sym5", level=2, boundary="symmetric", form="decimated")),
     "haar": Enhancer(Denoise(wavelet="haar", level=3)),
     "wiener": Enhancer(Denoise("wiener", level=2)),
+    "wiener, filters": Enhancer(
+        Denoise("wiener", level=1, filters=(Blur(1.0, at="between"), Sharpen(0.5, at="details")))
+    ),
     "visu": Enhancer(Denoise("visu", level=2)),
     "weights": Enhancer(Denoise(level=2, level_weights=(1, 0.5)), sigma=8.0),
     "thresholds": Enhancer(Shrink(level=2, threshold=[20.0, 9.0], gains=[1.0, 1.3])),

@@ -66,6 +66,16 @@ def test_single_samples_do_not_keep_other_axes_from_being_transformed():
     np.testing.assert_allclose(reconstruct(pyramid), x)
 
 
+def test_decimated_levels_are_limited_by_the_longest_axis():
+    x = RNG.standard_normal((16, 512))
+    pyramid = decompose(x, "db4", level=6)
+    np.testing.assert_allclose(reconstruct(pyramid), x, atol=1e-9)
+    with pytest.raises(LevelError, match="level=7 is too large for axis 1 of length 512 with 'db4'; the maximum is 6"):
+        decompose(x, "db4", level=7)
+    with pytest.raises(LevelError, match="level=7 is too large for axis 0 of length 512"):
+        decompose(x.T, "db4", level=7)
+
+
 def test_undecimated_levels_are_limited_by_the_shortest_axis():
     with pytest.raises(LevelError, match="axis 1 of length 2 with 'haar'; the maximum is 1"):
         decompose(np.ones((4096, 2)), "haar", level=9, stationary=True)
