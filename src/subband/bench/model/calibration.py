@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from subband.bench.beds import Replay
 from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, Way, Work
 from subband.bench.model.prediction import predict_stages
-from subband.bench.model.stages import Arithmetic, Schedule, group_on_device, group_on_host, list_stages
+from subband.bench.model.stages import Arithmetic, GroupOnDevice, Schedule, group_on_host, list_stages
 from subband.bench.workbench import Direction, Workbench, draw_on_host, plan_picture
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
@@ -31,8 +32,10 @@ HOST_SIDES = (32, 96, 312, 320, 416, 736, 1536, 4096)
 DEVICE_SIDES = (32, 96, 192, 384, 768, 1536, 3072, 6144)
 
 _PLAINEST = "haar"
-# What takes longer than the plainest wavelet does so by its arithmetic.
+# What takes longer than the plainest wavelet does so by its arithmetic. Devices lift biorthogonal wavelets alone.
 _HEAVIER: dict[Arithmetic, str] = {"lifting": "sym5", "filters": "sym14"}
+_HEAVIER_ON_DEVICE: dict[Arithmetic, str] = {"lifting": "bior2.4", "filters": "sym14"}
+_HEAVIER_VOLUME = "bior2.4"
 _KINDS: dict[Work, str] = {"plain": "haar", "lifting": "sym5", "filters": "sym14"}
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "inverse")
 # Nothing to compute: what remains is the asking. The longer filters need more room for the deeper level.
@@ -78,6 +81,12 @@ class Calibration:
         # where pauses between recorded calls are told from the calls themselves
         self._middle = self._sides[len(self._sides) // 2]
         self._schedule = choose_schedule(bench)
+        self._plans = {side: plan_sweeps(side, self._schedule) for side in self._sides}
+        self._kinds: list[Arithmetic] = ["lifting", "filters"]
+        self._axes = {1: ("down", "along"), 2: ("both",)}
+        if isinstance(self._schedule, GroupOnDevice) and self._schedule.least_volume is not None:
+            self._kinds.append("volumes")
+            self._axes[3] = ("all",)
         self.calls: dict[str, Callable[[], Any]] = {}
         for wavelet, level, direction in product(_TINY, _LEVELS, _DIRECTIONS):
             call = bench.prepare(self._plan_tiny(wavelet, level), direction)
@@ -92,7 +101,7 @@ class Calibration:
                 # a part of a larger array, so that it begins where it is to
                 samples = bench.draw((side**2 + max(_OFFSETS),)) if not bench.is_device else bench.draw((side**2,))
                 self.calls[f"copy {side} {offset}"] = bench.prepare_copy(samples[offset : offset + side**2])
-            for direction, (name, plan) in product(_DIRECTIONS, plan_sweeps((side, side)).items()):
+            for direction, (name, plan) in product(_DIRECTIONS, self._plans[side].items()):
                 call = bench.prepare(plan, direction)
                 self.calls[f"{name} {side} {direction}"] = self._repeat(call)
         if self._is_recorded:
@@ -140,10 +149,10 @@ class Calibration:
         ]
         ways = {direction: self._find_plain_way(best, direction) for direction in _DIRECTIONS}
         plain = DeviceModel(name, sizes, copies, ways, threads=1 if self._bench.is_device else get_threads())
-        computing = {
-            direction: replace(way, rates={kind: self._find_rates(best, plain, kind, direction) for kind in _HEAVIER})
-            for direction, way in ways.items()
-        }
+        computing = {}
+        for direction, way in ways.items():
+            rates = {kind: self._find_rates(best, plain, kind, direction) for kind in self._kinds}
+            computing[direction] = replace(way, rates=rates)
         return replace(plain, ways=computing, transfers=self._find_transfers(best))
 
     def _find_plain_way(self, best: Mapping[str, float], direction: Direction) -> Way:
@@ -152,15 +161,16 @@ class Calibration:
         overhead = self._find_overhead(best, _PLAINEST, direction, suffix)
         beginning = overhead.launch + overhead.call
         graph = Overhead(0.0, 0.0)
-        sweeps: dict[int, list[float]] = {1: [], 2: []}
+        sweeps: dict[int, list[float]] = {count: [] for count in self._axes}
         rows = {} if self._bench.is_device else self._find_rows(best, direction, beginning)
         for side in self._sides:
             longer = 1 + rows.get("plain", 0.0) / side
-            for count, names in ((1, ("down", "along")), (2, ("both",))):
+            for count, names in self._axes.items():
                 # one axis or the other, half of each
                 seconds = float(np.mean([best[f"{name} {side} {direction}"] for name in names])) / self._repeats
-                sweeps[count].append(8 * side**2 * longer / max(seconds - beginning, _LEAST_SHARE * seconds))
-        rates: dict[Arithmetic, Sequence[float]] = {kind: [1e30] * len(self._sides) for kind in _HEAVIER}
+                moved = 8 * prod(self._plans[side][names[0]].shape)
+                sweeps[count].append(moved * longer / max(seconds - beginning, _LEAST_SHARE * seconds))
+        rates: dict[Arithmetic, Sequence[float]] = {kind: [1e30] * len(self._sides) for kind in self._kinds}
         host = {}
         if self._is_recorded:
             host = {path: self._find_overhead(best, name, direction, " asked") for path, name in _PATHS.items()}
@@ -204,7 +214,7 @@ class Calibration:
     ) -> list[float]:
         rates = []
         for side in self._sides:
-            stages = list_stages(plan_sweeps((side, side))[kind], direction, schedule=self._schedule)
+            stages = list_stages(self._plans[side][kind], direction, schedule=self._schedule)
             seconds = best[f"{kind} {side} {direction}"] / self._repeats
             explained = predict_stages(stages, plain, asking="none").seconds
             rows = plain.ways[direction].rows.get(kind, 0.0)
@@ -228,7 +238,7 @@ def _send_and_fetch(device: Any, x: Array) -> Array:
 
 def choose_schedule(bench: Workbench) -> Schedule:
     """Return how the engine of a workbench groups axes."""
-    return group_on_device if bench.is_device else group_on_host
+    return group_on_host if bench.bed is None else GroupOnDevice(bench.bed.engine.least_volume)
 
 
 def record_call(bench: Workbench, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
@@ -253,12 +263,23 @@ def _call_often(call: Callable[[], Any], times: int) -> Any:
     return call()
 
 
-def plan_sweeps(shape: tuple[int, int]) -> dict[str, TransformPlan]:
-    """Return the plans of one size: the plainest sweeps, and heavier ones by the name of their arithmetic."""
+def plan_sweeps(side: int, schedule: Schedule = group_on_host) -> dict[str, TransformPlan]:
+    """Return the plans of one size: the plainest sweeps, and heavier ones by the name of their arithmetic.
+
+    Where volumes are one sweep, there are cubes of about as many samples too.
+    """
+    shape = (side, side)
     wavelet = plan_picture(shape, _PLAINEST, 1).wavelets[0]
+    is_device = isinstance(schedule, GroupOnDevice)
     plans = {
         "both": plan_picture(shape, _PLAINEST, 1),
         "down": transform_plan(shape, (0,), (wavelet,), ("periodization",), 1),
         "along": transform_plan(shape, (1,), (wavelet,), ("periodization",), 1),
     }
-    return {**plans, **{str(kind): plan_picture(shape, name, 1) for kind, name in _HEAVIER.items()}}
+    for kind, name in (_HEAVIER_ON_DEVICE if is_device else _HEAVIER).items():
+        plans[kind] = plan_picture(shape, name, 1)
+    if isinstance(schedule, GroupOnDevice) and schedule.least_volume is not None:
+        edge = max(schedule.least_volume, 8 * round(side ** (2 / 3) / 8))
+        plans["all"] = plan_picture((edge,) * 3, _PLAINEST, 1)
+        plans["volumes"] = plan_picture((edge,) * 3, _HEAVIER_VOLUME, 1)
+    return plans

@@ -151,10 +151,11 @@ def report_comparison(
 def _describe_device(device: DeviceModel) -> list[Sheet]:
     """List what was measured of the device."""
     columns, values = ["picture", "copy GB/s"], [device.copies]
-    for count, axes in ((2, "both axes"), (1, "one axis")):
+    for count, axes in ((3, "three axes"), (2, "both axes"), (1, "one axis")):
         for direction, way in device.ways.items():
-            columns.append(f"{direction}, {axes} GB/s")
-            values.append(way.sweeps[count])
+            if count in way.sweeps:
+                columns.append(f"{direction}, {axes} GB/s")
+                values.append(way.sweeps[count])
     rates = ["picture"]
     operations = []
     for direction, way in device.ways.items():

@@ -17,7 +17,7 @@ __all__ = ["DeviceModel", "Overhead", "Path", "Transfers", "Way", "Work"]
 Path: TypeAlias = Literal["chain", "sweeps"]
 
 #: What is done in a row: the plainest sweep, or what heavier ones compute besides.
-Work: TypeAlias = Literal["plain", "lifting", "filters"]
+Work: TypeAlias = Literal["plain"] | Arithmetic
 
 
 @dataclass(frozen=True)

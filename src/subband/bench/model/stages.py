@@ -13,23 +13,24 @@ from typing import Literal, TypeAlias
 
 from subband.bench.workbench import Direction
 from subband.engines.layout import schedule_sweeps
-from subband.kernels.axis import forward_program, inverse_program
+from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.plan import AxisPlan, LevelPlan, TransformPlan
 from subband.wavelets.choice import prefers_lifting
 
 __all__ = [
     "PLAIN_OPERATIONS",
     "Arithmetic",
+    "GroupOnDevice",
     "Schedule",
     "Stage",
     "count_operations",
-    "group_on_device",
     "group_on_host",
     "list_stages",
 ]
 
-#: Lifting steps and filters run at different rates: a lifting step has to wait for the one before.
-Arithmetic: TypeAlias = Literal["lifting", "filters"]
+#: Lifting steps and filters run at different rates: a lifting step has to wait for the one before. So do the steps of
+#: a volume that a device takes in one sweep, where blocks of lanes wait for each other too.
+Arithmetic: TypeAlias = Literal["lifting", "filters", "volumes"]
 
 #: Says which axes of a level are transformed together, in the order in which an engine takes them.
 Schedule: TypeAlias = Callable[[LevelPlan], Sequence[tuple[int, ...]]]
@@ -75,7 +76,7 @@ class Stage:
         Bytes of the buffer in a cache which is read or written in the place of memory; 0 where there is none.
     operations : int
         Multiplications with their additions.
-    arithmetic : {"lifting", "filters"}
+    arithmetic : {"lifting", "filters", "volumes"}
         What they belong to.
     launches : int
         How often the device is asked to begin.
@@ -149,16 +150,28 @@ def group_on_host(plan: LevelPlan) -> Sequence[tuple[int, ...]]:
     return [(axis,) for axis in plan.axes]
 
 
-def group_on_device(plan: LevelPlan) -> Sequence[tuple[int, ...]]:
-    """Say which axes the engines of devices take together: the last two, where registers hold what that takes.
+@dataclass(frozen=True)
+class GroupOnDevice:
+    """Says which axes the engine of a device takes together: the last three or two, where registers hold that.
+
+    Attributes
+    ----------
+    least_volume : int or None
+        As `DeviceEngine.least_volume`.
 
     Examples
     --------
     >>> from subband.bench.workbench import plan_picture
-    >>> [group_on_device(plan_picture((64, 64), wavelet, 1).levels[0]) for wavelet in ("cdf97", "coif5")]
+    >>> group = GroupOnDevice(16)
+    >>> [group(plan_picture((64, 64), wavelet, 1).levels[0]) for wavelet in ("cdf97", "coif5")]
     [[(0, 1)], [(0,), (1,)]]
     """
-    return [sweep.axes for sweep in schedule_sweeps(plan)[0]]
+
+    least_volume: int | None = None
+
+    def __call__(self, plan: LevelPlan) -> Sequence[tuple[int, ...]]:
+        """Return the axes of each sweep over a level, in the order in which they run."""
+        return [sweep.axes for sweep in schedule_sweeps(plan, self.least_volume)[0]]
 
 
 def list_stages(
@@ -180,7 +193,7 @@ def list_stages(
     itemsize : int
         Bytes of a sample and of a coefficient.
     schedule : callable
-        `group_on_host` or `group_on_device`.
+        `group_on_host` or a `GroupOnDevice`.
     with_transfers : bool
         Whether samples and coefficients travel between the host and the device.
 
@@ -190,13 +203,15 @@ def list_stages(
     >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_picture((1024, 1024), "cdf97", 2))]
     [('level 1', 8388608, 10485760), ('level 2', 2097152, 2621440)]
     >>> volume = plan_picture((64, 64, 64), "cdf97", 1)
-    >>> [(stage.name, stage.launches) for stage in list_stages(volume, schedule=group_on_device)]
+    >>> [(stage.name, stage.launches) for stage in list_stages(volume, schedule=GroupOnDevice())]
     [('level 1, axes 1 and 2', 1), ('level 1, axis 0', 4)]
+    >>> [(stage.name, stage.launches) for stage in list_stages(volume, schedule=GroupOnDevice(16))]
+    [('level 1', 1)]
     """
     stages = [
         stage
         for number, level in enumerate(plan.levels, start=1)
-        for stage in _count_level(level, number, direction, itemsize, schedule(level))
+        for stage in _count_level(level, number, direction, itemsize, schedule)
     ]
     if direction == "inverse":
         stages.reverse()
@@ -214,15 +229,16 @@ def list_stages(
 
 
 def _count_level(
-    level: LevelPlan, number: int, direction: Direction, itemsize: int, groups: Sequence[tuple[int, ...]]
+    level: LevelPlan, number: int, direction: Direction, itemsize: int, schedule: Schedule
 ) -> Iterator[Stage]:
     """Count the sweeps of a level, in the order of the forward direction; the inverse does the same backwards."""
     by_axis = dict(zip(level.axes, level.plans, strict=True))
     lengths = list(level.shape)
     bands = 1
-    # three axes are two sweeps, with a block in the cache between them
-    has_blocks = any(len(group) == 3 for group in groups)
-    parts = [part for group in groups for part in ([group[:1], group[1:]] if len(group) == 3 else [group])]
+    groups, is_host = schedule(level), schedule is group_on_host
+    # three axes are two sweeps on the host, with a block in the cache between them
+    has_blocks = is_host and any(len(group) == 3 for group in groups)
+    parts = [part for group in groups for part in ([group[:1], group[1:]] if has_blocks else [group])]
     for place, axes in enumerate(parts):
         plans = [by_axis[axis] for axis in axes]
         before = prod(lengths)
@@ -238,8 +254,8 @@ def _count_level(
             level.shape[-1],
             memory=(before + after) * itemsize,
             extent=max(before, after) * itemsize // bands,
-            operations=round(samples * sum(count_operations(plan, direction) for plan in plans)),
-            arithmetic="lifting" if all(prefers_lifting(plan.wavelet) for plan in plans) else "filters",
+            operations=round(samples * sum(_count_on(plan, direction, len(axes), is_host) for plan in plans)),
+            arithmetic=_name_arithmetic(plans, direction, len(axes), is_host),
             launches=bands,
             is_alone=len(parts) == 1,
         )
@@ -248,6 +264,29 @@ def _count_level(
         else:
             bands *= 2 ** len(axes)
             yield stage
+
+
+def _count_on(plan: AxisPlan, direction: Direction, axes: int, is_host: bool) -> float:
+    """Count the multiplications for each sample along an axis that is transformed with others."""
+    if is_host:
+        return count_operations(plan, direction)
+    program = _find_program(plan, direction, axes)
+    if program.steps:
+        return sum(len(entry.step.taps) for entry in program.steps) / 2 + 1
+    return sum((tap.p != 0) + (tap.q != 0) for tap in program.taps) / 2
+
+
+def _name_arithmetic(plans: Sequence[AxisPlan], direction: Direction, axes: int, is_host: bool) -> Arithmetic:
+    if is_host:
+        return "lifting" if all(prefers_lifting(plan.wavelet) for plan in plans) else "filters"
+    if axes == 3:
+        return "volumes"
+    return "lifting" if all(_find_program(plan, direction, axes).steps for plan in plans) else "filters"
+
+
+def _find_program(plan: AxisPlan, direction: Direction, axes: int) -> AxisProgram:
+    """Return what a device does along an axis; volumes are always lifted."""
+    return (forward_program if direction == "forward" else inverse_program)(plan, is_lifting=axes == 3)
 
 
 def _cut_into_blocks(stage: Stage, level: LevelPlan, plan: AxisPlan, itemsize: int) -> Stage:
@@ -275,7 +314,7 @@ def _cut_into_blocks(stage: Stage, level: LevelPlan, plan: AxisPlan, itemsize: i
 
 def _measure_reach(plan: AxisPlan, direction: Direction) -> int:
     """Return how many samples a block needs besides its own."""
-    schedule = (forward_program if direction == "forward" else inverse_program)(plan).schedule
+    schedule = _find_program(plan, direction, 3).schedule
     return 2 * (schedule.last - schedule.first)
 
 

@@ -26,7 +26,7 @@ from subband.bench.model.cases import MODEL_CASES, TRAVELLING_CASES, ModelCase, 
 from subband.bench.model.comparison import report_comparison
 from subband.bench.model.roofline import draw_roofline
 from subband.bench.model.rounds import Rounds
-from subband.bench.model.stages import PLAIN_OPERATIONS, count_operations, group_on_device
+from subband.bench.model.stages import PLAIN_OPERATIONS, GroupOnDevice, count_operations
 from subband.bench.workbench import open_workbench, plan_picture
 from subband.cli.model import app
 from subband.engines.cpu.sweep import SMALL
@@ -81,7 +81,7 @@ def test_long_wavelets_are_counted_as_filters():
 
 
 def test_devices_take_long_filters_an_axis_at_a_time():
-    first, second = list_stages(plan_picture((64, 64), "coif5", 1), schedule=group_on_device)
+    first, second = list_stages(plan_picture((64, 64), "coif5", 1), schedule=GroupOnDevice())
     assert (first.launches, second.launches) == (1, 2)
     assert first.memory == second.memory == 2 * 4 * 64**2
     assert (first.extent, second.extent) == (4 * 64**2, 2 * 64**2)
@@ -90,9 +90,9 @@ def test_devices_take_long_filters_an_axis_at_a_time():
 
 
 def test_devices_take_volumes_in_two_sweeps():
-    images, depths = list_stages(plan_picture((32, 32, 32), "cdf97", 1), schedule=group_on_device)
+    images, depths = list_stages(plan_picture((32, 32, 32), "cdf97", 1), schedule=GroupOnDevice())
     assert (images.axes, images.launches, depths.axes, depths.launches) == (2, 1, 1, 4)
-    back = list_stages(plan_picture((32, 32, 32), "cdf97", 1), "inverse", schedule=group_on_device)
+    back = list_stages(plan_picture((32, 32, 32), "cdf97", 1), "inverse", schedule=GroupOnDevice())
     assert [stage.axes for stage in back] == [1, 2]
 
 
@@ -184,7 +184,7 @@ def test_a_queue_takes_the_longer_of_host_and_device():
 
 
 def test_several_sweeps_are_asked_for_one_by_one():
-    stages = list_stages(plan_picture((16, 16), "coif5", 1), schedule=group_on_device)
+    stages = list_stages(plan_picture((16, 16), "coif5", 1), schedule=GroupOnDevice())
     assert predict_stages(stages, QUEUE).host == pytest.approx(3 * 9e-5 + 4e-5)
 
 
@@ -249,7 +249,7 @@ def test_calibration_finds_what_a_made_up_device_can_do():
             shape = (312, 312) if rest[0] == "312" else (1014, 96)
             best[name] = predict_stages(list_stages(plan_picture(shape, wavelet, 1), rest[1]), device).seconds
         else:
-            stages = list_stages(plan_sweeps((int(side),) * 2)[what], rest[0])
+            stages = list_stages(plan_sweeps(int(side))[what], rest[0])
             best[name] = predict_stages(stages, device).seconds
     found = calibration.conclude(best, "made up")
     assert found.copies == pytest.approx(device.copies)

@@ -1,0 +1,351 @@
+"""Three axes in one sweep: which levels take it, what its kernels are told, and what they give on PoCL."""
+
+import re
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subband.engines import get_engine
+from subband.engines.layout import (
+    has_one_sweep,
+    is_uniform_volume,
+    mirrors_samples,
+    misses_samples,
+    schedule_sweeps,
+    tabulate_volume,
+)
+from subband.errors import MissingExtraError, NoDeviceError
+from subband.kernels.axis import forward_program, inverse_program
+from subband.kernels.dialects import CUDA, OPENCL, OPENCL_NVIDIA
+from subband.kernels.launch import VolumeLaunch
+from subband.kernels.tiles import BANDS
+from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
+from subband.plan import axis_plan, level_plan
+from subband.testing import RecordingEngine, all_wavelets, assert_close, draw_samples, largest, relative_tolerance
+from subband.wavelets import as_wavelet
+
+#: Half precision keeps 11 bits of a number; every axis rounds, and so does what is compared with.
+HALF = 2.0**-8
+
+#: The most groups that CUDA launches in three directions.
+GRID = (2**31 - 1, 65_535, 65_535)
+
+
+def plan_volume(shape, axes=(0, 1, 2), name="cdf97", mode="whole", *, reversible=False):
+    return level_plan(shape, axes, (as_wavelet(name),) * len(axes), (mode,) * len(axes), reversible)
+
+
+def specify(plan, direction="forward", groups=6, rows=2, **others):
+    """Return the sweep of a volume, and what its text would be made from."""
+    ((sweep,), _) = schedule_sweeps(plan, 1)
+    make_program = forward_program if direction == "forward" else inverse_program
+    programs = [make_program(axis, is_lifting=True) for axis in sweep.plans]
+    return sweep, VolumeSpec(direction, *programs, "float32", groups, rows, 1, 1, is_aligned=False, **others)
+
+
+# --- Which levels take it. ---
+
+
+@pytest.mark.parametrize("name", ["haar", "cdf53", "cdf97", "bior4.4", "db2", "db4"])
+@pytest.mark.parametrize("mode", ["symmetric", "periodization", "zero", "reflect", "constant", "periodic"])
+def test_levels_of_short_wavelets_are_one_sweep(name, mode):
+    plan = plan_volume((16, 17, 18), name=name, mode=mode)
+    ((sweep,), keys) = schedule_sweeps(plan, 16)
+    assert sweep.axes == (0, 1, 2)
+    assert sweep.plans == plan.plans
+    assert list(keys.values()) == list(keys) == list(BANDS)
+    assert has_one_sweep(plan, 16)
+
+
+@pytest.mark.parametrize(
+    ("plan", "least"),
+    [
+        (plan_volume((16, 16, 16)), None),
+        (plan_volume((15, 16, 16)), 16),
+        (plan_volume((16, 16, 15)), 16),
+        (plan_volume((16, 16, 16), name="cdf53", reversible=True), 1),
+        (plan_volume((16, 16, 16), name="db2", mode="smooth"), 1),
+        (plan_volume((16, 16, 16), name="db2", mode="antireflect"), 1),
+        (plan_volume((16, 16, 16), name="db2", mode="antisymmetric"), 1),
+        (plan_volume((64, 64, 64), name="db38", mode="symmetric"), 1),
+        (plan_volume((64, 64, 64), name="dmey", mode="symmetric"), 1),
+        # one axis lies behind the three, or between them
+        (plan_volume((16, 16, 16, 3), axes=(0, 1, 2)), 1),
+        (plan_volume((16, 3, 16, 16), axes=(0, 2, 3)), 1),
+        (plan_volume((16, 16, 16), axes=(1, 2)), 1),
+        (level_plan((16,) * 3, (0, 1, 2), (as_wavelet("db2"),) * 3, ("zero", "smooth", "zero")), 1),
+        # a plane of more bytes than a kernel counts
+        (plan_volume((16, 1 << 14, 1 << 14)), 1),
+    ],
+    ids=lambda value: "" if isinstance(value, int | None) else f"{value.shape} {value.plans[0].wavelet.name}",
+)
+def test_other_levels_take_several_sweeps_or_two_axes(plan, least):
+    sweeps, _ = schedule_sweeps(plan, least)
+    assert all(len(sweep.axes) < 3 for sweep in sweeps)
+
+
+def test_bands_are_named_in_the_order_of_the_axes_that_were_asked_for():
+    plan = plan_volume((16, 18, 20), axes=(2, 0, 1), name="db2", mode="zero")
+    ((sweep,), keys) = schedule_sweeps(plan, 1)
+    assert sweep.axes == (0, 1, 2)
+    assert [axis.length for axis in sweep.plans] == [16, 18, 20]
+    assert (keys["daa"], keys["ada"], keys["aad"]) == ("aad", "daa", "ada")
+    assert sorted(keys.values()) == list(BANDS)
+    # bands come in another order than the plan's, which a chain of levels does not put right
+    assert not has_one_sweep(plan, 1)
+
+
+def test_a_fourth_axis_comes_after_the_three():
+    sweeps, keys = schedule_sweeps(plan_volume((16, 18, 20, 22), axes=(0, 1, 2, 3)), 1)
+    assert [sweep.axes for sweep in sweeps] == [(1, 2, 3), (0,)]
+    assert keys["daad"] == "aadd"
+
+
+@pytest.mark.parametrize(("dialect", "least"), [(CUDA, 16), (OPENCL_NVIDIA, 16), (OPENCL, None)])
+def test_it_is_taken_where_planes_can_be_loaded_ahead(dialect, least):
+    assert RecordingEngine(dialect).least_volume == least
+
+
+def test_a_level_is_one_launch():
+    engine = RecordingEngine(CUDA)
+    for shape, launches in (((16, 32, 64), 1), ((2, 16, 32, 65), 1), ((15, 32, 64), 5)):
+        engine.device.launches.clear()
+        engine.forward(plan_volume(shape, (-3 % len(shape), -2 % len(shape), -1 % len(shape))), np.zeros(shape, "f4"))
+        assert len(engine.device.launches) == launches, shape
+
+
+# --- What lies outside. ---
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "length", "is_mirrored"),
+    [
+        ("cdf53", "whole", 66, True),
+        ("cdf97", "whole", 66, True),
+        ("cdf97", "whole", 67, False),
+        ("cdf97", "symmetric", 66, False),
+        ("cdf97", "periodization", 66, False),
+        ("cdf97", "zero", 66, False),
+        ("db2", "symmetric", 66, False),
+        ("haar", "periodization", 66, False),
+    ],
+)
+def test_rows_that_see_themselves_beyond_their_ends(name, mode, length, is_mirrored):
+    plan = axis_plan(as_wavelet(name), mode, length)
+    for direction, make_program in (("forward", forward_program), ("inverse", inverse_program)):
+        assert mirrors_samples(plan, make_program(plan, is_lifting=True), direction) == is_mirrored
+
+
+def test_zeros_and_bands_of_one_shape_are_known():
+    for mode, has_zeros in (("whole", False), ("periodization", False), ("zero", True)):
+        sweep, spec = specify(plan_volume((16, 18, 20), mode=mode))
+        assert misses_samples(sweep, (spec.deep, spec.vertical, spec.horizontal), "forward") == has_zeros
+        assert is_uniform_volume(sweep, "forward")
+        assert is_uniform_volume(sweep, "inverse") == (mode != "zero")
+    for shape in ((17, 18, 20), (16, 19, 20), (16, 18, 21)):
+        assert not is_uniform_volume(specify(plan_volume(shape))[0], "inverse")
+        assert not is_uniform_volume(specify(plan_volume(shape))[0], "forward")
+
+
+# --- What kernels are told. ---
+
+
+@pytest.mark.parametrize(("mode", "pad"), [("whole", "reflect"), ("periodization", "wrap"), ("zero", None)])
+def test_the_table_says_which_sample_stands_for_a_position_outside(mode, pad):
+    shape = (14, 22, 66)
+    sweep, spec = specify(plan_volume(shape, mode=mode))
+    table, told, _ = tabulate_volume(sweep, shape, spec, VolumeLaunch(6, 2, 1), 4)
+    named = dict(zip(VOLUME_FIELDS, told, strict=True))
+    assert (named["depth"], named["height"], named["width"]) == shape
+    start = 0
+    for sides, length in zip((("front", "back"), ("above", "below"), ("before", "behind")), shape, strict=True):
+        before, behind = (named[side] for side in sides)
+        assert before > 0
+        expected = np.full(length + before + behind, -1)
+        if pad:
+            expected = np.pad(np.arange(length), (before, behind), pad)
+        expected = np.delete(expected, np.s_[before : before + length])
+        np.testing.assert_array_equal(table[start : start + before + behind], expected)
+        start += before + behind
+    # never empty, because devices have no empty arrays
+    assert len(table) == start + 1
+
+
+@pytest.mark.parametrize("direction", ["forward", "inverse"])
+def test_the_numbers_say_how_a_volume_is_cut(direction):
+    shape = (3, 41, 57, 131)
+    sweep, spec = specify(plan_volume(shape, (1, 2, 3)), direction)
+    launch = VolumeLaunch(6, 2, 1, chunk=5)
+    _, told, groups = tabulate_volume(sweep, shape, spec, launch, 8)
+    named = dict(zip(VOLUME_FIELDS, told, strict=True))
+    assert named["images"] == groups[2] == 3
+    assert (named["low_depth"], named["high_depth"]) == (21, 20)
+    assert (named["low_width"], named["high_width"]) == (66, 65)
+    # lifting of cdf97 reaches two pairs to each side
+    assert spec.halo == spec.row_halo == (2, 2)
+    assert (spec.useful, spec.useful_rows) == (28, 8)
+    assert named["tiles"] == 3
+    assert groups[0] == 3 * 4 * 6
+    parts = named["chunks"] + -(-(21 - named["chunks"] * named["chunk"]) // named["rest"])
+    assert parts == groups[1] >= 21 / 5
+
+
+def test_mirrored_rows_have_useful_lanes_at_both_ends():
+    _, plain = specify(plan_volume((16, 16, 66)))
+    _, mirrored = specify(plan_volume((16, 16, 66)), is_mirrored=True)
+    assert [plain.count_tiles(across) for across in (28, 29, 32, 56, 57)] == [1, 2, 2, 2, 3]
+    assert [mirrored.count_tiles(across) for across in (32, 33, 60, 61)] == [1, 2, 2, 3]
+
+
+def test_tiles_of_whole_sectors_are_a_little_narrower():
+    _, spec = specify(plan_volume((16, 16, 66)), is_whole_sectors=True)
+    assert spec.useful == 24
+    assert spec.halo == (4, 4)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**5), st.integers(1, 5000), st.integers(1, 200), st.booleans())
+def test_blocks_walk_all_planes_and_none_more_than_asked_for(steps, tiles, resident, most, is_single):
+    launch = VolumeLaunch(8, 2, 1, chunk=most)
+    chunk, chunks, rest = launch.choose_chunks(steps, tiles, resident, is_single=is_single)
+    late = -(-max(0, steps - chunk * chunks) // rest)
+    assert 1 <= rest <= chunk <= max(most, 2, -(-steps // 32_767))
+    assert chunks + late <= GRID[1]
+    # the last one is cut off at the end of the volume
+    assert chunks * chunk + late * rest >= steps
+    assert chunks * chunk + late * rest - (rest if late else chunk) < steps or steps == 0 == chunks + late
+
+
+def test_the_last_blocks_of_a_single_large_volume_walk_less():
+    launch = VolumeLaunch(10, 2, 1, chunk=12)
+    chunk, chunks, rest = launch.choose_chunks(256, 160, 264)
+    assert rest < chunk
+    assert chunk * chunks < 256
+    chunk, chunks, rest = launch.choose_chunks(256, 160, 264, is_single=False)
+    assert chunk * chunks >= 256
+
+
+# --- What engines make of it. ---
+
+
+def read_number(source, name):
+    return int(re.search(rf"#define {name} (\d+)", source)[1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dialect", [CUDA, OPENCL_NVIDIA], ids=lambda dialect: dialect.name)
+def test_blocks_fit_onto_every_gpu(dialect, dtype):
+    fused = 0
+    for wavelet in all_wavelets():
+        plan = plan_volume((32, 48, 64), name=wavelet.name, mode="periodization")
+        if not has_one_sweep(plan, 16):
+            continue
+        engine = RecordingEngine(dialect)
+        engine.inverse(plan, engine.forward(plan, np.zeros(plan.shape, dtype)))
+        fused += 1
+        for source in engine.device.sources:
+            lanes, rows, columns, ahead, size = (
+                read_number(source, name) for name in ("THREADS", "ROWS", "V", "AHEAD", "SIZE")
+            )
+            assert lanes <= 1024
+            assert read_number(source, "USEFUL") >= 8
+            assert 2 * read_number(source, "USEFUL_ROWS") >= lanes // 32 * rows // 2
+            local = ahead * 2 * rows * lanes * columns * size
+            if meeting := re.search(r"meeting\[2\]\[(\d+)\]\[2\]\[THREADS \+ (\d+)\]", source):
+                slots, beside = map(int, meeting.groups())
+                local += 4 * slots * (lanes + beside) * columns * max(4, size)
+            assert local <= 48 << 10, (wavelet.name, local)
+    assert fused > 10
+
+
+@pytest.mark.parametrize("shape", [(200_000, 2, 2), (2, 200_000, 2), (2, 2, 200_000), (100_000, 2, 2, 2)])
+def test_launches_fit_into_a_grid(shape):
+    engine = RecordingEngine(CUDA)
+    engine.least_volume = 1
+    axes = tuple(range(len(shape) - 3, len(shape)))
+    plan = plan_volume(shape, axes, "haar", "periodization")
+    engine.inverse(plan, engine.forward(plan, np.zeros(shape, np.float32)))
+    assert len(engine.device.launches) == 2
+    for groups, block in engine.device.launches:
+        assert all(1 <= count <= most for count, most in zip(groups, GRID, strict=True)), groups
+        assert groups[0] % block == 0
+
+
+def test_nothing_is_launched_for_nothing():
+    engine = RecordingEngine(CUDA)
+    plan = plan_volume((0, 16, 16, 16), (1, 2, 3))
+    engine.inverse(plan, engine.forward(plan, np.zeros(plan.shape, np.float32)))
+    assert all(0 not in groups for groups, _ in engine.device.launches)
+
+
+def test_sizes_are_not_in_the_text():
+    engine = RecordingEngine(CUDA)
+    engine.volume_override = VolumeLaunch(8, 2, 1)
+    for shape in ((16, 32, 64), (32, 64, 128), (2, 20, 40, 70)):
+        plan = plan_volume(shape, tuple(range(len(shape) - 3, len(shape))))
+        engine.inverse(plan, engine.forward(plan, np.zeros(shape, np.float32)))
+    assert len(set(engine.device.sources)) == len(engine.device.sources) == 2
+
+
+# --- What kernels give. ---
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """An engine that takes three axes at a time, with what it took on before."""
+    try:
+        engine = get_engine("opencl")
+    except (MissingExtraError, NoDeviceError) as missing:
+        pytest.skip(str(missing))
+    monkeypatch.setattr(engine, "least_volume", 1)
+    monkeypatch.setattr(engine, "volume_override", None)
+    return engine
+
+
+def check(engine, plan, dtype, tolerance):
+    """Compare both directions with the reference engine; the inverse runs on coefficients of its own."""
+    reference = get_engine("reference")
+    assert len(schedule_sweeps(plan, 1)[0]) == 1
+    x = draw_samples(plan.shape, "float32", prod(plan.shape)).astype(dtype)
+    expected = reference.forward(plan, x.astype(np.float64))
+    bands = engine.forward(plan, x)
+    assert list(bands) == list(expected)
+    for key, band in bands.items():
+        assert band.dtype == dtype
+        assert_close(band.astype(np.float64), expected[key], tolerance, largest(x, expected), (key, plan))
+    noise = {
+        key: draw_samples(shape, "float32", n).astype(dtype) for n, (key, shape) in enumerate(plan.band_shapes.items())
+    }
+    restored = reference.inverse(plan, {key: band.astype(np.float64) for key, band in noise.items()})
+    y = engine.inverse(plan, noise)
+    assert y.dtype == dtype
+    assert_close(y.astype(np.float64), restored, tolerance, largest(restored, noise), ("inverse", plan))
+
+
+@pytest.mark.opencl
+# the walk has barriers, around which PoCL does not unroll it
+@pytest.mark.filterwarnings("ignore:Non-empty compiler output", "ignore:From-source build succeeded")
+def test_rows_that_mirror_themselves(engine):
+    """One kernel for all shapes: tiles side by side that overlap at the end, and walks of every length."""
+    tolerance = relative_tolerance("float32", [as_wavelet("cdf53")] * 3)
+    for shape, chunk in (((14, 22, 66), 3), ((4, 6, 64), 1), ((6, 8, 122), 2), ((20, 4, 126), 12), ((2, 2, 190), 1)):
+        engine.volume_override = VolumeLaunch(3, 2, 1, chunk=chunk, unroll=2)
+        axes = (0, 1, 2)
+        check(engine, plan_volume(shape, axes, "cdf53"), np.float32, tolerance)
+
+
+@pytest.mark.opencl
+def test_odd_sizes_in_a_batch(engine):
+    tolerance = relative_tolerance("float32", [as_wavelet("cdf97")] * 3)
+    for shape, chunk in (((2, 9, 13, 35), 3), ((1, 23, 15, 71), 4), ((2, 3, 5, 5, 7), 1), ((1, 1, 3, 57), 12)):
+        engine.volume_override = VolumeLaunch(3, 2, 1, chunk=chunk)
+        axes = tuple(range(len(shape) - 3, len(shape)))
+        check(engine, plan_volume(shape, axes), np.float32, tolerance)
+
+
+@pytest.mark.opencl
+def test_zeros_outside_and_axes_in_any_order_in_half_precision(engine):
+    engine.volume_override = VolumeLaunch(4, 1, 1, ahead=2, chunk=3)
+    check(engine, plan_volume((10, 12, 34), (2, 0, 1), "db2", "zero"), np.float16, HALF)
