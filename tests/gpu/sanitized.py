@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from subband.engines import get_engine
-from subband.kernels.launch import Launch
+from subband.kernels.launch import Launch, VolumeLaunch
 from subband.plan import LevelPlan, level_plan
 from subband.stationary import stationary_plan
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
@@ -34,10 +34,16 @@ LEVELS = (
     ((67, 333), (0, 1), "cdf53", "whole", "int32"),
     ((64, 512), (0, 1), "haar", "whole", "int64"),
     ((1, 1), (0, 1), "db2", "symmetric", "float32"),
+    # three axes at a time: rows that mirror themselves, and zeros outside of odd sizes
+    ((18, 38, 66), (0, 1, 2), "cdf97", "whole", "float32"),
+    ((2, 17, 19, 67), (1, 2, 3), "db2", "zero", "float32"),
 )
 
 #: How finely they are cut.
 LAUNCHES = (None, Launch(2, 3, 4, 4, True), Launch(1, 1, 3, 2, False))
+
+#: The same for three axes at a time.
+VOLUME_LAUNCHES = (None, VolumeLaunch(6, 1, 1, ahead=2, chunk=3), VolumeLaunch(4, 2, 2, chunk=2, unroll=2))
 
 
 def check_level(engine, plan: LevelPlan, dtype: str) -> None:
@@ -60,8 +66,8 @@ def main() -> None:
     # memory of a pool would hide what reaches beyond an array
     cupy.cuda.set_allocator(None)
     count = 0
-    for launch in LAUNCHES:
-        engine.launch_override = launch
+    for launch, volume_launch in zip(LAUNCHES, VOLUME_LAUNCHES, strict=True):
+        engine.launch_override, engine.volume_override = launch, volume_launch
         for shape, axes, name, mode, dtype in LEVELS:
             wavelet = as_wavelet(name)
             if launch is not None and wavelet.dec_len > 20:
@@ -70,7 +76,7 @@ def main() -> None:
             plan = level_plan(shape, axes, (wavelet,) * len(axes), (mode,) * len(axes), reversible)
             check_level(engine, plan, dtype)
             count += 1
-    engine.launch_override = None
+    engine.launch_override = engine.volume_override = None
     plan = stationary_plan((33, 65), (0, 1), (as_wavelet("db2"),) * 2, 2)
     x = draw_samples((33, 65), "float32")
     y = engine.stationary_inverse(plan, engine.stationary_forward(plan, x))

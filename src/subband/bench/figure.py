@@ -41,6 +41,9 @@ Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 BLUE, ORANGE, GREEN, VIOLET = "#1f5f99", "#d1642a", "#3d7f4e", "#7a4f9a"
+
+# How much of the height of a panel a line of its legend takes.
+_LEGEND_LINE = 0.065
 _PAPER, INK, GREY, GRID = "#ffffff", "#222222", "#666666", "#e4e4e4"
 # What the font that is part of Pillow does not have.
 _SPELLINGS = str.maketrans({"²": "^2", "×": "x", "≥": ">=", "≤": "<=", "µ": "u", "½": "1/2", "–": "-", "—": "-"})
@@ -136,8 +139,10 @@ class Panel:
         left, right = min(x for x, _ in points), max(x for x, _ in points)
         bottom, top = min(y for _, y in points), max(y for _, y in points)
         if self.is_y_log:
+            bottom, top = bottom / 1.5, top * 1.5
             # room for the legend, which stands at the top
-            bottom, top = bottom / 1.5, top * (3 if any(series.label for series in self._series) else 1.5)
+            legend = _LEGEND_LINE * sum(bool(series.label) for series in self._series)
+            top = bottom * (top / bottom) ** (1 / (1 - min(legend, 0.5)))
         else:
             bottom, top = min(0.0, bottom), max(0.0, top)
             air = (top - bottom) * 0.08 or 1.0

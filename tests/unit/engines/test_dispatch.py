@@ -153,6 +153,7 @@ def tensors(monkeypatch):
     monkeypatch.setitem(ENGINES, "fake", "fake_device:FakeEngine")
     monkeypatch.setitem(registry._LIBRARIES, "fake", ("numpy", "fake"))
     monkeypatch.setattr("subband.arrays.kinds.KINDS", KINDS)
+    monkeypatch.setattr("subband.arrays.kinds._KNOWN", {})
     KINDS.extend([RemoteKind(), kind])
     yield kind
     del KINDS[-2:]

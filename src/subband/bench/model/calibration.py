@@ -23,6 +23,7 @@ from subband.bench.workbench import Direction, Workbench, draw_on_host, plan_pic
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
 from subband.typing import Array
+from subband.wavelets import as_wavelet
 
 __all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "choose_schedule", "plan_sweeps", "record_call"]
 
@@ -280,6 +281,8 @@ def plan_sweeps(side: int, schedule: Schedule = group_on_host) -> dict[str, Tran
         plans[kind] = plan_picture(shape, name, 1)
     if isinstance(schedule, GroupOnDevice) and schedule.least_volume is not None:
         edge = max(schedule.least_volume, 8 * round(side ** (2 / 3) / 8))
-        plans["all"] = plan_picture((edge,) * 3, _PLAINEST, 1)
-        plans["volumes"] = plan_picture((edge,) * 3, _HEAVIER_VOLUME, 1)
+        cube, axes = (edge,) * 3, (0, 1, 2)
+        plans["all"] = plan_picture(cube, _PLAINEST, 1)
+        # mirrored at the borders, as cases are
+        plans["volumes"] = transform_plan(cube, axes, (as_wavelet(_HEAVIER_VOLUME),) * 3, ("whole",) * 3, 1)
     return plans

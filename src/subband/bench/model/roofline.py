@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from subband.bench.figure import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
+from subband.bench.figure import BLUE, GREEN, GREY, ORANGE, VIOLET, Figure, Panel
 from subband.bench.model.comparison import Comparison
 from subband.bench.model.device import DeviceModel
 from subband.bench.model.stages import Arithmetic
@@ -44,7 +44,7 @@ def draw_roofline(device: DeviceModel, comparisons: Sequence[Comparison]) -> Fig
     slopes = ((max(device.copies), GREEN, "copy in a cache"), (device.copies[-1], ORANGE, "copy in memory"))
     for bandwidth, colour, label in slopes:
         panel.add_curve(span, np.minimum(span * bandwidth, roof) / _GIGA, colour, label)
-    for kind, rate in rates.items():
-        panel.add_curve(span[[0, -1]], [rate / _GIGA] * 2, VIOLET, kind)
+    for (kind, rate), colour in zip(rates.items(), (VIOLET, GREY), strict=True):
+        panel.add_curve(span[[0, -1]], [rate / _GIGA] * 2, colour, kind)
     panel.add_dots(intensities, [operations / seconds / _GIGA for operations, _, seconds in counted], BLUE, "measured")
     return Figure(f"Roofline: {device.name}", [[panel]], _PANEL_SIZE)
