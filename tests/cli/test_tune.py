@@ -27,7 +27,7 @@ def test_what_is_found_is_remembered(run):
     engine = get_engine("opencl:0")
     assert engine.launch_override is None
     (name,) = load_tuned(identify(engine.device))
-    assert name.startswith("forward 2-D lifting")
+    assert name.startswith("forward 2-D filter")
     assert name in result.output
 
 

@@ -57,7 +57,7 @@ class DeviceEngine(Engine):
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        #: Three axes with so many samples each are transformed by one kernel; None leaves it at two at a time.
+        #: Three axes with so many samples each, of at most 32 bits, are transformed by one kernel; None leaves it at 2.
         self.least_volume: int | None = _LEAST_VOLUME if device.is_gpu and device.dialect.is_staging else None
         self._preparation = Preparation(device)
         self._chains: dict[object, _Chain | None] = {}
@@ -100,7 +100,7 @@ class DeviceEngine(Engine):
         if (chain := self._find_chain((plan,), "forward", x.dtype, [x])) is not None:
             return self._split_all(chain, x)[0]
         bands = {"": x}
-        sweeps, keys = schedule_sweeps(plan, self.least_volume)
+        sweeps, keys = schedule_sweeps(plan, self._find_least_volume(x.dtype))
         for sweep in sweeps:
             swept: Bands = {}
             for key in list(bands):
@@ -121,7 +121,7 @@ class DeviceEngine(Engine):
             return self._inverse_parts(plan, whole)
         if (chain := self._find_chain((plan,), "inverse", arrays[0].dtype, arrays)) is not None:
             return self._merge_all(chain, arrays[0], [whole])
-        sweeps, keys = schedule_sweeps(plan, self.least_volume)
+        sweeps, keys = schedule_sweeps(plan, self._find_least_volume(arrays[0].dtype))
         current = {keys[key]: band for key, band in whole.items()}
         for sweep in reversed(sweeps):
             letters = sweep.letters
@@ -197,17 +197,22 @@ class DeviceEngine(Engine):
             self._chains[key] = self._make_chain(levels, direction, dtype, is_aligned)
         return self._chains[key]
 
+    def _find_least_volume(self, dtype: np.dtype[Any]) -> int | None:
+        """Return from how many samples along each axis on three axes go together; numbers of 64 bits leave no room."""
+        return self.least_volume if dtype.itemsize < 8 else None
+
     def _make_chain(
         self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
     ) -> _Chain | None:
-        if dtype.kind == "c" or not levels or not all(has_one_sweep(level, self.least_volume) for level in levels):
+        least_volume = self._find_least_volume(dtype)
+        if dtype.kind == "c" or not levels or not all(has_one_sweep(level, least_volume) for level in levels):
             return None
         sweeps: list[Prepared] = []
         shapes: list[tuple[int, ...]] = []
         keys: list[tuple[str, ...]] = []
         is_forward = direction == "forward"
         for number, level in enumerate(levels if is_forward else reversed(levels)):
-            (sweep,), _ = schedule_sweeps(level, self.least_volume)
+            (sweep,), _ = schedule_sweeps(level, least_volume)
             # what later levels read alone was allocated here, where arrays are aligned
             is_read_aligned = is_aligned or (is_forward and number > 0)
             sweeps.append(self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned))

@@ -246,9 +246,7 @@ def choose_volume_launch(
     """
     groups, rows, pairs, ahead, chunk, resident, unroll = 8, 2, 1, 1, 12, 0, 1
     depth = deep.schedule.depth
-    if size == 8:
-        groups, rows = 16, 1
-    elif depth > 4:
+    if depth > 4:
         # the more planes are kept, the more a block walks twice
         chunk = 28
     else:

@@ -363,6 +363,7 @@ class EngineTests:
             assert_close(y, x, tolerance, largest(x, bands))
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+    @pytest.mark.filterwarnings("ignore:os.fork")  # JAX, where some other test has loaded it
     def test_child_process(self) -> None:
         if not self.survives_fork:
             pytest.skip("the engine says that it does not survive a fork")

@@ -238,14 +238,7 @@ def read_number(source, name):
 
 
 @pytest.mark.parametrize("mode", ["periodization", "symmetric"])
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        "float16",
-        "float32",
-        pytest.param("float64", marks=pytest.mark.xfail(reason="lanes with one row each leave local memory too small")),
-    ],
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("dialect", [CUDA, OPENCL_NVIDIA], ids=lambda dialect: dialect.name)
 def test_blocks_fit_onto_every_gpu_and_most_of_them_is_of_use(dialect, dtype, mode):
     fused = 0
@@ -305,16 +298,24 @@ def test_sizes_are_not_in_the_text():
 # --- What kernels give. ---
 
 
+def cut_unevenly(launch, steps, *_, **__):
+    """Stand in for `VolumeLaunch.choose_chunks`: some walk all they may, and those behind them half of it."""
+    return launch.chunk, steps // launch.chunk // 2, max(1, launch.chunk // 2)
+
+
 @pytest.fixture
 def engine(monkeypatch):
-    """An engine that takes three axes at a time, with what it took on before."""
+    """An engine that takes three axes at a time and cuts them into walks of two lengths."""
     try:
         engine = get_engine("opencl")
     except (MissingExtraError, NoDeviceError) as missing:
         pytest.skip(str(missing))
     monkeypatch.setattr(engine, "least_volume", 1)
     monkeypatch.setattr(engine, "volume_override", None)
-    return engine
+    monkeypatch.setattr(VolumeLaunch, "choose_chunks", cut_unevenly)
+    yield engine
+    # prepared sweeps keep their walks
+    engine.forget_kernels()
 
 
 def check(engine, plan, dtype, tolerance):
@@ -345,8 +346,7 @@ def test_rows_that_mirror_themselves(engine):
     tolerance = relative_tolerance("float32", [as_wavelet("cdf53")] * 3)
     for shape, chunk in (((14, 22, 66), 3), ((4, 6, 64), 1), ((6, 8, 122), 2), ((20, 4, 126), 12), ((2, 2, 190), 1)):
         engine.volume_override = VolumeLaunch(3, 2, 1, chunk=chunk, unroll=2)
-        axes = (0, 1, 2)
-        check(engine, plan_volume(shape, axes, "cdf53"), np.float32, tolerance)
+        check(engine, plan_volume(shape, name="cdf53"), np.float32, tolerance)
 
 
 @pytest.mark.opencl
