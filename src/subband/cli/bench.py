@@ -202,10 +202,12 @@ def papers(
     from subband.engines import get_engine
 
     chapters = CHAPTERS if only is None else choose_chapters(only)
-    outputs = Outputs(as_json, hdf5, html, markdown).check("papers")
     engines = engine or [get_engine().name]
+    # other engines have a part of the page of their own
+    part = " ".join(["papers", *(name for name in engines if name != "cpu")])
+    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
-    outputs.write("The papers' tables, theirs and ours", reports, "papers")
+    outputs.write("The papers' tables, theirs and ours", reports, part)
 
 
 @app.command()
