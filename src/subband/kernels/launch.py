@@ -73,15 +73,25 @@ class Launch:
         >>> Launch(2, 4, 8, 4, True).choose_chunks(540, 18, 3168)
         (4, 135, 4)
         """
-        fewest = -(-steps // self.chunk)
-        waves = -(-fewest * strips // resident)
-        chunks = max(fewest, waves * resident // max(1, strips))
-        # a group that walks a single pair mostly walks what its neighbours walk too
-        chunk = max(1, -(-steps // max(1, chunks)), min(2, steps))
-        if waves <= 1:
-            return chunk, -(-steps // chunk), chunk
-        last = resident * chunk // (2 * strips)
-        return chunk, max(0, steps - last) // chunk, max(1, chunk // 2)
+        return _cut_walk(steps, self.chunk, strips, resident)
+
+
+def _cut_walk(
+    steps: int, most: int, beside: int, resident: int, *, least: int = 1, tapers: bool = True
+) -> tuple[int, int, int]:
+    """Return how many steps each walks, at most `most`, how many do so, and how many the last ones walk.
+
+    `beside` go side by side, and `resident` at the same time.
+    """
+    fewest = -(-steps // most)
+    waves = -(-fewest * beside // resident)
+    chunks = max(fewest, waves * resident // max(1, beside))
+    # who walks a single step mostly walks what the neighbours walk too
+    chunk = max(1, least, -(-steps // max(1, chunks)), min(2, steps))
+    if waves <= 1 or chunk < 4 or not tapers:
+        return chunk, -(-steps // chunk), chunk
+    last = resident * chunk // (2 * beside)
+    return chunk, max(0, steps - last) // chunk, chunk // 2
 
 
 def choose_launch(
@@ -195,16 +205,8 @@ class VolumeLaunch:
         (2, 16, 2)
         """
         # CUDA has room for 65,535 blocks in that direction; half of them leave it to the last ones to walk less
-        longest = max(self.chunk, -(-steps // 32_767), 1)
-        fewest = -(-steps // longest)
-        waves = -(-fewest * tiles // resident)
-        chunks = max(fewest, waves * resident // max(1, tiles))
-        # a block that walks a single pair mostly walks what its neighbours walk too
-        chunk = max(-(-steps // max(1, chunks)), min(2, steps), -(-steps // 32_767), 1)
-        if waves <= 1 or not is_single or chunk < 4:
-            return chunk, -(-steps // chunk), chunk
-        last = resident * chunk // (2 * tiles)
-        return chunk, max(0, steps - last) // chunk, chunk // 2
+        least = max(1, -(-steps // 32_767))
+        return _cut_walk(steps, max(self.chunk, least), tiles, resident, least=least, tapers=is_single)
 
 
 def choose_volume_launch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from subband.bench.measuring import Effort
@@ -11,7 +11,9 @@ from subband.bench.papers import denoising, frame_buffer, haar, high_definition,
 from subband.bench.tables import Report
 from subband.bench.video import measure_transform
 from subband.bench.video import report as report_video
+from subband.bench.workbench import open_workbench
 from subband.data import clip_path
+from subband.engines.registry import is_device_engine
 from subband.errors import ArgumentError, suggest_names
 
 __all__ = ["CHAPTERS", "Chapter", "Part", "choose_chapters", "measure_chapters"]
@@ -112,6 +114,9 @@ def choose_chapters(names: Sequence[str]) -> list[Chapter]:
 
 
 def measure_chapters(chapters: Sequence[Chapter], engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
-    """Measure one paper after the other, and yield its reports as they are done."""
+    """Measure one paper after the other, and yield its reports as they are done, with the device they are of."""
+    devices = [name for name in engines if is_device_engine(name)]
+    machine = open_workbench(devices[0]).describe() if devices else None
     for chapter in chapters:
-        yield from chapter.measure(engines, is_quick)
+        for name, report in chapter.measure(engines, is_quick):
+            yield name, report if machine is None else replace(report, machine=machine)
