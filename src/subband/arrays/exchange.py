@@ -83,7 +83,7 @@ def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
         return None
     sample, kind, path = arrays[0]
     place = kind.place(sample)
-    for x, other, where in arrays:
+    for x, other, where in arrays[1:]:
         if other is not kind:
             raise ArgumentTypeError(
                 f"{_spell(where)} is a {other.name} and {_spell(path)} a {kind.name}; give all arrays of one kind"

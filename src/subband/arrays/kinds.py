@@ -37,7 +37,7 @@ class Kind(ABC):
     is_native : bool
         Whether engines compute on such arrays.
     is_elsewhere : bool
-        Whether such arrays never lie in the memory of the host.
+        Whether such an array is never a plain one in the memory of the host.
     """
 
     name: str
@@ -266,8 +266,10 @@ def find_kind(x: Any) -> Kind | None:
     True
     """
     known = _KNOWN.get(type(x))
-    for kind in KINDS if known is None else (known,):
-        if sys.modules.get(kind.module) is not None and (kind is known or kind.is_mine(x)):
+    if known is not None:
+        return known if sys.modules.get(known.module) is not None else None
+    for kind in KINDS:
+        if sys.modules.get(kind.module) is not None and kind.is_mine(x):
             _KNOWN[type(x)] = kind
             return kind
     return None

@@ -65,7 +65,7 @@ class Engine(ABC):
         """Undo `forward_all`."""
         x = approximation
         for level, bands in zip(reversed(plan.levels), details, strict=True):
-            x = self.inverse(level, {"a" * len(plan.axes): x, **bands})
+            x = self.inverse(level, {**bands, "a" * len(plan.axes): x})
         return x if plan.levels else x.copy()
 
     def __repr__(self) -> str:

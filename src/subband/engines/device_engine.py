@@ -6,6 +6,7 @@ results downloaded; arrays that are on the device already stay there.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -41,6 +42,8 @@ _LEAST_VOLUME = 16
 
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
+
+_MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,11 @@ class DeviceEngine(Engine):
             return self.device.download(self.inverse_all(plan, low, uploaded))
         dtype = approximation.dtype
         given = [approximation, *(band for bands in details for band in bands.values())]
-        is_whole = len(given) == 1 + sum(len(level.band_shapes) - 1 for level in plan.levels)
+        low = "a" * len(plan.axes)
+        is_whole = all(
+            bands.keys() == level.band_shapes.keys() - {low}
+            for level, bands in zip(reversed(plan.levels), details, strict=True)
+        )
         chain = None
         if is_whole and all(array.dtype == dtype for array in given):
             chain = self._find_chain(plan.levels, "inverse", dtype, given)
@@ -191,11 +198,14 @@ class DeviceEngine(Engine):
         """Return the sweeps of levels for the arrays that they read, or None if a level needs several."""
         is_aligned = all(self.device.is_aligned(array, _ALIGNMENT) for array in arrays)
         key = (levels, direction, dtype, is_aligned, self.least_volume, self._preparation.overrides)
-        if key not in self._chains:
+        # other threads may add to the chains, or clear them, at any time
+        found = self._chains.get(key, _MISSING)
+        if found is _MISSING:
+            found = self._make_chain(levels, direction, dtype, is_aligned)
             if len(self._chains) >= _MOST_CHAINS:
                 self._chains.clear()
-            self._chains[key] = self._make_chain(levels, direction, dtype, is_aligned)
-        return self._chains[key]
+            self._chains[key] = found
+        return typing.cast("_Chain | None", found)
 
     def _find_least_volume(self, dtype: np.dtype[Any]) -> int | None:
         """Return from how many samples along each axis on three axes go together; numbers of 64 bits leave no room."""

@@ -40,8 +40,8 @@ __all__ = [
     "tabulate_volume",
 ]
 
-#: Bytes of a plane that kernels of volumes can count, in numbers of any size.
-_LARGEST_PLANE = 1 << 31
+#: Kernels of volumes count the bytes of a pair of planes, and planes, in 32 bits.
+_MOST_COUNTED = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _fits_volume(plans: Sequence[AxisPlan | None], shape: tuple[int, ...], least
             program = make_program(plan, is_lifting=True)
             if program.taps or program.schedule.depth > 6 or program.schedule.last - program.schedule.first > 8:
                 return False
-    return shape[-1] * shape[-2] * 8 < _LARGEST_PLANE and prod(shape[:-2]) < _LARGEST_PLANE
+    return shape[-1] * shape[-2] * 8 < _MOST_COUNTED and prod(shape[:-2]) < _MOST_COUNTED
 
 
 def repeats_samples(plan: AxisPlan) -> bool:

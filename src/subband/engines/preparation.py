@@ -113,18 +113,23 @@ class Preparation:
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> Prepared:
         layout = lay_out(sweep, shape)
-        if max(layout.height, layout.width) >= _LONGEST:
+        longest = max(layout.height, layout.width, layout.outer * layout.inner)
+        if longest >= _LONGEST:
             raise DeviceError(
-                f"axis of {max(layout.height, layout.width)} samples: kernels count to {_LONGEST}; use engine='cpu'"
+                f"an array of shape {shape} has {longest} samples or images in a row, and kernels count to {_LONGEST}; "
+                "use engine='cpu'"
             )
         vertical, horizontal = orient(sweep, shape)
         storage = STORAGES[dtype.name]
         make_program = forward_program if direction == "forward" else inverse_program
         programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
-        channels = layout.inner if layout.inner <= _MOST_CHANNELS else 1
+        channels = layout.inner if 1 <= layout.inner <= _MOST_CHANNELS else 1
         launch = self._choose_launch(
             programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
         ).fit(storage.size * channels)
+        # bands of long filters are larger than the few samples that they are made from
+        height = max(layout.height, vertical.low if vertical else 0)
+        width = max(layout.width, horizontal.low if horizontal else 0)
         spec = SweepSpec(
             direction,
             programs[0],
@@ -138,7 +143,7 @@ class Preparation:
             "index" if direction == "inverse" or all(map(repeats_samples, sweep.plans)) else "mix",
             launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,
-            layout.height * layout.width * layout.inner >= 1 << 30,
+            height * width * layout.inner >= 1 << 30,
             launch.is_split,
         )
         kernel = self.compile(render_sweep(spec, self.device.dialect))

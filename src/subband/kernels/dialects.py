@@ -1,13 +1,13 @@
 """The few words in which CUDA and OpenCL differ.
 
-Kernels are written in C with the words defined here. A *group* is 32 lanes that walk together: a warp in CUDA, a
-work-group in OpenCL. Lanes hand numbers to each other with PUBLISH, MEET and FETCH: in CUDA the registers are read
-directly and the first two do nothing; in OpenCL the numbers go through local memory, in two halves taken in turn, so
-that one barrier for each exchange is enough. Rows on their way wait in STAGES: in CUDA in shared memory, where copies
-arrive without a register waiting for them; in OpenCL in registers, one pair at a time. IF_ALL_AGREE skips work that
-no lane needs, where that is allowed around an exchange; what must not happen still needs a condition of its own.
-SELDOM marks a function that stays out of the way of those who do not call it. LOCAL memory belongs to a block, so a
-kernel that has some is launched with one group in each; BARRIER waits for its lanes.
+Kernels are written in C with the words defined here. A *group* is 32 lanes that walk together: a warp in CUDA, in
+OpenCL a work-group or, for volumes, a part of one. Lanes hand numbers to each other with PUBLISH, MEET and FETCH: on
+NVIDIA's GPUs the registers are read directly and the first two do nothing; elsewhere the numbers go through local
+memory, in two halves taken in turn, so that one barrier for each exchange is enough. Rows on their way wait in STAGES:
+on NVIDIA's GPUs in local memory, where copies arrive without a register waiting for them; elsewhere in registers, one
+pair at a time. IF_ALL_AGREE skips work that no lane needs, where that is allowed around an exchange; what must not
+happen still needs a condition of its own. SELDOM marks a function that stays out of the way of those who do not call
+it. LOCAL memory belongs to a block, and BARRIER waits for all lanes of it: groups that meet there walk alike.
 """
 
 from __future__ import annotations

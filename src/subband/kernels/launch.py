@@ -54,9 +54,6 @@ class Launch:
     def choose_chunks(self, steps: int, strips: int, resident: int) -> tuple[int, int, int]:
         """Return how many pairs of rows a group walks, how many groups one below the other do, and what the rest walk.
 
-        All walk at most `chunk`, so that whole waves of groups fill the device. The last ones walk less, so that the
-        device does not stand half idle until the last of them has finished.
-
         Parameters
         ----------
         steps : int
@@ -79,9 +76,11 @@ class Launch:
 def _cut_walk(
     steps: int, most: int, beside: int, resident: int, *, least: int = 1, tapers: bool = True
 ) -> tuple[int, int, int]:
-    """Return how many steps each walks, at most `most`, how many do so, and how many the last ones walk.
+    """Return how many steps each walks, how many do so, and how many the last ones walk.
 
-    `beside` go side by side, and `resident` at the same time.
+    `beside` go side by side, and `resident` at the same time. All walk at most `most`, but two where there are two, so
+    that whole waves fill the device. The last ones walk less, so that the device does not stand half idle until the
+    last of them has finished.
     """
     fewest = -(-steps // most)
     waves = -(-fewest * beside // resident)
@@ -182,9 +181,6 @@ class VolumeLaunch:
 
     def choose_chunks(self, steps: int, tiles: int, resident: int, *, is_single: bool = True) -> tuple[int, int, int]:
         """Return how many pairs of planes a block walks, how many blocks do so, and what those behind them walk.
-
-        All walk at most `chunk`, so that whole waves of blocks fill the device. The last ones walk less, so that the
-        device does not stand half idle until the last of them has finished.
 
         Parameters
         ----------

@@ -105,7 +105,8 @@ def synthesise(
     for number, bands in enumerate(levels, start=1):
         if bands:
             check_axes_fit(check_keys(bands, f"coeffs[{number}]"), normal)
-    if approximation is not None and all(len(bands) == 2 ** len(normal) - 1 for bands in levels) and levels:
+    is_whole = all(low not in bands and len(bands) == 2 ** len(normal) - 1 for bands in levels)
+    if levels and approximation is not None and is_whole:
         x = as_computable(approximation, f"coeffs[1][{low!r}]")
         arrays = [as_bands(bands, f"coeffs[{number}]") for number, bands in enumerate(levels, start=1)]
         if all(band.dtype == x.dtype for bands in arrays for band in bands.values()):

@@ -19,7 +19,7 @@ Statistic = Mapping[tuple[int, int, str], Array]
 
 @dataclass(frozen=True)
 class Findings:
-    """What one or two passes over an array have found.
+    """What the passes before the last over an array have found.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from subband.errors import ArgumentError, ShapeError
 from subband.integrations.dask.blocks import Recipe, fetch, share_cores, stay_with
 from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows, make_array, rename
 from subband.integrations.dask.planes import flatten
-from subband.integrations.dask.tasks import TaskRef
+from subband.integrations.dask.tasks import DataNode, TaskRef
 from subband.integrations.dask.windows import Edges, Window, plain_window
 
 __all__ = ["draw_filled", "draw_filling", "find_known", "restore"]
@@ -184,7 +184,10 @@ def draw_filled(pixels: Any, known: Any, filling: Any) -> Any:
     name = f"subband-filled-{tokenize(pixels.name, known.name)}"
     draft = Draft(f"{name}-work")
     before = pixels.ndim - known.ndim
-    given = TaskRef(filling.key) if isinstance(filling, Delayed) else _Held(filling)
+    if not isinstance(filling, Delayed):
+        # a task of its own: on a cluster each task travels by itself, and would bring all of it along
+        draft.tasks[f"{name}-small"] = DataNode(f"{name}-small", filling)
+    given = TaskRef(filling.key if isinstance(filling, Delayed) else f"{name}-small")
     carried = [list_windows(own) for own in grid.edges[:before]]
     for index in grid.walk():
         windows: list[Window] = [own[at] for own, at in zip(carried, index, strict=False)]
@@ -216,13 +219,6 @@ def restore(result: Any, pixels: Any, known: Any) -> Any:
 def _put_back(result: Any, pixels: Any, known: Any) -> Any:
     xp = namespace(result, "a picture")
     return xp.where(xp.asarray(known) != 0, result, pixels.astype(result.dtype))
-
-
-class _Held:
-    """An array in a graph, into which Dask does not look."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 def _edge(edges: Edges, at: int) -> tuple[int, int]:
@@ -291,7 +287,7 @@ class _FillTask:
             values, weight, shape = _begin(block, marks)
             if bool((weight > 0).all()):
                 return block[self.crop].copy()
-            below = (filling.value if isinstance(filling, _Held) else filling)[self.part]
+            below = filling[self.part]
             below = xp.moveaxis(flatten(xp.asarray(below), self.small.dimensions), 0, -1)
             filled = _fill_down(values, weight, below, self.small.steps)
             if block.dtype.kind in "iu":

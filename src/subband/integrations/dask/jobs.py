@@ -292,7 +292,7 @@ def _order(names: Mapping[Any, tuple[str, tuple[int, ...]]]) -> list[list[Any]]:
     for key, (name, index) in names.items():
         by_array.setdefault(name, {})[index] = key
     columns = [[[own[index] for index in wave] for wave in cut_waves(list(own))] for own in by_array.values()]
-    count = max(map(len, columns))
+    count = max(map(len, columns), default=0)
     waves: list[list[Any]] = [[] for _ in range(count)]
     for column in columns:
         for place, wave in enumerate(column):

@@ -15,11 +15,12 @@ from subband.engines import Engine
 from subband.engines.filters.base import NORMAL_MEDIAN
 from subband.enhance.noise import combine_gains
 from subband.enhance.passage import Passage
+from subband.integrations.dask.engine import describe_level
 from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows
 from subband.integrations.dask.levels import cut_coefficients, find_reach
 from subband.integrations.dask.shrinkage import find_leading, localise
 from subband.integrations.dask.sketch import Sketch, merge_sketches
-from subband.integrations.dask.stationary import find_margin, forward_stationary
+from subband.integrations.dask.stationary import forward_stationary
 from subband.integrations.dask.tallies import Aim, Aims, Erosion, Search, search_band, search_chunk
 from subband.integrations.dask.tasks import TaskRef
 from subband.integrations.dask.windows import Edges, Window, join_chunks, open_window, plain_window
@@ -49,7 +50,7 @@ def count_diagonal(passage: Passage, space: tuple[int, ...]) -> int:
     2000
     """
     if passage.stage.form == "undecimated":
-        wide = 2 * find_margin(passage)
+        wide = 2 * passage.margin
         return prod(n + wide if axis in passage.axes else n for axis, n in enumerate(space))
     return prod(level_plan(space, passage.axes, passage.wavelets, passage.modes).band_shapes["d" * len(passage.axes)])
 
@@ -91,8 +92,8 @@ def draw_noise(
     axes = tuple(axis + before for axis in passage.axes)
     plan = level_plan(planes.shape, axes, passage.wavelets, passage.modes)
     grid = find_grid(planes)
-    names = [wavelet.name for wavelet in passage.wavelets]
-    token = tokenize(planes.name, passage.modes, names, str(engine), getattr(known, "name", ""), str(aims), is_aiming)
+    about = describe_level(plan)
+    token = tokenize(planes.name, about, str(engine), getattr(known, "name", ""), str(aims), is_aiming)
     draft = Draft(f"subband-sketch-{token}")
     joined = list(grid.edges)
     cuts = {}
@@ -102,12 +103,12 @@ def draw_noise(
     carried = {axis: list_windows(own) for axis, own in enumerate(joined) if axis not in cuts}
     edges = tuple(cuts[axis].edges if axis in cuts else own for axis, own in enumerate(joined))
     diagonal = "d" * len(axes)
+    lengths = plan.band_shapes[diagonal][before:]
+    ends = [tuple(min(e, n) for e in own) for own, n in zip(edges[before:], lengths, strict=True)]
     by_planes: dict[Any, list[Any]] = {}
     for index in Grid(draft.name, edges).walk():
         windows = [cuts[axis].low[at] if axis in cuts else carried[axis][at] for axis, at in enumerate(index)]
         recipe, keys = draft.request(grid, windows)
-        lengths = plan.band_shapes[diagonal][before:]
-        ends = [tuple(min(e, n) for e in own) for own, n in zip(edges[before:], lengths, strict=True)]
         erosion, marks = _draw_erosion(draft, known, passage, ends, index[before:], 2, 0)
         local = localise(draft, plan, cuts, index, engine)
         leading = tuple((part.start, part.stop) for part in find_leading(edges, index, dimensions))
@@ -129,7 +130,7 @@ def _draw_band_noise(
     grid = find_grid(band)
     draft = Draft(f"subband-sketch-{tokenize(band.name, getattr(known, 'name', ''), str(aims), is_aiming)}")
     by_planes: dict[Any, list[Any]] = {}
-    margin = find_margin(passage)
+    margin = passage.margin
     for index in grid.walk():
         erosion, marks = _draw_erosion(draft, known, passage, grid.edges[before:], index[before:], 1, margin)
         leading = tuple((part.start, part.stop) for part in find_leading(grid.edges, index, dimensions))
@@ -219,7 +220,7 @@ def _merge_planes(sketches: list[list[Sketch]]) -> list[Sketch]:
 
 def _join_planes(magnitudes: list[list[Array]]) -> list[Array]:
     """Join what several chunks have collected, plane by plane."""
-    return [np.concatenate(own) for own in zip(*magnitudes, strict=True)]
+    return [np.concatenate(own, axis=1) for own in zip(*magnitudes, strict=True)]
 
 
 def _take_aim(merged: list[list[Sketch]], where: dict[str, Any]) -> Aims:

@@ -40,9 +40,11 @@ class Bracket(NamedTuple):
     ranks: tuple[int, int]
 
     def pick(self, magnitudes: Array) -> float:
-        """Return the median, from all magnitudes of these bins."""
-        ordered = np.partition(magnitudes, self.ranks)
-        return float(ordered[self.ranks[0]] + ordered[self.ranks[1]]) / 2
+        """Return the median, from all magnitudes of these bins, as `collect_magnitudes` gives them."""
+        values, places = np.unique(magnitudes[0], return_inverse=True)
+        heights = np.cumsum(np.bincount(places.ravel(), magnitudes[1]))
+        middle = values[np.searchsorted(heights, self.ranks, side="right")]
+        return float(middle[0] + middle[1]) / 2
 
 
 @dataclass(frozen=True)
@@ -110,17 +112,21 @@ class Sketch:
 
 
 def collect_magnitudes(x: Any, bracket: Bracket) -> Array:
-    """Return those magnitudes of an array of any library that are in question, on the host.
+    """Return those magnitudes of an array of any library that are in question, and how often each is there.
+
+    They come to the host. Of an empty background half of all are the same number.
 
     Examples
     --------
-    >>> collect_magnitudes(np.array([1.0, -1.001, 4.0]), sketch_magnitudes(np.ones(20_001)).bracket)
-    array([1.   , 1.001])
+    >>> collect_magnitudes(np.array([1.0, -1.001, 1.0, 4.0]), sketch_magnitudes(np.ones(20_001)).bracket)
+    array([[1.   , 1.001],
+           [2.   , 1.   ]])
     """
     xp = namespace(x, "a sketch")
     magnitudes = xp.abs(x.ravel().astype(np.float64))
     bins = magnitudes.view(np.int64) >> _LEFT_OUT
-    return to_host(magnitudes[(bins >= bracket.first) & (bins <= bracket.last)])
+    chosen = to_host(magnitudes[(bins >= bracket.first) & (bins <= bracket.last)])
+    return np.array(np.unique(chosen, return_counts=True), np.float64)
 
 
 def sketch_magnitudes(x: Any) -> Sketch:

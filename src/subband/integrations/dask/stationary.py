@@ -16,15 +16,7 @@ from subband.pipeline.reach import Reach
 from subband.stationary import stationary_plan
 from subband.typing import Bands
 
-__all__ = ["find_margin", "forward_stationary", "run_stationary"]
-
-
-def find_margin(passage: Passage) -> int:
-    """Return how many coefficients stand before the first sample without decimation.
-
-    They keep the periodic wrap away.
-    """
-    return passage.margin
+__all__ = ["forward_stationary", "run_stationary"]
 
 
 def forward_stationary(
@@ -32,7 +24,7 @@ def forward_stationary(
 ) -> tuple[Any, list[Bands]]:
     """Return the approximation after some levels, and their details, the finest first, of planes with margins."""
     axes = tuple(axis + planes.ndim - dimensions for axis in passage.axes)
-    margin = find_margin(passage)
+    margin = passage.margin
     x = planes
     for axis in axes:
         x = extend_array(x, axis, "reflect", margin, margin)
@@ -71,7 +63,7 @@ def run_stationary(
     """
     dimensions = shrinks[0].dimensions
     x, details = forward_stationary(planes, passage, dimensions, engine, passage.level)
-    draw, margin = DaskEngine(engine), find_margin(passage)
+    draw, margin = DaskEngine(engine), passage.margin
     axes = tuple(axis + planes.ndim - dimensions for axis in passage.axes)
     for number in range(passage.level, 0, -1):
         shrink, bands = shrinks[number - 1], details[number - 1]

@@ -118,7 +118,7 @@ class Search:
             found = []
             for plane, aim in zip(planes, aims.by_place[self.place], strict=True):
                 if aim.bracket is None:
-                    found.append(np.zeros(0))
+                    found.append(np.zeros((2, 0)))
                 else:
                     found.append(collect_magnitudes(plane[chosen] if aim.is_masked else plane, aim.bracket))
             return found

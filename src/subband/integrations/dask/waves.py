@@ -14,9 +14,7 @@ from typing import Any
 
 from dask.threaded import get
 
-from subband.integrations.dask.tasks import convert_legacy_graph
-
-__all__ = ["compute_last", "compute_waves", "cut_waves"]
+__all__ = ["compute_waves", "cut_waves"]
 
 Key = Any
 
@@ -83,22 +81,6 @@ def compute_waves(
         for key in [key for key in kept if last[key] <= number]:
             del kept[key]
         _return_memory(kept)
-
-
-def compute_last(delayed: Any) -> Any:
-    """Compute a single result that stands on one of every chunk: those in waves, and then the result."""
-    (layer,) = delayed.__dask_layers__()
-    graph = convert_legacy_graph(dict(delayed.__dask_graph__().cull({delayed.key})))
-    chunks = {key[1:]: key for key in graph if isinstance(key, tuple) and key[0] == layer}
-    waves: list[list[Key]] = [[chunks[index] for index in wave] for wave in cut_waves(list(chunks))]
-    found: list[Any] = []
-
-    def finish(key: Key, value: Any) -> None:
-        if key == delayed.key:
-            found.append(value)
-
-    compute_waves(graph, [*waves, [delayed.key]], finish)
-    return found[0]
 
 
 def _return_memory(kept: Mapping[Key, Any]) -> None:  # noqa: ARG001 - for those who watch what is kept
