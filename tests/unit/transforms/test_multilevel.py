@@ -218,12 +218,9 @@ def test_separable_result():
         subband.fswavedecn(X, "haar", levels=(1,))
 
 
-@pytest.mark.parametrize("axes", [(0, 1), (1,)])
-def test_an_approximation_among_the_details_does_not_take_the_place_of_the_one_that_was_computed(axes):
+def test_an_approximation_among_the_details_does_not_take_the_place_of_the_one_that_was_computed():
     x = np.random.default_rng(4).standard_normal((32, 48))
-    coeffs = subband.wavedecn(x, "db2", level=2, axes=axes)
-    low, high = "a" * len(axes), "d" * len(axes)
-    coeffs[2][low] = np.full_like(coeffs[2][high], 7.0)
-    del coeffs[2][high]
-    theirs = pywt.waverecn(coeffs, "db2", axes=axes)
-    np.testing.assert_allclose(subband.waverecn(coeffs, "db2", axes=axes), theirs, atol=1e-12)
+    coeffs = subband.wavedecn(x, "db2", level=2)
+    coeffs[2]["aa"] = np.full_like(coeffs[2]["dd"], 7.0)
+    del coeffs[2]["dd"]
+    np.testing.assert_allclose(subband.waverecn(coeffs, "db2"), pywt.waverecn(coeffs, "db2"), atol=1e-12)

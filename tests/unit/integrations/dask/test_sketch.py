@@ -51,7 +51,8 @@ def test_second_look_finds_the_median_itself(law, count):
     numbers = RNG.normal(size=count) if law == "normal" else np.repeat([1.0, -2.0], [count // 2, count - count // 2])
     parts = np.array_split(RNG.permutation(numbers), 5)
     bracket = merge_sketches(map(sketch_magnitudes, parts)).bracket
-    found = np.concatenate([collect_magnitudes(part, bracket) for part in parts])
+    found = np.concatenate([collect_magnitudes(part, bracket) for part in parts], axis=1)
     assert bracket.pick(found) == np.median(np.abs(numbers))
-    assert law == "ties" or len(found) < count / 100
+    # equal ones come once from each part
+    assert found.shape[1] < count / 100
     assert sketch_magnitudes(numbers[:100]).bracket is None
