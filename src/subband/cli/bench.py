@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from subband.cli.reporting import Hdf5, Html, Json, Markdown, Outputs, watch_cases, watch_results
-from subband.errors import ArgumentError
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -206,8 +205,6 @@ def papers(
     engines = engine or [get_engine().name]
     # other engines have a part of the page of their own
     part = " ".join(["papers", *(name for name in engines if name != "cpu")])
-    if only and markdown is not None:
-        raise ArgumentError("--markdown writes all chapters of the page anew; leave --only out, or use --html")
     outputs = Outputs(as_json, hdf5, html, markdown).check(part)
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
     outputs.write("The papers' tables, theirs and ours", reports, part)
