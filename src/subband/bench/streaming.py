@@ -256,11 +256,11 @@ def _make_frame(pipeline: Pipeline, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def _check(pipeline: Pipeline, frames: Sequence[Array]) -> tuple[int, bool]:
-    """Compare one frame with the CPU's, and frames that overlap with frames one at a time."""
-    expected = next(iter(Pipeline(pipeline.operation, engine="cpu").process(frames[:1])))
+    """Compare frames with the CPU's, and frames that overlap with frames one at a time."""
+    expected = [frame.copy() for frame in Pipeline(pipeline.operation, engine="cpu").process(frames)]
     alone = Pipeline(pipeline.operation, engine=pipeline.engine, in_flight=0)
     single = list(alone.process(frames))
-    deviation = int(np.abs(single[0].astype(np.int16) - expected).max())
+    deviation = max(int(np.abs(a.astype(np.int16) - b).max()) for a, b in zip(single, expected, strict=True))
     count = 3 * len(frames)
     overlapped = zip(pipeline.process(_repeat(frames, count)), _repeat(single, count), strict=True)
     return deviation, all(np.array_equal(frame, own) for frame, own in overlapped)

@@ -169,7 +169,6 @@ class Preparation:
             self.device.dialect,
             programs[0],
             programs[1],
-            programs[2],
             storage.size,
             sweep.plans[1].pairs,
             is_inverse=direction == "inverse",

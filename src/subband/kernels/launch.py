@@ -209,7 +209,6 @@ def choose_volume_launch(
     dialect: Dialect,
     deep: AxisProgram,
     vertical: AxisProgram,
-    horizontal: AxisProgram,
     size: int,
     down: int,
     *,
@@ -223,8 +222,8 @@ def choose_volume_launch(
     ----------
     dialect : Dialect
         The language of the kernel.
-    deep, vertical, horizontal : AxisProgram
-        What happens along the axes.
+    deep, vertical : AxisProgram
+        What happens from plane to plane, and down the columns.
     size : int
         Bytes of an element.
     down : int
@@ -239,7 +238,7 @@ def choose_volume_launch(
     >>> from subband.plan import axis_plan
     >>> from subband.wavelets import Wavelet
     >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
-    >>> choose_volume_launch(CUDA, program, program, program, 4, 256, is_inverse=False)
+    >>> choose_volume_launch(CUDA, program, program, 4, 256, is_inverse=False)
     VolumeLaunch(groups=12, rows=1, pairs=1, ahead=2, chunk=12, is_whole_sectors=False, resident=2, unroll=2)
     """
     groups, rows, pairs, ahead, chunk, resident, unroll = 8, 2, 1, 1, 12, 0, 1
@@ -258,9 +257,6 @@ def choose_volume_launch(
             groups, rows, ahead = 12, 1, 2
     if not dialect.is_staging:
         groups, ahead = 8, 1
-    reach = horizontal.schedule.last - horizontal.schedule.first
-    while reach > pairs * LANES // 2:
-        pairs *= 2
     while vertical.schedule.last - vertical.schedule.first > groups * rows // 2:
         rows *= 2
     # of a lane: a pair of planes on its way, and twice the rows that it hands over, as of the groups beside a block

@@ -15,7 +15,7 @@ from subband.arrays import to_host
 from subband.bench.checking import TOLERANCE, WrongResultError, check_result, flatten_bands, judge_on_host
 from subband.bench.measuring import Effort, Measurement, take_turns
 from subband.bench.peers.base import Contender, Peer
-from subband.bench.peers.cases import PeerCase, PictureCase
+from subband.bench.peers.cases import SIGMA, PeerCase, PictureCase
 from subband.bench.peers.pictures import PICTURE_PEERS, describe_tasks
 from subband.bench.peers.transforms import TRANSFORM_PEERS
 from subband.bench.quality import measure_psnr
@@ -35,6 +35,8 @@ _BORDER = 10
 
 # Seconds of a call that is not repeated.
 _PATIENCE = 2.0
+# How far an estimate of the noise may be from what was added; some of it is lost where pictures are cut off at white.
+_NOISE_ERROR = 0.2
 
 # Grey levels that decoders and denoisers of the same method may be apart.
 _NEAR = 0.01
@@ -61,10 +63,23 @@ def measure_peers(
     Raises
     ------
     WrongResultError
-        If a result of ours is not that of the reference engine.
+        If a result of ours is not that of the reference engine, or does to a picture what it should not.
     """
     for case in cases:
         yield _measure(case, effort, bench, peers)
+
+
+def _check_picture(case: PictureCase, result: Any, samples: Any) -> None:
+    """Refuse to time what does not give a picture back, or does not make it better."""
+    original = case.make_original()
+    if case.task in ("encode", "decode"):
+        is_right = np.array_equal(imread(io.BytesIO(result)) if case.task == "encode" else result, original)
+    elif case.task == "noise":
+        is_right = bool(abs(np.ravel(result)[0] - SIGMA) < _NOISE_ERROR * SIGMA)
+    else:
+        is_right = measure_psnr(result, original, 255) > measure_psnr(samples, original, 255)
+    if not is_right:
+        raise WrongResultError(f"{case.name}: our own result is wrong")
 
 
 def _measure(case: PeerCase, effort: Effort, bench: Workbench, peers: Sequence[tuple[Peer, Any]]) -> Measurement:
@@ -73,6 +88,7 @@ def _measure(case: PeerCase, effort: Effort, bench: Workbench, peers: Sequence[t
     ours = case.bind(subband, given)
     if isinstance(case, PictureCase):
         expected, error = ours(), None
+        _check_picture(case, expected, samples)
     else:
         expected = judge_on_host(case, given)
         error = check_result(case, ours(), expected, None)
@@ -218,7 +234,7 @@ def report(measurements: Sequence[Measurement], bench: Workbench, remarks: Seque
     found = f"{count - len(lost)} of {count} comparisons" + (f"; slower at {', '.join(lost)}" if lost else "")
     return Report(
         [sheet for part in parts.values() for sheet in part.sheets],
-        [Goal("at least as fast as every other library at everything", found, not lost)] if count else [],
+        [Goal("at least as fast as every library that was measured", found, not lost)] if count else [],
         {"measurements": [record for part in parts.values() for record in part.figures["measurements"]]},
         machine,
         {f"{kind} beside others": figure for kind, part in parts.items() for figure in part.drawings.values()},

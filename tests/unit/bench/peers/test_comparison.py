@@ -164,3 +164,13 @@ def test_the_real_one(library):
     for measured in measure_peers(cases, MOMENT, open_workbench("cpu"), found):
         assert measured.remarks == ()
         assert set(measured.peers) == {found[0][0].name}
+
+
+@pytest.mark.parametrize("task", ["denoise", "noise", "encode", "decode"])
+def test_a_wrong_picture_of_our_own_is_not_timed(task, monkeypatch):
+    shape = (512, 512, 3) if task in ("encode", "decode") else (512, 512)
+    case = PictureCase(shape, "db2", task=task)
+    wrong = {"noise": np.zeros(1), "encode": encode(np.zeros(shape, np.uint8))}.get(task, np.zeros(shape, np.uint8))
+    monkeypatch.setattr(PictureCase, "bind", lambda *_: lambda: wrong)
+    with pytest.raises(WrongResultError, match="our own result"):
+        list(measure_peers([case], Effort(0.01, 1, 1), open_workbench("cpu"), []))
