@@ -87,7 +87,7 @@ def edges(
     from subband.edit.edges import EdgeFinder
     from subband.engines import get_engine
     from subband.pipeline.relay import relay_frames
-    from subband.pipeline.units import choose_scale
+    from subband.pipeline.units import WHITE
 
     finder = EdgeFinder(
         wavelet,
@@ -109,8 +109,7 @@ def edges(
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
             info = source.info
-            scale = choose_scale(info)
-            own = replace(finder, contrast=contrast * scale, sigma=None if sigma is None else sigma * scale)
+            own = replace(finder, white=None if info.kind == "volume" else WHITE)
             sink = writing.open(job.output, _describe_result(info, mask=mask), force=force)
             # a mask with the holes of its picture would hide edges
             frames = (replace(frame, alpha=None) for frame in source) if mask else source

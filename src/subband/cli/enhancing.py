@@ -103,7 +103,6 @@ def enhance_files(
     from subband.engines import get_engine
     from subband.media.film_formats import CONTAINERS
     from subband.pipeline.files import check_view, describe_result, enhance_file, prefers_ycbcr
-    from subband.pipeline.units import choose_scale, scale_enhancer
 
     check_view(view)
     inputs, output = split_paths(paths)
@@ -121,10 +120,9 @@ def enhance_files(
                     f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "
                     "the threshold in the units of the file into a chain, and give that with --chain"
                 )
-            own = scale_enhancer(enhancer, choose_scale(source.info))
-            sink = writing.open(job.output, describe_result(source.info, own, view, chosen), force=settings.force)
+            sink = writing.open(job.output, describe_result(source.info, enhancer, view, chosen), force=settings.force)
             return enhance_file(
-                source, sink, own, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
+                source, sink, enhancer, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
             )
 
     run_jobs(jobs, work, settings, {"chain": enhancer.to_dict()})

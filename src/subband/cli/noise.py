@@ -52,7 +52,6 @@ def noise(
     from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
-    from subband.pipeline.units import choose_scale, scale_model
 
     chosen = _make_model(model, sigma, looks, gain)
     settings = Settings(force, dry_run, as_json, jobs)
@@ -63,9 +62,8 @@ def noise(
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
-            own = scale_model(chosen, choose_scale(source.info))
             sink = writing.open(job.output, source.info, force=force)
-            return add_noise_to_file(source, sink, own, seed=seed, on_progress=observe, cancelled=cancelled)
+            return add_noise_to_file(source, sink, chosen, seed=seed, on_progress=observe, cancelled=cancelled)
 
     run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
 

@@ -25,7 +25,7 @@ from subband.errors import ArgumentError, suggest_names
 from subband.media.base import Sink, Source, SourceInfo
 from subband.pipeline.frames import Pipeline
 from subband.pipeline.relay import Observe, Report, Work, relay_frames
-from subband.pipeline.units import fit_to_ycbcr
+from subband.pipeline.units import choose_scale, fit_to_ycbcr, scale_enhancer, scale_model
 from subband.pipeline.volumes import Reopen, VolumeWork
 from subband.typing import Array
 
@@ -57,8 +57,9 @@ def enhance_file(
         Where they go; a name is given to `subband.media.open_sink`. It is finished when this returns, and aborted when
         this raises: a file appears under its name when it is complete, or not at all.
     enhancer : Enhancer
-        What is done to each frame, in the units of its pixels; `subband.pipeline.scale_enhancer` makes one for another
-        depth. A volume is treated as a whole, along all three axes.
+        What is done to each frame, with numbers that count as images of 8 bits do, whatever the depth of the file: from
+        0 for black to 255 for white; see `subband.pipeline.units`. Those of a volume are in its own units. A volume is
+        treated as a whole, along all three axes.
     engine : str, optional
         Who computes; see `subband.set_engine`.
     view : {"synthesis", "analysis", "filtered-analysis"}
@@ -152,13 +153,13 @@ def add_noise_to_file(
     source, sink
         As in `enhance_file`.
     model : str or NoiseModel
-        In the units of the pixels; see `subband.enhance`.
+        With numbers that count as images of 8 bits do, as in `enhance_file`; see `subband.enhance`.
     seed : int, optional
         The same number gives the same noise.
     on_progress, cancelled
         As in `enhance_file`.
     """
-    chosen = find_model(model)
+    chosen = scale_model(find_model(model), choose_scale(source.info))
     generator = np.random.default_rng(seed)
 
     def work(frames: Iterator[Array]) -> Iterator[Array]:
@@ -207,6 +208,8 @@ def choose_work(
 ) -> Work:
     """Return what turns the pixels of a source into results, for `relay_frames`.
 
+    This is where the numbers of an enhancer, which count as 8 bits do, become those of the pixels.
+
     Parameters
     ----------
     info : SourceInfo
@@ -217,6 +220,7 @@ def choose_work(
         Opens the same volume again, to measure its noise beforehand; from ``info.origin`` if left out.
     """
     check_view(view)
+    enhancer = scale_enhancer(enhancer, choose_scale(info))
     if view != "synthesis":
         if info.kind == "volume":
             raise ArgumentError(f"view={view!r} is for pictures and film, and this is a volume; use 'synthesis'")
