@@ -9,6 +9,7 @@ import typer
 
 from subband.cli.options import (
     AsJson,
+    Boundary,
     Codec,
     Colour,
     DryRun,
@@ -22,6 +23,7 @@ from subband.cli.options import (
     MostPixels,
     NoiseName,
     Paths,
+    Precision,
     Preset,
     Quality,
     Sigma,
@@ -32,6 +34,7 @@ from subband.cli.options import (
     Tolerant,
     View,
     WaveletName,
+    offer,
 )
 
 app = typer.Typer()
@@ -47,7 +50,22 @@ def denoise(
     sigma: Sigma = None,
     strength: Strength = 1.0,
     form: StageForm = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            autocompletion=offer("soft", "hard", "garrote"),
+            help="How bayes, sure and visu shrink: soft, hard or garrote; the other methods have a way of their own.",
+        ),
+    ] = "soft",
+    boundary: Boundary = None,
+    level_weights: Annotated[
+        str | None,
+        typer.Option(metavar="W,W,...", help="What the noise of each level is multiplied by, the finest first."),
+    ] = None,
     colour: Colour = None,
+    precision: Precision = None,
     view: View = "synthesis",
     engine: EngineName = None,
     force: Force = False,
@@ -83,15 +101,15 @@ def denoise(
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
-    from subband.cli.chain import make_enhancer
+    from subband.cli.chain import make_enhancer, read_numbers
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
     from subband.enhance import Denoise
 
-    enhancer = make_enhancer(
-        [Denoise(method, wavelet, level, strength=strength, form=form)], noise=noise, sigma=sigma, colour=colour
-    )
+    weights = None if level_weights is None else tuple(read_numbers("--level-weights", level_weights))
+    stage = Denoise(method, wavelet, level, mode, strength, boundary, weights, form)
+    enhancer = make_enhancer([stage], noise=noise, sigma=sigma, colour=colour, precision=precision)
     if paths is not None and is_store(paths[-1]):
         denoise_into_store(
             paths,

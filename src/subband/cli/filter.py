@@ -10,6 +10,7 @@ import typer
 from subband.cli.chain import CHAIN_KEY, ChainCommand
 from subband.cli.options import (
     AsJson,
+    Boundary,
     Codec,
     Colour,
     DryRun,
@@ -22,10 +23,12 @@ from subband.cli.options import (
     MostPixels,
     NoiseName,
     Paths,
+    Precision,
     Preset,
     Quality,
     Sigma,
     Sound,
+    StageForm,
     StageLevel,
     Tolerant,
     View,
@@ -62,11 +65,31 @@ def filter(  # noqa: A001 - the name of the command
     sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
     denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
     strength: Annotated[_Values, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    mode: Annotated[
+        _Values, typer.Option(metavar="MODE", help="For the --denoise before: soft, hard or garrote, where it matters.")
+    ] = None,
+    at: Annotated[
+        _Values,
+        typer.Option(
+            metavar="WHERE",
+            help="For the --blur or --sharpen before: on the picture, or in the transform before it, on details, "
+            "approximation, or between its levels.",
+        ),
+    ] = None,
+    levels: Annotated[
+        _Values, typer.Option(metavar="N,N-N,...", help="For the --at details before: which levels; all by default.")
+    ] = None,
+    kernel: Annotated[
+        _Values, typer.Option(metavar="KERNEL", help="For the --sharpen before: cross or diagonal neighbours.")
+    ] = None,
     wavelet: WaveletName = "cdf97",
     level: StageLevel = None,
+    boundary: Boundary = None,
+    form: StageForm = None,
     noise: NoiseName = None,
     sigma: Sigma = None,
     colour: Colour = None,
+    precision: Precision = None,
     save_chain: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain.")
     ] = None,
@@ -97,13 +120,13 @@ def filter(  # noqa: A001 - the name of the command
     from subband.media import check_output, place_output
 
     # what they hold is in the context, in order
-    del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength
+    del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength, mode, at, levels, kernel
     base = None if chain is None else read_chain(chain)
     if base is None and colour is None:
         # given thresholds are meant for brightness and colours as film has them
         colour = "ycbcr"
-    stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level)
-    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
+    stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level, boundary, form)
+    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, precision=precision, base=base)
     if save_chain is not None:
         if save_chain.exists() and not force:
             raise ArgumentError(f"{str(save_chain)!r} is there already; use --force to replace it, or another name")

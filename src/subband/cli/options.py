@@ -10,6 +10,7 @@ import typer
 
 __all__ = [
     "AsJson",
+    "Boundary",
     "Codec",
     "Colour",
     "DryRun",
@@ -26,6 +27,7 @@ __all__ = [
     "NoiseName",
     "Paths",
     "PictureFile",
+    "Precision",
     "Preset",
     "Quality",
     "Sigma",
@@ -159,6 +161,26 @@ Colour = Annotated[
         metavar="SPACE",
         autocompletion=offer("opponents", "ycbcr", "rgb"),
         help="Where colours are treated: opponents, ycbcr or rgb.",
+    ),
+]
+
+Boundary = Annotated[
+    str | None,
+    typer.Option(
+        "--boundary",
+        metavar="MODE",
+        autocompletion=offer("whole", "symmetric", "reflect", "periodization", "zero", "constant", "smooth"),
+        help="How the image is extended beyond its borders; the wavelet's own by default.",
+    ),
+]
+
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="DTYPE",
+        autocompletion=offer("float32", "float16"),
+        help="float32, or float16 where a device has it: half the memory traffic.",
     ),
 ]
 
