@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from subband.bench.judging import check_transform
 from subband.bench.machine import Machine, describe_machine
 from subband.bench.measuring import Effort
 from subband.bench.model.calibration import Calibration
@@ -62,6 +63,11 @@ class Study:
         Seconds of everything together.
     sides : sequence of int, optional
         Of the pictures by which the device is measured.
+
+    Raises
+    ------
+    WrongResultError
+        If a band of a case is not that of the reference engine, or does not lead back.
     """
 
     def __init__(
@@ -72,6 +78,9 @@ class Study:
         sides: Sequence[int] | None = None,
     ) -> None:
         self._bench = bench
+        cases = list(cases)
+        for case in {case.plan: case for case in cases}.values():
+            check_transform(bench, case.plan, bench.draw(case.plan.shape), case.name)
         self._calibration = Calibration(bench, sides)
         prepared = {case: case.prepare(bench) for case in cases}
         self._cases = [case for case, call in prepared.items() if call is not None]

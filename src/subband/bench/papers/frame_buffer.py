@@ -13,6 +13,7 @@ import numpy as np
 
 from subband import data
 from subband.bench.charts import BarChart, draw_bars
+from subband.bench.judging import check_transform
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Direction, open_workbench, plan_picture
@@ -62,13 +63,20 @@ def measure_bits() -> list[tuple[str, int, float, int, int]]:
 
 
 def measure_ratios(engines: Sequence[str], effort: Effort | None = None) -> dict[tuple[str, str], float]:
-    """Measure how many times as long as the decomposition the reconstruction takes, by engine and wavelet."""
+    """Measure how many times as long as the decomposition the reconstruction takes, by engine and wavelet.
+
+    Raises
+    ------
+    WrongResultError
+        If a band is not that of the reference engine, or the picture does not come back.
+    """
     effort = effort or Effort(seconds=0.1, fewest=3, most=15)
     ratios = {}
     for engine in engines:
         bench = open_workbench(engine)
         for wavelet in WAVELETS:
             plan = plan_picture((_SIDE, _SIDE), wavelet, _LEVEL)
+            check_transform(bench, plan, bench.draw(plan.shape), f"{wavelet}, {_LEVEL} levels of {_SIDE}²")
             directions: tuple[Direction, ...] = ("forward", "inverse")
             calls = {str(direction): bench.prepare(plan, direction) for direction in directions}
             times = take_turns(calls, effort, bench.clock)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import map_arrays
-from subband.bench.checking import WrongResultError
+from subband.bench.checking import TOLERANCE
 from subband.bench.figure import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
+from subband.bench.judging import check_transform, compare_bands, fetch_bands
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
@@ -135,7 +136,7 @@ def measure_pictures(
     Raises
     ------
     WrongResultError
-        If a picture does not come back, or filters and lifting differ.
+        If a band is not that of the reference engine, a picture does not come back, or filters and lifting differ.
     """
     bench = open_workbench(engine)
     for picture in pictures:
@@ -150,9 +151,12 @@ def _measure(picture: Picture, bench: Workbench, effort: Effort) -> Times:
     def pad() -> Any:
         return x if picture.padded is None else _pad(bench, x, lifted.shape)
 
-    approximation, details = engine.forward_all(lifted, pad())
-    _check(bench, pad(), engine.inverse_all(lifted, approximation, details), "it does not come back")
-    _check(bench, approximation, engine.forward_all(filtered, pad())[0], "filters and lifting differ")
+    approximation, details = check_transform(bench, lifted, pad(), picture.name)
+    own = fetch_bands(bench, lifted, approximation, details)
+    largest = max(float(np.abs(band).max()) for band in own.values())
+    other = fetch_bands(bench, filtered, *engine.forward_all(filtered, pad()))
+    compare_bands(other, own, f"{picture.name}, by filters", 2 * TOLERANCE * largest)
+    del own, other
     calls = {
         "lifting": lambda: engine.forward_all(lifted, pad()),
         "filtering": lambda: engine.forward_all(filtered, pad()),
@@ -174,14 +178,6 @@ def _pad(bench: Workbench, x: Any, shape: tuple[int, ...]) -> Any:
     """Make a picture larger to the right and below; by its mirror, which is as much work as their zeros."""
     missing = tuple(wanted - own for wanted, own in zip(shape[1:], x.shape[1:], strict=True))
     return find_filters(bench.engine).extend(x, (0, 0), missing)
-
-
-def _check(bench: Workbench, expected: Any, found: Any, what: str) -> None:
-    first, second = (np.asarray(bench.to_host(each), np.float64) for each in (expected, found))
-    scale = float(np.abs(first).max()) or 1.0
-    deviation = float(np.abs(first - second).max()) / scale
-    if not deviation < 1e-4:
-        raise WrongResultError(f"{what}: by {deviation:.3g} of the largest value")
 
 
 def report(measured: Mapping[Picture, Times], engine: str) -> Report:

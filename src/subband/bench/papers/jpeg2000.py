@@ -91,6 +91,8 @@ def measure_stages(
     ------
     ArgumentError
         If a file does not give its picture back.
+    WrongResultError
+        If a band of the transform is not that of the reference engine.
     """
     effort = effort or Effort(seconds=0.3, fewest=3, most=11)
     for kind, is_lossless in KINDS.items():

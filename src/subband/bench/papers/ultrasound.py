@@ -18,16 +18,18 @@ from typing import Any
 import numpy as np
 
 from subband.bench.charts import COLOURS
-from subband.bench.checking import WrongResultError
+from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
 from subband.bench.figure import ORANGE, VIOLET, Figure, Panel
+from subband.bench.judging import check_transform, compare_bands
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_threads, set_threads
 from subband.engines.filters import find_filters
-from subband.enhance.methods import make_shrinker
-from subband.enhance.passage import Passage
+from subband.enhance.methods import Work, make_shrinker
+from subband.enhance.passage import Coefficients, Passage
 from subband.enhance.stages import Shrink
+from subband.typing import Array
 
 __all__ = ["PARTS", "SIZES", "Program", "list_programs", "measure_programs", "report"]
 
@@ -139,7 +141,8 @@ def measure_programs(
     Raises
     ------
     WrongResultError
-        If frames do not come back where nothing is filtered.
+        If a band is not that of the reference engine, frames do not come back where nothing is filtered, or a band is
+        not what the threshold leaves of it.
     """
     effort = effort or Effort(seconds=0.1, fewest=3, most=15)
     for program in programs:
@@ -155,8 +158,9 @@ def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> d
     filters = find_filters(bench.engine)
     passage = Passage(_STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(_STAGE, program.channels, 2, filters)
+    check_transform(bench, passage.plan(shape), planes, f"{program.name} of {size}²")
+    _check_shrinking(bench, passage, shrink, planes)
     coefficients = passage.forward(planes)
-    _check(bench, planes, passage.inverse(coefficients, shape))
     calls: dict[str, Any] = {
         "forward": lambda: passage.forward(planes),
         "filter": lambda: shrink(coefficients, True),
@@ -170,11 +174,26 @@ def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> d
     return times
 
 
-def _check(bench: Workbench, planes: Any, back: Any) -> None:
-    there, here = (np.asarray(bench.to_host(each), np.float64) for each in (planes, back))
-    deviation = float(np.abs(there - here).max())
-    if not deviation < 0.02:
-        raise WrongResultError(f"frames come back with a difference of {deviation:.3g}; they are between -0.5 and 0.5")
+def _check_shrinking(bench: Workbench, passage: Passage, shrink: Work, planes: Any) -> None:
+    """Compare what the threshold leaves of every detail with what it has to leave."""
+    coefficients = passage.forward(planes)
+    before = _copy_details(bench, coefficients)
+    shrink(coefficients, True)
+    after = _copy_details(bench, coefficients)
+    (threshold,) = set(_STAGE.spread(1)[0].ravel().tolist())
+    expected = {name: np.sign(band) * np.maximum(np.abs(band) - threshold, 0) for name, band in before.items()}
+    largest = max(float(np.abs(band).max()) for band in before.values())
+    tolerance = HALF_TOLERANCE if bench.to_host(planes).dtype == np.float16 else TOLERANCE
+    compare_bands(after, expected, "a soft threshold", tolerance * largest)
+
+
+def _copy_details(bench: Workbench, coefficients: Coefficients) -> dict[str, Array]:
+    """Return copies, because bands may be changed where they are."""
+    return {
+        f"{key}{level}": np.array(bench.to_host(band), np.float64)
+        for level, bands in enumerate(coefficients.details, 1)
+        for key, band in bands.items()
+    }
 
 
 @contextmanager
