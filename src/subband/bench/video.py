@@ -163,7 +163,7 @@ def _check_bands(forward: Callable[[Array], Any], frame: Array) -> None:
     own, expected = (
         {f"{key}{level}": np.asarray(band) for level, key, band in pyramid.bands()} for pyramid in (found, judge)
     )
-    largest = max(float(np.abs(band).max()) for band in expected.values())
+    largest = max(float(np.abs(band).max(initial=0.0)) for band in expected.values())
     compare_bands(own, expected, "a frame", TOLERANCE * largest)
 
 

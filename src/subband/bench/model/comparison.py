@@ -22,6 +22,11 @@ __all__ = ["Comparison", "Study", "report_comparison"]
 #: How far the model may be off.
 TOLERANCE = 0.25
 
+# A rate is what was moved by what is left of a call's time when its launch has been taken off. Where next to nothing is
+# left, it says no more about the device: it is not shown beyond so many times the fastest that a device was seen to be.
+_MOST = 1.25
+_RESIDUAL = "Empty where a call takes no longer than its launch: what is left of its time is too little to tell a rate."
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -172,12 +177,16 @@ def _describe_device(device: DeviceModel) -> list[Sheet]:
             rates.append(f"{direction}, {kind}")
             operations.append(numbers)
     names = [f"{size / 2**20:.3g} MiB" for size in device.sizes]
+    # what memory moves is told by copies, what a device computes by the largest pictures
+    fastest = max(device.copies)
+    busiest = max((numbers[-1] for numbers in operations), default=0.0)
     sheets = [
-        Sheet(f"What {device.name} moves", columns, _tabulate(names, values)),
+        Sheet(f"What {device.name} moves", columns, _tabulate(names, values, _MOST * fastest), _RESIDUAL),
         Sheet(
             f"What {device.name} computes beyond the plainest sweep, G multiply-adds/s",
             rates,
-            _tabulate(names, operations),
+            _tabulate(names, operations, _MOST * busiest),
+            _RESIDUAL,
         ),
         _describe_overheads(device),
     ]
@@ -211,6 +220,9 @@ def _describe_overheads(device: DeviceModel) -> Sheet:
     return Sheet("Before anything moves", ["way", "a launch µs", "a call besides µs"], rows)
 
 
-def _tabulate(names: Sequence[str], values: Sequence[Sequence[float]]) -> list[list[str]]:
-    """Write one row for each size, in thousands of millions."""
-    return [[name, *(f"{column[number] / 1e9:.1f}" for column in values)] for number, name in enumerate(names)]
+def _tabulate(names: Sequence[str], values: Sequence[Sequence[float]], most: float) -> list[list[str]]:
+    """Write one row for each size, in thousands of millions; nothing where that is more than a device can."""
+    return [
+        [name, *(f"{column[number] / 1e9:.1f}" if column[number] <= most else "" for column in values)]
+        for number, name in enumerate(names)
+    ]
