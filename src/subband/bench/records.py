@@ -22,6 +22,7 @@ _PART = re.compile(
 )
 _CHAPTER = re.compile(r"^### (.+)$", re.MULTILINE)
 _TITLE = re.compile(r"\*\*(.+)\*\*")
+_SUMMARY = re.compile(r"\d+ of \d+ .*targets met\b.*\.")
 _GOAL = re.compile(r"- (?P<verdict>met|not met): (?P<text>.*) \((?P<found>.*)\)")
 
 
@@ -60,6 +61,8 @@ def read_report(text: str) -> dict[str, Any]:
         elif block.startswith("| "):
             columns, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
             record["tables"][-1] |= {"columns": columns, "rows": rows}
+        elif _SUMMARY.fullmatch(block):
+            record["summary"] = block.removesuffix(".")
         elif block.startswith("Measured on: "):
             record["measured_on"] = block.removeprefix("Measured on: ").removesuffix(".")
         else:
