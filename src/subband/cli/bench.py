@@ -50,7 +50,7 @@ def cpu(
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
     load_peer()
-    outputs = Outputs(as_json, hdf5, html, markdown).check("cpu")
+    outputs = Outputs(as_json, hdf5, html, markdown).check("cpu", is_partial=only is not None)
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
     measurements = watch_cases(
         cases, lambda case: measure_cases([case], effort, memory=measure_peak if memory else None)
@@ -92,7 +92,7 @@ def gpu(
     family = engine.partition(":")[0]
     cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
     # The pages have one part for each kind of engine.
-    outputs = Outputs(as_json, hdf5, html, markdown).check(family)
+    outputs = Outputs(as_json, hdf5, html, markdown).check(family, is_partial=bool(patterns))
     bed = open_bed(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
@@ -130,7 +130,7 @@ def peers(
     family = engine.partition(":")[0]
     part = f"peers {family}"
     cases = select_cases(PEER_CASES, is_quick=quick, patterns=only or ())
-    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
+    outputs = Outputs(as_json, hdf5, html, markdown).check(part, is_partial=only is not None)
     bench = open_workbench(engine)
     if bench.is_device:
         # what is done with pictures begins and ends on the host
@@ -182,13 +182,17 @@ def enhance(
 def papers(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="ultrasound, video, denoising, frame-buffer or jpeg2000; repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="ultrasound, processor-load, precision, worked-model, video, acceptance, denoising, frame-buffer or "
+            "jpeg2000; repeatable.",
+        ),
     ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: a few minutes.")] = False,
     as_json: Json = None,
     hdf5: Hdf5 = None,
     html: Html = None,
@@ -207,7 +211,7 @@ def papers(
     part = " ".join(["papers", *(name for name in engines if name != "cpu")])
     outputs = Outputs(as_json, hdf5, html, markdown).check(part)
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
-    outputs.write("The papers' tables, theirs and ours", reports, part)
+    outputs.write("The papers' tables, theirs and ours", reports, part, is_partial=only is not None)
 
 
 @app.command()
@@ -362,7 +366,7 @@ def pipeline(
     from subband.bench.workbench import open_workbench
 
     sizes = streaming.choose_sizes(size)
-    outputs = Outputs(as_json, hdf5, html, markdown).check("pipeline")
+    outputs = Outputs(as_json, hdf5, html, markdown).check("pipeline", is_partial=size is not None)
     bench = open_workbench(engine)
     count, turns = (8, 1) if quick else (None, 5)
     measured = (

@@ -55,7 +55,7 @@ def model(
 
     chosen = engine or "cpu"
     part = f"model {chosen.partition(':')[0]}"
-    check_outputs(as_json, markdown, part)
+    check_outputs(as_json, markdown, part, is_partial=shape is not None)
     if plot is not None and plot.exists() and not force:
         raise ArgumentError(f"{str(plot)!r} is there already; use --force to replace it, or take another name")
     bench = open_workbench(chosen)
