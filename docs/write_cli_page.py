@@ -11,6 +11,7 @@ import typer
 
 from subband.cli import app
 from subband.cli.group import COMMANDS
+from subband.outputs import open_output
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
@@ -70,4 +71,5 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render(), encoding="utf-8")
+    with open_output(PAGE) as file:
+        file.write(render().encode())

@@ -13,6 +13,7 @@ import numpy as np
 
 from subband.arrays import allocate_zeros, find_owner, is_foreign, numpy_dtype, to_host
 from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
+from subband.outputs import open_output
 from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
 from subband.typing import Array, Bands
@@ -214,6 +215,13 @@ class Pyramid:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the pyramid to a NumPy ``.npz`` file, which appears under its name only when it is complete.
 
+        Raises
+        ------
+        ArgumentError
+            If the folder does not exist, or `path` is one.
+        OutputError
+            If the disk is full, or the folder takes no files.
+
         Examples
         --------
         >>> import numpy as np, tempfile
@@ -236,14 +244,8 @@ class Pyramid:
             "dtype": self.dtype.str,
         }
         arrays: dict[str, Any] = {f"{level}{key}": to_host(band) for level, key, band in self.bands()}
-        path = Path(path)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with unfinished.open("wb") as file:
-                np.savez(file, about=np.array(json.dumps(about)), **arrays)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with open_output(Path(path)) as file:
+            np.savez(file, about=np.array(json.dumps(about)), **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Pyramid:

@@ -148,12 +148,12 @@ def main(folder):
                 answer = try_ending(own, ending)
             except BaseException:  # noqa: BLE001 - it is told
                 answer = [traceback.format_exc()]
-            with open(send, "w", encoding="utf-8") as pipe:
+            with os.fdopen(send, "w", encoding="utf-8") as pipe:
                 json.dump(answer, pipe, default=str)
             # ends as programs end, where libraries tidy up
             sys.exit(0)
         os.close(send)
-        with open(receive, encoding="utf-8") as pipe:
+        with os.fdopen(receive, encoding="utf-8") as pipe:
             text = pipe.read()
         _, status = os.waitpid(child, 0)
         answer = json.loads(text) if text else []

@@ -32,6 +32,7 @@ BROKEN: tuple[type[Exception], ...] = (
 
 _SILENT = logging.NullHandler()
 
+
 class DamagedError(FormatError):
     """A file is damaged or cut off, after frames that could be read.
 

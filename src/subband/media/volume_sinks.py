@@ -150,7 +150,9 @@ class Hdf5Sink(VolumeSink):
         self._is_whole = dataset is None
         self._dataset = "volume" if dataset is None else dataset.strip("/")
         if not self._dataset:
-            raise ArgumentError(f"{dataset!r} names no dataset of {str(path)!r}; take a name such as {path.name}:volume")
+            raise ArgumentError(
+                f"{dataset!r} names no dataset of {str(path)!r}; take a name such as {path.name}:volume"
+            )
         super().__init__(path, info, **options)
 
     def _begin(self, unfinished: Unfinished) -> None:
