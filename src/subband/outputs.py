@@ -13,11 +13,12 @@ import io
 import itertools
 import os
 import shutil
+import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, current_thread, main_thread
 from typing import IO, Any, BinaryIO, cast
 
 from subband.errors import ArgumentError, SubbandError
@@ -27,6 +28,7 @@ __all__ = [
     "OutputError",
     "Unfinished",
     "check_output",
+    "defer_signals",
     "explain_output_error",
     "follow_links",
     "open_output",
@@ -84,8 +86,8 @@ def follow_links(path: Path) -> Path:
 
     Examples
     --------
-    >>> follow_links(Path("picture.png"))
-    PosixPath('picture.png')
+    >>> follow_links(Path("picture.png")).name
+    'picture.png'
     """
     if not path.is_symlink():
         return path
@@ -220,6 +222,39 @@ def open_output(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
         unfinished.remove()
 
 
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Let Ctrl-C and the signals that end programs wait until a block is done.
+
+    Python raises `KeyboardInterrupt` where it runs next, which may be a function that a library in C calls back and
+    that must not fail. Blocks have to be short.
+
+    Examples
+    --------
+    >>> with defer_signals():
+    ...     print("to the end")
+    to the end
+    """
+    if current_thread() is not main_thread():
+        # they only ever come in the main thread
+        yield
+        return
+    usual: dict[int, Any] = {}
+    waiting: list[tuple[int, Any]] = []
+    try:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and callable(handler := signal.getsignal(number)):
+                usual[number] = handler
+                signal.signal(number, lambda number, frame: waiting.append((number, frame)))
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        for number, frame in waiting:
+            usual[number](number, frame)
+
+
 class CheckedFile(io.RawIOBase):
     """A binary file that remembers the first write that failed, even if the library that wrote did not look.
 
@@ -233,7 +268,8 @@ class CheckedFile(io.RawIOBase):
     path : Path
         Of a file that is there.
     quiet : bool
-        Remember a failure without raising it: for libraries in C that are called back, and do not expect one.
+        Remember a failure without raising it: for libraries in C that call back, and do not expect one. See
+        `defer_signals` for the other way in which one may come.
 
     Attributes
     ----------

@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from subband.outputs import CheckedFile, Unfinished, check_output, follow_links, open_output, place_output
+from subband.outputs import (
+    CheckedFile,
+    Unfinished,
+    check_output,
+    defer_signals,
+    follow_links,
+    open_output,
+    place_output,
+)
 
-__all__ = ["CheckedFile", "Unfinished", "check_output", "follow_links", "open_output", "place_output"]
+__all__ = [
+    "CheckedFile",
+    "Unfinished",
+    "check_output",
+    "defer_signals",
+    "follow_links",
+    "open_output",
+    "place_output",
+]

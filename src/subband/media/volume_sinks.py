@@ -15,7 +15,7 @@ import numpy as np
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import BROKEN, require
-from subband.media.outputs import Unfinished
+from subband.media.outputs import Unfinished, defer_signals
 from subband.media.volume_tiff import describe_imagej
 
 __all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
@@ -83,20 +83,22 @@ class VolumeSink(Sink):
 
     @contextlib.contextmanager
     def _explain(self) -> Iterator[None]:
-        """Tell why a file could not be written, whatever its library made of that."""
+        """Tell why a file could not be written, whatever its library made of that; Ctrl-C waits for the library."""
         try:
-            yield
+            with defer_signals():
+                yield
         except BROKEN as error:
             raise self._unfinished.explain(error) from error
         self._unfinished.check()
 
     def _abort(self) -> None:
         keep = self._keep_partial and self.count > 0
-        with contextlib.suppress(Exception):
-            if keep:
-                self._end()
-        with contextlib.suppress(Exception):
-            self._close()
+        with defer_signals():
+            with contextlib.suppress(Exception):
+                if keep:
+                    self._end()
+            with contextlib.suppress(Exception):
+                self._close()
         (self._unfinished.keep if keep else self._unfinished.remove)()
 
 
