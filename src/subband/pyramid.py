@@ -225,6 +225,10 @@ class Pyramid:
         ------
         MissingExtraError
             If the name asks for HDF5, and h5py is not installed.
+        ArgumentError
+            If the folder does not exist, or `path` is one.
+        OutputError
+            If the disk is full, or the folder takes no files.
 
         Examples
         --------

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from subband.errors import FormatError, MissingExtraError
+from subband.outputs import open_output
 from subband.typing import Array
 
 __all__ = ["HDF5_SUFFIXES", "PyramidFile", "read_pyramid_file", "write_pyramid_file"]
@@ -63,22 +64,18 @@ def write_pyramid_file(path: str | os.PathLike[str], content: PyramidFile) -> No
     ------
     MissingExtraError
         If the name asks for HDF5, and h5py is not installed.
+    ArgumentError, OutputError
+        If the file cannot be written.
     """
     path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     # before a file is opened that would have to be removed again
     image = _make_hdf5(content) if path.suffix.lower() in HDF5_SUFFIXES else None
-    try:
-        with unfinished.open("wb") as file:
-            if image is None:
-                arrays: dict[str, Any] = {f"{level}{key}": band for (level, key), band in content.bands.items()}
-                arrays |= content.extra
-                np.savez(file, about=np.array(json.dumps(content.about)), **arrays)
-            else:
-                file.write(image)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with open_output(path) as file:
+        if image is not None:
+            file.write(image)
+            return
+        arrays: dict[str, Any] = {f"{level}{key}": band for (level, key), band in content.bands.items()}
+        np.savez(file, about=np.array(json.dumps(content.about)), **arrays, **content.extra)
 
 
 def read_pyramid_file(path: str | os.PathLike[str], *, has_bands: bool = True) -> PyramidFile:

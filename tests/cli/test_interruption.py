@@ -1,4 +1,4 @@
-"""Ctrl-C and kill -9 while a film is written: nothing half-written under its final name."""
+"""Ctrl-C, kill and kill -9 while a film is written: nothing half-written under its final name."""
 
 import contextlib
 import os
@@ -8,6 +8,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import numpy as np
+import pytest
 
 import subband
 from subband.media import open_source
@@ -41,6 +44,50 @@ def test_interrupt_removes_what_was_written(tmp_path):
     assert process.returncode == 130
     assert errors.strip() == "interrupted"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "word"), [("SIGTERM", "terminated"), ("SIGHUP", "hung up")])
+def test_signals_that_end_programs_remove_what_was_written(tmp_path, name, word):
+    number = signal.Signals[name]
+    process, _ = start(tmp_path / "film.mp4")
+    process.send_signal(number)
+    # as those who shut machines down do
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert errors.strip() == word
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["volume.h5:scan/ct", "frame%04d.png"])
+def test_termination_of_what_is_no_film(tmp_path, name):
+    np.save(tmp_path / "in.npy", np.random.default_rng(0).integers(0, 2**16, (300, 128, 128), np.uint16))
+    (tmp_path / "out").mkdir()
+    command = [sys.executable, "-m", "subband", "filter", str(tmp_path / "in.npy"), str(tmp_path / "out" / name)]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not any(entry.stat().st_size > 1000 for entry in (tmp_path / "out").iterdir()):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors.strip()) == (143, "terminated")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_closed_terminal_means_nothing_under_nohup(tmp_path):
+    program = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from subband.cli import main; main()"
+    command = [sys.executable, "-c", program, "filter", "test:160x120@25?count=200", str(tmp_path / "film.mkv")]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "film.part.mkv").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=60) == 0
+    assert count_frames(tmp_path / "film.mkv") == 200
 
 
 def test_interrupt_keeps_a_film_that_plays_if_asked_to(tmp_path):

@@ -202,9 +202,12 @@ def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     MissingExtraError
         If h5py is not installed.
     """
-    with load_h5py().File(path, "w") as file:
+    # Into memory first: HDF5 ends the process if a disk does not take what it has to write before it closes a file.
+    memory = BytesIO()
+    with load_h5py().File(memory, "w") as file:
         for place, value in _walk({name: report.to_json() for name, report in reports.items()}):
             file[place] = value
+    path.write_bytes(memory.getbuffer())
 
 
 def _walk(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:

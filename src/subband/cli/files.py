@@ -86,8 +86,11 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -
     # what is named twice, as a file and by its folder for instance, is done once
     sources = list(dict.fromkeys(source for each in inputs for source in _find_sources(each)))
     is_single = len(sources) == 1 and (_is_one(inputs[0]) or sources[0] == inputs[0])
-    if is_single and not output.is_dir() and output.suffix:
+    is_dataset = _strip_dataset(output) != output
+    if is_single and not output.is_dir() and (output.suffix or is_dataset):
         return [Job(sources[0], output)]
+    if is_dataset:
+        raise ArgumentError(f"{str(output)!r} names a dataset, which holds one volume, and {len(sources)} were given")
     if output.is_file():
         raise ArgumentError(f"{str(output)!r} is a file, and {len(sources)} results need a folder; take another name")
     chosen = "" if ending is None else ending if ending.startswith(".") else f".{ending}"
@@ -232,7 +235,7 @@ def _is_one(path: Path) -> bool:
 
 
 def _strip_dataset(path: Path) -> Path:
-    """Return the file of a name such as volume.h5:data."""
+    """Return the file of a name such as ``volume.h5:scan/data``."""
     from subband.media.volumes import split_dataset
 
     dataset = split_dataset(str(path))

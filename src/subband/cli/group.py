@@ -73,9 +73,12 @@ class LazyGroup(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            from subband.cli.signals import spell_interrupt
+
+            word, code = spell_interrupt(error)
+            typer.echo(word, err=True)
+            raise typer.Exit(code) from None
         except (SubbandError, OSError) as error:
             from rich.console import Console
             from rich.text import Text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,10 @@ def write_tiff(path: Path, pixels: Array, alpha: Array | None, icc: bytes | None
     photometric = "rgb" if pixels.ndim == 3 and pixels.shape[2] >= 3 else "minisblack"
     # "planarconfig" would be guessed from the shape, and wrongly for narrow pictures.
     layout = {"planarconfig": "contig"} if pixels.ndim == 3 else {}
-    tifffile.imwrite(path, pixels, photometric=photometric, iccprofile=icc, metadata=None, **layout, **extra)
+    # Into memory first: NumPy does not see that a disk takes only a part of what it writes to a file.
+    encoded = BytesIO()
+    tifffile.imwrite(encoded, pixels, photometric=photometric, iccprofile=icc, metadata=None, **layout, **extra)
+    path.write_bytes(encoded.getbuffer())
 
 
 def _make_chunk(name: bytes, content: bytes) -> bytes:

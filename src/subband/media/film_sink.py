@@ -24,6 +24,8 @@ __all__ = ["FilmSink"]
 _FINEST = 90_000
 # A time that is this near to that of a steady rate, in frames, was rounded by the container that it comes from.
 _ROUNDED = Fraction(1, 20)
+# Bytes that are written at once; fewer where all but the last of them are to be there if the process is killed.
+_PIECE, _PIECE_PARTIAL = 2**18, 2**15
 
 
 class FilmSink(Sink):
@@ -117,7 +119,14 @@ class FilmSink(Sink):
         try:
             with self._explain():
                 movflags = dict(kind.partial) if keep_partial else {}
-                self._container = av.open(str(self._unfinished.part), "w", format=kind.name, container_options=movflags)
+                # Not by its name: FFmpeg does not always tell that a disk has taken only a part of what it wrote.
+                self._container = av.open(
+                    self._unfinished.open(quiet=True),
+                    "w",
+                    format=kind.name,
+                    container_options=movflags,
+                    buffer_size=_PIECE_PARTIAL if keep_partial else _PIECE,
+                )
                 settings = {**choose_options(name, quality, preset), **(options or {})}
                 self._stream = self._add_stream(name, format_name, settings)
                 for key in ("title", "artist", "comment", "description", "date", "copyright"):
@@ -211,9 +220,11 @@ class FilmSink(Sink):
 
         try:
             yield
+            self._unfinished.check()
         except SubbandError:
             raise
         except (av.FFmpegError, OSError) as error:
+            self._unfinished.check()
             if isinstance(error, OSError) and error.errno is not None and error.errno < 1000 and error.errno != 22:
                 raise explain_output_error(self.path, error) from error
             raise ArgumentError(

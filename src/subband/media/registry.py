@@ -201,7 +201,7 @@ def open_sink(
     kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
     dataset = split_dataset(str(name))
     if dataset is not None:
-        return Hdf5Sink(dataset[0], info, dataset=dataset[1] or "volume", **kept)
+        return Hdf5Sink(dataset[0], info, dataset=dataset[1], **kept)
     path = Path(name)
     ending = path.suffix.lower()
     if ending in CONTAINERS:

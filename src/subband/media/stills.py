@@ -363,4 +363,7 @@ def _save(path: Path, still: Still, ending: str, quality: float | None) -> None:
         options |= {"quality": round(95 if quality is None else quality), "subsampling": 0}
     if ending == ".webp":
         options |= {"lossless": True} if quality == 100 else {"quality": round(95 if quality is None else quality)}
-    image.save(path, **options)
+    # Into memory first: Pillow does not see that a disk takes only a part of what it writes to a file.
+    encoded = BytesIO()
+    image.save(encoded, Image.registered_extensions()[ending], **options)
+    path.write_bytes(encoded.getbuffer())

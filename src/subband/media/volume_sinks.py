@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import shutil
 from abc import abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
-from subband.media.faults import explain_output_error, require
-from subband.media.outputs import Unfinished
+from subband.media.faults import BROKEN, require
+from subband.media.outputs import Unfinished, defer_signals
 from subband.media.volume_tiff import describe_imagej
 
 __all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
@@ -22,6 +24,8 @@ __all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
 _BIG_TIFF = 2**32 - 2**25
 # The header of NIfTI-1 and the four bytes after it.
 _NIFTI_HEADER = 352
+# Bytes of a file that are copied at once.
+_PIECE = 2**20
 
 
 class VolumeSink(Sink):
@@ -46,16 +50,14 @@ class VolumeSink(Sink):
         self._keep_partial = keep_partial
         self._unfinished = Unfinished(path, overwrite=overwrite)
         try:
-            self._begin(self._unfinished.part)
-        except OSError as error:
-            self.abort()
-            raise explain_output_error(path, error) from error
+            with self._explain():
+                self._begin(self._unfinished)
         except BaseException:
             self.abort()
             raise
 
     @abstractmethod
-    def _begin(self, part: Path) -> None:
+    def _begin(self, unfinished: Unfinished) -> None:
         """Open the file."""
 
     @abstractmethod
@@ -71,25 +73,32 @@ class VolumeSink(Sink):
 
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
-        try:
+        with self._explain():
             self._append(frame)
-        except OSError as error:
-            raise explain_output_error(self.path, error) from error
 
     def _finish(self) -> None:
-        try:
+        with self._explain():
             self._end()
-        except OSError as error:
-            raise explain_output_error(self.path, error) from error
         self._unfinished.place()
+
+    @contextlib.contextmanager
+    def _explain(self) -> Iterator[None]:
+        """Tell why a file could not be written, whatever its library made of that; Ctrl-C waits for the library."""
+        try:
+            with defer_signals():
+                yield
+        except BROKEN as error:
+            raise self._unfinished.explain(error) from error
+        self._unfinished.check()
 
     def _abort(self) -> None:
         keep = self._keep_partial and self.count > 0
-        with contextlib.suppress(Exception):
-            if keep:
-                self._end()
-        with contextlib.suppress(Exception):
-            self._close()
+        with defer_signals():
+            with contextlib.suppress(Exception):
+                if keep:
+                    self._end()
+            with contextlib.suppress(Exception):
+                self._close()
         (self._unfinished.keep if keep else self._unfinished.remove)()
 
 
@@ -99,10 +108,10 @@ class NpySink(VolumeSink):
     The one slice of an array that had only rows and columns is written as such an array again.
     """
 
-    _file: IO[bytes] | None = None
+    _file: BinaryIO | None = None
 
-    def _begin(self, part: Path) -> None:
-        self._file = part.open("wb")
+    def _begin(self, unfinished: Unfinished) -> None:
+        self._file = unfinished.open()
         self._write_header(self.info.count or 0)
 
     def _write_header(self, count: int) -> None:
@@ -122,35 +131,50 @@ class NpySink(VolumeSink):
         self._file.write(np.ascontiguousarray(frame.pixels).data)
 
     def _end(self) -> None:
-        assert self._file is not None
         self._write_header(self.count)
-        self._close()
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 class Hdf5Sink(VolumeSink):
-    """A volume as a dataset of an HDF5 file of its own, in chunks of a slice.
+    """A volume as a dataset of an HDF5 file, in chunks of a slice.
 
     Parameters
     ----------
     path, info, overwrite, keep_partial
         As those of `VolumeSink`.
-    dataset : str
-        The name of the dataset.
+    dataset : str, optional
+        The name of the dataset. All else in a file that is there stays as it is; a dataset of that name is replaced. If
+        left out, the file is one of its own, with a dataset ``volume``.
     """
 
     _file: Any = None
 
-    def __init__(self, path: Path, info: SourceInfo, *, dataset: str = "volume", **options: bool) -> None:
-        self._dataset = dataset
+    def __init__(self, path: Path, info: SourceInfo, *, dataset: str | None = None, **options: bool) -> None:
+        self._is_whole = dataset is None
+        self._dataset = "volume" if dataset is None else dataset.strip("/")
+        if not self._dataset:
+            raise ArgumentError(
+                f"{dataset!r} names no dataset of {str(path)!r}; take a name such as {path.name}:volume"
+            )
         super().__init__(path, info, **options)
 
-    def _begin(self, part: Path) -> None:
+    def _begin(self, unfinished: Unfinished) -> None:
         h5py = require("h5py", "writing HDF5", "volumes")
-        self._file = h5py.File(part, "w")
+        # Not by its name, and quietly: HDF5 ends the process if it cannot write what it has to before it closes a file.
+        file = unfinished.open(quiet=True)
+        if self._is_whole or not self.path.is_file():
+            self._file = h5py.File(file, "w")
+        else:
+            with self.path.open("rb") as source:
+                shutil.copyfileobj(source, file, _PIECE)
+            unfinished.check()
+            file.seek(0)
+            try:
+                self._file = h5py.File(file, "r+")
+            except BROKEN as error:
+                raise ArgumentError(
+                    f"{str(self.path)!r} is no HDF5 file that a dataset can be added to ({error}); take another name"
+                ) from error
+            self._make_room(h5py)
         shape = self.info.shape
         self._volume = self._file.create_dataset(
             self._dataset, (self.info.count or 0, *shape), self.info.dtype, maxshape=(None, *shape), chunks=(1, *shape)
@@ -158,6 +182,18 @@ class Hdf5Sink(VolumeSink):
         if self.info.voxel_size is not None:
             self._volume.attrs["voxel_size"] = self.info.voxel_size
             self._volume.attrs["voxel_unit"] = self.info.voxel_unit
+
+    def _make_room(self, h5py: Any) -> None:
+        """Remove the dataset that is replaced, and nothing else."""
+        *groups, _ = names = self._dataset.split("/")
+        for count in range(1, len(groups) + 1):
+            group = "/".join(names[:count])
+            if self._file.get(group, getlink=True) is not None and not isinstance(self._file.get(group), h5py.Group):
+                raise ArgumentError(f"{group!r} of {str(self.path)!r} is no group; name the dataset otherwise")
+        if isinstance(self._file.get(self._dataset), h5py.Group):
+            raise ArgumentError(f"{self._dataset!r} of {str(self.path)!r} is a group; name a dataset in it, or another")
+        if self._file.get(self._dataset, getlink=True) is not None:
+            del self._file[self._dataset]
 
     def _append(self, frame: Frame) -> None:
         if self.count >= self._volume.shape[0]:
@@ -178,11 +214,12 @@ class TiffSink(VolumeSink):
 
     _writer: Any = None
 
-    def _begin(self, part: Path) -> None:
+    def _begin(self, unfinished: Unfinished) -> None:
         tifffile = require("tifffile", "writing TIFF stacks", "volumes")
         self._comment = tifffile.tiffcomment
         nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize * (self.info.count or 2**40)
-        self._writer = tifffile.TiffWriter(part, bigtiff=nbytes > _BIG_TIFF)
+        self._file = unfinished.open()
+        self._writer = tifffile.TiffWriter(self._file, bigtiff=nbytes > _BIG_TIFF)
 
     def _append(self, frame: Frame) -> None:
         size = self.info.voxel_size
@@ -200,7 +237,8 @@ class TiffSink(VolumeSink):
         self._close()
         if self.count != self.info.count:
             text = describe_imagej(self.count, self.info.voxel_size, self.info.voxel_unit)
-            self._comment(self._unfinished.part, text.encode())
+            self._file.seek(0)
+            self._comment(self._file, text.encode())
 
     def _close(self) -> None:
         if self._writer is not None:
@@ -213,9 +251,9 @@ class NiftiSink(VolumeSink):
     The affine of a NIfTI source is kept, unless the voxel size was changed; else it is made of the voxel size.
     """
 
-    _file: IO[bytes] | gzip.GzipFile | None = None
+    _file: BinaryIO | gzip.GzipFile | None = None
 
-    def _begin(self, part: Path) -> None:
+    def _begin(self, unfinished: Unfinished) -> None:
         nibabel = require("nibabel", "writing NIfTI", "volumes")
         if self.info.is_colour:
             raise ArgumentError(f"{self.path.name!r} holds no colours; write to .tiff, .npy or .h5")
@@ -224,7 +262,8 @@ class NiftiSink(VolumeSink):
             raise ArgumentError("a packed NIfTI has to know its number of slices; write to .nii, or set info.count")
         self._make_header = nibabel.Nifti1Header
         self._nibabel = nibabel
-        self._file = gzip.GzipFile(part, "wb", compresslevel=4) if is_packed else part.open("wb")
+        opened = unfinished.open()
+        self._file = gzip.GzipFile("", "wb", compresslevel=4, fileobj=opened) if is_packed else opened
         self._write_header(self.info.count or 1)
 
     def _write_header(self, count: int) -> None:
@@ -262,5 +301,5 @@ class NiftiSink(VolumeSink):
         self._close()
 
     def _close(self) -> None:
-        if self._file is not None:
+        if isinstance(self._file, gzip.GzipFile):
             self._file.close()
