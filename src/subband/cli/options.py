@@ -28,6 +28,7 @@ __all__ = [
     "PictureFile",
     "Preset",
     "Quality",
+    "Series",
     "Sigma",
     "Sound",
     "StageForm",
@@ -195,6 +196,11 @@ MemoryLimit = Annotated[
 
 MostPixels = Annotated[
     int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
+]
+
+Series = Annotated[
+    str | None,
+    typer.Option("--series", metavar="ID", help="Of a folder of DICOM files: the number or identifier of a series."),
 ]
 
 Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]

@@ -14,14 +14,13 @@ from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import explain_output_error, require
 from subband.media.outputs import Unfinished
+from subband.media.volume_nifti import make_nifti_header
 from subband.media.volume_tiff import describe_imagej
 
 __all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
 
 # Offsets of plain TIFF end at 4 GiB; some are needed for what is not pixels.
 _BIG_TIFF = 2**32 - 2**25
-# The header of NIfTI-1 and the four bytes after it.
-_NIFTI_HEADER = 352
 
 
 class VolumeSink(Sink):
@@ -93,6 +92,21 @@ class VolumeSink(Sink):
         (self._unfinished.keep if keep else self._unfinished.remove)()
 
 
+def split_groups(info: SourceInfo, count: int) -> tuple[int, ...]:
+    """Return how many volumes of how many slices there are, or how many slices, if there is one volume or a torn one.
+
+    Examples
+    --------
+    >>> info = SourceInfo("volume", (3, 4), np.dtype("int16"), count=20, groups=5)
+    >>> split_groups(info, 20), split_groups(info, 7)
+    ((5, 4), (7,))
+    """
+    depth = (info.count or 0) // info.groups
+    if info.groups == 1 or not depth or count % depth:
+        return (count,)
+    return count // depth, depth
+
+
 class NpySink(VolumeSink):
     """A volume in NumPy's own format; it has no place for the voxel size.
 
@@ -112,7 +126,7 @@ class NpySink(VolumeSink):
         header = {
             "descr": np.lib.format.dtype_to_descr(self.info.dtype),
             "fortran_order": False,
-            "shape": self.info.shape if is_flat else (count, *self.info.shape),
+            "shape": self.info.shape if is_flat else (*split_groups(self.info, count), *self.info.shape),
         }
         self._file.seek(0)
         np.lib.format.write_array_header_1_0(self._file, header)
@@ -152,21 +166,31 @@ class Hdf5Sink(VolumeSink):
         h5py = require("h5py", "writing HDF5", "volumes")
         self._file = h5py.File(part, "w")
         shape = self.info.shape
+        lengths = split_groups(self.info, self.info.count or 0)
         self._volume = self._file.create_dataset(
-            self._dataset, (self.info.count or 0, *shape), self.info.dtype, maxshape=(None, *shape), chunks=(1, *shape)
+            self._dataset,
+            (*lengths, *shape),
+            self.info.dtype,
+            maxshape=(None, *lengths[1:], *shape),
+            chunks=(*(1,) * len(lengths), *shape),
         )
         if self.info.voxel_size is not None:
             self._volume.attrs["voxel_size"] = self.info.voxel_size
             self._volume.attrs["voxel_unit"] = self.info.voxel_unit
 
     def _append(self, frame: Frame) -> None:
-        if self.count >= self._volume.shape[0]:
-            self._volume.resize(self.count + 1, axis=0)
-        self._volume[self.count] = frame.pixels
+        place = self._find_place(self.count)
+        if place[0] >= self._volume.shape[0]:
+            self._volume.resize(place[0] + 1, axis=0)
+        self._volume[place] = frame.pixels
 
     def _end(self) -> None:
-        self._volume.resize(self.count, axis=0)
+        self._volume.resize(self._find_place(self.count - 1)[0] + 1, axis=0)
         self._close()
+
+    def _find_place(self, number: int) -> tuple[int, ...]:
+        is_grouped = self._volume.ndim > len(self.info.shape) + 1
+        return divmod(number, self._volume.shape[1]) if is_grouped else (number,)
 
     def _close(self) -> None:
         if self._file is not None:
@@ -210,47 +234,31 @@ class TiffSink(VolumeSink):
 class NiftiSink(VolumeSink):
     """A NIfTI volume, packed if its name ends in ``.gz``.
 
-    The affine of a NIfTI source is kept, unless the voxel size was changed; else it is made of the voxel size.
+    The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
+    none, the file says that its place is not known.
     """
 
     _file: IO[bytes] | gzip.GzipFile | None = None
 
     def _begin(self, part: Path) -> None:
-        nibabel = require("nibabel", "writing NIfTI", "volumes")
+        require("nibabel", "writing NIfTI", "volumes")
         if self.info.is_colour:
             raise ArgumentError(f"{self.path.name!r} holds no colours; write to .tiff, .npy or .h5")
         is_packed = self.path.suffix.lower() == ".gz"
         if is_packed and not self.info.count:
             raise ArgumentError("a packed NIfTI has to know its number of slices; write to .nii, or set info.count")
-        self._make_header = nibabel.Nifti1Header
-        self._nibabel = nibabel
         self._file = gzip.GzipFile(part, "wb", compresslevel=4) if is_packed else part.open("wb")
         self._write_header(self.info.count or 1)
 
     def _write_header(self, count: int) -> None:
         assert self._file is not None
-        rows, columns = self.info.shape
-        known = self.info.metadata.get("nifti_header")
-        header = self._make_header() if known is None else self._make_header.from_header(known)
-        header.set_data_dtype(self.info.dtype)
-        header.set_data_shape((columns, rows, count))
-        size = self.info.voxel_size or (1.0, 1.0, 1.0)
-        unit = {"um": "micron", "m": "meter"}.get(self.info.voxel_unit, self.info.voxel_unit)
-        header.set_xyzt_units(unit if unit in ("mm", "micron", "meter") else "unknown")
-        affine = self.info.metadata.get("affine")
-        if affine is None or not np.allclose(self._nibabel.affines.voxel_sizes(affine), size[::-1], rtol=1e-4):
-            affine = np.diag([*size[::-1], 1.0])
-        header.set_zooms(size[::-1])
-        header.set_sform(affine, code=int(header["sform_code"]) or 1)
-        header.set_qform(affine, code=int(header["qform_code"]))
-        header.set_slope_inter(1, 0)
-        header["vox_offset"] = _NIFTI_HEADER
-        header["magic"] = b"n+1"
-        self._file.write(header.binaryblock + bytes(_NIFTI_HEADER - len(header.binaryblock)))
+        header = make_nifti_header(self.info, count)
+        self._file.write(header.binaryblock + bytes([bool(header.extensions), 0, 0, 0]))
+        header.extensions.write_to(self._file, byteswap=False)
 
     def _append(self, frame: Frame) -> None:
         assert self._file is not None
-        self._file.write(np.ascontiguousarray(frame.pixels).data)
+        self._file.write(np.ascontiguousarray(frame.pixels, self.info.dtype.newbyteorder("<")).data)
 
     def _end(self) -> None:
         assert self._file is not None
