@@ -24,7 +24,7 @@ from subband.media.pictures import (
 from subband.media.volume_dicom import is_dicom, open_dicom
 from subband.media.volume_nifti import open_nifti
 from subband.media.volume_sinks import Hdf5Sink, NiftiSink, NpySink, TiffSink
-from subband.media.volume_tiff import count_pages, open_tiff
+from subband.media.volume_tiff import is_stack, open_tiff
 from subband.media.volumes import VolumeSource, open_hdf5, open_npy, open_npz, split_dataset
 
 __all__ = ["open_sink", "open_source", "open_volume"]
@@ -250,7 +250,7 @@ def _is_known_picture(ending: str) -> bool:
 def _has_pages(path: Path, most_pixels: int | None) -> bool:
     """Tell whether a TIFF file is a stack; without tifffile, Pillow knows as much."""
     try:
-        return count_pages(path) > 1
+        return is_stack(path)
     except ImportError:
         pass
     try:

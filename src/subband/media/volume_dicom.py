@@ -107,7 +107,7 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
             reasons.append(f"{file.name} has no pixels")
     if not found:
         reason = f": {reasons[0]}" if len(reasons) == 1 else ""
-        raise FormatError(f"{str(path)!r} holds no image of DICOM{reason}")
+        raise FormatError(f"{str(path)!r} holds no picture of DICOM{reason}")
     chosen = _choose_series(path, found, series)
     try:
         return _open_series(pydicom, path, found[chosen], chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from subband.errors import FormatError, SubbandError
 from subband.media.base import SourceInfo
 from subband.media.faults import BROKEN, require
 from subband.media.geometry import find_affine, measure_steps
+from subband.media.lengths import convert_lengths
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
@@ -100,7 +102,7 @@ def make_nifti_header(info: SourceInfo, count: int) -> Any:
     extensions = list(header.extensions)
     header = header.as_byteswapped("<")
     header.extensions[:] = extensions
-    unit = {"um": "micron", "m": "meter"}.get(info.voxel_unit, info.voxel_unit)
+    info, unit = _fit_unit(info)
     own = [float(step) for step in header.get_zooms()] if known is not None else []
     header.set_data_dtype(info.dtype.newbyteorder("<"))
     header.set_data_shape(lengths)
@@ -108,12 +110,26 @@ def make_nifti_header(info: SourceInfo, count: int) -> Any:
     size = (info.voxel_size or (1.0, 1.0, 1.0))[::-1]
     steps = own[:3] if len(own) >= 3 and find_affine(info) is not None else size
     header.set_zooms([*steps, *own[3:], *(1.0,) * len(lengths)][: len(lengths)])
-    header.set_xyzt_units(unit if unit in ("mm", "micron", "meter") else "unknown", header.get_xyzt_units()[1])
+    header.set_xyzt_units(unit, header.get_xyzt_units()[1])
     _set_place(header, info, nibabel)
     header.set_slope_inter(1, 0)
     header["vox_offset"] = header.single_vox_offset + header.extensions.get_sizeondisk()
     header["magic"] = header.single_magic
     return header
+
+
+def _fit_unit(info: SourceInfo) -> tuple[SourceInfo, str]:
+    """Return a volume in a unit that NIfTI has, and its name there."""
+    names = {"mm": "mm", "um": "micron", "m": "meter"}
+    if info.voxel_unit in names:
+        return info, names[info.voxel_unit]
+    scale = convert_lengths((1.0,), (info.voxel_unit,), "um")
+    if scale is None:
+        return info, "unknown"
+    depth, row, column = (side * scale[0] for side in info.voxel_size or (1.0, 1.0, 1.0))
+    affine = info.metadata.get("affine")
+    metadata = info.metadata if affine is None else {**info.metadata, "affine": np.diag([*scale * 3, 1.0]) @ affine}
+    return replace(info, voxel_size=(depth, row, column), voxel_unit="um", metadata=metadata), "micron"
 
 
 def _find_rest(info: SourceInfo, known: Any) -> tuple[int, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import warnings
 from abc import abstractmethod
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import numpy as np
@@ -14,8 +16,9 @@ from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import explain_output_error, require
 from subband.media.outputs import Unfinished
+from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej
 from subband.media.volume_nifti import make_nifti_header
-from subband.media.volume_tiff import describe_imagej
+from subband.typing import Array
 
 __all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
 
@@ -198,35 +201,99 @@ class Hdf5Sink(VolumeSink):
 
 
 class TiffSink(VolumeSink):
-    """A TIFF stack that ImageJ opens with its voxel size; a BigTIFF where it gets too large for a plain one."""
+    """A TIFF stack that ImageJ opens with its voxel size; a BigTIFF where it gets too large for a plain one.
+
+    What comes from a TIFF file is written as it was: the order of pages, with times and channels, compression, tiles,
+    resolution, the description, be it OME-XML, ImageJ's or any other.
+    """
 
     _writer: Any = None
+    _shelf: IO[bytes] | None = None
 
     def _begin(self, part: Path) -> None:
         tifffile = require("tifffile", "writing TIFF stacks", "volumes")
-        self._comment = tifffile.tiffcomment
+        self._comment, self._make_tags = tifffile.tiffcomment, tifffile.tifffile.imagej_metadata_tag
         nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize * (self.info.count or 2**40)
+        known = self.info.metadata.get("tiff")
+        self._layout: TiffLayout | None = known if known is not None and known.fits(self.info) else None
+        self._places: Any = None
+        self._pages = 0
+        if self._layout is not None:
+            order = self._layout.order
+            if not np.array_equal(order, np.arange(len(order))) or self._layout.samples > 1:
+                # slices come volume by volume, and wait here until the others of their page are there
+                self._places = np.argsort(order).reshape(-1, self._layout.samples)
+                self._shelf = TemporaryFile(dir=part.parent)  # noqa: SIM115 - closed with the sink
+            if self._layout.loss:
+                warnings.warn(
+                    f"{str(self.info.origin)!r} is packed with a loss, as {self._layout.loss}; {self.path.name!r} is "
+                    "packed without, and larger",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self._writer = tifffile.TiffWriter(part, bigtiff=nbytes > _BIG_TIFF)
 
     def _append(self, frame: Frame) -> None:
-        size = self.info.voxel_size
+        pixels = np.ascontiguousarray(frame.pixels)
+        if self._places is None or self._layout is None:
+            self._write_page(pixels)
+            return
+        assert self._shelf is not None
+        self._shelf.seek(self.count * pixels.nbytes)
+        self._shelf.write(pixels.data)
+        while self._pages < len(self._places) and self._places[self._pages].max() <= self.count:
+            samples = [self._take(int(number)) for number in self._places[self._pages]]
+            is_planar = self._layout.is_planar
+            self._write_page(samples[0] if len(samples) == 1 else np.stack(samples, axis=0 if is_planar else -1))
+
+    def _take(self, number: int) -> Array:
+        assert self._shelf is not None
+        nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize
+        self._shelf.seek(number * nbytes)
+        return np.frombuffer(self._shelf.read(nbytes), self.info.dtype).reshape(self.info.shape)
+
+    def _write_page(self, pixels: Array) -> None:
         options: dict[str, Any] = (
             {"photometric": "rgb", "planarconfig": "contig"} if self.info.is_colour else {"photometric": "minisblack"}
         )
+        layout, size = self._layout, self.info.voxel_size
+        if layout is not None and (layout.samples > 1 or self.info.is_colour):
+            options["planarconfig"] = "separate" if layout.is_planar else "contig"
+            pixels = np.moveaxis(pixels, -1, 0) if self.info.is_colour and layout.is_planar else pixels
         if size is not None:
             options |= {"resolution": (1 / size[2], 1 / size[1]), "resolutionunit": "none"}
-        text = describe_imagej(self.info.count or 0, size, self.info.voxel_unit) if self.count == 0 else None
-        self._writer.write(
-            np.ascontiguousarray(frame.pixels), contiguous=False, metadata=None, description=text, **options
-        )
+        if layout is not None:
+            is_same = layout.dtype == self.info.dtype
+            names = set(layout.options) - (set() if is_same else {"predictor", "colormap", "photometric"})
+            options |= {name: layout.options[name] for name in names}
+        if self._pages == 0:
+            options |= self._describe()
+        self._writer.write(pixels, contiguous=False, metadata=None, **options)
+        self._pages += 1
+
+    def _describe(self) -> dict[str, Any]:
+        """Return what is said in the first page about all of them."""
+        layout, info = self._layout, self.info
+        if layout is None or (not layout.description and layout.samples == 1):
+            depth = (info.count or 0) // info.groups
+            text = describe_imagej(
+                info.count or 0, info.voxel_size, info.voxel_unit, slices=depth or None, frames=info.groups
+            )
+            return {"description": text.encode("ascii", "replace")}
+        options: dict[str, Any] = {"description": describe_copy(layout, info.dtype).encode()}
+        if tags := layout.first_options.get("ij"):
+            options["extratags"] = self._make_tags(tags, "<")
+        return options
 
     def _end(self) -> None:
         self._close()
         if self.count != self.info.count:
-            text = describe_imagej(self.count, self.info.voxel_size, self.info.voxel_unit)
-            self._comment(self._unfinished.part, text.encode())
+            text = describe_imagej(self._pages, self.info.voxel_size, self.info.voxel_unit)
+            self._comment(self._unfinished.part, text.encode("ascii", "replace"))
 
     def _close(self) -> None:
+        if self._shelf is not None:
+            self._shelf.close()
         if self._writer is not None:
             self._writer.close()
 

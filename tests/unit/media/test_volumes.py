@@ -350,18 +350,6 @@ def test_pages_that_were_written_one_by_one_are_a_stack(tmp_path):
         np.testing.assert_array_equal([frame.pixels for frame in source], volume)
 
 
-@pytest.mark.parametrize(
-    ("name", "axes"), [("stack.tif", "ZCYX"), ("stack.tif", "TZYX"), ("stack.tif", "CYX"), ("stack.ome.tif", "CZYX")]
-)
-def test_channels_and_times_are_not_taken_for_slices(tmp_path, name, axes):
-    tifffile = pytest.importorskip("tifffile", reason=f"tifffile is {WHY}")
-    volume = make_volume("uint8", (4, 2, 20, 30)[4 - len(axes) :])
-    tifffile.imwrite(tmp_path / name, volume, imagej="ome" not in name, metadata={"axes": axes})
-    for function in (open_source, open_volume):
-        with pytest.raises(FormatError, match=f"has the axes {axes}; split channels and times first"):
-            function(tmp_path / name)
-
-
 def test_array_of_rows_and_columns_stays_one(tmp_path):
     array = make_volume("float32", (5, 7))
     np.save(tmp_path / "first.npy", array)
