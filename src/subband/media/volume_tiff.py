@@ -121,6 +121,9 @@ def _survey(path: Path, file: Any) -> tuple[TiffLayout, Any]:
     stacked = [(axis, length) for axis, length in named if axis not in "YXS" and length > 1]
     samples = _count_samples(path, file.pages[0])
     count = int(np.prod([length for _, length in stacked], dtype=np.int64))
+    missing = sum(page is None for page in series.pages) if file.is_ome else 0
+    if missing:
+        raise FormatError(f"{missing} of the {count} pages that {str(path)!r} speaks of in its OME-XML are missing")
     if len(file.pages) <= count:
         return find_layout(path, file, stacked, samples, is_whole=True), series.pages
     # Smaller copies and masks are marked as such, and belong to another page.

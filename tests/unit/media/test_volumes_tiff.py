@@ -284,3 +284,12 @@ def test_damaged_ome_is_read_or_refused_in_one_line(tmp_path, old, new):
     else:
         assert result.exit_code == 2, result.output
         assert "a.ome.tif" in result.output
+
+
+@pytest.mark.parametrize(("old", "new", "missing"), [("SizeZ", 9, 5), ("PlaneCount", 2, 2), ("IFD", 1, 1)])
+def test_pages_that_ome_speaks_of_and_are_not_there(tmp_path, old, new, missing):
+    tifffile.imwrite(tmp_path / "a.ome.tif", make_stack(4, 20, 24), ome=True, metadata={"axes": "ZYX"})
+    name = tmp_path / "a.ome.tif"
+    name.write_bytes(re.sub(rb'%s="\d"' % old.encode(), b'%s="%d"' % (old.encode(), new), name.read_bytes()))
+    with pytest.raises(FormatError, match=f"^{missing} of the . pages that .* in its OME-XML are missing"):
+        open_source(name)
