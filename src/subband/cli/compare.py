@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, Force, MostPixels
+from subband.cli.options import AsJson, Force, MostPixels, Series
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def compare(
     ] = True,
     force: Force = False,
     most_pixels: MostPixels = None,
+    series: Series = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure PSNR, SSIM and the largest difference between two files, frame by frame.
@@ -53,7 +54,7 @@ def compare(
         if picture.is_file() and not force:
             raise ArgumentError(f"{str(picture)!r} is there already; use --force to replace it, or take another name")
         check_output(picture)
-    reading = Reading(most_pixels)
+    reading = Reading(most_pixels, series=series)
     with watch_progress(is_quiet=as_json) as observe_file:
         comparison = compare_sources(
             lambda: reading.open(first), lambda: reading.open(second), ssim=ssim, on_progress=observe_file(first.name)

@@ -18,6 +18,7 @@ from subband.cli.options import (
     Paths,
     Preset,
     Quality,
+    Series,
     Sigma,
     WaveletName,
 )
@@ -73,6 +74,7 @@ def edges(
     quality: Quality = None,
     preset: Preset = None,
     most_pixels: MostPixels = None,
+    series: Series = None,
 ) -> None:
     """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
 
@@ -104,7 +106,7 @@ def edges(
     planned = plan_jobs(inputs, output, ending)
     check_jobs(planned, settings)
     chosen = get_engine(engine)
-    reading, writing = Reading(most_pixels), Writing(ending, False, codec, quality, preset)
+    reading, writing = Reading(most_pixels, series=series), Writing(ending, False, codec, quality, preset)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
@@ -140,13 +142,18 @@ def _describe_result(info: SourceInfo, *, mask: bool) -> SourceInfo:
 
 def _find_work(info: SourceInfo, finder: EdgeFinder, engine: Engine, *, mask: bool) -> Work:
     """Return what turns frames into frames; a volume is looked at as a whole."""
+    from itertools import islice
+
     import numpy as np
 
     def find_in_volume(frames: Iterator[Array]) -> Iterator[Array]:
-        slices = np.stack(list(frames))
-        if slices.ndim == 4:
-            slices = slices.astype(np.float32).mean(axis=3)
-        yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
+        # what a file holds of times or channels is looked at apart
+        depth = None if info.groups == 1 else (info.count or 0) // info.groups
+        while group := list(islice(frames, depth)):
+            slices = np.stack(group)
+            if slices.ndim == 4:
+                slices = slices.astype(np.float32).mean(axis=3)
+            yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
 
     def find_in_frames(frames: Iterator[Array]) -> Iterator[Array]:
         for frame in frames:

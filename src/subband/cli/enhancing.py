@@ -53,12 +53,15 @@ class Reading:
 
     most_pixels: int | None = None
     tolerant: bool = False
+    series: str | None = None
 
     def open(self, path: Path, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
         """Open a file."""
         from subband.media import open_source
 
-        return open_source(path, colours=colours, most_pixels=self.most_pixels, tolerant=self.tolerant)
+        return open_source(
+            path, colours=colours, most_pixels=self.most_pixels, tolerant=self.tolerant, series=self.series
+        )
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ _UNFINISHED = re.compile(r"\.part\d*$")
 
 # What can be read beside what Pillow reads and what can be written.
 _MORE_ENDINGS = {
-    ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf", ".nii",
-    ".npy", ".ogv", ".ts", ".vob", ".y4m",
+    ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mha", ".mhd", ".mj2", ".mjpeg", ".mts",
+    ".mxf", ".nhdr", ".nii", ".npy", ".npz", ".nrrd", ".ogv", ".ts", ".vob", ".y4m",
 }  # fmt: skip
 
 
@@ -247,6 +247,7 @@ def _list_folder(folder: Path) -> list[Path]:
     from PIL import Image
 
     from subband.media.film_formats import CONTAINERS
+    from subband.media.volume_dicom import is_dicom
 
     pictures = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
     known = pictures | set(CONTAINERS) | _MORE_ENDINGS
@@ -254,6 +255,9 @@ def _list_folder(folder: Path) -> list[Path]:
     if any(path.suffix.lower() == ".dcm" for path in files):
         return [folder]
     found = [path for path in files if path.suffix.lower() in known or path.name.lower().endswith(".nii.gz")]
+    # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
+    if any(is_dicom(path) for path in files if path not in found):
+        return [folder]
     if not found:
         raise ArgumentError(f"the folder {str(folder)!r} holds no picture, film or volume")
     return found

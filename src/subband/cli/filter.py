@@ -26,6 +26,7 @@ from subband.cli.options import (
     Precision,
     Preset,
     Quality,
+    Series,
     Sigma,
     Sound,
     StageForm,
@@ -109,6 +110,7 @@ def filter(  # noqa: A001 - the name of the command
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    series: Series = None,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
 
@@ -142,7 +144,7 @@ def filter(  # noqa: A001 - the name of the command
         paths,
         enhancer,
         Settings(force, dry_run, as_json, jobs),
-        Reading(most_pixels, tolerant),
+        Reading(most_pixels, tolerant, series),
         Writing(ending, keep_partial, codec, quality, preset, audio),
         view=view,
         engine=engine,

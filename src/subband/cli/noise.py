@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from subband.cli.options import AsJson, Codec, DryRun, Ending, Force, Jobs, Paths, Preset, Quality
+from subband.cli.options import AsJson, Codec, DryRun, Ending, Force, Jobs, Paths, Preset, Quality, Series
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def noise(
     codec: Codec = None,
     quality: Quality = None,
     preset: Preset = None,
+    series: Series = None,
 ) -> None:
     """Add noise to pictures, film and volumes."""
     from subband.cli.enhancing import Reading, Writing
@@ -58,7 +59,7 @@ def noise(
     inputs, output = split_paths(paths)
     planned = plan_jobs(inputs, output, ending)
     check_jobs(planned, settings)
-    reading, writing = Reading(), Writing(ending, False, codec, quality, preset)
+    reading, writing = Reading(series=series), Writing(ending, False, codec, quality, preset)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:

@@ -30,6 +30,7 @@ __all__ = [
     "Precision",
     "Preset",
     "Quality",
+    "Series",
     "Sigma",
     "Sound",
     "StageForm",
@@ -217,6 +218,11 @@ MemoryLimit = Annotated[
 
 MostPixels = Annotated[
     int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
+]
+
+Series = Annotated[
+    str | None,
+    typer.Option("--series", metavar="ID", help="Of a folder of DICOM files: the number or identifier of a series."),
 ]
 
 Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]

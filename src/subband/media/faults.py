@@ -18,6 +18,7 @@ __all__ = ["BROKEN", "DamageWarning", "DamagedError", "OutputError", "explain_ou
 BROKEN: tuple[type[Exception], ...] = (
     ArithmeticError,
     AssertionError,
+    AttributeError,
     EOFError,
     LookupError,
     OSError,

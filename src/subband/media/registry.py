@@ -21,10 +21,11 @@ from subband.media.pictures import (
     is_moving,
     is_numbered,
 )
-from subband.media.volume_medical import open_dicom, open_nifti
+from subband.media.volume_dicom import is_dicom, open_dicom
+from subband.media.volume_nifti import open_nifti
 from subband.media.volume_sinks import Hdf5Sink, NiftiSink, NpySink, TiffSink
-from subband.media.volume_tiff import count_pages, open_tiff
-from subband.media.volumes import VolumeSource, open_hdf5, open_npy, split_dataset
+from subband.media.volume_tiff import is_stack, open_tiff
+from subband.media.volumes import VolumeSource, open_hdf5, open_npy, open_npz, split_dataset
 
 __all__ = ["open_sink", "open_source", "open_volume"]
 
@@ -47,6 +48,7 @@ def open_source(
     rate: Fraction | float | None = None,
     size: tuple[int, int] | None = None,
     count: int | None = None,
+    series: str | None = None,
 ) -> Source:
     """Open a picture, a film, a volume, a numbered series of pictures or a camera, by its name and what is in it.
 
@@ -62,6 +64,8 @@ def open_source(
         Rows × columns of a frame that are allowed; see `subband.media.limits`.
     rate, size, count
         What to ask a camera for; `rate` also is that of a numbered series.
+    series : str, optional
+        Which series of a folder of DICOM files, by its number or unique identifier.
 
     Returns
     -------
@@ -99,8 +103,9 @@ def open_source(
     if is_numbered(path) and not path.exists():
         return SequenceSource(path, rate=25 if rate is None else rate, most_pixels=most_pixels)
     ending = path.suffix.lower()
-    if path.is_dir() or split_dataset(text) is not None or ending in _VOLUME_ENDINGS or _is_packed_nifti(path):
-        return open_volume(name)
+    is_volume = split_dataset(text) is not None or ending in _VOLUME_ENDINGS or _is_packed_nifti(path)
+    if path.is_dir() or is_volume or (not _is_known(ending) and is_dicom(path)):
+        return open_volume(name, series=series)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {text!r}")
     if ending in _FILM_ENDINGS:
@@ -117,8 +122,10 @@ def open_source(
         return _try_film(path, film, error)
 
 
-def open_volume(name: Path | str) -> VolumeSource:
+def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     """Open a volume by its name; for what reads blocks of it.
+
+    `series` chooses one of a folder of DICOM files, by its number or unique identifier.
 
     Raises
     ------
@@ -137,17 +144,19 @@ def open_volume(name: Path | str) -> VolumeSource:
     """
     dataset = split_dataset(str(name))
     if dataset is not None:
-        return open_hdf5(*dataset)
+        return (open_npz if dataset[0].suffix.lower() == ".npz" else open_hdf5)(*dataset)
     path = Path(name)
     ending = path.suffix.lower()
     if path.is_dir() or ending == ".dcm":
-        return open_dicom(path)
+        return open_dicom(path, series)
     if ending == ".npy":
         return open_npy(path)
     if ending == ".nii" or _is_packed_nifti(path):
         return open_nifti(path)
     if ending in _TIFF_ENDINGS:
         return open_tiff(path)
+    if is_dicom(path):
+        return open_dicom(path, series)
     raise ArgumentError(
         f"{str(name)!r} does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or a folder of DICOM "
         "slices"
@@ -228,6 +237,10 @@ def _is_packed_nifti(path: Path) -> bool:
     return path.name.lower().endswith(".nii.gz")
 
 
+def _is_known(ending: str) -> bool:
+    return ending in (*_FILM_ENDINGS, *_TIFF_ENDINGS) or _is_known_picture(ending)
+
+
 def _is_known_picture(ending: str) -> bool:
     from PIL import Image
 
@@ -237,7 +250,7 @@ def _is_known_picture(ending: str) -> bool:
 def _has_pages(path: Path, most_pixels: int | None) -> bool:
     """Tell whether a TIFF file is a stack; without tifffile, Pillow knows as much."""
     try:
-        return count_pages(path) > 1
+        return is_stack(path)
     except ImportError:
         pass
     try:

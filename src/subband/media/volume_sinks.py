@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import gzip
 import shutil
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
@@ -16,14 +18,14 @@ from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import BROKEN, require
 from subband.media.outputs import Unfinished, defer_signals
-from subband.media.volume_tiff import describe_imagej
+from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej
+from subband.media.volume_nifti import make_nifti_header
+from subband.typing import Array
 
 __all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
 
 # Offsets of plain TIFF end at 4 GiB; some are needed for what is not pixels.
 _BIG_TIFF = 2**32 - 2**25
-# The header of NIfTI-1 and the four bytes after it.
-_NIFTI_HEADER = 352
 # Bytes of a file that are copied at once.
 _PIECE = 2**20
 
@@ -102,6 +104,21 @@ class VolumeSink(Sink):
         (self._unfinished.keep if keep else self._unfinished.remove)()
 
 
+def split_groups(info: SourceInfo, count: int) -> tuple[int, ...]:
+    """Return how many volumes of how many slices there are, or how many slices, if there is one volume or a torn one.
+
+    Examples
+    --------
+    >>> info = SourceInfo("volume", (3, 4), np.dtype("int16"), count=20, groups=5)
+    >>> split_groups(info, 20), split_groups(info, 7)
+    ((5, 4), (7,))
+    """
+    depth = (info.count or 0) // info.groups
+    if info.groups == 1 or not depth or count % depth:
+        return (count,)
+    return count // depth, depth
+
+
 class NpySink(VolumeSink):
     """A volume in NumPy's own format; it has no place for the voxel size.
 
@@ -121,7 +138,7 @@ class NpySink(VolumeSink):
         header = {
             "descr": np.lib.format.dtype_to_descr(self.info.dtype),
             "fortran_order": False,
-            "shape": self.info.shape if is_flat else (count, *self.info.shape),
+            "shape": self.info.shape if is_flat else (*split_groups(self.info, count), *self.info.shape),
         }
         self._file.seek(0)
         np.lib.format.write_array_header_1_0(self._file, header)
@@ -176,8 +193,13 @@ class Hdf5Sink(VolumeSink):
                 ) from error
             self._make_room(h5py)
         shape = self.info.shape
+        lengths = split_groups(self.info, self.info.count or 0)
         self._volume = self._file.create_dataset(
-            self._dataset, (self.info.count or 0, *shape), self.info.dtype, maxshape=(None, *shape), chunks=(1, *shape)
+            self._dataset,
+            (*lengths, *shape),
+            self.info.dtype,
+            maxshape=(None, *lengths[1:], *shape),
+            chunks=(*(1,) * len(lengths), *shape),
         )
         if self.info.voxel_size is not None:
             self._volume.attrs["voxel_size"] = self.info.voxel_size
@@ -196,13 +218,18 @@ class Hdf5Sink(VolumeSink):
             del self._file[self._dataset]
 
     def _append(self, frame: Frame) -> None:
-        if self.count >= self._volume.shape[0]:
-            self._volume.resize(self.count + 1, axis=0)
-        self._volume[self.count] = frame.pixels
+        place = self._find_place(self.count)
+        if place[0] >= self._volume.shape[0]:
+            self._volume.resize(place[0] + 1, axis=0)
+        self._volume[place] = frame.pixels
 
     def _end(self) -> None:
-        self._volume.resize(self.count, axis=0)
+        self._volume.resize(self._find_place(self.count - 1)[0] + 1, axis=0)
         self._close()
+
+    def _find_place(self, number: int) -> tuple[int, ...]:
+        is_grouped = self._volume.ndim > len(self.info.shape) + 1
+        return divmod(number, self._volume.shape[1]) if is_grouped else (number,)
 
     def _close(self) -> None:
         if self._file is not None:
@@ -210,37 +237,101 @@ class Hdf5Sink(VolumeSink):
 
 
 class TiffSink(VolumeSink):
-    """A TIFF stack that ImageJ opens with its voxel size; a BigTIFF where it gets too large for a plain one."""
+    """A TIFF stack that ImageJ opens with its voxel size; a BigTIFF where it gets too large for a plain one.
+
+    What comes from a TIFF file is written as it was: the order of pages, with times and channels, compression, tiles,
+    resolution, the description, be it OME-XML, ImageJ's or any other.
+    """
 
     _writer: Any = None
+    _shelf: IO[bytes] | None = None
 
     def _begin(self, unfinished: Unfinished) -> None:
         tifffile = require("tifffile", "writing TIFF stacks", "volumes")
-        self._comment = tifffile.tiffcomment
+        self._comment, self._make_tags = tifffile.tiffcomment, tifffile.tifffile.imagej_metadata_tag
         nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize * (self.info.count or 2**40)
+        known = self.info.metadata.get("tiff")
+        self._layout: TiffLayout | None = known if known is not None and known.fits(self.info) else None
+        self._places: Any = None
+        self._pages = 0
+        if self._layout is not None:
+            order = self._layout.order
+            if not np.array_equal(order, np.arange(len(order))) or self._layout.samples > 1:
+                # slices come volume by volume, and wait here until the others of their page are there
+                self._places = np.argsort(order).reshape(-1, self._layout.samples)
+                self._shelf = TemporaryFile(dir=unfinished.part.parent)  # noqa: SIM115 - closed with the sink
+            if self._layout.loss:
+                warnings.warn(
+                    f"{str(self.info.origin)!r} is packed with a loss, as {self._layout.loss}; {self.path.name!r} is "
+                    "packed without, and larger",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self._file = unfinished.open()
         self._writer = tifffile.TiffWriter(self._file, bigtiff=nbytes > _BIG_TIFF)
 
     def _append(self, frame: Frame) -> None:
-        size = self.info.voxel_size
+        pixels = np.ascontiguousarray(frame.pixels)
+        if self._places is None or self._layout is None:
+            self._write_page(pixels)
+            return
+        assert self._shelf is not None
+        self._shelf.seek(self.count * pixels.nbytes)
+        self._shelf.write(pixels.data)
+        while self._pages < len(self._places) and self._places[self._pages].max() <= self.count:
+            samples = [self._take(int(number)) for number in self._places[self._pages]]
+            is_planar = self._layout.is_planar
+            self._write_page(samples[0] if len(samples) == 1 else np.stack(samples, axis=0 if is_planar else -1))
+
+    def _take(self, number: int) -> Array:
+        assert self._shelf is not None
+        nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize
+        self._shelf.seek(number * nbytes)
+        return np.frombuffer(self._shelf.read(nbytes), self.info.dtype).reshape(self.info.shape)
+
+    def _write_page(self, pixels: Array) -> None:
         options: dict[str, Any] = (
             {"photometric": "rgb", "planarconfig": "contig"} if self.info.is_colour else {"photometric": "minisblack"}
         )
+        layout, size = self._layout, self.info.voxel_size
+        if layout is not None and (layout.samples > 1 or self.info.is_colour):
+            options["planarconfig"] = "separate" if layout.is_planar else "contig"
+            pixels = np.moveaxis(pixels, -1, 0) if self.info.is_colour and layout.is_planar else pixels
         if size is not None:
             options |= {"resolution": (1 / size[2], 1 / size[1]), "resolutionunit": "none"}
-        text = describe_imagej(self.info.count or 0, size, self.info.voxel_unit) if self.count == 0 else None
-        self._writer.write(
-            np.ascontiguousarray(frame.pixels), contiguous=False, metadata=None, description=text, **options
-        )
+        if layout is not None:
+            is_same = layout.dtype == self.info.dtype
+            names = set(layout.options) - (set() if is_same else {"predictor", "colormap", "photometric"})
+            options |= {name: layout.options[name] for name in names}
+        if self._pages == 0:
+            options |= self._describe()
+        self._writer.write(pixels, contiguous=False, metadata=None, **options)
+        self._pages += 1
+
+    def _describe(self) -> dict[str, Any]:
+        """Return what is said in the first page about all of them."""
+        layout, info = self._layout, self.info
+        if layout is None or (not layout.description and layout.samples == 1):
+            depth = (info.count or 0) // info.groups
+            text = describe_imagej(
+                info.count or 0, info.voxel_size, info.voxel_unit, slices=depth or None, frames=info.groups
+            )
+            return {"description": text.encode("ascii", "replace")}
+        options: dict[str, Any] = {"description": describe_copy(layout, info.dtype).encode()}
+        if tags := layout.first_options.get("ij"):
+            options["extratags"] = self._make_tags(tags, "<")
+        return options
 
     def _end(self) -> None:
         self._close()
         if self.count != self.info.count:
-            text = describe_imagej(self.count, self.info.voxel_size, self.info.voxel_unit)
+            text = describe_imagej(self._pages, self.info.voxel_size, self.info.voxel_unit)
             self._file.seek(0)
-            self._comment(self._file, text.encode())
+            self._comment(self._file, text.encode("ascii", "replace"))
 
     def _close(self) -> None:
+        if self._shelf is not None:
+            self._shelf.close()
         if self._writer is not None:
             self._writer.close()
 
@@ -248,48 +339,32 @@ class TiffSink(VolumeSink):
 class NiftiSink(VolumeSink):
     """A NIfTI volume, packed if its name ends in ``.gz``.
 
-    The affine of a NIfTI source is kept, unless the voxel size was changed; else it is made of the voxel size.
+    The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
+    none, the file says that its place is not known.
     """
 
     _file: BinaryIO | gzip.GzipFile | None = None
 
     def _begin(self, unfinished: Unfinished) -> None:
-        nibabel = require("nibabel", "writing NIfTI", "volumes")
+        require("nibabel", "writing NIfTI", "volumes")
         if self.info.is_colour:
             raise ArgumentError(f"{self.path.name!r} holds no colours; write to .tiff, .npy or .h5")
         is_packed = self.path.suffix.lower() == ".gz"
         if is_packed and not self.info.count:
             raise ArgumentError("a packed NIfTI has to know its number of slices; write to .nii, or set info.count")
-        self._make_header = nibabel.Nifti1Header
-        self._nibabel = nibabel
         opened = unfinished.open()
         self._file = gzip.GzipFile("", "wb", compresslevel=4, fileobj=opened) if is_packed else opened
         self._write_header(self.info.count or 1)
 
     def _write_header(self, count: int) -> None:
         assert self._file is not None
-        rows, columns = self.info.shape
-        known = self.info.metadata.get("nifti_header")
-        header = self._make_header() if known is None else self._make_header.from_header(known)
-        header.set_data_dtype(self.info.dtype)
-        header.set_data_shape((columns, rows, count))
-        size = self.info.voxel_size or (1.0, 1.0, 1.0)
-        unit = {"um": "micron", "m": "meter"}.get(self.info.voxel_unit, self.info.voxel_unit)
-        header.set_xyzt_units(unit if unit in ("mm", "micron", "meter") else "unknown")
-        affine = self.info.metadata.get("affine")
-        if affine is None or not np.allclose(self._nibabel.affines.voxel_sizes(affine), size[::-1], rtol=1e-4):
-            affine = np.diag([*size[::-1], 1.0])
-        header.set_zooms(size[::-1])
-        header.set_sform(affine, code=int(header["sform_code"]) or 1)
-        header.set_qform(affine, code=int(header["qform_code"]))
-        header.set_slope_inter(1, 0)
-        header["vox_offset"] = _NIFTI_HEADER
-        header["magic"] = b"n+1"
-        self._file.write(header.binaryblock + bytes(_NIFTI_HEADER - len(header.binaryblock)))
+        header = make_nifti_header(self.info, count)
+        self._file.write(header.binaryblock + bytes([bool(header.extensions), 0, 0, 0]))
+        header.extensions.write_to(self._file, byteswap=False)
 
     def _append(self, frame: Frame) -> None:
         assert self._file is not None
-        self._file.write(np.ascontiguousarray(frame.pixels).data)
+        self._file.write(np.ascontiguousarray(frame.pixels, self.info.dtype.newbyteorder("<")).data)
 
     def _end(self) -> None:
         assert self._file is not None

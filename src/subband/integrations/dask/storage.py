@@ -57,13 +57,15 @@ class StoredArray:
 class _Reader:
     """What Dask slices: it opens its file where it is asked to read, which may be another process."""
 
-    def __init__(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any], part: str | None) -> None:
-        self.path, self.part = path, part
+    def __init__(
+        self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any], part: str | None, *, is_grouped: bool = False
+    ) -> None:
+        self.path, self.part, self.is_grouped = path, part, is_grouped
         self.shape, self.dtype, self.ndim = shape, dtype, len(shape)
 
     def __getitem__(self, slices: Any) -> Array:
         if self.part is None:
-            return self._read(_open_volume(self.path).read_block, slices)
+            return self._read(self._read_volumes if self.is_grouped else _open_volume(self.path).read_block, slices)
         stored = _open_zarr(self.path, self.part)
         shape = tuple(part.stop - part.start for part in slices)
         block = np.empty(shape, self.dtype)
@@ -73,6 +75,17 @@ class _Reader:
             goal = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(region, slices, strict=True))
             block[goal] = self._read(stored.__getitem__, region)
         return block
+
+    def _read_volumes(self, region: tuple[slice, ...]) -> Array:
+        """Return a block of several volumes, whose slices lie one behind the other in the file."""
+        depth = self.shape[1]
+        read = _open_volume(self.path).read_block
+        return np.stack(
+            [
+                read((slice(group * depth + region[1].start, group * depth + region[1].stop), *region[2:]))
+                for group in range(region[0].start, region[0].stop)
+            ]
+        )
 
     def _read(self, read: Callable[[Any], Any], region: tuple[slice, ...]) -> Array:
         try:
@@ -129,11 +142,16 @@ def open_array(path: Path | str, chunks: Sequence[int] | None = None) -> StoredA
     if is_zarr(path):
         return _open_stored_zarr(Path(path), chunks)
     volume = _open_volume(os.fspath(path))
-    size = volume.info.voxel_size
-    axes = guess_axes(len(volume.shape), None if size is None else tuple(size), volume.info.voxel_unit)
+    size, groups = volume.info.voxel_size, volume.info.groups
+    shape = tuple(volume.shape)
+    axes = guess_axes(len(shape), None if size is None else tuple(size), volume.info.voxel_unit)
     # slices of such files lie one behind the other
-    suggested = (1, *volume.shape[1:])
-    reader = _Reader(os.fspath(path), tuple(volume.shape), np.dtype(volume.info.dtype), None)
+    suggested = (1, *shape[1:])
+    if groups > 1:
+        # times and channels are no space, so that nothing is filtered across them
+        shape, suggested = (groups, shape[0] // groups, *shape[1:]), (1, *suggested)
+        axes = (Axis("c", "channel"), *axes)
+    reader = _Reader(os.fspath(path), shape, np.dtype(volume.info.dtype), None, is_grouped=groups > 1)
     return StoredArray(_cut(reader, suggested, chunks), os.fspath(path), axes)
 
 
