@@ -33,6 +33,7 @@ __all__ = [
     "follow_links",
     "open_output",
     "place_output",
+    "remove_unfinished",
 ]
 
 # What the operating system says, in words that lead somewhere.
@@ -55,6 +56,8 @@ _LONGEST_NAME = 255
 
 # Two sinks of one process that write to the same name would mix their bytes.
 _IN_USE: set[Path] = set()
+# What this process is writing, under names of the moment.
+_PARTS: set[Path] = set()
 _LOCK = Lock()
 
 
@@ -220,6 +223,18 @@ def open_output(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
         raise unfinished.explain(error, only_full=True) from error
     finally:
         unfinished.remove()
+
+
+def remove_unfinished() -> None:
+    """Delete what this process is writing; for a program that ends without waiting for its threads.
+
+    What is complete stays. Whoever writes on meanwhile writes to a file without a name.
+    """
+    with _LOCK:
+        parts = list(_PARTS)
+    for part in parts:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -453,6 +468,8 @@ class Unfinished:
         except OSError as error:
             self._release()
             raise explain_output_error(path, error) from error
+        with _LOCK:
+            _PARTS.add(self.part)
 
     def open(self, *, quiet: bool = False) -> BinaryIO:
         """Open the file, to be written through a `CheckedFile`; `place`, `keep` and `remove` close it.
@@ -565,6 +582,8 @@ class Unfinished:
             if self._key is not None:
                 _IN_USE.discard(self._key)
             self._key = None
+            if hasattr(self, "part"):
+                _PARTS.discard(self.part)
 
     def _take_name(self, *, hidden: bool) -> Path:
         """Make an empty file under the first ``.part`` name that is free."""

@@ -49,5 +49,12 @@ def _describe(
 
 def main() -> None:
     """Run the command line."""
+    from subband.cli.interruption import end_program, has_left_threads
+
     with end_by_signals():
-        app(prog_name="subband")
+        try:
+            app(prog_name="subband")
+        except SystemExit as end:
+            if has_left_threads():
+                end_program(end.code if isinstance(end.code, int) else 1)
+            raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typer.core import TyperCommand
 
 from subband.cli.editing import read_levels
+from subband.cli.spelling import rename_arguments
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ _MORE = {
 }
 # How messages call the stages.
 _TITLES = {"shrink": "threshold", "denoise": "--denoise", "blur": "--blur", "sharpen": "--sharpen"}
+
+# Arguments of stages that are set by the option that makes them.
+_ARGUMENTS: dict[str, dict[str, tuple[str, str | None]]] = {
+    "Blur": {"sigma": ("--blur", None)},
+    "Sharpen": {"amount": ("--sharpen", None)},
+    "Denoise": {"method": ("--denoise", None)},
+}
 
 # Thresholds on the command line are parts of white; in descriptions white is 255.
 _WHITE = 255.0
@@ -246,7 +254,11 @@ def _make_stage(kind: type[Any], own: dict[str, Any], common: dict[str, Any]) ->
             # one gain for each level says how many there are
             own["level"] = len(gains)
         own.update(common)
-    made: Stage = kind(**own)
+    try:
+        made: Stage = kind(**own)
+    except ArgumentError as error:
+        # what a stage calls sigma is not what --sigma sets
+        raise ArgumentError(rename_arguments(str(error), _ARGUMENTS.get(kind.__name__, {}))) from error
     return made
 
 

@@ -37,19 +37,19 @@ def check_name(path: Path) -> None:
         raise MissingExtraError("coefficients in HDF5", "volumes")
 
 
-def save_coefficients(path: Path, pyramid: Pyramid, still: Still) -> None:
+def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: bool = False) -> None:
     """Write the pyramid of a picture, with its depth and its transparency.
 
     Raises
     ------
     ArgumentError
-        If the name does not end in ``.npz``, ``.h5`` or ``.hdf5``.
+        If the name does not end in ``.npz``, ``.h5`` or ``.hdf5``, or a file is there that must stay.
     """
     check_name(path)
     extra = {_DEPTH: np.array(still.pixels.dtype.itemsize * 8)}
     if still.alpha is not None:
         extra[_ALPHA] = still.alpha
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=overwrite) as unfinished:
         pyramid.save(unfinished, extra)
 
 

@@ -10,6 +10,7 @@ from subband.outputs import (
     follow_links,
     open_output,
     place_output,
+    remove_unfinished,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "follow_links",
     "open_output",
     "place_output",
+    "remove_unfinished",
 ]
