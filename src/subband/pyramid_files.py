@@ -75,7 +75,8 @@ def write_pyramid_file(path: str | os.PathLike[str], content: PyramidFile) -> No
             file.write(image)
             return
         arrays: dict[str, Any] = {f"{level}{key}": band for (level, key), band in content.bands.items()}
-        np.savez(file, about=np.array(json.dumps(content.about)), **arrays, **content.extra)
+        arrays |= content.extra
+        np.savez(file, about=np.array(json.dumps(content.about)), **arrays)
 
 
 def read_pyramid_file(path: str | os.PathLike[str], *, has_bands: bool = True) -> PyramidFile:
