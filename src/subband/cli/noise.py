@@ -62,7 +62,8 @@ def noise(
     reading, writing = Reading(), Writing(ending, False, codec, quality, preset)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        with reading.open(job.source) as source:
+        # noise of a camera's sensor is in the planes that it records; the other models are about light
+        with reading.open(job.source, colours="ycbcr" if model == "gaussian" else "rgb") as source:
             own = scale_model(chosen, choose_scale(source.info))
             sink = writing.open(job.output, source.info, force=force)
             return add_noise_to_file(source, sink, own, seed=seed, on_progress=observe, cancelled=cancelled)

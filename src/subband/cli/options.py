@@ -133,8 +133,8 @@ Sigma = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="Standard deviation of the noise, where white is 255, whatever the depth; for volumes in their own units. "
-        "Measured if left out.",
+        help="Standard deviation of the noise in red, green and blue, or in each plane of Y'CbCr video, where samples "
+        "go to 255, whatever the depth; for volumes in their own units. Measured in each plane if left out.",
     ),
 ]
 

@@ -11,6 +11,7 @@ from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
 from subband.media.film import FilmSource
 from subband.media.film_formats import CONTAINERS
+from subband.media.film_rgb import RgbSink, describe_as_rgb
 from subband.media.film_sink import FilmSink
 from subband.media.pictures import (
     AnimationSource,
@@ -57,7 +58,7 @@ def open_source(
         ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of several pages is a volume, a GIF
         of several pictures a film.
     colours, quick, tolerant
-        Of film; see `FilmSource`.
+        Of film; see `FilmSource`. Cameras also know `colours`.
     most_pixels : int, optional
         Rows × columns of a frame that are allowed; see `subband.media.limits`.
     rate, size, count
@@ -89,7 +90,7 @@ def open_source(
     if text.startswith("test:"):
         return TestSource.from_name(text)
     if is_camera(text):
-        return CameraSource(text, size=size, rate=rate, count=count)
+        return CameraSource(text, size=size, rate=rate, count=count, colours=colours)
     film: dict[str, Any] = {
         "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
     }  # fmt: skip
@@ -200,6 +201,8 @@ def open_sink(
     """
     kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
     dataset = split_dataset(str(name))
+    if dataset is not None and info.colours == "ycbcr":
+        return RgbSink(open_sink(name, describe_as_rgb(info), **kept), info)
     if dataset is not None:
         return Hdf5Sink(dataset[0], info, dataset=dataset[1] or "volume", **kept)
     path = Path(name)
@@ -208,6 +211,9 @@ def open_sink(
         return FilmSink(
             path, info, quality=quality, codec=codec, preset=preset, audio=audio, **kept, **film_options
         )  # fmt: skip
+    if info.colours == "ycbcr":
+        options = {"quality": quality, "codec": codec, "preset": preset, **kept, **film_options}
+        return RgbSink(open_sink(name, describe_as_rgb(info), **options), info)
     if codec is not None or preset is not None or film_options:
         raise ArgumentError(f"{path.name!r} is no film, so codec, preset and the like mean nothing for it")
     if is_numbered(path):
