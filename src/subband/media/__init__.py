@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource
+from subband.media.cuts import Trim
 from subband.media.faults import DamagedError, DamageWarning, LossWarning, OutputError
 from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
@@ -34,6 +35,7 @@ __all__ = [
     "Still",
     "TestSource",
     "TooLargeError",
+    "Trim",
     "VolumeSource",
     "check_output",
     "open_sink",

@@ -17,7 +17,7 @@ __all__ = ["Y4mHead", "write_aspect"]
 # Names of elements of Matroska.
 _SEGMENT, _SEEK_HEAD, _SEEK, _SEEK_ID, _SEEK_POSITION = 0x18538067, 0x114D9B74, 0x4DBB, 0x53AB, 0x53AC
 _VOID, _CHECKSUM, _INFO, _TRACKS, _ENTRY, _VIDEO, _CLUSTER = 0xEC, 0xBF, 0x1549A966, 0x1654AE6B, 0xAE, 0xE0, 0x1F43B675
-_WIDTH, _HEIGHT, _DISPLAY_WIDTH, _DISPLAY_HEIGHT = 0xB0, 0xBA, 0x54B0, 0x54BA
+_WIDTH, _HEIGHT, _DISPLAY_WIDTH, _DISPLAY_HEIGHT, _DISPLAY_UNIT = 0xB0, 0xBA, 0x54B0, 0x54BA, 0x54B2
 # Long enough for the tracks of any film, short enough to be read at once.
 _HEAD = 1 << 20
 
@@ -180,7 +180,9 @@ def _add_display(tracks: bytes, aspect: Fraction) -> bytes | None:
                 wide, high = (width * aspect, Fraction(height)) if aspect > 1 else (Fraction(width), height / aspect)
                 shown = ((_DISPLAY_WIDTH, round(wide)), (_DISPLAY_HEIGHT, round(high)))
                 added = b"".join(_spell_element(part, size.to_bytes(4, "big")) for part, size in shown)
-                described.append((each, inside + added))
+                # the unit that says that nothing is known goes
+                others = (_spell_element(*part) for part in _split(inside) if part[0] != _DISPLAY_UNIT)
+                described.append((each, b"".join(others) + added))
             entry = b"".join(_spell_element(each, inside) for each, inside in described)
             is_done = True
         entries.append(_spell_element(name, entry))

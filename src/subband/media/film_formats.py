@@ -219,12 +219,16 @@ def _list_depths(info: SourceInfo) -> list[str]:
 
 def _list_opacity(codec: str, info: SourceInfo) -> list[str]:
     """List formats that say how opaque pixels are, the best first."""
+    if codec.startswith("libvpx"):
+        # whatever its list says
+        return ["yuva420p"]
     depths = _list_depths(info)
     deep = info.dtype.itemsize > 1
-    packed = ["rgba64be", "rgba64le"] if deep else ["bgra", "rgba", "argb"]
+    shallow = ["bgra", "rgba", "argb"]
+    packed = ["rgba64be", "rgba64le", *shallow] if deep else shallow
     planar = [f"gbrap{depth}" for depth in depths]
     if info.colours == "grey":
-        return ["ya16be", "ya16le"] if deep else ["ya8", *packed]
+        return [*(["ya16be", "ya16le"] if deep else ["ya8"]), *packed]
     sampling = _find_sampling(info) if info.colours == "ycbcr" else "444"
     samplings = list(dict.fromkeys((sampling, "444", "422", "420")))
     subsampled = [f"yuva{each}p{depth}" for each in samplings for depth in depths]
@@ -233,7 +237,9 @@ def _list_opacity(codec: str, info: SourceInfo) -> list[str]:
         others = [f"yuva{each}p{depth}" for each in samplings for depth in ("10le", "")]
         return [*subsampled, *others, *packed]
     exact = [f"yuva{sampling}p{depth}" for depth in depths]
-    return [*exact, *packed] if info.colours == "ycbcr" else [*packed[: 1 + 2 * (not deep)], *planar, *packed]
+    if info.colours == "ycbcr":
+        return [*exact, *packed]
+    return [*planar, *packed] if deep else ["bgra", *planar, *packed]
 
 
 def _find_sampling(info: SourceInfo) -> str:

@@ -162,7 +162,11 @@ class FrameReader:
         deep = self.format.bits > 8
         if self.has_alpha:
             values = self._convert(frame, "rgba64le" if deep else "rgba").to_ndarray()
-            return np.ascontiguousarray(values[..., :3]), np.ascontiguousarray(values[..., 3])
+            opacity = np.ascontiguousarray(values[..., 3])
+            if deep and self.format.name.startswith(("yuva", "gbrap")) and self.format.name.endswith("le"):
+                # libswscale shifts, and what is opaque would not be any more
+                opacity = _widen(np.array(_view_plane(frame.planes[3], np.dtype(np.uint16))), self.format.bits)
+            return np.ascontiguousarray(values[..., :3]), opacity
         values = self._convert(frame, "rgb48le" if deep else "rgb24").to_ndarray()
         # A frame that needed no conversion is still the decoder's.
         own = frame.format.name in ("rgb24", "rgb48le")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
+from subband.media.cuts import CutSource, Trim
 from subband.media.film import FilmSource
 from subband.media.film_formats import CONTAINERS
 from subband.media.film_rgb import RgbSink, describe_as_rgb
@@ -46,6 +48,7 @@ def open_source(
     tolerant: bool = False,
     most_pixels: int | None = None,
     rate: Fraction | float | None = None,
+    trim: Trim | str | None = None,
     size: tuple[int, int] | None = None,
     count: int | None = None,
 ) -> Source:
@@ -61,8 +64,14 @@ def open_source(
         Of film; see `FilmSource`. Cameras also know `colours`.
     most_pixels : int, optional
         Rows × columns of a frame that are allowed; see `subband.media.limits`.
-    rate, size, count
-        What to ask a camera for; `rate` also is that of a numbered series.
+    rate : Fraction or float, optional
+        Frames in a second: of a numbered series, of a volume that becomes a film (25 if left out), or of a film instead
+        of its own. Also what to ask a camera for.
+    trim : Trim or str, optional
+        The part of a film or of a series to take, such as ``"1.5:4"`` for seconds or ``"100f:250f"`` for frames; see
+        `subband.media.Trim`.
+    size, count
+        What to ask a camera for.
 
     Returns
     -------
@@ -86,14 +95,45 @@ def open_source(
     ...     [frame.time for frame in source]
     [0.0, 0.04]
     """
+    if rate is not None and rate <= 0:
+        raise ArgumentError(f"rate={rate} is not a positive number of frames per second")
+    film: dict[str, Any] = {
+        "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
+    }  # fmt: skip
+    part = Trim.read(trim) if isinstance(trim, str) else trim
+    source = _open_whole(name, film, rate, size, count)
+    try:
+        return _cut(source, part, rate)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _cut(source: Source, part: Trim | None, rate: Fraction | float | None) -> Source:
+    """Return a part of a source, at another rate."""
+    kind = source.info.kind
+    if part is not None and kind in ("still", "volume"):
+        raise ArgumentError(f"trim is for video and numbered series, and this is a {kind}")
+    if kind == "volume" and rate is not None:
+        source.info = replace(source.info, rate=Fraction(rate).limit_denominator(1001))
+    is_paced = rate is not None and kind == "film"
+    return CutSource(source, part, rate if is_paced else None) if part is not None or is_paced else source
+
+
+def _open_whole(
+    name: Path | str,
+    film: dict[str, Any],
+    rate: Fraction | float | None,
+    size: tuple[int, int] | None,
+    count: int | None,
+) -> Source:
+    """Open all of a source."""
+    colours, tolerant, most_pixels = film["colours"], film["tolerant"], film["most_pixels"]
     text = str(name)
     if text.startswith("test:"):
         return TestSource.from_name(text)
     if is_camera(text):
         return CameraSource(text, size=size, rate=rate, count=count, colours=colours)
-    film: dict[str, Any] = {
-        "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
-    }  # fmt: skip
     if "://" in text:
         return FilmSource(text, **film)
     path = Path(name)
