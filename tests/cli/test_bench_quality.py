@@ -67,7 +67,7 @@ def test_papers_that_are_not_known_are_refused(run):
 def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "photographs", "speckle", "papers")
     files = (
-        "--json",
+        "--output",
         tmp_path / "figures.json",
         "--html",
         tmp_path / "quality.html",
@@ -113,7 +113,7 @@ def test_folder_of_pictures_must_exist(run, tmp_path):
 def test_enhance(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "enhance cpu")
     html = tmp_path / "enhance.html"
-    result = run("enhance", "--quick", "--json", tmp_path / "figures.json", "--markdown", page, "--html", html)
+    result = run("enhance", "--quick", "--output", tmp_path / "figures.json", "--markdown", page, "--html", html)
     assert result.exit_code == 0, result.output
     assert "<img alt='Frames enhanced'" in html.read_text(encoding="utf-8")
     assert "of 2 targets met" in result.output

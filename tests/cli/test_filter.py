@@ -114,8 +114,8 @@ def test_thresholds_are_parts_of_white_at_every_depth(tmp_path):
         (("--blur", 1, "--level-weights", "1,0.5"), "behind no threshold"),
         (("--strength", 2), "behind no --denoise"),
         (("--soft", 0.1, "--gains", "1,x"), "--gains 1,x"),
-        (("--denoise", "magic"), "method='magic'"),
-        (("--blur", 0), "sigma=0"),
+        (("--denoise", "magic"), "--denoise magic"),
+        (("--blur", 0), "--blur 0"),
         (("--chain", "missing.toml"), "missing.toml"),
     ],
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from subband.bench.figure import Figure
     from subband.bench.tables import Report, Sheet
 
-__all__ = ["insert_section", "load_h5py", "to_html", "write_hdf5", "write_json"]
+__all__ = ["insert_section", "load_h5py", "to_html", "to_json", "write_hdf5", "write_json"]
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -131,10 +131,14 @@ def insert_section(page: Path, section: str, part: str = "cpu") -> str:
     return before + section + after
 
 
-def write_json(path: Path, reports: Mapping[str, Report]) -> None:
+def to_json(reports: Mapping[str, Report]) -> str:
     """Write everything measured as JSON, by the name of each report."""
-    record = {name: report.to_json() for name, report in reports.items()}
-    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return json.dumps({name: report.to_json() for name, report in reports.items()}, indent=2)
+
+
+def write_json(path: Path, reports: Mapping[str, Report]) -> None:
+    """Write everything measured into a file of JSON."""
+    path.write_text(to_json(reports) + "\n", encoding="utf-8")
 
 
 def load_h5py() -> Any:

@@ -47,4 +47,11 @@ def _describe(
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="subband")
+    from subband.cli.interruption import end_program, has_left_threads
+
+    try:
+        app(prog_name="subband")
+    except SystemExit as end:
+        if has_left_threads():
+            end_program(end.code if isinstance(end.code, int) else 1)
+        raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from typer.core import TyperCommand
 
+from subband.cli.spelling import rename_arguments
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ CHAIN_KEY = "subband.chain"
 STAGE_OPTIONS = ("--soft", "--hard", "--garrote", "--firm", "--gains", "--blur", "--sharpen", "--denoise")
 _PARTS = ("--soft", "--hard", "--garrote", "--firm")
 _MORE = ("--level-weights", "--strength")
+
+# Arguments of stages that are set by the option that makes them.
+_ARGUMENTS: dict[str, dict[str, tuple[str, str | None]]] = {
+    "Blur": {"sigma": ("--blur", None)},
+    "Sharpen": {"amount": ("--sharpen", None)},
+    "Denoise": {"method": ("--denoise", None)},
+}
 
 # Thresholds on the command line are parts of white; in descriptions white is 255.
 _WHITE = 255.0
@@ -200,7 +208,11 @@ def _make_stage(kind: type[Any], own: dict[str, Any], wavelet: str, level: int |
         elif gains is not None and len(gains) > 1:
             # one gain for each level says how many there are
             own["level"] = len(gains)
-    made: Stage = kind(**own)
+    try:
+        made: Stage = kind(**own)
+    except ArgumentError as error:
+        # what a stage calls sigma is not what --sigma sets
+        raise ArgumentError(rename_arguments(str(error), _ARGUMENTS.get(kind.__name__, {}))) from error
     return made
 
 

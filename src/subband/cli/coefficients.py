@@ -18,20 +18,20 @@ __all__ = ["load_coefficients", "save_coefficients"]
 _DEPTH, _ALPHA = "picture_depth", "picture_alpha"
 
 
-def save_coefficients(path: Path, pyramid: Pyramid, still: Still) -> None:
+def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: bool = False) -> None:
     """Write the pyramid of a picture, with its depth and its transparency.
 
     Raises
     ------
     ArgumentError
-        If the name does not end in ``.npz``.
+        If the name does not end in ``.npz``, or a file is there that must stay.
     """
     if path.suffix.lower() != ".npz":
         raise ArgumentError(f"{path.name!r} does not end in .npz; coefficients are saved as {path.stem}.npz")
     beside = {_DEPTH: np.array(still.pixels.dtype.itemsize * 8)}
     if still.alpha is not None:
         beside[_ALPHA] = still.alpha
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=overwrite) as unfinished:
         pyramid.save(unfinished)
         with zipfile.ZipFile(unfinished, "a") as archive:
             for name, array in beside.items():

@@ -24,7 +24,10 @@ from subband.cli.options import (
     Paths,
     Preset,
     Quality,
+    Quiet,
+    Recursive,
     Sigma,
+    SkipExisting,
     Sound,
     StageForm,
     StageLevel,
@@ -33,6 +36,7 @@ from subband.cli.options import (
     View,
     WaveletName,
 )
+from subband.cli.outputs import Reads
 
 app = typer.Typer()
 
@@ -54,6 +58,9 @@ def denoise(
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     ending: Ending = None,
     memory: MemoryLimit = None,
@@ -72,7 +79,9 @@ def denoise(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Into Zarr: go on with an interrupted job.")] = False,
     mask: Annotated[
-        Path | None, typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known.")
+        Path | None,
+        typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known."),
+        Reads(),
     ] = None,
     nonfinite: Annotated[
         str | None, typer.Option("--nonfinite", metavar="refuse|mask", help="Into Zarr: what is done with NaN.")
@@ -96,7 +105,7 @@ def denoise(
         denoise_into_store(
             paths,
             enhancer,
-            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse"),
+            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse", quiet),
             engine=engine,
             refused={"--view": view != "synthesis", "--memory": memory is not None},
         )
@@ -106,10 +115,11 @@ def denoise(
     enhance_files(
         paths,
         enhancer,
-        Settings(force, dry_run, as_json, jobs),
+        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
         Reading(most_pixels, tolerant),
         Writing(ending, keep_partial, codec, quality, preset, audio),
         view=view,
         engine=engine,
         memory=memory,
+        recursive=recursive,
     )

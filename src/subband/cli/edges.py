@@ -14,11 +14,17 @@ from subband.cli.options import (
     EngineName,
     Force,
     Jobs,
+    KeepPartial,
     MostPixels,
     Paths,
     Preset,
     Quality,
+    Quiet,
+    Recursive,
     Sigma,
+    SkipExisting,
+    Sound,
+    Tolerant,
     WaveletName,
 )
 
@@ -57,8 +63,8 @@ def edges(
     colours: Annotated[
         bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
     ] = False,
-    mask: Annotated[
-        bool, typer.Option("--mask", help="Write white edges on black, not the picture with edges.")
+    edges_only: Annotated[
+        bool, typer.Option("--edges-only", help="Write white edges on black, not the picture with edges.")
     ] = False,
     fade: Annotated[
         float, typer.Option(min=0, max=1, metavar="X", help="How much of the picture is taken away towards white.")
@@ -68,11 +74,17 @@ def edges(
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
+    keep_partial: KeepPartial = False,
     ending: Ending = None,
     codec: Codec = None,
     quality: Quality = None,
     preset: Preset = None,
+    audio: Sound = True,
     most_pixels: MostPixels = None,
+    tolerant: Tolerant = False,
 ) -> None:
     """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
 
@@ -99,24 +111,25 @@ def edges(
         channels="strongest" if colours else "brightness",
         fade=fade,
     )
-    settings = Settings(force, dry_run, as_json, jobs)
+    settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
     inputs, output = split_paths(paths)
-    planned = plan_jobs(inputs, output, ending)
+    planned = plan_jobs(inputs, output, ending, recursive=recursive)
     check_jobs(planned, settings)
     chosen = get_engine(engine)
-    reading, writing = Reading(most_pixels), Writing(ending, False, codec, quality, preset)
+    reading = Reading(most_pixels, tolerant)
+    writing = Writing(ending, keep_partial, codec, quality, preset, audio)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
             info = source.info
             scale = choose_scale(info)
             own = replace(finder, contrast=contrast * scale, sigma=None if sigma is None else sigma * scale)
-            sink = writing.open(job.output, _describe_result(info, mask=mask), force=force)
+            sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=force)
             # a mask with the holes of its picture would hide edges
-            frames = (replace(frame, alpha=None) for frame in source) if mask else source
+            frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
             return relay_frames(
                 frames,
-                _find_work(info, own, chosen, mask=mask),
+                _find_work(info, own, chosen, mask=edges_only),
                 sink,
                 count=info.count,
                 on_progress=observe,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -94,6 +94,7 @@ def enhance_files(
     engine: str | None,
     memory: float | None,
     part_of_white: str | None = None,
+    recursive: bool = False,
 ) -> None:
     """Carry all files through an enhancer, whose numbers are those of 8 bits.
 
@@ -106,7 +107,7 @@ def enhance_files(
 
     check_view(view)
     inputs, output = split_paths(paths)
-    jobs = plan_jobs(inputs, output, writing.ending)
+    jobs = plan_jobs(inputs, output, writing.ending, recursive=recursive)
     check_jobs(jobs, settings)
     chosen = get_engine(engine)
     most = None if memory is None else int(memory * 2**30)
@@ -124,4 +125,4 @@ def enhance_files(
                 source, sink, own, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
             )
 
-    run_jobs(jobs, work, settings, {"chain": enhancer.to_dict()})
+    run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})

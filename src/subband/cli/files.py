@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from subband.cli.group import explain, get_running_command
+from subband.cli.outputs import Files, check_file
 from subband.errors import ArgumentError, SubbandError
 
 if TYPE_CHECKING:
     from subband.pipeline.relay import Observe, Report
 
-__all__ = ["Job", "Settings", "check_jobs", "plan_jobs", "run_jobs", "split_paths"]
+__all__ = ["Job", "Settings", "check_jobs", "find_sources", "plan_jobs", "run_jobs", "split_paths"]
 
 _PATTERN = "*?["
 _UNFINISHED = re.compile(r"\.part\d*$")
@@ -46,6 +50,9 @@ class Settings:
     dry_run: bool = False
     as_json: bool = False
     jobs: int = 1
+    skip_existing: bool = False
+    quiet: bool = False
+    keep_partial: bool = False
 
 
 #: Turns one file into the other.
@@ -65,7 +72,22 @@ def split_paths(paths: Sequence[Path] | None) -> tuple[list[Path], Path]:
     return list(paths[:-1]), paths[-1]
 
 
-def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -> list[Job]:
+def find_sources(inputs: Iterable[Path], *, recursive: bool = False, besides: Path | None = None) -> list[Path]:
+    """Return the files that names, folders and patterns stand for, each once.
+
+    Parameters
+    ----------
+    inputs : iterable of Path
+        As the user gave them.
+    recursive : bool
+        Whether folders stand for what is in all folders below them, too.
+    besides : Path, optional
+        A folder that is left out: that of the results.
+    """
+    return [source for source, _ in _place_sources(inputs, recursive=recursive, besides=besides)]
+
+
+def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *, recursive: bool = False) -> list[Job]:
     """Say which file becomes which.
 
     Parameters
@@ -77,22 +99,26 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -
         already or its name has no ending.
     ending : str, optional
         Of the results in a folder.
+    recursive : bool
+        Whether folders stand for what is in all folders below them, too; results go to folders of the same names.
 
     Raises
     ------
     ArgumentError
         If there is nothing to do, or two results would have the same name.
     """
-    # what is named twice, as a file and by its folder for instance, is done once
-    sources = list(dict.fromkeys(source for each in inputs for source in _find_sources(each)))
+    placed = _place_sources(inputs, recursive=recursive, besides=output)
+    sources = [source for source, _ in placed]
     is_single = len(sources) == 1 and (_is_one(inputs[0]) or sources[0] == inputs[0])
     if is_single and not output.is_dir() and output.suffix:
         return [Job(sources[0], output)]
     if output.is_file():
         raise ArgumentError(f"{str(output)!r} is a file, and {len(sources)} results need a folder; take another name")
     chosen = "" if ending is None else ending if ending.startswith(".") else f".{ending}"
-    names = [_change_ending(source, chosen) if chosen else source.name for source in sources]
-    jobs = [Job(source, output / name, makes_folder=True) for source, name in zip(sources, names, strict=True)]
+    jobs = [
+        Job(source, output / folder / (_change_ending(source, chosen) if chosen else source.name), makes_folder=True)
+        for source, folder in placed
+    ]
     taken: dict[Path, Path] = {}
     for job in jobs:
         if (other := taken.setdefault(job.output, job.source)) != job.source:
@@ -103,19 +129,15 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -
 
 
 def check_jobs(jobs: Sequence[Job], settings: Settings) -> None:
-    """Refuse what would fail later for a reason that can be seen now, before anything is written."""
-    from subband.media import check_output
+    """Refuse what would fail later for a reason that can be seen now, before anything is written.
 
-    for job in jobs:
-        output = _strip_dataset(job.output)
-        if _is_own_result(job):
-            raise ArgumentError(f"{str(job.source)!r} would be replaced by its own result; take another name")
-        taken = None if settings.force else _find_taken(job)
-        if taken is not None:
-            raise ArgumentError(f"{str(taken)!r} is there already; use --force to replace it, or take another name")
-        # a folder of results is made when it is needed
-        if output.parent.is_dir() or not job.makes_folder:
-            check_output(output)
+    Of several files, those that are refused are told about by `run_jobs`, and do not keep the others from being done.
+    """
+    if settings.force and settings.skip_existing:
+        raise ArgumentError("--force replaces files that --skip-existing leaves; use one of them")
+    if len(jobs) == 1:
+        for refusal in _find_refusals(jobs, settings).values():
+            raise refusal
 
 
 def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[str, Any] | None = None) -> None:
@@ -137,61 +159,90 @@ def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[st
     """
     import json
 
+    refusals = _find_refusals(jobs, settings)
+    skipped = [job for job in jobs if settings.skip_existing and job not in refusals and _find_taken(job) is not None]
+    doing = [job for job in jobs if job not in refusals and job not in skipped]
     if settings.dry_run:
-        entries: list[dict[str, Any]] = [_describe_job(job) for job in jobs]
+        _show_plan(jobs, doing, refusals, settings, about)
+    else:
+        with _plain_warnings():
+            results = {**refusals, **_run_all(doing, work, settings)}
         if settings.as_json:
-            typer.echo(json.dumps({**(about or {}), "dry_run": True, "files": entries}, indent=2))
-            return
-        for job in jobs:
-            typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if _find_taken(job) else ""))
-        return
-    for folder in dict.fromkeys(job.output.parent for job in jobs if job.makes_folder):
-        _make_folder(folder)
-    with _plain_warnings():
-        results = _run_all(jobs, work, settings)
-    if settings.as_json:
-        entries = [_describe_result(job, result) for job, result in zip(jobs, results, strict=True)]
-        typer.echo(json.dumps({**(about or {}), "files": entries}, indent=2))
-    failures = [result for result in results if isinstance(result, BaseException)]
-    if len(jobs) == 1 and failures:
-        raise failures[0]
-    for job, result in zip(jobs, results, strict=True):
-        if isinstance(result, BaseException):
-            _show_error(job, result)
-        elif not settings.as_json:
-            typer.echo(f"{job.output}: {_spell_report(result)}")
-    if failures:
-        typer.echo(f"error: {len(failures)} of {len(jobs)} files could not be done", err=True)
+            entries = [_describe_result(job, results.get(job)) for job in jobs]
+            typer.echo(json.dumps({**(about or {}), "files": entries}, indent=2))
+        refusals = {job: result for job, result in results.items() if isinstance(result, BaseException)}
+    if len(jobs) == 1 and refusals:
+        raise refusals[jobs[0]]
+    if skipped and not settings.as_json and not settings.quiet:
+        typer.echo(f"{len(skipped)} of {len(jobs)} results are there already, and were left out")
+    if refusals:
+        typer.echo(f"error: {len(refusals)} of {len(jobs)} files could not be done", err=True)
         raise typer.Exit(2)
 
 
-def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> list[Report | BaseException]:
-    from concurrent.futures import ThreadPoolExecutor, wait
+def _show_plan(
+    jobs: Sequence[Job],
+    doing: Sequence[Job],
+    refusals: Mapping[Job, BaseException],
+    settings: Settings,
+    about: dict[str, Any] | None,
+) -> None:
+    """Say which file would become which."""
+    import json
 
+    if settings.as_json:
+        entries = [
+            {**_describe_job(job), "error": _spell_error(refusals[job])}
+            if job in refusals
+            else {**_describe_job(job), **({} if job in doing else {"skipped": True})}
+            for job in jobs
+        ]
+        typer.echo(json.dumps({**(about or {}), "dry_run": True, "files": entries}, indent=2))
+        return
+    for job in doing:
+        typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if _find_taken(job) else ""))
+    if len(jobs) > 1:
+        for job, refusal in refusals.items():
+            _show_error(job, refusal)
+
+
+def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> dict[Job, Report | BaseException]:
+    """Do all files, and tell of each when it is done."""
+    from subband.cli.interruption import run_together
     from subband.cli.progress import watch_progress
 
     cancelled = Event()
-    with watch_progress(is_quiet=settings.as_json) as observe_file:
+    is_silent = settings.as_json or settings.quiet
+    done = 0
+    if len(folders := {job.output.parent for job in jobs if job.makes_folder}) == 1:
+        # where nothing can be written, that is one error and not one for each file
+        _make_folder(folders.pop())
+    with watch_progress(is_quiet=is_silent, files=len(jobs)) as watch:
 
         def run(job: Job) -> Report | BaseException:
+            observe = watch(job.source.name)
             try:
-                return work(job, observe_file(job.source.name), cancelled)
+                if job.makes_folder:
+                    _make_folder(job.output.parent)
+                return work(job, observe, cancelled)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is that of one file
                 return error
+            finally:
+                watch.end(observe)
 
-        if settings.jobs == 1 or len(jobs) == 1:
-            return [run(job) for job in jobs]
-        with ThreadPoolExecutor(settings.jobs, "subband file") as pool:
-            futures = [pool.submit(run, job) for job in jobs]
-            try:
-                while wait(futures, timeout=0.2).not_done:
-                    pass
-            except BaseException:
-                # those under way clean up after themselves
-                cancelled.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-            return [future.result() for future in futures]
+        def tell(number: int, result: Report | BaseException) -> None:
+            nonlocal done
+            done += 1
+            if isinstance(result, BaseException):
+                if len(jobs) > 1:
+                    _show_error(jobs[number], result)
+            elif not is_silent:
+                count = f"{done} of {len(jobs)}: " if len(jobs) > 1 else ""
+                typer.echo(f"{count}{jobs[number].output}: {_spell_report(result)}")
+
+        tasks = [partial(run, job) for job in jobs]
+        results = run_together(tasks, settings.jobs, cancelled, tell, keep_partial=settings.keep_partial)
+    return dict(zip(jobs, results, strict=True))
 
 
 @contextmanager
@@ -199,12 +250,49 @@ def _plain_warnings() -> Iterator[None]:
     """Show warnings as one line, without where in the program they come from."""
     import warnings
 
+    # warnings come from other threads, too, which do not know which command runs
+    command = get_running_command()
     usual = warnings.showwarning
-    warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {message}", err=True)
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {explain(str(message), command)}", err=True)
     try:
         yield
     finally:
         warnings.showwarning = usual
+
+
+def _place_sources(inputs: Iterable[Path], *, recursive: bool, besides: Path | None) -> list[tuple[Path, Path]]:
+    """Return files, each with the folder that it has below the one that was named."""
+    # what is named twice, as a file and by its folder for instance, is done once
+    placed: dict[Path, Path] = {}
+    for each in inputs:
+        if recursive and each.is_dir():
+            found = list(_walk_folder(each, besides))
+            if not found:
+                raise ArgumentError(f"the folder {str(each)!r} holds no picture, film or volume, nor does one in it")
+        else:
+            found = [(source, Path()) for source in _find_sources(each)]
+        for source, folder in found:
+            placed.setdefault(source, folder)
+    return list(placed.items())
+
+
+def _walk_folder(folder: Path, besides: Path | None) -> Iterator[tuple[Path, Path]]:
+    """Find what can be read in a folder and in those below it; hidden ones and that of the results are left out."""
+    left_out = None if besides is None else besides.resolve()
+    for name, folders, _ in os.walk(folder):
+        here = Path(name)
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        if left_out is not None and here.resolve() == left_out and here != folder:
+            folders.clear()
+            continue
+        try:
+            found = _list_folder(here)
+        except ArgumentError:
+            continue
+        # a folder that is a volume by itself becomes a file beside it
+        below = here.parent if found == [here] else here
+        for source in found:
+            yield source, Path() if here == folder else below.relative_to(folder)
 
 
 def _find_sources(path: Path) -> list[Path]:
@@ -276,10 +364,26 @@ def _list_results(job: Job) -> list[tuple[Path, Path]]:
     return [(file, output.with_name(output.name % number)) for number, file in list_series(source)]
 
 
-def _is_own_result(job: Job) -> bool:
-    results = _list_results(job)
-    sources = {source.resolve() for source, _ in results}
-    return any(output.resolve() in sources for _, output in results)
+def _find_refusals(jobs: Sequence[Job], settings: Settings) -> dict[Job, BaseException]:
+    """Return which results must not be written, and why."""
+    read = Files(source for job in jobs for source, _ in _list_results(job))
+    refusals: dict[Job, BaseException] = {}
+    for job in jobs:
+        try:
+            _check_job(job, read, settings)
+        except SubbandError as error:
+            refusals[job] = error
+    return refusals
+
+
+def _check_job(job: Job, read: Files, settings: Settings) -> None:
+    own = Files(source for source, _ in _list_results(job))
+    for _, output in _list_results(job):
+        if output in own:
+            raise ArgumentError(f"{str(job.source)!r} would be replaced by its own result; take another name")
+        if output.parent.is_dir() or not job.makes_folder:
+            check_file(output, read, force=settings.force or settings.skip_existing)
+        # a folder of results is made when it is needed
 
 
 def _find_taken(job: Job) -> Path | None:
@@ -300,8 +404,10 @@ def _describe_job(job: Job) -> dict[str, Any]:
     return {"source": str(job.source), "output": str(job.output), "replaces": _find_taken(job) is not None}
 
 
-def _describe_result(job: Job, result: Report | BaseException) -> dict[str, Any]:
+def _describe_result(job: Job, result: Report | BaseException | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"source": str(job.source), "output": str(job.output)}
+    if result is None:
+        return {**entry, "skipped": True}
     if isinstance(result, BaseException):
         return {**entry, "error": _spell_error(result)}
     stages = {"decode": result.decode, "compute": result.compute, "encode": result.encode}
@@ -325,7 +431,7 @@ def _spell_report(report: Report) -> str:
 def _spell_error(error: BaseException) -> str:
     """Say what went wrong; what was not foreseen does not explain itself."""
     is_foreseen = isinstance(error, SubbandError | OSError)
-    return str(error) if is_foreseen else f"{type(error).__name__}: {error}"
+    return explain(error) if is_foreseen else f"{type(error).__name__}: {error}"
 
 
 def _show_error(job: Job, error: BaseException) -> None:

@@ -24,14 +24,17 @@ from subband.cli.options import (
     Paths,
     Preset,
     Quality,
+    Quiet,
+    Recursive,
     Sigma,
+    SkipExisting,
     Sound,
     StageLevel,
     Tolerant,
     View,
     WaveletName,
 )
-from subband.errors import ArgumentError
+from subband.cli.outputs import Reads, Writes
 
 app = typer.Typer()
 
@@ -47,6 +50,7 @@ def filter(  # noqa: A001 - the name of the command
     chain: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A chain as TOML, where white is 255; the options below are added behind."),
+        Reads(),
     ] = None,
     soft: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a soft {_THRESHOLD}.")] = None,
     hard: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a hard {_THRESHOLD}.")] = None,
@@ -68,7 +72,7 @@ def filter(  # noqa: A001 - the name of the command
     sigma: Sigma = None,
     colour: Colour = None,
     save_chain: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain.")
+        Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain."), Writes()
     ] = None,
     show_chain: Annotated[bool, typer.Option("--show-chain", help="Print the chain as TOML.")] = False,
     view: View = "synthesis",
@@ -77,6 +81,9 @@ def filter(  # noqa: A001 - the name of the command
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     ending: Ending = None,
     memory: MemoryLimit = None,
@@ -94,7 +101,7 @@ def filter(  # noqa: A001 - the name of the command
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
     from subband.cli.files import Settings
-    from subband.media import check_output, place_output
+    from subband.media import place_output
 
     # what they hold is in the context, in order
     del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength
@@ -104,13 +111,9 @@ def filter(  # noqa: A001 - the name of the command
         colour = "ycbcr"
     stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level)
     enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
-    if save_chain is not None:
-        if save_chain.exists() and not force:
-            raise ArgumentError(f"{str(save_chain)!r} is there already; use --force to replace it, or another name")
-        check_output(save_chain)
-        if not dry_run:
-            with place_output(save_chain) as unfinished:
-                unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
+    if save_chain is not None and not dry_run:
+        with place_output(save_chain, overwrite=force) as unfinished:
+            unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
     if show_chain:
         typer.echo(enhancer.to_toml(), nl=False, err=as_json)
     if not paths and (show_chain or save_chain is not None):
@@ -118,11 +121,12 @@ def filter(  # noqa: A001 - the name of the command
     enhance_files(
         paths,
         enhancer,
-        Settings(force, dry_run, as_json, jobs),
+        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
         Reading(most_pixels, tolerant),
         Writing(ending, keep_partial, codec, quality, preset, audio),
         view=view,
         engine=engine,
         memory=memory,
+        recursive=recursive,
         part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
     )

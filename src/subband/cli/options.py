@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from subband.cli.outputs import Reads, Writes
+
 __all__ = [
     "AsJson",
     "Codec",
@@ -28,7 +30,10 @@ __all__ = [
     "PictureFile",
     "Preset",
     "Quality",
+    "Quiet",
+    "Recursive",
     "Sigma",
+    "SkipExisting",
     "Sound",
     "StageForm",
     "StageLevel",
@@ -65,6 +70,7 @@ PictureFile = Annotated[
     typer.Argument(
         exists=True, dir_okay=False, readable=True, metavar="IMAGE", help="A picture: PNG, TIFF, JPEG, WebP, ..."
     ),
+    Reads(),
 ]
 
 WaveletName = Annotated[
@@ -78,7 +84,7 @@ Level = Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="N
 
 ModeOption = Annotated[
     str | None,
-    typer.Option("--mode", "-m", metavar="MODE", help="How the picture goes on outside; the wavelet's own by default."),
+    typer.Option("--boundary", metavar="MODE", help="How the picture goes on outside; the wavelet's own by default."),
 ]
 
 EngineName = Annotated[
@@ -100,6 +106,7 @@ Paths = Annotated[
         metavar="IN... OUT",
         help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results.",
     ),
+    Writes("last"),
 ]
 
 MethodName = Annotated[
@@ -177,6 +184,19 @@ Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that a
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")]
 
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Files at the same time.")]
+
+SkipExisting = Annotated[
+    bool, typer.Option("--skip-existing", help="Leave out files whose result is there already, and do the others.")
+]
+
+Recursive = Annotated[
+    bool,
+    typer.Option(
+        "--recursive", "-r", help="Folders with all folders in them; results go to folders of the same names."
+    ),
+]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")]
 
 KeepPartial = Annotated[
     bool,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from subband.media import Frame, Sink, Source, SourceInfo
     from subband.pipeline.relay import Observe, Report
 
-__all__ = ["open_camera", "record_camera"]
+__all__ = ["end_by_interrupt", "open_camera", "record_camera"]
 
 
 def open_camera(
@@ -60,8 +60,9 @@ def record_camera(
     engine: str | None = None,
     on_progress: Observe | None = None,
     cancelled: Event | None = None,
+    enough: Event | None = None,
 ) -> Report:
-    """Record a camera through an enhancer; Ctrl-C ends the film in good order.
+    """Record a camera through an enhancer.
 
     Parameters
     ----------
@@ -73,6 +74,8 @@ def record_camera(
         When to end, whichever comes first.
     engine, on_progress, cancelled
         As in `subband.pipeline.enhance_file`.
+    enough : threading.Event, optional
+        Ends the film in good order when it is set; see `end_by_interrupt`.
     """
     from dataclasses import replace
 
@@ -89,11 +92,10 @@ def record_camera(
         own = scale_enhancer(enhancer, choose_scale(info))
         work = choose_work(info, own, engine=engine)
         sink = open_sink(replace(info, count=count))
-        with _end_by_interrupt() as enough:
-            taken = _take(source, seconds, count, enough)
-            return relay_frames(
-                taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled, by_fields=True
-            )
+        taken = _take(source, seconds, count, enough or Event())
+        return relay_frames(
+            taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled, by_fields=True
+        )
 
 
 def _take(source: Source, seconds: float | None, count: int | None, enough: Event) -> Iterator[Frame]:
@@ -107,7 +109,7 @@ def _take(source: Source, seconds: float | None, count: int | None, enough: Even
 
 
 @contextmanager
-def _end_by_interrupt() -> Iterator[Event]:
+def end_by_interrupt() -> Iterator[Event]:
     """Let the first Ctrl-C say that it is enough; a second one interrupts as usual."""
     enough = Event()
     if threading.current_thread() is not threading.main_thread():

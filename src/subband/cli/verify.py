@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, EngineName, Level, ModeOption, PictureFile, WaveletName
+from subband.cli.options import AsJson, EngineName, Level, ModeOption, MostPixels, PictureFile, WaveletName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,6 +25,7 @@ def verify(
         float | None,
         typer.Option(min=0.0, metavar="X", help="Largest error allowed, of the largest value of a band or pixel."),
     ] = None,
+    most_pixels: MostPixels = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare each band of each level with the reference engine, with and without a border of 5 pixels.
@@ -39,7 +40,7 @@ def verify(
     from subband.bench.verification import verify_engine
     from subband.media import read_still
 
-    still = read_still(image)
+    still = read_still(image, most_pixels=most_pixels)
     verification = verify_engine(
         still.pixels.astype(np.float32), still.peak, wavelet, level, mode, engine, tolerance=tolerance
     )

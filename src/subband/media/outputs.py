@@ -5,17 +5,19 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
 from subband.errors import ArgumentError, SubbandError
 from subband.media.faults import explain_output_error
 
-__all__ = ["Unfinished", "check_output", "place_output"]
+__all__ = ["Unfinished", "check_output", "place_output", "remove_unfinished"]
 
 # Two sinks of one process that write to the same name would mix their bytes.
 _IN_USE: set[Path] = set()
+# What this process is writing, under names of the moment.
+_PARTS: set[Path] = set()
 _LOCK = Lock()
 
 
@@ -86,12 +88,28 @@ def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
     """
     check_output(path, overwrite=overwrite)
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    with _LOCK:
+        _PARTS.add(unfinished)
     try:
         yield unfinished
         check_output(path, overwrite=overwrite)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+        with _LOCK:
+            _PARTS.discard(unfinished)
+
+
+def remove_unfinished() -> None:
+    """Delete what this process is writing; for a program that ends without waiting for its threads.
+
+    What is complete stays. Whoever writes on meanwhile writes to a file without a name.
+    """
+    with _LOCK:
+        parts = list(_PARTS)
+    for part in parts:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 class Unfinished:
@@ -142,6 +160,8 @@ class Unfinished:
         except OSError as error:
             self._release()
             raise explain_output_error(path, error) from error
+        with _LOCK:
+            _PARTS.add(self.part)
 
     def place(self) -> None:
         """Move the complete file to its name."""
@@ -168,6 +188,8 @@ class Unfinished:
     def _release(self) -> None:
         with _LOCK:
             _IN_USE.discard(self._key)
+            if hasattr(self, "part"):
+                _PARTS.discard(self.part)
 
 
 def _take_name(path: Path) -> Path:

@@ -307,7 +307,7 @@ def test_what_a_device_records_is_predicted_besides(monkeypatch):
 
 def test_the_command_predicts_a_transform_of_ones_own(tmp_path):
     record, picture = tmp_path / "model.json", tmp_path / "roof.png"
-    arguments = ["--quick", "--shape", "64x48", "--wavelet", "db2", "--json", str(record), "--plot", str(picture)]
+    arguments = ["--quick", "--shape", "64x48", "--wavelet", "db2", "--output", str(record), "--plot", str(picture)]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "64x48 db2 3-level inverse" in result.output
