@@ -85,6 +85,8 @@ def camera(
             "`subband camera film.mp4 --seconds 10`"
         )
     calm_threads()
+    from subband.pipeline.files import choose_colours
+
     stages = [] if chain is not None else [Denoise(method, wavelet, level, strength=strength, form=form)]
     base = None if chain is None else read_chain(chain)
     enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
@@ -97,7 +99,7 @@ def camera(
         run_jobs(
             [job],
             lambda job, observe, cancelled: record_camera(
-                lambda: open_camera(device, size, rate),
+                lambda: open_camera(device, size, rate, choose_colours(enhancer)),
                 lambda info: writing.open(job.output, info, force=force),
                 enhancer,
                 seconds=seconds,

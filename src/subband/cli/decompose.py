@@ -9,11 +9,11 @@ import typer
 
 from subband.cli.options import (
     AsJson,
+    Boundary,
     DryRun,
     EngineName,
     Force,
     Level,
-    ModeOption,
     MostPixels,
     PictureFile,
     Quiet,
@@ -31,7 +31,7 @@ def decompose(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, a picture."), Writes()],
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
-    mode: ModeOption = None,
+    boundary: Boundary = None,
     reversible: Annotated[
         bool, typer.Option("--reversible", help="Integers without loss, for cdf53 and haar.")
     ] = False,
@@ -66,7 +66,7 @@ def decompose(
         pixels,
         wavelet,
         level,
-        mode,
+        boundary,
         axes=(0, 1),
         engine=engine,
         reversible=reversible,

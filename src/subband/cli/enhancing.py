@@ -105,8 +105,7 @@ def enhance_files(
     """
     calm_threads()
     from subband.engines import get_engine
-    from subband.media.film_formats import CONTAINERS
-    from subband.pipeline.files import check_view, describe_result, enhance_file, prefers_ycbcr
+    from subband.pipeline.files import check_view, choose_colours, describe_result, enhance_file
 
     check_view(view)
     inputs, output = split_paths(paths)
@@ -116,9 +115,7 @@ def enhance_files(
     most = None if memory is None else int(memory * 2**30)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        is_film = job.output.suffix.lower() in CONTAINERS
-        colours: Literal["rgb", "ycbcr"] = "ycbcr" if is_film and prefers_ycbcr(enhancer, view) else "rgb"
-        with reading.open(job.source, colours=colours) as source:
+        with reading.open(job.source, colours=choose_colours(enhancer, view)) as source:
             if part_of_white is not None and source.info.kind == "volume":
                 raise ArgumentError(
                     f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "

@@ -79,6 +79,7 @@ def add_noise(
     """Add noise to pictures, film and volumes."""
     from subband.cli.enhancing import Reading, Writing
     from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+    from subband.enhance import Gaussian
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
 
@@ -91,7 +92,8 @@ def add_noise(
     writing = Writing(ending, keep_partial, codec, quality, preset, audio)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        with reading.open(job.source) as source:
+        # noise of a camera's sensor is in the planes that it records; the other models are about light
+        with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
             sink = writing.open(job.output, source.info, force=force)
             return add_noise_to_file(source, sink, chosen, seed=seed, on_progress=observe, cancelled=cancelled)
 

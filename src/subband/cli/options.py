@@ -24,7 +24,6 @@ __all__ = [
     "Level",
     "MemoryLimit",
     "MethodName",
-    "ModeOption",
     "MostPixels",
     "NoiseName",
     "Paths",
@@ -85,11 +84,6 @@ WaveletName = Annotated[
 
 Level = Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Number of levels.")]
 
-ModeOption = Annotated[
-    str | None,
-    typer.Option("--boundary", metavar="MODE", help="How the picture goes on outside; the wavelet's own by default."),
-]
-
 EngineName = Annotated[
     str | None,
     typer.Option(
@@ -143,8 +137,8 @@ Sigma = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="Standard deviation of the noise, where white is 255, whatever the depth; for volumes in their own units. "
-        "Measured if left out.",
+        help="Standard deviation of the noise in red, green and blue, or in each plane of Y'CbCr video, where samples "
+        "go to 255, whatever the depth; for volumes in their own units. Measured in each plane if left out.",
     ),
 ]
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from subband.errors import ArgumentError
 
@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["end_by_interrupt", "open_camera", "record_camera"]
 
 
-def open_camera(device: str, size: str | None = None, rate: float | None = None) -> Source:
-    """Open a camera by its number or name.
+def open_camera(
+    device: str,
+    size: str | None = None,
+    rate: float | None = None,
+    colours: Literal["rgb", "ycbcr"] = "rgb",
+) -> Source:
+    """Open a camera by its number or name; see `subband.media.open_source` for its colours.
 
     Raises
     ------
@@ -42,7 +47,7 @@ def open_camera(device: str, size: str | None = None, rate: float | None = None)
         wanted = (int(match[1]), int(match[2]))
     if name == "test:":
         name += (f"{wanted[0]}x{wanted[1]}" if wanted else "") + (f"@{rate:g}" if rate else "")
-    return open_source(name, size=wanted, rate=rate)
+    return open_source(name, colours=colours, size=wanted, rate=rate)
 
 
 def record_camera(
@@ -86,7 +91,9 @@ def record_camera(
         work = choose_work(info, enhancer, engine=engine)
         sink = open_sink(replace(info, count=count))
         taken = _take(source, seconds, count, enough or Event())
-        return relay_frames(taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled)
+        return relay_frames(
+            taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled, by_fields=True
+        )
 
 
 def _take(source: Source, seconds: float | None, count: int | None, enough: Event) -> Iterator[Frame]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource
-from subband.media.faults import DamagedError, DamageWarning, OutputError
+from subband.media.cuts import Trim
+from subband.media.faults import DamagedError, DamageWarning, LossWarning, OutputError
 from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
 from subband.media.limits import MOST_PIXELS, TooLargeError
@@ -26,6 +27,7 @@ __all__ = [
     "FilmSink",
     "FilmSource",
     "Frame",
+    "LossWarning",
     "OutputError",
     "Sink",
     "Source",
@@ -33,6 +35,7 @@ __all__ = [
     "Still",
     "TestSource",
     "TooLargeError",
+    "Trim",
     "VolumeSource",
     "check_output",
     "open_sink",

@@ -12,7 +12,7 @@ from typing import Any
 from subband.errors import FormatError, MissingExtraError
 from subband.outputs import OutputError, explain_output_error
 
-__all__ = ["BROKEN", "DamageWarning", "DamagedError", "OutputError", "explain_output_error", "require"]
+__all__ = ["BROKEN", "DamageWarning", "DamagedError", "LossWarning", "OutputError", "explain_output_error", "require"]
 
 #: What libraries raise when they stumble over damaged files.
 BROKEN: tuple[type[Exception], ...] = (
@@ -57,6 +57,10 @@ class DamagedError(FormatError):
 
 class DamageWarning(UserWarning):
     """A damaged file was read on, because its reader was asked to be tolerant."""
+
+
+class LossWarning(UserWarning):
+    """Something of a file cannot be kept in another; the message says what, in one line."""
 
 
 def require(module: str, feature: str, extra: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -9,8 +10,10 @@ from typing import Any, Literal
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
+from subband.media.cuts import CutSource, Trim
 from subband.media.film import FilmSource
 from subband.media.film_formats import CONTAINERS
+from subband.media.film_rgb import RgbSink, describe_as_rgb
 from subband.media.film_sink import FilmSink
 from subband.media.pictures import (
     AnimationSource,
@@ -46,6 +49,7 @@ def open_source(
     tolerant: bool = False,
     most_pixels: int | None = None,
     rate: Fraction | float | None = None,
+    trim: Trim | str | None = None,
     size: tuple[int, int] | None = None,
     count: int | None = None,
     series: str | None = None,
@@ -59,11 +63,17 @@ def open_source(
         ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of several pages is a volume, a GIF
         of several pictures a film.
     colours, quick, tolerant
-        Of film; see `FilmSource`.
+        Of film; see `FilmSource`. Cameras also know `colours`.
     most_pixels : int, optional
         Rows × columns of a frame that are allowed; see `subband.media.limits`.
-    rate, size, count
-        What to ask a camera for; `rate` also is that of a numbered series.
+    rate : Fraction or float, optional
+        Frames in a second: of a numbered series, of a volume that becomes a film (25 if left out), or of a film instead
+        of its own. Also what to ask a camera for.
+    trim : Trim or str, optional
+        The part of a film or of a series to take, such as ``"1.5:4"`` for seconds or ``"100f:250f"`` for frames; see
+        `subband.media.Trim`.
+    size, count
+        What to ask a camera for.
     series : str, optional
         Which series of a folder of DICOM files, by its number or unique identifier.
 
@@ -89,14 +99,46 @@ def open_source(
     ...     [frame.time for frame in source]
     [0.0, 0.04]
     """
+    if rate is not None and rate <= 0:
+        raise ArgumentError(f"rate={rate} is not a positive number of frames per second")
+    film: dict[str, Any] = {
+        "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
+    }  # fmt: skip
+    part = Trim.read(trim) if isinstance(trim, str) else trim
+    source = _open_whole(name, film, rate, size, count, series)
+    try:
+        return _cut(source, part, rate)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _cut(source: Source, part: Trim | None, rate: Fraction | float | None) -> Source:
+    """Return a part of a source, at another rate."""
+    kind = source.info.kind
+    if part is not None and kind in ("still", "volume"):
+        raise ArgumentError(f"trim is for video and numbered series, and this is a {kind}")
+    if kind == "volume" and rate is not None:
+        source.info = replace(source.info, rate=Fraction(rate).limit_denominator(1001))
+    is_paced = rate is not None and kind == "film"
+    return CutSource(source, part, rate if is_paced else None) if part is not None or is_paced else source
+
+
+def _open_whole(
+    name: Path | str,
+    film: dict[str, Any],
+    rate: Fraction | float | None,
+    size: tuple[int, int] | None,
+    count: int | None,
+    series: str | None,
+) -> Source:
+    """Open all of a source."""
+    colours, tolerant, most_pixels = film["colours"], film["tolerant"], film["most_pixels"]
     text = str(name)
     if text.startswith("test:"):
         return TestSource.from_name(text)
     if is_camera(text):
-        return CameraSource(text, size=size, rate=rate, count=count)
-    film: dict[str, Any] = {
-        "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
-    }  # fmt: skip
+        return CameraSource(text, size=size, rate=rate, count=count, colours=colours)
     if "://" in text:
         return FilmSource(text, **film)
     path = Path(name)
@@ -209,6 +251,8 @@ def open_sink(
     """
     kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
     dataset = split_dataset(str(name))
+    if dataset is not None and info.colours == "ycbcr":
+        return RgbSink(open_sink(name, describe_as_rgb(info), **kept), info)
     if dataset is not None:
         return Hdf5Sink(dataset[0], info, dataset=dataset[1], **kept)
     path = Path(name)
@@ -217,6 +261,9 @@ def open_sink(
         return FilmSink(
             path, info, quality=quality, codec=codec, preset=preset, audio=audio, **kept, **film_options
         )  # fmt: skip
+    if info.colours == "ycbcr":
+        options = {"quality": quality, "codec": codec, "preset": preset, **kept, **film_options}
+        return RgbSink(open_sink(name, describe_as_rgb(info), **options), info)
     if codec is not None or preset is not None or film_options:
         raise ArgumentError(f"{path.name!r} is no film, so codec, preset and the like mean nothing for it")
     if is_numbered(path):

@@ -320,7 +320,11 @@ def test_kill_leaves_only_the_part_and_it_plays(tmp_path, name):
     child = run_child(program, tmp_path / name)
     try:
         assert child.stdout.readline() == "ready\n", child.stderr.read()
-        time.sleep(0.2)
+        # what is buffered reaches the file in its own time
+        for _ in range(600):
+            if sum(path.stat().st_size for path in tmp_path.iterdir()) > 2**18:
+                break
+            time.sleep(0.1)
     finally:
         child.send_signal(signal.SIGKILL)
         child.communicate(timeout=30)
