@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource
-from subband.media.faults import DamagedError, DamageWarning, OutputError
+from subband.media.faults import DamagedError, DamageWarning, LossWarning, OutputError
 from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
 from subband.media.limits import MOST_PIXELS, TooLargeError
@@ -26,6 +26,7 @@ __all__ = [
     "FilmSink",
     "FilmSource",
     "Frame",
+    "LossWarning",
     "OutputError",
     "Sink",
     "Source",

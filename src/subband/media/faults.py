@@ -13,7 +13,7 @@ from typing import Any
 
 from subband.errors import FormatError, MissingExtraError, SubbandError
 
-__all__ = ["BROKEN", "DamageWarning", "DamagedError", "OutputError", "explain_output_error", "require"]
+__all__ = ["BROKEN", "DamageWarning", "DamagedError", "LossWarning", "OutputError", "explain_output_error", "require"]
 
 #: What libraries raise when they stumble over damaged files.
 BROKEN: tuple[type[Exception], ...] = (
@@ -68,6 +68,10 @@ class DamagedError(FormatError):
 
 class DamageWarning(UserWarning):
     """A damaged file was read on, because its reader was asked to be tolerant."""
+
+
+class LossWarning(UserWarning):
+    """Something of a file has no place in another one, or cannot be read, and is left out."""
 
 
 class OutputError(SubbandError, OSError):
