@@ -19,8 +19,9 @@ from subband.media.deep_stills import find_depth, frame_png, join_opacity, make_
 from subband.media.faults import DamagedError, DamageWarning, LossWarning, explain_output_error
 from subband.media.limits import choose_most_pixels
 from subband.media.outputs import Unfinished
-from subband.media.still_metadata import is_lossless_webp, make_options, name_format, warn_of_losses
-from subband.media.stills import Still, list_broken, open_image, split_image
+from subband.media.pillow_files import list_broken, open_image
+from subband.media.still_metadata import choose_quality, is_lossless_webp, make_options, name_format, warn_of_losses
+from subband.media.stills import Still, split_image
 
 __all__ = ["ENDINGS", "AnimationSink", "AnimationSource", "is_animation", "is_moving"]
 
@@ -136,7 +137,9 @@ class AnimationSource(Source):
         with self._path.open("rb") as file:
             if find_depth(file.read(64))[0] > 8:
                 warnings.warn(f"{str(self._path)!r} moves in 16 bits, of which 8 are read", LossWarning, stacklevel=4)
-        metadata = {**first.metadata, "loop": self._image.info.get("loop", 1)}
+        metadata = dict(first.metadata)
+        if self._image.format != "AVIF":  # Pillow does not say how often these run
+            metadata["loop"] = self._image.info.get("loop", 1)
         metadata |= {name: value for name, value in (("icc", first.icc), ("exif", first.exif)) if value}
         if self._image.format == "WEBP" and is_lossless_webp(self._path):
             metadata["lossless"] = True
@@ -254,18 +257,14 @@ class AnimationSink(Sink):
         if self._form == "GIF" and self.info.has_alpha:
             # else what was there before shines through
             options["disposal"] = 2
-        if self._form in ("AVIF", "WEBP"):
-            is_lossless = self._quality == 100 or (self._quality is None and "lossless" in known)
-            quality = round(95 if self._quality is None else self._quality)
-            options |= {"lossless": True} if is_lossless and self._form == "WEBP" else {"quality": quality}
-        return options
+        return options | choose_quality(self._form, self._quality, known)
 
 
 class _Clock:
     """How long each frame is shown: until the next, and the last as long as its source says, or as the one before."""
 
     def __init__(self, rate: Fraction | None) -> None:
-        self._usual = 1 / (rate or _USUAL_RATE)
+        self._usual = 1 / Fraction(rate or _USUAL_RATE)
         self._times: list[Fraction] = []
         self._last_wait: Fraction | None = None
         self._taken = 0

@@ -29,6 +29,7 @@ __all__ = [
     "KEPT",
     "KINDS",
     "choose_compression",
+    "choose_quality",
     "find_exif",
     "find_metadata",
     "is_lossless_webp",
@@ -225,6 +226,25 @@ def make_options(form: str, icc: bytes | None, exif: bytes | None, metadata: Map
     elif "dpi" in options and form in ("WEBP", "AVIF"):
         options["exif"] = _add_resolution(exif, options.pop("dpi"))
     return options
+
+
+def choose_quality(form: str, quality: float | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how much loss to ask Pillow for: none for a WebP file of quality 100, or that was without loss before.
+
+    Colours have the size of the image in any case, not half of it.
+
+    Examples
+    --------
+    >>> choose_quality("WEBP", None, {"lossless": True}), choose_quality("JPEG", None, {})
+    ({'lossless': True}, {'quality': 95, 'subsampling': 0})
+    """
+    chosen = round(95 if quality is None else quality)
+    if form == "WEBP":
+        is_lossless = quality == 100 or (quality is None and "lossless" in metadata)
+        return {"lossless": True} if is_lossless else {"quality": chosen}
+    if form in ("JPEG", "MPO"):
+        return {"quality": chosen, "subsampling": 0}
+    return {"quality": chosen, "subsampling": "4:4:4"} if form == "AVIF" else {}
 
 
 def warn_of_losses(

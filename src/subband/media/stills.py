@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,14 @@ from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import deep_stills, heif_stills, netpbm
 from subband.media.base import fit_pixels
 from subband.media.exr_stills import is_exr, read_exr, write_exr
-from subband.media.faults import BROKEN, explain_output_error
-from subband.media.limits import TooLargeError, choose_most_pixels, refuse_bomb
+from subband.media.faults import explain_output_error
+from subband.media.limits import choose_most_pixels
 from subband.media.outputs import place_output
+from subband.media.pillow_files import list_broken, open_image
 from subband.media.radiance import is_radiance, read_radiance
 from subband.media.raw_stills import is_raw, read_raw
 from subband.media.still_metadata import (
+    choose_quality,
     find_exif,
     find_metadata,
     is_lossless_webp,
@@ -58,8 +59,6 @@ _NO_GREY_OPACITY_FORMATS = ("QOI", "SGI")
 _LARGEST_ICON = 256
 
 _ORIENTATION = 274
-
-_PILLOW_LIMIT = Lock()
 
 
 @dataclass(frozen=True)
@@ -179,8 +178,8 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     still : Still
         What. A TIFF file is compressed as the one that was read.
     quality : float, optional
-        Of JPEG and WebP, from 0 to 100; 95 if left out. A WebP of 100 is one without loss, and so is one that was read
-        from such a file if this is left out.
+        Of JPEG, WebP and AVIF, from 0 to 100; 95 if left out. A WebP of 100 is one without loss, and so is one that was
+        read from such a file if this is left out.
     overwrite : bool
         Whether a file of that name may be replaced.
 
@@ -262,49 +261,6 @@ def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> None:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff, .ppm or .jp2")
     if dtype == np.uint16 and form not in _DEEP_FORMATS:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits a sample; write to .png, .tiff or .pgm")
-
-
-def list_broken() -> tuple[type[Exception], ...]:
-    """List what Pillow raises when it stumbles over a damaged file."""
-    from PIL import Image
-
-    return (*BROKEN, Image.DecompressionBombError)
-
-
-def open_image(path: Path, most_pixels: int) -> Any:
-    """Open a picture with Pillow, which reads no more than its head, and refuse one that is too large.
-
-    Raises
-    ------
-    ArgumentError, FileNotFoundError, FormatError
-        As `read_still` says.
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    if path.is_dir():
-        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
-    try:
-        # Pillow has a limit of its own, the same for all threads, and lower than ours.
-        with _PILLOW_LIMIT:
-            limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
-            try:
-                opened = Image.open(path)
-            finally:
-                Image.MAX_IMAGE_PIXELS = limit
-    except UnidentifiedImageError:
-        raise FormatError(
-            f"{str(path)!r} is not a picture in a format that Pillow reads, such as PNG, TIFF or JPEG"
-        ) from None
-    except FileNotFoundError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-    try:
-        refuse_bomb(str(path), opened.height, opened.width, most_pixels)
-    except TooLargeError:
-        opened.close()
-        raise
-    return opened
 
 
 def split_image(image: Any) -> Still:
@@ -420,12 +376,7 @@ def _save(path: Path, still: Still, form: str, quality: float | None) -> None:
         image = image.convert("RGB")
     if alpha is not None and not is_deep and form in _TRANSPARENT_FORMATS:
         image.putalpha(Image.fromarray(np.ascontiguousarray(alpha)))
-    options = make_options(form, still.icc, still.exif, still.metadata)
-    if form in ("JPEG", "MPO"):
-        options |= {"quality": round(95 if quality is None else quality), "subsampling": 0}
-    if form in ("AVIF", "WEBP"):
-        is_lossless = form == "WEBP" and (quality == 100 or (quality is None and "lossless" in still.metadata))
-        options |= {"lossless": True} if is_lossless else {"quality": round(95 if quality is None else quality)}
+    options = make_options(form, still.icc, still.exif, still.metadata) | choose_quality(form, quality, still.metadata)
     if form == "ICO":
         if max(image.size) > _LARGEST_ICON:
             raise ArgumentError(f"icons have up to {_LARGEST_ICON} × {_LARGEST_ICON} pixels; write to .png")
