@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from subband.errors import ArgumentError, FormatError
+from subband.media import animations
+from subband.media.animations import AnimationSink, AnimationSource, is_animation, is_moving
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
 from subband.media.cuts import CutSource, Trim
@@ -15,15 +17,10 @@ from subband.media.film import FilmSource
 from subband.media.film_formats import CONTAINERS
 from subband.media.film_rgb import RgbSink, describe_as_rgb
 from subband.media.film_sink import FilmSink
-from subband.media.pictures import (
-    AnimationSource,
-    SequenceSink,
-    SequenceSource,
-    StillSink,
-    StillSource,
-    is_moving,
-    is_numbered,
-)
+from subband.media.pictures import SequenceSink, SequenceSource, StillSink, StillSource, is_numbered
+from subband.media.raw_stills import RAW_ENDINGS
+from subband.media.still_metadata import name_format
+from subband.media.tiff_tags import describe_tiff
 from subband.media.volume_dicom import is_dicom, open_dicom
 from subband.media.volume_nifti import open_nifti
 from subband.media.volume_sinks import Hdf5Sink, NiftiSink, NpySink, TiffSink
@@ -33,7 +30,6 @@ from subband.media.volumes import VolumeSource, open_hdf5, open_npy, open_npz, s
 __all__ = ["open_sink", "open_source", "open_volume"]
 
 _TIFF_ENDINGS = (".tif", ".tiff")
-_MOVING_ENDINGS = (".apng", ".gif", ".png", ".webp")
 _FILM_ENDINGS = (
     *CONTAINERS, ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf",
     ".ogv", ".ts", ".vob", ".y4m",
@@ -152,10 +148,10 @@ def _open_whole(
         raise FileNotFoundError(f"there is no file {text!r}")
     if ending in _FILM_ENDINGS:
         return FilmSource(path, **film)
-    if ending in _TIFF_ENDINGS and _has_pages(path, most_pixels):
+    if ending in _TIFF_ENDINGS and (_has_pages(path, most_pixels) or _holds_measurements(path)):
         return open_tiff(path)
     try:
-        if ending in _MOVING_ENDINGS and is_moving(path, most_pixels):
+        if ending in animations.ENDINGS and is_moving(path, most_pixels):
             return AnimationSource(path, most_pixels=most_pixels, tolerant=tolerant)
         return StillSource(path, most_pixels=most_pixels)
     except FormatError as error:
@@ -223,7 +219,8 @@ def open_sink(
     ----------
     name : Path or str
         A picture, a film, a volume, ``file.h5:dataset``, or a numbered series such as ``frame%04d.png``. A TIFF file is
-        a stack if `info` is that of a volume or has more than one frame, else a picture.
+        a stack if `info` is that of a volume or has more than one frame, else a picture. GIF, APNG, WebP and AVIF files
+        move if `info` is not that of a still.
     info : SourceInfo
         Of the source, or as changed with `dataclasses.replace` if the frames are changed.
     overwrite : bool
@@ -274,6 +271,8 @@ def open_sink(
         return NiftiSink(path, info, **kept)
     if ending in _TIFF_ENDINGS and (info.kind == "volume" or (info.count or 2) > 1):
         return TiffSink(path, info, **kept)
+    if is_animation(path, info):
+        return AnimationSink(path, info, quality=quality, overwrite=overwrite)
     if not _is_known_picture(ending):
         endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, ".npy", ".h5", ".nii"])
         raise ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")
@@ -289,9 +288,13 @@ def _is_known(ending: str) -> bool:
 
 
 def _is_known_picture(ending: str) -> bool:
-    from PIL import Image
+    return ending in RAW_ENDINGS or bool(name_format(Path("image" + ending)))
 
-    return ending in Image.registered_extensions()
+
+def _holds_measurements(path: Path) -> bool:
+    """Tell whether a TIFF file of one page has numbers that no still holds, such as int16."""
+    layout = describe_tiff(path)
+    return layout is not None and layout.is_measured
 
 
 def _has_pages(path: Path, most_pixels: int | None) -> bool:
