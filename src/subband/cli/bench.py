@@ -34,6 +34,7 @@ def cpu(
     quick: Quick = False,
     only: Only = None,
     peak_memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
+    busy: Annotated[int, typer.Option(min=0, metavar="N", help="Keep N other processes at work meanwhile.")] = 0,
     output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
@@ -47,6 +48,7 @@ def cpu(
     Results are checked. The exit code does not depend on the targets: a busy machine is not an error.
     """
     from subband.bench.cases import CPU_CASES, select_cases
+    from subband.bench.load import keep_busy
     from subband.bench.machine import describe_machine
     from subband.bench.measuring import Effort, measure_cases
     from subband.bench.memory import measure_peak
@@ -57,9 +59,10 @@ def cpu(
     load_peer()
     outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("cpu", is_partial=only is not None)
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
-    measurements = watch_cases(
-        cases, lambda case: measure_cases([case], effort, memory=measure_peak if peak_memory else None)
-    )
+    with keep_busy(busy):
+        measurements = watch_cases(
+            cases, lambda case: measure_cases([case], effort, memory=measure_peak if peak_memory else None)
+        )
     outputs.write("Transforms on the CPU", {"cpu": report(measurements, describe_machine())})
 
 

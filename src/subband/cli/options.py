@@ -63,7 +63,7 @@ def offer(*names: str) -> Callable[[str], list[str]]:
 def _offer_wavelets(incomplete: str) -> list[str]:
     from subband.wavelets import wavelist
 
-    names = [*wavelist("cdf"), *wavelist(kind="discrete")]
+    names = dict.fromkeys([*wavelist("cdf"), *wavelist(kind="discrete")])
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -313,7 +313,7 @@ print(report.computed, report.peak)
         env={**os.environ, "MALLOC_ARENA_MAX": "2"},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
