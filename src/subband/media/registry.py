@@ -22,8 +22,10 @@ from subband.media.pictures import (
     is_numbered,
 )
 from subband.media.volume_dicom import is_dicom, open_dicom
+from subband.media.volume_meta import open_meta
 from subband.media.volume_nifti import open_nifti
-from subband.media.volume_sinks import Hdf5Sink, NiftiSink, NpySink, TiffSink
+from subband.media.volume_nrrd import open_nrrd
+from subband.media.volume_sinks import Hdf5Sink, HeadedSink, NiftiSink, NpySink, TiffSink
 from subband.media.volume_tiff import is_stack, open_tiff
 from subband.media.volumes import VolumeSource, open_hdf5, open_npy, open_npz, split_dataset
 
@@ -35,7 +37,8 @@ _FILM_ENDINGS = (
     *CONTAINERS, ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf",
     ".ogv", ".ts", ".vob", ".y4m",
 )  # fmt: skip
-_VOLUME_ENDINGS = (".dcm", ".nii", ".npy")
+_META_ENDINGS, _NRRD_ENDINGS = (".mha", ".mhd"), (".nrrd", ".nhdr")
+_VOLUME_ENDINGS = (".dcm", ".nii", ".npy", *_META_ENDINGS, *_NRRD_ENDINGS)
 
 
 def open_source(
@@ -139,8 +142,8 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     >>> open_volume("film.mp4")
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or
-    a folder of DICOM slices
+    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tiff, .npy, .npz, .h5, .nii, .nii.gz,
+    .nrrd, .mha, .dcm or a folder of DICOM slices
     """
     dataset = split_dataset(str(name))
     if dataset is not None:
@@ -153,13 +156,17 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
         return open_npy(path)
     if ending == ".nii" or _is_packed_nifti(path):
         return open_nifti(path)
+    if ending in _META_ENDINGS:
+        return open_meta(path)
+    if ending in _NRRD_ENDINGS:
+        return open_nrrd(path)
     if ending in _TIFF_ENDINGS:
         return open_tiff(path)
     if is_dicom(path):
         return open_dicom(path, series)
     raise ArgumentError(
-        f"{str(name)!r} does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or a folder of DICOM "
-        "slices"
+        f"{str(name)!r} does not end like a volume; take .tiff, .npy, .npz, .h5, .nii, .nii.gz, .nrrd, .mha, .dcm or a "
+        "folder of DICOM slices"
     )
 
 
@@ -209,6 +216,8 @@ def open_sink(
     """
     kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
     dataset = split_dataset(str(name))
+    if dataset is not None and dataset[0].suffix.lower() == ".npz":
+        raise ArgumentError(f"{dataset[0].name!r} is read, and not written; write to .npy")
     if dataset is not None:
         return Hdf5Sink(dataset[0], info, dataset=dataset[1] or "volume", **kept)
     path = Path(name)
@@ -225,10 +234,12 @@ def open_sink(
         return NpySink(path, info, **kept)
     if ending == ".nii" or _is_packed_nifti(path):
         return NiftiSink(path, info, **kept)
+    if ending in (".mha", ".nrrd"):
+        return HeadedSink(path, info, **kept)
     if ending in _TIFF_ENDINGS and (info.kind == "volume" or (info.count or 2) > 1):
         return TiffSink(path, info, **kept)
     if not _is_known_picture(ending):
-        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, ".npy", ".h5", ".nii"])
+        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, ".npy", ".h5", ".nii", ".nrrd", ".mha"])
         raise ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")
     return StillSink(path, info, quality=quality, overwrite=overwrite)
 
