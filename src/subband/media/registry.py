@@ -22,6 +22,7 @@ from subband.media.pictures import (
     is_numbered,
 )
 from subband.media.volume_dicom import is_dicom, open_dicom
+from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
 from subband.media.volume_meta import open_meta
 from subband.media.volume_nifti import open_nifti
 from subband.media.volume_nrrd import open_nrrd
@@ -238,8 +239,15 @@ def open_sink(
         return HeadedSink(path, info, **kept)
     if ending in _TIFF_ENDINGS and (info.kind == "volume" or (info.count or 2) > 1):
         return TiffSink(path, info, **kept)
+    if ending == ".dcm":
+        return DicomSink(path, info, **kept)
+    if info.container == "dicom" and not _is_known_picture(ending):
+        # names of slices, and of folders of them, have no ending
+        is_folder = info.origin is not None and info.origin.is_dir()
+        return DicomFolderSink(path, info, keep_partial=keep_partial) if is_folder else DicomSink(path, info, **kept)
     if not _is_known_picture(ending):
-        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, ".npy", ".h5", ".nii", ".nrrd", ".mha"])
+        volumes = (".npy", ".h5", ".nii", ".nrrd", ".mha", ".dcm")
+        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, *volumes])
         raise ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")
     return StillSink(path, info, quality=quality, overwrite=overwrite)
 
