@@ -22,8 +22,11 @@ from subband.media.raw_stills import RAW_ENDINGS
 from subband.media.still_metadata import name_format
 from subband.media.tiff_tags import describe_tiff
 from subband.media.volume_dicom import is_dicom, open_dicom
+from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
+from subband.media.volume_meta import open_meta
 from subband.media.volume_nifti import open_nifti
-from subband.media.volume_sinks import Hdf5Sink, NiftiSink, NpySink, TiffSink
+from subband.media.volume_nrrd import open_nrrd
+from subband.media.volume_sinks import Hdf5Sink, HeadedSink, NiftiSink, NpySink, TiffSink
 from subband.media.volume_tiff import is_stack, open_tiff
 from subband.media.volumes import VolumeSource, open_hdf5, open_npy, open_npz, split_dataset
 
@@ -34,7 +37,8 @@ _FILM_ENDINGS = (
     *CONTAINERS, ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf",
     ".ogv", ".ts", ".vob", ".y4m",
 )  # fmt: skip
-_VOLUME_ENDINGS = (".dcm", ".nii", ".npy")
+_META_ENDINGS, _NRRD_ENDINGS = (".mha", ".mhd"), (".nrrd", ".nhdr")
+_VOLUME_ENDINGS = (".dcm", ".nii", ".npy", *_META_ENDINGS, *_NRRD_ENDINGS)
 
 
 def open_source(
@@ -177,8 +181,8 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     >>> open_volume("film.mp4")
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or
-    a folder of DICOM slices
+    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tiff, .npy, .npz, .h5, .nii, .nii.gz,
+    .nrrd, .mha, .dcm or a folder of DICOM slices
     """
     dataset = split_dataset(str(name))
     if dataset is not None:
@@ -191,13 +195,17 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
         return open_npy(path)
     if ending == ".nii" or _is_packed_nifti(path):
         return open_nifti(path)
+    if ending in _META_ENDINGS:
+        return open_meta(path)
+    if ending in _NRRD_ENDINGS:
+        return open_nrrd(path)
     if ending in _TIFF_ENDINGS:
         return open_tiff(path)
     if is_dicom(path):
         return open_dicom(path, series)
     raise ArgumentError(
-        f"{str(name)!r} does not end like a volume; take .tiff, .npy, .h5, .nii, .nii.gz, .dcm or a folder of DICOM "
-        "slices"
+        f"{str(name)!r} does not end like a volume; take .tiff, .npy, .npz, .h5, .nii, .nii.gz, .nrrd, .mha, .dcm or a "
+        "folder of DICOM slices"
     )
 
 
@@ -248,6 +256,8 @@ def open_sink(
     """
     kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
     dataset = split_dataset(str(name))
+    if dataset is not None and dataset[0].suffix.lower() == ".npz":
+        raise ArgumentError(f"{dataset[0].name!r} is read, and not written; write to .npy")
     if dataset is not None and info.colours == "ycbcr":
         return RgbSink(open_sink(name, describe_as_rgb(info), **kept), info)
     if dataset is not None:
@@ -269,12 +279,21 @@ def open_sink(
         return NpySink(path, info, **kept)
     if ending == ".nii" or _is_packed_nifti(path):
         return NiftiSink(path, info, **kept)
+    if ending in (".mha", ".nrrd"):
+        return HeadedSink(path, info, **kept)
     if ending in _TIFF_ENDINGS and (info.kind == "volume" or (info.count or 2) > 1):
         return TiffSink(path, info, **kept)
+    if ending == ".dcm":
+        return DicomSink(path, info, **kept)
+    if info.container == "dicom" and not _is_known_picture(ending):
+        # names of slices, and of folders of them, have no ending
+        is_folder = info.origin is not None and info.origin.is_dir()
+        return DicomFolderSink(path, info, keep_partial=keep_partial) if is_folder else DicomSink(path, info, **kept)
     if is_animation(path, info):
         return AnimationSink(path, info, quality=quality, overwrite=overwrite)
     if not _is_known_picture(ending):
-        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, ".npy", ".h5", ".nii"])
+        volumes = (".npy", ".h5", ".nii", ".nrrd", ".mha", ".dcm")
+        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, *volumes])
         raise ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")
     return StillSink(path, info, quality=quality, overwrite=overwrite)
 

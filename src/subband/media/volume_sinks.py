@@ -19,10 +19,12 @@ from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import BROKEN, require
 from subband.media.outputs import Unfinished, defer_signals
 from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej
+from subband.media.volume_meta import describe_meta
 from subband.media.volume_nifti import make_nifti_header
+from subband.media.volume_nrrd import describe_nrrd
 from subband.typing import Array
 
-__all__ = ["Hdf5Sink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
+__all__ = ["Hdf5Sink", "HeadedSink", "NiftiSink", "NpySink", "TiffSink", "VolumeSink"]
 
 # Offsets of plain TIFF end at 4 GiB; some are needed for what is not pixels.
 _BIG_TIFF = 2**32 - 2**25
@@ -378,3 +380,26 @@ class NiftiSink(VolumeSink):
     def _close(self) -> None:
         if isinstance(self._file, gzip.GzipFile):
             self._file.close()
+
+
+class HeadedSink(VolumeSink):
+    """An NRRD file or a MetaImage: a header in text, and bare data behind it."""
+
+    _file: BinaryIO | None = None
+
+    def _begin(self, unfinished: Unfinished) -> None:
+        if not self.info.count:
+            raise ArgumentError(
+                f"{self.path.name!r} has to know its number of slices; write to .npy, or set info.count"
+            )
+        self._describe = describe_nrrd if self.path.suffix.lower() == ".nrrd" else describe_meta
+        self._file = unfinished.open()
+        self._file.write(self._describe(self.info, self.info.count))
+
+    def _append(self, frame: Frame) -> None:
+        assert self._file is not None
+        self._file.write(np.ascontiguousarray(frame.pixels, self.info.dtype.newbyteorder("<")).data)
+
+    def _end(self) -> None:
+        if self.count != self.info.count:
+            raise ArgumentError(f"{self.path.name!r} got {self.count} slices, and info.count={self.info.count}")

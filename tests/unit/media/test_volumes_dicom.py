@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from subband.cli import app
 from subband.errors import ArgumentError, FormatError
-from subband.media import open_source, open_volume
+from subband.media import open_sink, open_source, open_volume
 from subband.media.geometry import PlaceWarning
 
 WHY = "not installed: pip install 'subband[volumes]'"
@@ -357,3 +357,130 @@ def test_positions_of_slices_are_those_within_their_volume(tmp_path):
     with open_source(tmp_path / "series") as source:
         positions = [frame.metadata["position"] for frame in source]
     assert all(after - before == pytest.approx(STEP) for before, after in pairwise(positions))
+
+
+def read_all(folder):
+    files = sorted(folder.iterdir(), key=lambda file: float(pydicom.dcmread(file).ImagePositionPatient[2]))
+    return [pydicom.dcmread(file) for file in files]
+
+
+@pytest.mark.parametrize("name", DIRECTIONS)
+@pytest.mark.parametrize("syntax", ["ImplicitVRLittleEndian", "ExplicitVRLittleEndian", "ExplicitVRBigEndian"])
+def test_series_becomes_a_series(tmp_path, name, syntax):
+    places = write_series(tmp_path / "series", name=name, RescaleSlope=2, RescaleIntercept=-1024, WindowCenter=40)
+    for file in (tmp_path / "series").iterdir():
+        slab = pydicom.dcmread(file)
+        if syntax.endswith("BigEndian"):
+            slab.PixelData = slab.pixel_array.astype(">i2").tobytes()
+        slab.file_meta.TransferSyntaxUID = getattr(pydicom.uid, syntax)
+        list(slab.iterall())
+        pydicom.dcmwrite(file, slab, enforce_file_format=True)
+    result = run("denoise", "--strength", 0, tmp_path / "series", tmp_path / "clean")
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "clean" / "series"
+    assert {file.name for file in folder.iterdir()} == {file.name for file in (tmp_path / "series").iterdir()}
+    uids, values = set(), set()
+    for file in folder.iterdir():
+        old, new = pydicom.dcmread(tmp_path / "series" / file.name), pydicom.dcmread(file)
+        for kept in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
+            np.testing.assert_allclose(np.array(old[kept].value, float), np.array(new[kept].value, float), atol=1e-6)
+        for kept in (
+            "PatientName",
+            "PatientID",
+            "StudyInstanceUID",
+            "FrameOfReferenceUID",
+            "RescaleSlope",
+            "WindowCenter",
+        ):
+            assert old[kept].value == new[kept].value
+        if not syntax.endswith("BigEndian"):
+            assert new.ImageType == ["DERIVED", "PRIMARY", "AXIAL"]
+            assert new.SOPClassUID == old.SOPClassUID
+        assert "subband" in new.DerivationDescription
+        assert new.SourceImageSequence[0].ReferencedSOPInstanceUID == old.SOPInstanceUID
+        assert new.SOPInstanceUID not in (old.SOPInstanceUID, *values)
+        assert new.SeriesInstanceUID != old.SeriesInstanceUID
+        values.add(new.SOPInstanceUID)
+        uids.add(new.SeriesInstanceUID)
+        np.testing.assert_array_equal(old.pixel_array, new.pixel_array)
+    assert len(uids) == 1
+    assert run("denoise", "--strength", 0, folder, tmp_path / "volume.nii").exit_code == 0
+    check_places(nibabel.load(tmp_path / "volume.nii"), places, scale=2, offset=-1024)
+
+
+@pytest.mark.parametrize("name", ["axial", "oblique"])
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "uint8"])
+def test_series_becomes_a_multi_frame_file(tmp_path, name, dtype):
+    places = write_series(tmp_path / "series", PLAIN.astype(dtype), name=name)
+    assert run("denoise", "--strength", 0, tmp_path / "series", tmp_path / "all.dcm").exit_code == 0
+    data = pydicom.dcmread(tmp_path / "all.dcm")
+    assert (data.NumberOfFrames, data.PatientName, data.StudyInstanceUID) == (5, "Doe^Jane", "1.2.3")
+    assert len(data.SourceImageSequence) == 5
+    scaled = data.pixel_array * float(data.RescaleSlope) + float(data.RescaleIntercept)
+    np.testing.assert_array_equal(scaled, PLAIN)
+    assert run("denoise", "--strength", 0, tmp_path / "all.dcm", tmp_path / "volume.nii").exit_code == 0
+    check_places(nibabel.load(tmp_path / "volume.nii"), places)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int16", "uint8"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_volumes_of_other_files_become_dicom(tmp_path, dtype, groups):
+    values = np.random.default_rng(0).normal(100, 30, (6, 4, 6)).astype(dtype)
+    shape = (3, 2, 4, 6) if groups == 2 else (6, 4, 6)
+    affine = np.array([[0, -0.5, 0, 3], [0.25, 0, 0, 4], [0, 0, 2.5, 5], [0, 0, 0, 1]])
+    stack = values.reshape(2, 3, 4, 6) if groups == 2 else values.reshape(shape)
+    nibabel.save(nibabel.Nifti1Image(stack.T, affine, dtype=dtype), tmp_path / "a.nii")
+    assert run("denoise", "--strength", 0, "--level", 0, tmp_path / "a.nii", tmp_path / "a.dcm").exit_code == 0
+    assert run("denoise", "--strength", 0, "--level", 0, tmp_path / "a.dcm", tmp_path / "b.nii").exit_code == 0
+    image = nibabel.load(tmp_path / "b.nii")
+    # slices may come back in the order of their positions, and stay where they are
+    np.testing.assert_allclose(np.abs(np.linalg.det(image.affine)), 0.25 * 0.5 * 2.5, rtol=1e-5)
+    found = np.asarray(image.dataobj)
+    for index in np.ndindex(found.shape):
+        ras = image.affine @ [*index[:3], 1]
+        own = np.rint(np.linalg.inv(affine) @ ras).astype(int)
+        expected = stack.T[(*own[:3], *index[3:])]
+        assert found[index] == pytest.approx(expected, abs=0 if dtype in ("uint8", "int16") else 0.01)
+
+
+def test_single_image_stays_one_with_its_header(tmp_path):
+    pixels = np.arange(24, dtype=np.uint16).reshape(4, 6)
+    slab = make_slice(
+        pixels, PhotometricInterpretation="MONOCHROME1", BitsStored=12, HighBit=11, Modality="DX", WindowCenter=95
+    )
+    slab.PresentationLUTShape = "INVERSE"
+    slab.save_as(tmp_path / "IM1", enforce_file_format=True)
+    result = run("denoise", "--strength", 0, tmp_path / "IM1", tmp_path / "clean")
+    assert result.exit_code == 0, result.output
+    new = pydicom.dcmread(tmp_path / "clean" / "IM1")
+    assert (new.PhotometricInterpretation, new.PresentationLUTShape) == ("MONOCHROME2", "IDENTITY")
+    assert (new.BitsStored, new.WindowCenter) == (12, 4000)
+    np.testing.assert_array_equal(new.pixel_array, 4095 - pixels)
+
+
+def test_mask_of_a_series_is_a_series(tmp_path):
+    write_series(tmp_path / "series", RescaleSlope=2, RescaleIntercept=-1024, WindowCenter=40)
+    result = run("edges", tmp_path / "series", tmp_path / "masks")
+    assert result.exit_code == 0, result.output
+    for file in (tmp_path / "masks" / "series").iterdir():
+        mask = pydicom.dcmread(file)
+        assert (mask.BitsAllocated, mask.RescaleSlope, mask.RescaleIntercept) == (8, 1, 0)
+        assert "WindowCenter" not in mask
+        assert set(np.unique(mask.pixel_array)) <= {0, 255}
+
+
+def test_folders_of_slices_are_complete_or_not_there(tmp_path):
+    write_series(tmp_path / "series")
+    with open_source(tmp_path / "series") as source:
+        frames = list(source)
+        sink = open_sink(tmp_path / "clean", source.info)
+        sink.write(frames[0])
+        assert not (tmp_path / "clean").exists()
+        sink.abort()
+        assert {path.name for path in tmp_path.iterdir()} == {"series"}
+        with open_sink(tmp_path / "clean", source.info) as sink:
+            for frame in frames:
+                sink.write(frame)
+        with pytest.raises(ArgumentError, match="is there already, and series are not mixed"):
+            open_sink(tmp_path / "clean", source.info)
+    assert {path.name for path in tmp_path.iterdir()} == {"series", "clean"}
