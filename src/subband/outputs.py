@@ -30,6 +30,7 @@ __all__ = [
     "check_output",
     "defer_signals",
     "explain_output_error",
+    "flush_file",
     "follow_links",
     "open_output",
     "place_output",
@@ -610,6 +611,18 @@ def _keep_mode(part: Path, target: Path, *, least: int = 0) -> None:
             os.chown(part, old.st_uid, old.st_gid)
     if stat.S_IMODE(part.stat().st_mode) != stat.S_IMODE(old.st_mode) | least:
         part.chmod(stat.S_IMODE(old.st_mode) | least)
+
+
+def flush_file(path: Path) -> None:
+    """Wait until a file that is written is on the disk.
+
+    Raises
+    ------
+    OSError
+        If the disk did not take it.
+    """
+    with path.open("r+b", buffering=0) as file:
+        _flush(file)
 
 
 def _prove(part: Path) -> None:
