@@ -497,8 +497,13 @@ class Unfinished:
             return explain_output_error(self.path, error)
         return error
 
-    def place(self) -> None:
+    def place(self, *, is_complete: bool = False) -> None:
         """Move the complete file to its name.
+
+        Parameters
+        ----------
+        is_complete : bool
+            That all of it is on the disk is known already, because it was written by `place_output` or the like.
 
         Raises
         ------
@@ -508,7 +513,8 @@ class Unfinished:
             If not all of it was written, whether or not whoever wrote it noticed.
         """
         try:
-            self._complete()
+            if not is_complete:
+                self._complete()
             check_output(self.path, overwrite=self._overwrite)
             if self._is_stream:
                 self._pour()

@@ -16,7 +16,7 @@ from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamagedError, DamageWarning
 from subband.media.limits import choose_most_pixels
-from subband.media.outputs import Unfinished, check_output
+from subband.media.outputs import Unfinished, check_output, defer_signals
 from subband.media.stills import Still, list_broken, open_image, read_still, split_image, write_still
 
 __all__ = [
@@ -301,9 +301,11 @@ class SequenceSink(Sink):
         # all are checked before the first is moved
         for unfinished in self._unfinished:
             check_output(unfinished.path, overwrite=self._overwrite)
-        while self._unfinished:
-            self._unfinished[0].place()
-            del self._unfinished[0]
+        # half a series under its name would look like a whole one
+        with defer_signals():
+            while self._unfinished:
+                self._unfinished[0].place(is_complete=True)
+                del self._unfinished[0]
 
     def _abort(self) -> None:
         for unfinished in self._unfinished:
