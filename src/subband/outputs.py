@@ -30,6 +30,7 @@ __all__ = [
     "check_output",
     "defer_signals",
     "explain_output_error",
+    "flush_file",
     "follow_links",
     "open_output",
     "place_output",
@@ -513,8 +514,13 @@ class Unfinished:
             return explain_output_error(self.path, error)
         return error
 
-    def place(self) -> None:
+    def place(self, *, is_complete: bool = False) -> None:
         """Move the complete file to its name.
+
+        Parameters
+        ----------
+        is_complete : bool
+            That all of it is on the disk is known already, because it was written by `place_output` or the like.
 
         Raises
         ------
@@ -524,7 +530,8 @@ class Unfinished:
             If not all of it was written, whether or not whoever wrote it noticed.
         """
         try:
-            self._complete()
+            if not is_complete:
+                self._complete()
             check_output(self.path, overwrite=self._overwrite)
             if self._is_stream:
                 self._pour()
@@ -629,6 +636,18 @@ def _keep_mode(part: Path, target: Path, *, least: int = 0) -> None:
             os.chown(part, old.st_uid, old.st_gid)
     if stat.S_IMODE(part.stat().st_mode) != stat.S_IMODE(old.st_mode) | least:
         part.chmod(stat.S_IMODE(old.st_mode) | least)
+
+
+def flush_file(path: Path) -> None:
+    """Wait until a file that is written is on the disk.
+
+    Raises
+    ------
+    OSError
+        If the disk did not take it.
+    """
+    with path.open("r+b", buffering=0) as file:
+        _flush(file)
 
 
 def _prove(part: Path) -> None:

@@ -267,3 +267,22 @@ def test_pyramids_go_the_same_way(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match="does not exist; make it first"):
         pyramid.save(tmp_path / "missing" / "a.npz")
     assert list_names(tmp_path) == ["a.npz"]
+
+
+def test_a_series_is_not_left_half_placed(tmp_path, monkeypatch):
+    from subband.media import Frame, SourceInfo, open_sink
+
+    info = SourceInfo("sequence", (4, 6), np.dtype(np.uint8), colours="grey", count=3)
+    sink = open_sink(tmp_path / "f%d.png", info)
+    for number in range(3):
+        sink.write(Frame(np.zeros((4, 6), np.uint8), number))
+    usual = Unfinished.place
+
+    def place(self, **options):
+        signal.raise_signal(signal.SIGINT)
+        usual(self, **options)
+
+    monkeypatch.setattr(Unfinished, "place", place)
+    with pytest.raises(KeyboardInterrupt):
+        sink.finish()
+    assert list_names(tmp_path) == ["f0.png", "f1.png", "f2.png"]

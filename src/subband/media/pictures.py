@@ -11,7 +11,7 @@ from pathlib import Path
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamagedError
-from subband.media.outputs import Unfinished, check_output
+from subband.media.outputs import Unfinished, check_output, defer_signals
 from subband.media.still_metadata import KEPT, warn_of_losses
 from subband.media.stills import Still, check_format, read_still, save_still, write_still
 
@@ -234,9 +234,11 @@ class SequenceSink(Sink):
         # all are checked before the first is moved
         for unfinished in self._unfinished:
             check_output(unfinished.path, overwrite=self._overwrite)
-        while self._unfinished:
-            self._unfinished[0].place()
-            del self._unfinished[0]
+        # half a series under its name would look like a whole one
+        with defer_signals():
+            while self._unfinished:
+                self._unfinished[0].place(is_complete=True)
+                del self._unfinished[0]
 
     def _abort(self) -> None:
         for unfinished in self._unfinished:
