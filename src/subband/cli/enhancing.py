@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +45,9 @@ def read_chain(path: Path) -> Enhancer:
     except UnicodeDecodeError:
         raise FormatError(f"{str(path)!r} is not a text, and so no chain") from None
     except FormatError as error:
-        raise FormatError(f"{str(path)!r}: {error}") from error
+        # as it is written there, and not as options are
+        message = re.sub(r"\b([a-z_]+)=(?=\S)", r"\1 = ", str(error))
+        raise FormatError(f"{str(path)!r}: {message}") from error
 
 
 @dataclass(frozen=True)

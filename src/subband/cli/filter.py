@@ -65,7 +65,7 @@ def filter(  # noqa: A001 - the name of the command
     blur: Annotated[_Values, typer.Option(metavar="S", help="Blur by a Gaussian of so many pixels.")] = None,
     sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
     denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
-    strength: Annotated[_Values, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    strength: Annotated[list[float] | None, typer.Option(metavar="X", help="For the --denoise before.")] = None,
     wavelet: WaveletName = "cdf97",
     level: StageLevel = None,
     noise: NoiseName = None,

@@ -35,7 +35,7 @@ RENAMED: dict[str, dict[str, str]] = {
 }
 
 #: Arguments that an option stands for under another name.
-_OTHER_NAMES = {"overwrite": "force"}
+_OTHER_NAMES = {"overwrite": "force", "model": "noise"}
 
 #: What else programs have and a command line has not.
 _CALLS = {
