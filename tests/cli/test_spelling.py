@@ -17,7 +17,7 @@ from subband.cli import app
 from subband.cli.group import explain, walk_commands
 from subband.cli.outputs import find_kind
 from subband.cli.spelling import RENAMED, list_options, respell, translate
-from subband.media import Still, write_still
+from subband.media import Still, read_still, write_still
 
 COMMANDS = walk_commands()
 OF_TYPER = ("help", "install_completion", "show_completion")
@@ -232,6 +232,35 @@ def test_missing_numbers_in_a_store_are_told_with_the_option(tmp_path):
     assert result.exit_code == 2
     assert "--nonfinite mask" in result.stderr
     assert "nonfinite=" not in result.stderr
+
+
+@pytest.mark.parametrize("words", [("denoise", "--level", 1), ("filter", "--gains", 0.5)])
+@pytest.mark.parametrize("shape", [(40, 40), (8, 40, 40)])
+def test_the_option_that_is_told_for_missing_numbers_works(tmp_path, words, shape):
+    array = np.random.default_rng(0).random(shape).astype(np.float32)
+    array[..., 3, 4] = np.nan
+    name = "tiff" if len(shape) == 2 else "npy"
+    source, output = tmp_path / f"a.{name}", tmp_path / f"b.{name}"
+    if name == "npy":
+        np.save(source, array)
+    else:
+        write_still(source, Still(array))
+    command, *options = words
+    result = run(command, source, output, *options)
+    assert result.exit_code == 2
+    assert "use --nonfinite mask" in result.stderr
+    assert run(command, source, output, *options, "--nonfinite", "mask").exit_code == 0
+    made = np.load(output) if name == "npy" else read_still(output).pixels
+    np.testing.assert_array_equal(np.isnan(made), np.isnan(array))
+    assert not np.array_equal(made, array, equal_nan=True)
+    assert "use refuse or mask" in run(command, source, output, *options, "--nonfinite", "some", "--force").stderr
+
+
+def test_edges_are_not_told_of_numpy(tmp_path):
+    write_still(tmp_path / "a.tiff", Still(np.full((40, 40), np.nan, np.float32)))
+    result = run("edges", tmp_path / "a.tiff", tmp_path / "b.tiff")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("replace them first\n")
 
 
 def test_a_chain_speaks_of_its_file(tmp_path):

@@ -98,6 +98,7 @@ def enhance_files(
     memory: float | None,
     part_of_white: str | None = None,
     recursive: bool = False,
+    nonfinite: str = "refuse",
 ) -> None:
     """Carry all files through an enhancer, whose numbers are those of 8 bits.
 
@@ -110,6 +111,8 @@ def enhance_files(
     from subband.pipeline.units import choose_scale, scale_enhancer
 
     check_view(view)
+    if nonfinite not in ("refuse", "mask"):
+        raise ArgumentError(f"--nonfinite {nonfinite} is not known; use refuse or mask")
     inputs, output = split_paths(paths)
     jobs = plan_jobs(inputs, output, writing.ending, recursive=recursive)
     check_jobs(jobs, settings)
@@ -128,7 +131,15 @@ def enhance_files(
             own = scale_enhancer(enhancer, choose_scale(source.info))
             sink = writing.open(job.output, describe_result(source.info, own, view, chosen), force=settings.force)
             return enhance_file(
-                source, sink, own, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
+                source,
+                sink,
+                own,
+                engine=chosen,
+                view=view,
+                memory=most,
+                nonfinite=nonfinite,
+                on_progress=observe,
+                cancelled=cancelled,
             )
 
     run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})

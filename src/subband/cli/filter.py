@@ -21,6 +21,7 @@ from subband.cli.options import (
     MemoryLimit,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
     Preset,
     Quality,
@@ -93,6 +94,7 @@ def filter(  # noqa: A001 - the name of the command
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    nonfinite: NonFinite = None,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
 
@@ -128,5 +130,6 @@ def filter(  # noqa: A001 - the name of the command
         engine=engine,
         memory=memory,
         recursive=recursive,
+        nonfinite=nonfinite or "refuse",
         part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
     )

@@ -26,6 +26,7 @@ __all__ = [
     "ModeOption",
     "MostPixels",
     "NoiseName",
+    "NonFinite",
     "Paths",
     "PictureFile",
     "Preset",
@@ -215,6 +216,16 @@ MemoryLimit = Annotated[
 
 MostPixels = Annotated[
     int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
+]
+
+NonFinite = Annotated[
+    str | None,
+    typer.Option(
+        "--nonfinite",
+        metavar="refuse|mask",
+        autocompletion=offer("refuse", "mask"),
+        help="What is done with NaN and infinities: refuse, or mask to leave them as they are; refuse by default.",
+    ),
 ]
 
 Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]
