@@ -20,7 +20,7 @@ Every command explains itself with `--help`. An error that you can mend is one l
 
 | exit code | meaning |
 | --- | --- |
-| 0 | all is well |
+| 0 | all is well; so it is if `--skip-existing` leaves files out |
 | 2 | an error that the message explains; of several files, at least one could not be done, and the others are |
 | 129, 130, 143 | SIGHUP, Ctrl-C, SIGTERM; nothing half-written is left under its final name |
 | 1 | anything else, which is a fault of `subband` |

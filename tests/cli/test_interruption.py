@@ -130,6 +130,41 @@ def test_interrupt_of_several_at_once(tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize("options", [(), ("--keep-partial",)])
+def test_interrupt_does_not_wait_for_a_kernel(tmp_path, options):
+    """Work that looks at nothing for a minute is left, and what it has written is removed."""
+    program = (
+        "import sys, time\n"
+        "from subband.pipeline import files\n"
+        "def choose_work(*_, **__):\n"
+        "    def work(frames):\n"
+        "        yield next(frames)\n"
+        "        print('at work', flush=True)\n"
+        "        time.sleep(60)\n"
+        "    return work\n"
+        "files.choose_work = choose_work\n"
+        "from subband.cli import main\n"
+        "main()\n"
+    )
+    words = ["filter", "test:32x24@25?count=30", "test:32x24@25?count=31", str(tmp_path / "out"), "--ending", "mkv"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *words, "--jobs", "2", "--quiet", *options],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(2):
+        assert process.stdout.readline() == "at work\n"
+    assert len(list((tmp_path / "out").iterdir())) == 2
+    process.send_signal(signal.SIGINT)
+    # the sleep would take a minute; a busy machine is given most of it
+    _, errors = process.communicate(timeout=40)
+    assert process.returncode == 130
+    assert errors == "interrupted\n"
+    assert bool(list((tmp_path / "out").iterdir())) == bool(options)
+
+
 def test_a_disk_that_takes_no_more(tmp_path):
     program = (
         "import resource, sys\n"

@@ -213,6 +213,10 @@ def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
         if len(numbers) != 2:
             raise ArgumentError(f"--firm {text} needs two thresholds, such as 0.05,0.15")
         low, high = (_check_part(name, number) * _WHITE for number in numbers)
+        if high < low:
+            raise ArgumentError(
+                f"--firm {text} has the smaller threshold last; write --firm {numbers[1]:g},{numbers[0]:g}"
+            )
         return "shrink", {"mode": mode, "threshold": low, "upper": high}
     return "shrink", {"mode": mode, "threshold": _check_part(name, _read_number(name, text)) * _WHITE}
 

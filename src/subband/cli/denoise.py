@@ -22,6 +22,7 @@ from subband.cli.options import (
     MethodName,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
     Precision,
     Preset,
@@ -103,9 +104,7 @@ def denoise(
         typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known."),
         Reads(),
     ] = None,
-    nonfinite: Annotated[
-        str | None, typer.Option("--nonfinite", metavar="refuse|mask", help="Into Zarr: what is done with NaN.")
-    ] = None,
+    nonfinite: NonFinite = None,
 ) -> None:
     """Remove noise from pictures, film and volumes.
 
@@ -131,7 +130,7 @@ def denoise(
         )
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
-    refuse_stores(paths, {**for_stores, "--mask": mask, "--nonfinite": nonfinite})
+    refuse_stores(paths, {**for_stores, "--mask": mask})
     enhance_files(
         paths,
         enhancer,
@@ -142,4 +141,5 @@ def denoise(
         engine=engine,
         memory=memory,
         recursive=recursive,
+        nonfinite=nonfinite or "refuse",
     )

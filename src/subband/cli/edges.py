@@ -61,7 +61,7 @@ def edges(
     ] = 0.0,
     sigma: Sigma = None,
     wavelet: WaveletName = "rbio3.1",
-    colours: Annotated[
+    each_channel: Annotated[
         bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
     ] = False,
     edges_only: Annotated[
@@ -110,7 +110,7 @@ def edges(
         threshold,
         contrast=contrast,
         sigma=sigma,
-        channels="strongest" if colours else "brightness",
+        channels="strongest" if each_channel else "brightness",
         fade=fade,
     )
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)

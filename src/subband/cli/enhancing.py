@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +45,9 @@ def read_chain(path: Path) -> Enhancer:
     except UnicodeDecodeError:
         raise FormatError(f"{str(path)!r} is not a text, and so no chain") from None
     except FormatError as error:
-        raise FormatError(f"{str(path)!r}: {error}") from error
+        # as it is written there, and not as options are
+        message = re.sub(r"\b([a-z_]+)=(?=\S)", r"\1 = ", str(error))
+        raise FormatError(f"{str(path)!r}: {message}") from error
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ def enhance_files(
     memory: float | None,
     part_of_white: str | None = None,
     recursive: bool = False,
+    nonfinite: str = "refuse",
 ) -> None:
     """Carry all files through an enhancer, whose numbers are those of 8 bits.
 
@@ -108,6 +112,8 @@ def enhance_files(
     from subband.pipeline.files import check_view, choose_colours, describe_result, enhance_file
 
     check_view(view)
+    if nonfinite not in ("refuse", "mask"):
+        raise ArgumentError(f"--nonfinite {nonfinite} is not known; use refuse or mask")
     inputs, output = split_paths(paths)
     jobs = plan_jobs(inputs, output, writing.ending, recursive=recursive)
     check_jobs(jobs, settings)
@@ -123,7 +129,15 @@ def enhance_files(
                 )
             sink = writing.open(job.output, describe_result(source.info, enhancer, view, chosen), force=settings.force)
             return enhance_file(
-                source, sink, enhancer, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
+                source,
+                sink,
+                enhancer,
+                engine=chosen,
+                view=view,
+                memory=most,
+                nonfinite=nonfinite,
+                on_progress=observe,
+                cancelled=cancelled,
             )
 
     run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})

@@ -22,6 +22,7 @@ from subband.cli.options import (
     MemoryLimit,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
     Precision,
     Preset,
@@ -69,7 +70,7 @@ def filter(  # noqa: A001 - the name of the command
     blur: Annotated[_Values, typer.Option(metavar="S", help="Blur by a Gaussian of so many pixels.")] = None,
     sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
     denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
-    strength: Annotated[_Values, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    strength: Annotated[list[float] | None, typer.Option(metavar="X", help="For the --denoise before.")] = None,
     mode: Annotated[
         _Values, typer.Option(metavar="MODE", help="For the --denoise before: soft, hard or garrote, where it matters.")
     ] = None,
@@ -117,6 +118,7 @@ def filter(  # noqa: A001 - the name of the command
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    nonfinite: NonFinite = None,
     series: Series = None,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
@@ -153,5 +155,6 @@ def filter(  # noqa: A001 - the name of the command
         engine=engine,
         memory=memory,
         recursive=recursive,
+        nonfinite=nonfinite or "refuse",
         part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
     )

@@ -26,6 +26,7 @@ __all__ = [
     "MethodName",
     "MostPixels",
     "NoiseName",
+    "NonFinite",
     "Paths",
     "PictureFile",
     "Precision",
@@ -237,6 +238,16 @@ MostPixels = Annotated[
 Series = Annotated[
     str | None,
     typer.Option("--series", metavar="ID", help="Of a folder of DICOM files: the number or identifier of a series."),
+]
+
+NonFinite = Annotated[
+    str | None,
+    typer.Option(
+        "--nonfinite",
+        metavar="refuse|mask",
+        autocompletion=offer("refuse", "mask"),
+        help="What is done with NaN and infinities: refuse, or mask to leave them as they are; refuse by default.",
+    ),
 ]
 
 Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]

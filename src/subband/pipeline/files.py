@@ -49,6 +49,7 @@ def enhance_file(
     engine: str | Engine | None = None,
     view: str = "synthesis",
     memory: int | None = None,
+    nonfinite: str = "refuse",
     overwrite: bool = False,
     keep_partial: bool = False,
     sink_options: Mapping[str, Any] | None = None,
@@ -75,6 +76,8 @@ def enhance_file(
         The result, or pictures of the coefficients, as in `Enhancer.view`.
     memory : int, optional
         Bytes that a volume may take while it is computed; see `subband.pipeline.volumes`.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinities of floating point, as in `Enhancer.apply`.
     overwrite : bool
         Whether a file may be replaced.
     keep_partial : bool
@@ -133,7 +136,7 @@ def enhance_file(
         info = frames.info
         opened = sink
         try:
-            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory)
+            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory, nonfinite=nonfinite)
             if not isinstance(opened, Sink):
                 result = describe_result(info, enhancer, view, engine)
                 opened = open_sink(
@@ -236,6 +239,7 @@ def choose_work(
     engine: str | Engine | None = None,
     view: str = "synthesis",
     memory: int | None = None,
+    nonfinite: str = "refuse",
     reopen: Reopen | None = None,
 ) -> Work:
     """Return what turns the pixels of a source into results, for `relay_frames`.
@@ -246,7 +250,7 @@ def choose_work(
     ----------
     info : SourceInfo
         Of the source.
-    enhancer, engine, view, memory
+    enhancer, engine, view, memory, nonfinite
         As in `enhance_file`.
     reopen : callable, optional
         Opens the same volume again, to measure its noise beforehand; from ``info.origin`` if left out.
@@ -262,7 +266,7 @@ def choose_work(
     if not enhancer.stages:
         return _each(lambda pixels: pixels)
     if info.kind == "volume":
-        return VolumeWork(info, enhancer, engine=engine, memory=memory, reopen=reopen)
+        return VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
     if treats_planes_apart(enhancer, info):
         return PlaneWork(enhancer, info.chroma_steps, engine=engine)
     if info.colours == "ycbcr":
@@ -270,7 +274,11 @@ def choose_work(
     if info.dtype in (np.uint8, np.uint16):
         return Pipeline(enhancer, engine=engine).process
     channel_axis = 2 if info.is_colour else None
-    return _each(lambda pixels: enhancer.apply(pixels, axes=(0, 1), channel_axis=channel_axis, engine=engine))
+    return _each(
+        lambda pixels: enhancer.apply(
+            pixels, axes=(0, 1), channel_axis=channel_axis, nonfinite=nonfinite, engine=engine
+        )
+    )
 
 
 def _each(change: Callable[[Array], Array]) -> Work:

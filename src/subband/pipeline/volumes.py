@@ -98,6 +98,8 @@ class VolumeWork:
         Who computes.
     memory : int, optional
         Bytes that may be taken; see `choose_memory`.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinities, as in `Enhancer.apply`; they are masked in volumes that fit into memory.
     reopen : callable, optional
         Opens the volume again; from ``info.origin`` if left out.
 
@@ -125,12 +127,14 @@ class VolumeWork:
         *,
         engine: str | Engine | None = None,
         memory: int | None = None,
+        nonfinite: str = "refuse",
         reopen: Reopen | None = None,
     ) -> None:
         self.info = info
         self.enhancer = enhancer
         self.engine = get_engine(engine)
         self._memory = choose_memory(memory)
+        self._nonfinite = nonfinite
         self._reopen = reopen
         depth = (info.count or 0) // info.groups
         self.space = (depth, *info.shape[:2])
@@ -171,7 +175,9 @@ class VolumeWork:
 
     def _apply(self, enhancer: Enhancer, volume: Array) -> Array:
         channel_axis = 3 if volume.ndim == 4 else None
-        result: Array = enhancer.apply(volume, axes=(0, 1, 2), channel_axis=channel_axis, engine=self.engine)
+        result: Array = enhancer.apply(
+            volume, axes=(0, 1, 2), channel_axis=channel_axis, nonfinite=self._nonfinite, engine=self.engine
+        )
         return result
 
     def _measure_slice(self, levels: list[tuple[int, int]]) -> int:
@@ -220,6 +226,11 @@ class VolumeWork:
     def _refuse_obstacles(self) -> None:
         need = f"this volume of {' × '.join(map(str, self.space))} needs {self._spell(self.space[0])} in one piece"
         limit = f"and {self._memory / 2**30:.3g} GiB may be taken"
+        if self._nonfinite == "mask":
+            raise ArgumentError(
+                f"nonfinite='mask' looks at all voxels around a gap, and {need}, {limit}; allow more memory, or write "
+                "Zarr, which goes chunk by chunk"
+            )
         for stage in self.enhancer.stages:
             if obstacle := find_obstacle(stage):
                 raise ArgumentError(
