@@ -18,6 +18,7 @@ STOREYS = [
     {"plan"},
     {"stationary"},
     {"arrays"},
+    {"pyramid_files"},
     {"pyramid"},
     {"kernels"},
     {"engines"},

@@ -56,9 +56,10 @@ def test_mosaic_has_the_picture_in_its_corner_and_grey_around(picture, tmp_path)
 @pytest.mark.parametrize(
     "options", [(), ("-w", "db4", "-m", "periodization", "-l", 2), ("-w", "cdf53", "--reversible")]
 )
-def test_picture_comes_back(tmp_path, name, pixels, alpha, options):
+@pytest.mark.parametrize("suffix", ["npz", "h5"])
+def test_picture_comes_back(tmp_path, name, pixels, alpha, options, suffix):
     source = save(tmp_path / name, pixels, alpha)
-    coefficients, back = tmp_path / "coefficients.npz", tmp_path / f"back-{name}"
+    coefficients, back = tmp_path / f"coefficients.{suffix}", tmp_path / f"back-{name}"
     result = run("decompose", source, "-o", tmp_path / "mosaic.png", "--save", coefficients, *options)
     assert result.exit_code == 0, result.output
     result = run("reconstruct", coefficients, "-o", back)
@@ -85,7 +86,7 @@ def test_pyramid_saved_in_python_is_taken_for_8_bits(tmp_path):
         (("--wavelet", "db4", "--mode", "whole"), ["whole", "db4"]),
         (("--wavelet", "db4", "--reversible"), ["db4", "cdf53"]),
         (("--engine", "cpux"), ["cpux", "cpu"]),
-        (("--save", "coefficients.bin"), ["coefficients.npz"]),
+        (("--save", "coefficients.bin"), ["coefficients.npz", "coefficients.h5"]),
     ],
 )
 def test_bad_option_is_explained(picture, tmp_path, options, words):

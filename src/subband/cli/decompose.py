@@ -24,7 +24,8 @@ def decompose(
         bool, typer.Option("--reversible", help="Integers without loss, for cdf53 and haar.")
     ] = False,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the coefficients too (.npz), for `subband reconstruct`.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the coefficients too (.npz or .h5), for `subband reconstruct`."),
     ] = None,
     engine: EngineName = None,
 ) -> None:
@@ -62,6 +63,7 @@ def _check_outputs(output: Path, save: Path | None) -> None:
     """Refuse names that cannot be written to before anything is computed or written."""
     from PIL import Image
 
+    from subband.cli.coefficients import check_name
     from subband.media import check_output
 
     if output.suffix.lower() not in Image.registered_extensions():
@@ -69,6 +71,5 @@ def _check_outputs(output: Path, save: Path | None) -> None:
     check_output(output)
     if save is None:
         return
-    if save.suffix.lower() != ".npz":
-        raise ArgumentError(f"{save.name!r} does not end in .npz; coefficients are saved as {save.stem}.npz")
+    check_name(save)
     check_output(save)
