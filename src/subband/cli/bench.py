@@ -182,7 +182,11 @@ def enhance(
 def papers(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="ultrasound, video, denoising, frame-buffer or jpeg2000; repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="ultrasound, processor-load, precision, worked-model, video, acceptance, denoising, frame-buffer or "
+            "jpeg2000; repeatable.",
+        ),
     ] = None,
     engine: Annotated[
         list[str] | None,

@@ -1,4 +1,4 @@
-"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames a second, breakdown, load of the CPU.
+"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames a second, breakdown.
 
 A frame is transformed by three levels of CDF 9/7, its details are thresholded, and it is transformed back. Monochrome
 frames have one channel and those in colour four, in 16 or 32 bits.
@@ -32,7 +32,7 @@ from subband.enhance.passage import Coefficients, Passage
 from subband.enhance.stages import Shrink
 from subband.typing import Array
 
-__all__ = ["PARTS", "SIZES", "Program", "list_programs", "measure_programs", "report"]
+__all__ = ["PARTS", "SIZES", "STAGE", "Program", "list_programs", "measure_programs", "report", "use_threads"]
 
 #: Rows, and as many columns, of the frames.
 SIZES = (128, 256, 512, 1024, 2048)
@@ -73,12 +73,6 @@ _BREAKDOWN = {
     "filter": (0.085, 0.095, 0.069, 0.111, 0.110),
     "upload": (0.033, 0.058, 0.159, 1.002, 8.295),
 }
-#: Load of their CPU at 20 frames a second.
-_LOADS = {
-    "gpu-mono-16": (0.01, 0.01, 0.01, 0.03, 0.08),
-    "cpu-mono-32-single": (0.018, 0.074, 0.29, 1.184, 4.736),
-    "cpu-mono-32-dual": (0.009, 0.037, 0.145, 0.592, 2.368),
-}
 #: How near the mono programs come to the elements of those in colour.
 _EFFICIENCY = {
     "gpu-mono-16": (0.705, 0.675, 0.751, 0.975, 0.746),
@@ -87,9 +81,8 @@ _EFFICIENCY = {
 
 PARTS = ("forward", "filter", "inverse", "upload")
 
-# What their transducers deliver.
-_RATE = 20.0
-_STAGE = Shrink("cdf97", 3, "soft", 0.05)
+#: What is done to a frame.
+STAGE = Shrink("cdf97", 3, "soft", 0.05)
 
 
 @dataclass(frozen=True)
@@ -159,7 +152,7 @@ def measure_programs(
     for program in programs:
         bench = open_workbench(program.engine)
         for size in sizes:
-            with _use_threads(program.threads):
+            with use_threads(program.threads):
                 yield program.name, size, _measure(program, bench, size, effort)
 
 
@@ -167,8 +160,8 @@ def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> d
     shape = (program.channels, size, size)
     planes = bench.draw(shape, program.dtype)
     filters = find_filters(bench.engine)
-    passage = Passage(_STAGE, shape, bench.engine, filters)
-    shrink = make_shrinker(_STAGE, program.channels, 2, filters)
+    passage = Passage(STAGE, shape, bench.engine, filters)
+    shrink = make_shrinker(STAGE, program.channels, 2, filters)
     check_transform(bench, passage.plan(shape), planes, f"{program.name} of {size}²")
     _check_shrinking(bench, passage, shrink, planes)
     coefficients = passage.forward(planes)
@@ -191,7 +184,7 @@ def _check_shrinking(bench: Workbench, passage: Passage, shrink: Work, planes: A
     before = _copy_details(bench, coefficients)
     shrink(coefficients, True)
     after = _copy_details(bench, coefficients)
-    (threshold,) = set(_STAGE.spread(1)[0].ravel().tolist())
+    (threshold,) = set(STAGE.spread(1)[0].ravel().tolist())
     expected = {name: np.sign(band) * np.maximum(np.abs(band) - threshold, 0) for name, band in before.items()}
     largest = max(float(np.abs(band).max(initial=0.0)) for band in before.values())
     tolerance = HALF_TOLERANCE if bench.to_host(planes).dtype == np.float16 else TOLERANCE
@@ -208,7 +201,8 @@ def _copy_details(bench: Workbench, coefficients: Coefficients) -> dict[str, Arr
 
 
 @contextmanager
-def _use_threads(count: int | None) -> Iterator[None]:
+def use_threads(count: int | None) -> Iterator[None]:
+    """Let the CPU have so many threads for a while; as many as before if None."""
     before = get_threads()
     if count is not None:
         set_threads(count)
@@ -219,7 +213,7 @@ def _use_threads(count: int | None) -> Iterator[None]:
 
 
 def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Sequence[Program]) -> Report:
-    """Write tables 4.2 to 4.7, theirs and ours.
+    """Write tables 4.2 to 4.5 and 4.7, theirs and ours; `processor_load` measures table 4.6.
 
     Parameters
     ----------
@@ -275,16 +269,6 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         for part in PARTS
     ]
     sheets.append(Sheet("Table 4.5: milliseconds of each part", columns, rows))
-    on_host = [program.name for program in programs if program.engine == "cpu" and program.channels == 1]
-    loads = ours(lambda name, size: _RATE * frame(name, size), ".1%", on_host) if on_host else []
-    sheets.append(
-        Sheet(
-            f"Table 4.6: load of the CPU at {_RATE:g} frames a second",
-            columns,
-            [*theirs(_LOADS, ".1%"), *loads],
-            "As a part of the threads that a program has; more than 100 % are too few frames.",
-        )
-    )
     pairs = {name: name.replace("mono", "colour") for name in monochrome}
     efficiency = ours(
         lambda name, size: elements(name, size) / elements(pairs[name], size),

@@ -33,7 +33,7 @@ def test_ultrasound(engine):
     assert all(parts[part] > 0 for each in times.values() for parts in each.values() for part in ultrasound.PARTS[:3])
     report = ultrasound.report(times, programs)
     titles = [sheet.title.partition(":")[0] for sheet in report.sheets]
-    assert titles == [f"Table 4.{number}" for number in range(2, 8)]
+    assert titles == [f"Table 4.{number}" for number in (2, 3, 4, 5, 7)]
     frames = {row[0]: row[1:] for row in report.sheets[2].rows}
     assert frames["theirs: gpu-mono-16"] == ["1,782", "1,430"]
     mono = programs[0].name
@@ -187,6 +187,6 @@ def test_chapters_are_chosen_by_name():
 
 
 def test_theirs_have_a_figure_for_every_size():
-    for table in (ultrasound._ELEMENTS, ultrasound._FRAMES, ultrasound._BREAKDOWN, ultrasound._LOADS):
+    for table in (ultrasound._ELEMENTS, ultrasound._FRAMES, ultrasound._BREAKDOWN):
         assert {len(row) for row in table.values()} == {len(ultrasound.SIZES)}
     assert np.all(np.diff([row[1] for row in high_definition.HD.values()]) > 0)
