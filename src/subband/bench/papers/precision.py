@@ -22,9 +22,10 @@ import numpy as np
 
 from subband import data
 from subband.bench.charts import COLOURS
-from subband.bench.checking import TOLERANCE
+from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
 from subband.bench.figure import Figure, Panel
-from subband.bench.papers.judging import HALF_TOLERANCE, check_filtering, compare_bands
+from subband.bench.judging import compare_bands
+from subband.bench.papers.judging import check_filtering, copy_bands, find_largest
 from subband.bench.quality import measure_psnr
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
@@ -169,24 +170,18 @@ def _round(band: Any) -> Array:
 
 def _check_rounded(bench: Workbench, passage: Passage, planes: Array, stage: Shrink, back: Array) -> None:
     """Compare bands and frame with the reference engine's, by what halves lose in each level of each direction."""
-    judge = get_engine("reference")
-    plain = find_filters(judge)
-    reference = Passage(stage, planes.shape, judge, plain)
-    limit = HALF_TOLERANCE * stage.level
-    name = f"{bench.engine.name} in 16 bits, {stage.level} levels"
-    wanted = reference.forward(planes.astype(np.float64))
-    found = _forward_rounded(bench, passage, planes.astype(np.float32))
-    compare_bands(bench, iter(_list_bands(found)), iter(_list_bands(wanted)), limit, name)
-    make_shrinker(stage, 1, 2, plain)(wanted, True)
-    result = reference.inverse(wanted, planes.shape)
-    compare_bands(bench, iter([("the frame", back)]), iter([("", result)]), 2 * limit, name)
-
-
-def _list_bands(coefficients: Coefficients) -> list[tuple[str, Any]]:
-    bands = [("the approximation", coefficients.approximation)]
-    for level, each in enumerate(coefficients.details, start=1):
-        bands += [(f"band {key} of level {level}", each[key]) for key in sorted(each)]
-    return bands
+    judge = Workbench(get_engine("reference"), None)
+    plain = find_filters(judge.engine)
+    reference = Passage(stage, planes.shape, judge.engine, plain)
+    what = f"{bench.engine.name} in {_BITS} bits, {stage.level} levels"
+    coefficients = reference.forward(planes.astype(np.float64))
+    expected = copy_bands(judge, coefficients)
+    found = copy_bands(bench, _forward_rounded(bench, passage, planes.astype(np.float32)))
+    limit = HALF_TOLERANCE * stage.level * find_largest(expected)
+    compare_bands(found, expected, what, limit)
+    make_shrinker(stage, 1, 2, plain)(coefficients, True)
+    frame = np.asarray(reference.inverse(coefficients, planes.shape))
+    compare_bands({"of the frame": back}, {"of the frame": frame}, what, 2 * limit)
 
 
 def measure_fixed(
@@ -206,7 +201,6 @@ def measure_fixed(
     """
     fixed = FixedPoint("cdf97", _BITS, "whole")
     engine = get_engine("cpu")
-    bench = Workbench(engine, None)
     found = {}
     for name, (frame, _) in (load_frames() if frames is None else frames).items():
         pixels = np.rint(frame * 65535).astype(np.uint16)
@@ -215,7 +209,7 @@ def measure_fixed(
             plan = passage.plan((1, *frame.shape))
             pyramid = fixed.forward(pixels, level=level)
             wanted = get_engine("reference").forward_all(plan, pixels[np.newaxis] / 65536.0)
-            _check_fixed(bench, fixed, pyramid, wanted)
+            _check_fixed(fixed, pyramid, wanted)
             narrow = fixed.inverse(pyramid)
             planes = pixels[np.newaxis].astype(np.float32)
             wide = np.rint(np.asarray(engine.inverse_all(plan, *engine.forward_all(plan, planes)))[0])
@@ -223,18 +217,18 @@ def measure_fixed(
     return found
 
 
-def _check_fixed(bench: Workbench, fixed: FixedPoint, pyramid: Any, wanted: Any) -> None:
-    """Compare what coefficients in fixed point stand for with those of the reference engine."""
+def _check_fixed(fixed: FixedPoint, pyramid: Any, wanted: Any) -> None:
+    """Compare what coefficients in fixed point stand for, numbers between 0 and 1, with the reference engine."""
     approximation, details = wanted
     bands = [approximation, *(bands[key] for bands in details for key in sorted(bands))]
-    ours, theirs = [], []
+    found, expected = {}, {}
     for (level, key, band), other in zip(pyramid.bands(), bands, strict=True):
         scale, bias = fixed.scaling(level, key)
-        ours.append((f"band {key} of level {level}", band / 2.0**_BITS))
-        theirs.append(("", scale * other[0] + bias))
-    # each pass of each level rounds by up to a unit, as numbers between 0 and 1
+        found[f"{key}{level}"] = band / 2.0**_BITS
+        expected[f"{key}{level}"] = scale * other[0] + bias
+    # each pass of each level rounds by up to a unit
     limit = 4 * pyramid.level * 2.0**-_BITS + TOLERANCE
-    compare_bands(bench, iter(ours), iter(theirs), limit, f"fixed point in {_BITS} bits")
+    compare_bands(found, expected, f"fixed point in {_BITS} bits", limit)
 
 
 def report(
