@@ -1,6 +1,8 @@
 """Coefficients in files: names that can be read in HDF5, everything exact, and damage refused."""
 
+import subprocess
 import sys
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -113,3 +115,32 @@ def test_missing_library_is_named(tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"subband\[volumes\]"):
         Pyramid.load(tmp_path / "bands.h5")
     assert [path.name for path in tmp_path.iterdir()] == ["bands.h5"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of the size of files")
+@pytest.mark.parametrize("suffix", ["npz", "h5"])
+def test_full_disks_are_an_error_and_leave_nothing(tmp_path, suffix):
+    """HDF5's own library ends the process where a write falls short."""
+    program = f"""
+        import resource
+        import numpy as np
+        from subband import decompose
+
+        pyramid = decompose(np.arange(4096.0).reshape(64, 64), "haar", 2, engine="reference")
+        pyramid.save("whole.{suffix}")
+        from pathlib import Path
+        whole = Path("whole.{suffix}").stat().st_size
+        Path("whole.{suffix}").unlink()
+        for limit in (0, 1, 511, 4096, whole // 2, whole - 100, whole - 1):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            try:
+                pyramid.save("part.{suffix}")
+            except OSError:
+                continue
+            raise SystemExit(f"{{limit}} of {{whole}} bytes were enough")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", dedent(program)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.iterdir())

@@ -242,7 +242,7 @@ def report(
     differences : mapping
         By engine, and then as `measure_differences` returns them.
     fixed : mapping
-        As `measure_fixed` returns it.
+        As `measure_fixed` returns it; empty where nothing was computed on the CPU.
     """
     rows = [
         [
@@ -264,15 +264,16 @@ def report(
         "PSNR of the filtered frame in halves by the same in float32; grey levels are out of 255. The paper says that "
         "it is very hard to see a difference between 16 and 32 bits (figure 4.6). Rounding to 8 bits alone is 58.9 dB."
     )
-    sheets = [
-        Sheet("Figure 4.6: 16 bits beside 32, soft threshold", columns, rows, note, texts=2),
-        Sheet(
-            "Fixed point in 16 bits, there and back",
-            ["frame", "levels", "16 bits dB", "float32 dB"],
-            [[name, str(level), _write(narrow), _write(wide)] for (name, level), (narrow, wide) in fixed.items()],
-            "PSNR by the frame of 16 bits itself; no threshold. Exact: every pixel came back.",
-        ),
-    ]
+    sheets = [Sheet("Figure 4.6: 16 bits beside 32, soft threshold", columns, rows, note, texts=2)]
+    if fixed:
+        sheets.append(
+            Sheet(
+                "Fixed point in 16 bits, there and back",
+                ["frame", "levels", "16 bits dB", "float32 dB"],
+                [[name, str(level), _write(narrow), _write(wide)] for (name, level), (narrow, wide) in fixed.items()],
+                "PSNR by the frame of 16 bits itself; no threshold. Exact: every pixel came back.",
+            )
+        )
     goals = [
         Goal(
             f"{engine}, {name}: 16 bits differ from 32 by less than rounding to 8 bits does, for all levels",

@@ -102,7 +102,7 @@ class Estimate:
     memory, operations : int
         Bytes read and written by all levels in both directions, and multiplications with their additions.
     bandwidth, rate : float
-        Bytes and operations in a second, of large pictures.
+        Bytes and operations in a second; of a device with large pictures.
     upload_bandwidth : float
         Bytes a second to the device; 0 for the host.
     classical, own : float
@@ -173,9 +173,10 @@ def estimate(
     stages = [stage for each in comparisons for stage in each.stages]
     memory, operations = (sum(getattr(stage, what) for stage in stages) for what in ("memory", "operations"))
     size = 4 * comparisons[0].case.size
-    # as theirs, what a device can do at best: of small pictures there is little left to tell a rate by
-    bandwidth = device.copies[-1]
-    rate = min(way.rates["lifting"][-1] for way in device.ways.values())
+    # a device is told by large pictures, because of small ones there is too little left to tell a rate by
+    extent = device.sizes[-1] if upload_bandwidth else size
+    bandwidth = device.find(device.copies, extent)
+    rate = min(device.find(way.rates["lifting"], extent) for way in device.ways.values())
     # one element stands for all of the frame: what is moved and computed is counted from its plan
     classical = ClassicalModel(
         elements=1,
@@ -262,8 +263,8 @@ def _tabulate_machine(found: Mapping[str, Estimate]) -> Sheet:
         rows.append([engine, upload, *(f"{number:.2f}" for number in numbers)])
     columns = ["engine", "upload GB/s", "copy GB/s", "G multiply-adds/s", "traffic MB", "M multiply-adds"]
     note = (
-        "512 × 512 in four channels of float32, three levels of CDF 9/7 and back; what our machine can do is measured "
-        "with larger pictures, traffic and operations are counted from the plan. cpu has one thread."
+        "512 × 512 in four channels of float32, three levels of CDF 9/7 and back; what our machine can do is measured, "
+        "of devices with larger pictures; traffic and operations are counted from the plan. cpu has one thread."
     )
     return Sheet("What the model needs of our machine", columns, rows, note)
 

@@ -89,6 +89,10 @@ def test_precision_and_model_hand_their_engines_on(monkeypatch):
     )
     (report,) = measure("precision", ["cuda", "cpu"], False).values()
     assert [row[0] for row in report.sheets[0].rows] == ["cuda"] * 6 + ["cpu"] * 6
+    assert len(report.sheets) == 2
+    # fixed point is computed on the CPU, and is not said of a device
+    (report,) = measure("precision", ["cuda"], True).values()
+    assert len(report.sheets) == 1
     found = Estimate(1, 1, 1e9, 1e9, 0.0, 0.001, 0.001, 0.001)
     monkeypatch.setattr(
         worked_model, "measure_estimates", lambda engines, is_quick: dict.fromkeys(["cpu", *engines], found)
