@@ -1,5 +1,7 @@
 """``subband decompose`` and ``subband reconstruct``."""
 
+import sys
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -68,6 +70,14 @@ def test_picture_comes_back(tmp_path, name, pixels, alpha, options, suffix):
     assert restored.dtype == pixels.dtype
     # float32 holds 8 bits to spare for the rounding of 16
     np.testing.assert_array_equal(restored, np.asarray(Image.open(source)))
+
+
+def test_hdf5_without_its_library_is_refused_before_anything_is_written(picture, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    result = run("decompose", picture, "-o", tmp_path / "mosaic.png", "--save", tmp_path / "coefficients.h5")
+    assert result.exit_code != 0
+    assert "subband[volumes]" in result.stderr
+    assert list(tmp_path.iterdir()) == [picture]
 
 
 def test_pyramid_saved_in_python_is_taken_for_8_bits(tmp_path):

@@ -192,7 +192,7 @@ def papers(
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: a few minutes.")] = False,
     as_json: Json = None,
     hdf5: Hdf5 = None,
     html: Html = None,
