@@ -25,6 +25,7 @@ from subband.bench.checking import TOLERANCE, WrongResultError
 from subband.bench.figure import BLUE, GREEN, ORANGE, Figure, Panel
 from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.video import as_planes
 from subband.bench.workbench import open_workbench
 from subband.errors import MissingExtraError
 from subband.pyramid import Pyramid
@@ -135,13 +136,9 @@ def make_frames(pictures: Sequence[Array], count: int, shape: tuple[int, int] = 
     >>> frames[0].shape, bool((frames[0] != frames[1]).any())
     ((3, 8, 8), True)
     """
-    from PIL import Image
-
     for number in range(count):
         turn, place = divmod(number, len(pictures))
-        moved = np.roll(pictures[place], [turn * step for step in _STEP], axis=(0, 1))
-        scaled = Image.fromarray(moved).resize((shape[1], shape[0]), Image.Resampling.BICUBIC)
-        yield np.ascontiguousarray(np.moveaxis(np.asarray(scaled), -1, 0), np.float32)
+        yield as_planes(np.roll(pictures[place], [turn * step for step in _STEP], axis=(0, 1)), shape)
 
 
 def measure(
