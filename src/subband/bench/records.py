@@ -23,7 +23,7 @@ _PART = re.compile(
 _CHAPTER = re.compile(r"^### (.+)$", re.MULTILINE)
 _TITLE = re.compile(r"\*\*(.+)\*\*")
 _SUMMARY = re.compile(r"\d+ of \d+ .*targets met\b.*\.")
-_GOAL = re.compile(r"- (?P<verdict>met|not met): (?P<text>.*) \((?P<found>.*)\)")
+_GOAL = re.compile(r"- (met|not met): (.*)\)")
 
 
 def split_chapters(section: str) -> dict[str, str]:
@@ -66,11 +66,21 @@ def read_report(text: str) -> dict[str, Any]:
         elif block.startswith("Measured on: "):
             record["measured_on"] = block.removeprefix("Measured on: ").removesuffix(".")
         else:
-            found = [goal for goal in map(_GOAL.fullmatch, lines) if goal]
-            record["goals"] += [
-                {"text": goal["text"], "found": goal["found"], "is_met": goal["verdict"] == "met"} for goal in found
-            ]
+            record["goals"] += filter(None, map(_read_goal, lines))
     return record
+
+
+def _read_goal(line: str) -> dict[str, Any] | None:
+    """Take what was found from the last pair of brackets of a line, which may hold others; None if it is no goal."""
+    match = _GOAL.fullmatch(line)
+    if match is None:
+        return None
+    verdict, rest = match.groups()
+    depth, place = 1, len(rest)
+    while depth and place:
+        place -= 1
+        depth += {")": 1, "(": -1}.get(rest[place], 0)
+    return {"text": rest[:place].rstrip(), "found": rest[place + 1 :], "is_met": verdict == "met"}
 
 
 def read_page(page: Path) -> dict[str, dict[str, Any]]:

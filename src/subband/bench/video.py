@@ -31,7 +31,7 @@ from subband.pipeline import Report as FileReport
 from subband.pipeline import enhance_file
 from subband.typing import Array
 
-__all__ = ["BAR", "CASES", "THEIRS", "Passes", "Run", "measure_files", "measure_transform", "report"]
+__all__ = ["BAR", "CASES", "THEIRS", "Passes", "Run", "as_planes", "measure_files", "measure_transform", "report"]
 
 #: Frames a second that both parts should reach.
 BAR = 25.0
@@ -321,7 +321,7 @@ def _batch_frames(film: Path, count: int, shape: tuple[int, int]) -> Iterator[li
     """Yield frames as planes of float32, a few at a time."""
     batch = []
     for frame in _list_frames(film, count):
-        batch.append(_as_planes(frame, shape))
+        batch.append(as_planes(frame, shape))
         if len(batch) == _BATCH:
             yield batch
             batch = []
@@ -346,7 +346,8 @@ def _list_frames(film: Path, count: int) -> Iterator[Array]:
         turn += 1
 
 
-def _as_planes(frame: Array, shape: tuple[int, int]) -> Array:
+def as_planes(frame: Array, shape: tuple[int, int]) -> Array:
+    """Return a frame of 8 bits as planes of float32, scaled to so many rows and columns."""
     return np.ascontiguousarray(np.moveaxis(_scale(frame, shape), -1, 0), np.float32)
 
 

@@ -10,13 +10,26 @@ from subband.bench.judging import check_transform, compare_bands
 from subband.bench.measuring import Effort
 from subband.bench.model.cases import ModelCase
 from subband.bench.model.comparison import Study
-from subband.bench.papers import denoising, frame_buffer, haar, high_definition, jpeg2000, orders, ultrasound
+from subband.bench.papers import (
+    acceptance,
+    denoising,
+    frame_buffer,
+    haar,
+    high_definition,
+    jpeg2000,
+    orders,
+    precision,
+    processor_load,
+    ultrasound,
+    worked_model,
+)
 from subband.bench.papers.high_definition import Picture
 from subband.bench.workbench import open_workbench, plan_picture
 from subband.data import clip_path
 from subband.engines import Engine, get_engine
 
 MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)
+SMALL = np.random.default_rng(2).integers(0, 256, (64, 96, 3), np.uint8)
 
 
 class Broken(Engine):
@@ -132,6 +145,12 @@ CHAPTERS = {
     "jpeg 2000": lambda engine: list(jpeg2000.measure_stages([64], [engine], MOMENT, repeats=1)),
     "jpeg 2000, lossless": lambda engine: list(codec.measure_breakdown([64], [engine], 1, is_lossless=True)),
     "acceptance": lambda engine: video.measure_transform(clip_path(), engine, 3, (64, 96)),
+    "table 7.1": lambda engine: acceptance.measure(engine, 2, (64, 96), [SMALL]),
+    "processor load": lambda engine: processor_load._measure(
+        ultrasound.Program("cpu"), open_workbench(engine), 64, 0.01, 1000.0
+    ),
+    "precision": lambda engine: precision.measure_differences(engine, {"small": (SMALL[..., 0] / 255,) * 2}, [2]),
+    "worked model": lambda engine: worked_model._measure(open_workbench(engine), MOMENT, [32]),
     "model": lambda engine: Study(open_workbench(engine), [ModelCase((64, 64), "haar", 2, "forward")], MOMENT, [32]),
 }
 
@@ -140,6 +159,7 @@ CHAPTERS = {
 def small(monkeypatch):
     monkeypatch.setattr(haar, "THEIRS", {64: (47.0, 16.0)})
     monkeypatch.setattr(frame_buffer, "_SIDE", 128)
+    monkeypatch.setattr(worked_model, "SHAPE", (2, 64, 64))
 
 
 @pytest.mark.parametrize("broken", BROKEN)

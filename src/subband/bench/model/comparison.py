@@ -25,7 +25,9 @@ TOLERANCE = 0.25
 # A rate is what was moved by what is left of a call's time when its launch has been taken off. Where next to nothing is
 # left, it says no more about the device: it is not shown beyond so many times the fastest that a device was seen to be.
 _MOST = 1.25
-_RESIDUAL = "Empty where a call takes no longer than its launch: what is left of its time is too little to tell a rate."
+_RESIDUAL = (
+    "Empty where what is left of a call's time, its launch taken off, would make a rate beyond the device's own."
+)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from subband.bench.checking import TOLERANCE, WrongResultError
 from subband.bench.figure import BLUE, GREEN, ORANGE, Figure, Panel
 from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.video import as_planes
 from subband.bench.workbench import open_workbench
 from subband.errors import MissingExtraError
 from subband.pyramid import Pyramid
@@ -43,7 +44,7 @@ COUNT, QUICK_COUNT = 400, 40
 LIMIT = 40.0
 
 _LEVELS = 3
-# Pixels by which a picture is moved when all pictures have been used, so that no two frames are the same.
+# Pixels by which an image is moved when all images have been used, so that no two frames are the same.
 _STEP = (7, 11)
 # Grey levels by which a frame may come back otherwise than it was: what float32 loses of 255.
 _NEAR = 0.05
@@ -85,7 +86,7 @@ class Passes:
     seconds : mapping of str to list of float
         Of each frame, by the names of `THEIRS`.
     remark : str
-        What the frames were made of, where that is not film.
+        What the frames were made of, where that is not video.
     """
 
     seconds: Mapping[str, Sequence[float]]
@@ -104,51 +105,47 @@ class Passes:
         return Method(average, 1e3 / average, float(times.max()), float(times.min()))
 
 
-def load_pictures() -> tuple[list[Array], str]:
-    """Return the frames of the bundled film, or where no library reads film, photographs; and what to say of that."""
+def load_images() -> tuple[list[Array], str]:
+    """Return the frames of the bundled video, or where no library reads video, photographs; and what to say of that."""
     from subband.media import open_source
 
     try:
         with open_source(data.clip_path()) as source:
             return [frame.pixels for frame in source], ""
     except MissingExtraError as error:
-        greys = [np.repeat(picture[..., np.newaxis], 3, axis=2) for picture in (data.ascent(), data.aero())]
-        return [data.photograph(), *greys], f"frames are parts of photographs, not film: {error}"
+        greys = [np.repeat(image[..., np.newaxis], 3, axis=2) for image in (data.ascent(), data.aero())]
+        return [data.photograph(), *greys], f"frames are made of photographs, not video: {error}"
 
 
-def make_frames(pictures: Sequence[Array], count: int, shape: tuple[int, int] = SHAPE) -> Iterator[Array]:
+def make_frames(images: Sequence[Array], count: int, shape: tuple[int, int] = SHAPE) -> Iterator[Array]:
     """Yield frames as planes of float32, no two of them the same.
 
     Parameters
     ----------
-    pictures : sequence of ndarray
+    images : sequence of ndarray
         Rows × columns × 3; each is moved by some pixels whenever all have been used.
     count : int
         How many.
     shape : tuple of int
-        Rows and columns, to which pictures are scaled.
+        Rows and columns, to which images are scaled.
 
     Examples
     --------
-    >>> picture = np.arange(32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
-    >>> frames = list(make_frames([picture], 2, (8, 8)))
+    >>> image = np.arange(32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
+    >>> frames = list(make_frames([image], 2, (8, 8)))
     >>> frames[0].shape, bool((frames[0] != frames[1]).any())
     ((3, 8, 8), True)
     """
-    from PIL import Image
-
     for number in range(count):
-        turn, place = divmod(number, len(pictures))
-        moved = np.roll(pictures[place], [turn * step for step in _STEP], axis=(0, 1))
-        scaled = Image.fromarray(moved).resize((shape[1], shape[0]), Image.Resampling.BICUBIC)
-        yield np.ascontiguousarray(np.moveaxis(np.asarray(scaled), -1, 0), np.float32)
+        turn, index = divmod(number, len(images))
+        yield as_planes(np.roll(images[index], [turn * step for step in _STEP], axis=(0, 1)), shape)
 
 
 def measure(
     engine: str,
     count: int = COUNT,
     shape: tuple[int, int] = SHAPE,
-    pictures: Sequence[Array] | None = None,
+    images: Sequence[Array] | None = None,
 ) -> Passes:
     """Take every frame through all methods, and time each call.
 
@@ -159,8 +156,8 @@ def measure(
         come back.
     """
     remark = ""
-    if pictures is None:
-        pictures, remark = load_pictures()
+    if images is None:
+        images, remark = load_images()
     chosen = open_workbench(engine).engine
     lifted = as_wavelet("cdf97")
     filtered = lifted.without_lifting()
@@ -169,7 +166,7 @@ def measure(
         return subband.decompose(frame, wavelet, _LEVELS, "whole", axes=(1, 2), engine=chosen)
 
     seconds: dict[str, list[float]] = {name: [] for name in THEIRS}
-    for number, frame in enumerate(make_frames(pictures, count, shape)):
+    for number, frame in enumerate(make_frames(images, count, shape)):
         if number == 0:
             _judge(frame, engine, lambda x: decompose(x, lifted), lambda x: decompose(x, filtered))
             for _ in range(_WARM):
@@ -227,7 +224,7 @@ def report(passes: Passes, engine: str) -> Report:
             )
         )
     count = len(next(iter(passes.seconds.values())))
-    parts = ("average ms", "frames a second", "slowest ms", "fastest ms")
+    parts = ("average ms", "fps", "slowest ms", "fastest ms")
     columns = ["method", *(f"theirs: {part}" for part in parts), *(f"ours: {part}" for part in parts)]
     note = (
         f"{count} different frames of 1920 × 1080 in colour, float32 in the memory of the host, {_LEVELS} levels of "

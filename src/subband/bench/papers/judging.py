@@ -36,7 +36,10 @@ def check_filtering(bench: Workbench, stage: Shrink, planes: Any) -> None:
     WrongResultError
         If one of them differs by more than what the dtype of the planes explains.
     """
-    samples = np.asarray(bench.to_host(planes), np.float64)
+    host = bench.to_host(planes)
+    samples = np.asarray(host, np.float64)
+    # others go before, so that a result of theirs would show
+    _filter(bench, stage, bench.upload(np.ascontiguousarray(1 - host[:, ::-1, ::-1])))
     found = _filter(bench, stage, planes)
     expected = _filter(Workbench(get_engine("reference"), None), stage, samples)
     # both directions store the results of each level

@@ -138,6 +138,8 @@ def _filter(bench: Workbench, stage: Shrink, frame: Array, dtype: str) -> Array:
         shrink(coefficients, True)
         back = passage.inverse(coefficients, planes.shape)
         return np.asarray(bench.to_host(back)[0], np.float64)
+    # another frame goes before, whose result would show
+    _inverse_rounded(bench, passage, _forward_rounded(bench, passage, 1 - samples), planes.shape)
     coefficients = _forward_rounded(bench, passage, samples)
     shrink(coefficients, True)
     back = _inverse_rounded(bench, passage, coefficients, planes.shape)

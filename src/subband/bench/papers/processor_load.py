@@ -229,20 +229,20 @@ def report(loads: Mapping[str, Mapping[int, Loads]], programs: Sequence[Program]
         What was measured.
     """
     sizes = list(next(iter(loads.values())))
-    places = [SIZES.index(size) for size in sizes]
+    indices = [SIZES.index(size) for size in sizes]
     columns = ["program", *(f"{size}²" for size in sizes)]
     threads = {program.name: program.threads or 1 for program in programs} | {IDLE: 1}
-    rows = [[f"theirs: {name}", *(f"{row[place]:.1%}" for place in places)] for name, row in THEIRS.items()]
+    rows = [[f"theirs: {name}", *(f"{row[index]:.1%}" for index in indices)] for name, row in THEIRS.items()]
     rows += [
         [name, *(f"{each[size].paced.share / threads[name]:.1%}{_mark(each[size].paced)}" for size in sizes)]
         for name, each in loads.items()
     ]
     note = (
         "Time of the processor by the time of the clock, as a part of the threads that a program has; a program of a "
-        f"device has one. Ours are measured; * could not keep up with {RATE:g} frames a second."
+        f"device has one. Ours are measured; * could not keep up with {RATE:g} fps."
     )
     sheets = [
-        Sheet(f"Table 4.6: load of the CPU at {RATE:g} frames a second", columns, rows, note),
+        Sheet(f"Table 4.6: load of the CPU at {RATE:g} fps", columns, rows, note),
         Sheet(
             "At full speed: milliseconds of the processor for each frame",
             columns,
@@ -254,7 +254,7 @@ def report(loads: Mapping[str, Mapping[int, Loads]], programs: Sequence[Program]
             "Of all threads together.",
         ),
         Sheet(
-            "At full speed: frames a second, and load of one core",
+            "At full speed: fps, and load of one core",
             columns,
             [
                 [name, *(f"{each[size].full.rate:,.0f}, {each[size].full.share:.0%}" for size in sizes)]
@@ -271,7 +271,7 @@ def report(loads: Mapping[str, Mapping[int, Loads]], programs: Sequence[Program]
     ]
     goals = _judge(loads, [program.name for program in programs if not on_host[program.name]])
     figures = {
-        "frames a second": RATE,
+        "fps": RATE,
         "theirs": {name: list(row) for name, row in THEIRS.items()},
         "loads": {
             name: {str(size): asdict(each[size]) | {"threads": threads[name]} for size in sizes}
@@ -302,13 +302,13 @@ def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> li
 
 
 def _draw(loads: Mapping[str, Mapping[int, Loads]], sizes: Sequence[int]) -> Any:
-    """Draw figure 4.3 for each size: milliseconds of the processor for each frame at the rate."""
+    """Draw figure 4.3 for each size: the load of one core at the rate."""
     charts = []
     for size in sizes:
-        place = SIZES.index(size)
-        bars = {f"theirs: {name}": row[place] for name, row in THEIRS.items() if not name.endswith("dual")}
+        index = SIZES.index(size)
+        bars = {f"theirs: {name}": row[index] for name, row in THEIRS.items() if not name.endswith("dual")}
         bars |= {name: each[size].paced.share for name, each in loads.items() if name != IDLE}
         charts.append(
             BarChart(f"{size}²", "percent of one core", list(bars), {"load": [100 * bar for bar in bars.values()]})
         )
-    return draw_bars(f"Load of the CPU at {RATE:g} frames a second", *charts)
+    return draw_bars(f"Load of the CPU at {RATE:g} fps", *charts)

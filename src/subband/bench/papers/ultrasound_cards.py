@@ -69,7 +69,7 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         What was measured.
     """
     sizes = list(next(iter(times.values())))
-    places = [SIZES.index(size) for size in sizes]
+    indices = [SIZES.index(size) for size in sizes]
     columns = ["program", *(f"{size}²" for size in sizes)]
     channels = {program.name: program.channels for program in programs}
     rates = {name: {size: 1 / sum(parts.values()) for size, parts in each.items()} for name, each in times.items()}
@@ -77,31 +77,30 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
     speedups = {name: {size: each[size] / single[size] for size in sizes} for name, each in rates.items() if single}
     affordable = {
         name: {
-            size: channels[name] * size**2 * each[size] / 1e6 / _find_best(place) * PRICE_UNIT
-            for size, place in zip(sizes, places, strict=True)
+            size: channels[name] * size**2 * each[size] / 1e6 / _find_best(index) * PRICE_UNIT
+            for size, index in zip(sizes, indices, strict=True)
         }
         for name, each in rates.items()
     }
-    frames = [*_list_theirs(FRAMES, places, ",.0f"), *_list_ours(rates, sizes, ",.0f")]
+    frames = [*_list_theirs(FRAMES, indices, ",.0f"), *_list_ours(rates, sizes, ",.0f")]
     sheets = [
         Sheet(
-            "Table 4.8: frames a second, theirs on the slower card",
+            "Table 4.8: fps, theirs on the slower card",
             columns,
             frames,
-            "The paper heads its table as elements in a microsecond; its figures are frames a second. NA: too little "
-            "memory.",
+            "The paper heads its table as elements in a microsecond; its figures are fps. NA: too little memory.",
         ),
         Sheet(
             "Table 4.9: times as many frames as one thread of the CPU, theirs on the slower card",
             columns,
-            [*_list_theirs(SPEEDUPS, places, ".1f"), *_list_ours(speedups, sizes, ".1f")],
+            [*_list_theirs(SPEEDUPS, indices, ".1f"), *_list_ours(speedups, sizes, ".1f")],
             "A frame in colour counts as much as one of one channel, in theirs and so in ours.",
         ),
         Sheet(
             f"Table 4.10: elements in a microsecond for {PRICE_UNIT:.0f} dollars, and what ours may cost",
             columns,
             [
-                *_list_theirs(PER_PRICE, places, ".2f"),
+                *_list_theirs(PER_PRICE, indices, ".2f"),
                 *([f"{name}, dollars", *cells] for name, *cells in _list_ours(affordable, sizes, ",.0f")),
             ],
             "Theirs: from prices of 275 dollars for the CPU, 850 and 87.5 for the cards; pixels in colour of the "
@@ -109,18 +108,18 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
             "machine gives more for a dollar than the best of theirs of that size.",
         ),
     ]
-    figures = {"frames a second": _by_text(rates), "speed-ups": _by_text(speedups), "dollars": _by_text(affordable)}
+    figures = {"fps": _by_text(rates), "speed-ups": _by_text(speedups), "dollars": _by_text(affordable)}
     return Report(sheets, (), figures, drawings={"What a dollar buys": _draw(affordable, sizes)})
 
 
-def _find_best(place: int) -> float:
-    return max(row[place] for row in PER_PRICE.values())
+def _find_best(index: int) -> float:
+    return max(row[index] for row in PER_PRICE.values())
 
 
-def _list_theirs(table: Mapping[str, Sequence[float | None]], places: Sequence[int], form: str) -> list[list[str]]:
+def _list_theirs(table: Mapping[str, Sequence[float | None]], indices: Sequence[int], form: str) -> list[list[str]]:
     rows = []
     for name, row in table.items():
-        numbers = [row[place] for place in places]
+        numbers = [row[index] for index in indices]
         rows.append([f"theirs: {name}", *("NA" if number is None else format(number, form) for number in numbers)])
     return rows
 

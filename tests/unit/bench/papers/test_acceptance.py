@@ -12,7 +12,7 @@ from subband.errors import MissingExtraError
 from subband.pyramid import Pyramid
 
 RNG = np.random.default_rng(7)
-PICTURES = [RNG.integers(0, 256, (24, 40, 3), np.uint8) for _ in range(3)]
+IMAGES = [RNG.integers(0, 256, (24, 40, 3), np.uint8) for _ in range(3)]
 SMALL = (48, 64)
 
 
@@ -25,7 +25,7 @@ def test_average_and_rate_are_of_the_same_times_in_their_table():
 
 
 def test_no_two_frames_are_the_same():
-    frames = list(make_frames(PICTURES, 20, SMALL))
+    frames = list(make_frames(IMAGES, 20, SMALL))
     assert len(frames) == 20
     assert len({frame.tobytes() for frame in frames}) == 20
     assert {(frame.shape, frame.dtype.name, frame.flags.c_contiguous) for frame in frames} == {
@@ -46,12 +46,12 @@ def test_every_frame_goes_through_all_methods(engine, monkeypatch):
         return real(x, wavelet, *args, **kwargs)
 
     monkeypatch.setattr(subband, "decompose", decompose)
-    passes = measure(engine, 5, SMALL, PICTURES)
+    passes = measure(engine, 5, SMALL, IMAGES)
     assert {name: len(times) for name, times in passes.seconds.items()} == dict.fromkeys(THEIRS, 5)
     assert all(second > 0 for times in passes.seconds.values() for second in times)
     # by filters and by lifting, and each with all frames
     for is_filtered in (False, True):
-        assert {frame.tobytes() for frame in make_frames(PICTURES, 5, SMALL)} <= {
+        assert {frame.tobytes() for frame in make_frames(IMAGES, 5, SMALL)} <= {
             frame for frame, is_own in seen if is_own is is_filtered
         }
     report = acceptance.report(passes, engine)
@@ -75,14 +75,14 @@ def test_wrong_bands_are_not_timed(monkeypatch, is_filtered):
     monkeypatch.setattr(subband, "decompose", wrong)
     monkeypatch.setattr(subband, "reconstruct", reconstruct if is_filtered else halve)
     with pytest.raises(WrongResultError, match="filtering" if is_filtered else "lifting"):
-        measure("cpu", 2, SMALL, PICTURES)
+        measure("cpu", 2, SMALL, IMAGES)
 
 
 def test_frames_that_do_not_come_back_are_refused(monkeypatch):
     reconstruct = subband.reconstruct
     monkeypatch.setattr(subband, "reconstruct", lambda pyramid, **kwargs: reconstruct(pyramid, **kwargs) + 0.1)
     with pytest.raises(WrongResultError, match="frame 0 comes back"):
-        measure("cpu", 2, SMALL, PICTURES)
+        measure("cpu", 2, SMALL, IMAGES)
 
 
 def test_the_slowest_frame_is_judged():
@@ -99,14 +99,14 @@ def test_the_slowest_frame_is_judged():
     assert "41.00" in to_html("Acceptance", {"acceptance": report})
 
 
-def test_without_a_library_for_film_there_are_photographs(monkeypatch):
+def test_without_a_library_for_video_there_are_photographs(monkeypatch):
     def refuse(path):
-        raise MissingExtraError("reading film", "video")
+        raise MissingExtraError("reading video", "video")
 
     monkeypatch.setattr("subband.media.open_source", refuse)
-    pictures, remark = acceptance.load_pictures()
-    assert {picture.shape[2] for picture in pictures} == {3}
+    images, remark = acceptance.load_images()
+    assert {image.shape[2] for image in images} == {3}
     assert "subband[video]" in remark
     passes = measure("cpu", 2, SMALL)
     assert passes.remark == remark
-    assert isinstance(subband.decompose(next(make_frames(pictures, 1, SMALL))), Pyramid)
+    assert isinstance(subband.decompose(next(make_frames(images, 1, SMALL))), Pyramid)
