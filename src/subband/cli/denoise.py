@@ -22,9 +22,11 @@ from subband.cli.options import (
     MostPixels,
     NoiseName,
     Paths,
+    PipeFormatName,
     Preset,
     Quality,
     Quiet,
+    Rate,
     Recursive,
     Sigma,
     SkipExisting,
@@ -33,6 +35,7 @@ from subband.cli.options import (
     StageLevel,
     Strength,
     Tolerant,
+    TrimPart,
     View,
     WaveletName,
 )
@@ -70,6 +73,9 @@ def denoise(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
     chunks: Annotated[
         str | None,
         typer.Option("--chunks", metavar="N,N,...", help="Into Zarr: lengths of a chunk, one for all axes or each."),
@@ -95,6 +101,7 @@ def denoise(
     from subband.cli.chain import make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
+    from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
     from subband.enhance import Denoise
 
@@ -112,14 +119,15 @@ def denoise(
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
     refuse_stores(paths, {**for_stores, "--mask": mask, "--nonfinite": nonfinite})
-    enhance_files(
-        paths,
-        enhancer,
-        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-        Reading(most_pixels, tolerant),
-        Writing(ending, keep_partial, codec, quality, preset, audio),
-        view=view,
-        engine=engine,
-        memory=memory,
-        recursive=recursive,
-    )
+    with Pipes(paths, pipe_format) as pipes:
+        enhance_files(
+            pipes.paths,
+            enhancer,
+            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
+            Reading(most_pixels, tolerant, rate, trim, pipes),
+            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            view=view,
+            engine=engine,
+            memory=memory,
+            recursive=recursive,
+        )

@@ -22,15 +22,18 @@ from subband.cli.options import (
     MostPixels,
     NoiseName,
     Paths,
+    PipeFormatName,
     Preset,
     Quality,
     Quiet,
+    Rate,
     Recursive,
     Sigma,
     SkipExisting,
     Sound,
     StageLevel,
     Tolerant,
+    TrimPart,
     View,
     WaveletName,
 )
@@ -93,6 +96,9 @@ def filter(  # noqa: A001 - the name of the command
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
 
@@ -101,6 +107,7 @@ def filter(  # noqa: A001 - the name of the command
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
     from subband.cli.files import Settings
+    from subband.cli.pipes import Pipes
     from subband.media import place_output
 
     # what they hold is in the context, in order
@@ -118,15 +125,16 @@ def filter(  # noqa: A001 - the name of the command
         typer.echo(enhancer.to_toml(), nl=False, err=as_json)
     if not paths and (show_chain or save_chain is not None):
         return
-    enhance_files(
-        paths,
-        enhancer,
-        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-        Reading(most_pixels, tolerant),
-        Writing(ending, keep_partial, codec, quality, preset, audio),
-        view=view,
-        engine=engine,
-        memory=memory,
-        recursive=recursive,
-        part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
-    )
+    with Pipes(paths, pipe_format) as pipes:
+        enhance_files(
+            pipes.paths,
+            enhancer,
+            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
+            Reading(most_pixels, tolerant, rate, trim, pipes),
+            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            view=view,
+            engine=engine,
+            memory=memory,
+            recursive=recursive,
+            part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
+        )

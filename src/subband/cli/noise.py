@@ -17,13 +17,16 @@ from subband.cli.options import (
     MostPixels,
     NoiseName,
     Paths,
+    PipeFormatName,
     Preset,
     Quality,
     Quiet,
+    Rate,
     Recursive,
     SkipExisting,
     Sound,
     Tolerant,
+    TrimPart,
 )
 from subband.errors import ArgumentError
 
@@ -46,7 +49,9 @@ def add_noise(
     sigma: Annotated[
         float | None,
         typer.Option(
-            metavar="S", help="Standard deviation where white is 255: 20 for gaussian, 0 beside the counts of poisson."
+            metavar="S",
+            help="Standard deviation where samples go to 255, in red, green and blue or in each plane of video: 20 for "
+            "gaussian, 0 beside the counts of poisson.",
         ),
     ] = None,
     looks: Annotated[
@@ -73,10 +78,14 @@ def add_noise(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
 ) -> None:
     """Add noise to pictures, film and volumes."""
     from subband.cli.enhancing import Reading, Writing
     from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+    from subband.cli.pipes import Pipes
     from subband.enhance import Gaussian
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
@@ -84,20 +93,22 @@ def add_noise(
 
     chosen = _make_model(noise or "gaussian", sigma, looks, gain)
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
-    inputs, output = split_paths(paths)
-    planned = plan_jobs(inputs, output, ending, recursive=recursive)
-    check_jobs(planned, settings)
-    reading = Reading(most_pixels, tolerant)
-    writing = Writing(ending, keep_partial, codec, quality, preset, audio)
+    with Pipes(paths, pipe_format) as pipes:
+        settings = pipes.calm(settings)
+        inputs, output = split_paths(pipes.paths)
+        planned = plan_jobs(inputs, output, ending, recursive=recursive)
+        check_jobs(planned, settings)
+        reading = Reading(most_pixels, tolerant, rate, trim, pipes)
+        writing = Writing(ending, keep_partial, codec, quality, preset, audio, pipes)
 
-    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        # noise of a camera's sensor is in the planes that it records; the other models are about light
-        with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
-            own = scale_model(chosen, choose_scale(source.info))
-            sink = writing.open(job.output, source.info, force=force)
-            return add_noise_to_file(source, sink, own, seed=seed, on_progress=observe, cancelled=cancelled)
+        def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+            # noise of a camera's sensor is in the planes that it records; the other models are about light
+            with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
+                own = scale_model(chosen, choose_scale(source.info))
+                sink = writing.open(job.output, source.info, force=force)
+                return add_noise_to_file(source, sink, own, seed=seed, on_progress=observe, cancelled=cancelled)
 
-    run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
+        run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
 
 
 def _make_model(name: str, sigma: float | None, looks: float | None, gain: float | None) -> NoiseModel:
