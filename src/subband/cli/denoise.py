@@ -24,10 +24,12 @@ from subband.cli.options import (
     NoiseName,
     NonFinite,
     Paths,
+    PipeFormatName,
     Precision,
     Preset,
     Quality,
     Quiet,
+    Rate,
     Recursive,
     Series,
     Sigma,
@@ -37,6 +39,7 @@ from subband.cli.options import (
     StageLevel,
     Strength,
     Tolerant,
+    TrimPart,
     View,
     WaveletName,
     offer,
@@ -91,6 +94,9 @@ def denoise(
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
     series: Series = None,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
     chunks: Annotated[
         str | None,
         typer.Option("--chunks", metavar="N,N,...", help="Into Zarr: lengths of a chunk, one for all axes or each."),
@@ -114,6 +120,7 @@ def denoise(
     from subband.cli.chain import make_enhancer, read_numbers
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
+    from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
     from subband.enhance import Denoise
 
@@ -131,15 +138,16 @@ def denoise(
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
     refuse_stores(paths, {**for_stores, "--mask": mask})
-    enhance_files(
-        paths,
-        enhancer,
-        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-        Reading(most_pixels, tolerant, series),
-        Writing(ending, keep_partial, codec, quality, preset, audio),
-        view=view,
-        engine=engine,
-        memory=memory,
-        recursive=recursive,
-        nonfinite=nonfinite or "refuse",
-    )
+    with Pipes(paths, pipe_format) as pipes:
+        enhance_files(
+            pipes.paths,
+            enhancer,
+            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
+            Reading(most_pixels, tolerant, series, rate, trim, pipes),
+            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            view=view,
+            engine=engine,
+            memory=memory,
+            recursive=recursive,
+            nonfinite=nonfinite or "refuse",
+        )

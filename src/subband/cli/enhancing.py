@@ -14,6 +14,7 @@ from subband.cli.files import Job, Settings, check_jobs, plan_jobs, run_jobs, sp
 from subband.errors import ArgumentError, FormatError
 
 if TYPE_CHECKING:
+    from subband.cli.pipes import Pipes
     from subband.enhance import Enhancer
     from subband.media import Sink, Source, SourceInfo
     from subband.pipeline.relay import Observe, Report
@@ -57,14 +58,18 @@ class Reading:
     most_pixels: int | None = None
     tolerant: bool = False
     series: str | None = None
+    rate: float | None = None
+    trim: str | None = None
+    pipes: Pipes | None = None
 
     def open(self, path: Path, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
         """Open a file."""
         from subband.media import open_source
 
-        return open_source(
-            path, colours=colours, most_pixels=self.most_pixels, tolerant=self.tolerant, series=self.series
-        )
+        part: dict[str, Any] = {"rate": self.rate, "trim": self.trim, "most_pixels": self.most_pixels}
+        if self.pipes is not None and self.pipes.streams_from(path):
+            return self.pipes.open_source(colours=colours, **part)
+        return open_source(path, colours=colours, tolerant=self.tolerant, series=self.series, **part)
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Writing:
     quality: float | None = None
     preset: str | None = None
     audio: bool = True
+    pipes: Pipes | None = None
 
     def open(self, path: Path, info: SourceInfo, *, force: bool) -> Sink:
         """Open a file for frames."""
@@ -86,6 +92,9 @@ class Writing:
         if not self.audio:
             options["audio"] = False
         given = {name: value for name, value in options.items() if value is not None}
+        if self.pipes is not None and self.pipes.streams_to(path):
+            given.pop("audio", None)
+            return self.pipes.open_sink(info, **given)
         return open_sink(path, info, overwrite=force, keep_partial=self.keep_partial, **given)
 
 
@@ -114,6 +123,8 @@ def enhance_files(
     check_view(view)
     if nonfinite not in ("refuse", "mask"):
         raise ArgumentError(f"--nonfinite {nonfinite} is not known; use refuse or mask")
+    pipes = writing.pipes
+    settings = settings if pipes is None else pipes.calm(settings)
     inputs, output = split_paths(paths)
     jobs = plan_jobs(inputs, output, writing.ending, recursive=recursive)
     check_jobs(jobs, settings)

@@ -106,6 +106,8 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *
     ArgumentError
         If there is nothing to do, or two results would have the same name.
     """
+    if any(str(path) == "-" for path in (*inputs, output)):
+        raise ArgumentError("- for standard input or output is known to denoise, filter and noise; give names of files")
     placed = _place_sources(inputs, recursive=recursive, besides=output)
     sources = [source for source, _ in placed]
     is_single = len(sources) == 1 and (_is_one(inputs[0]) or sources[0] == inputs[0])

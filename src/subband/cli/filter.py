@@ -24,10 +24,12 @@ from subband.cli.options import (
     NoiseName,
     NonFinite,
     Paths,
+    PipeFormatName,
     Precision,
     Preset,
     Quality,
     Quiet,
+    Rate,
     Recursive,
     Series,
     Sigma,
@@ -36,6 +38,7 @@ from subband.cli.options import (
     StageForm,
     StageLevel,
     Tolerant,
+    TrimPart,
     View,
     WaveletName,
 )
@@ -120,6 +123,9 @@ def filter(  # noqa: A001 - the name of the command
     tolerant: Tolerant = False,
     nonfinite: NonFinite = None,
     series: Series = None,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
 
@@ -128,6 +134,7 @@ def filter(  # noqa: A001 - the name of the command
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
     from subband.cli.files import Settings
+    from subband.cli.pipes import Pipes
     from subband.media import place_output
 
     # what they hold is in the context, in order
@@ -145,16 +152,17 @@ def filter(  # noqa: A001 - the name of the command
         typer.echo(enhancer.to_toml(), nl=False, err=as_json)
     if not paths and (show_chain or save_chain is not None):
         return
-    enhance_files(
-        paths,
-        enhancer,
-        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-        Reading(most_pixels, tolerant, series),
-        Writing(ending, keep_partial, codec, quality, preset, audio),
-        view=view,
-        engine=engine,
-        memory=memory,
-        recursive=recursive,
-        nonfinite=nonfinite or "refuse",
-        part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
-    )
+    with Pipes(paths, pipe_format) as pipes:
+        enhance_files(
+            pipes.paths,
+            enhancer,
+            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
+            Reading(most_pixels, tolerant, series, rate, trim, pipes),
+            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            view=view,
+            engine=engine,
+            memory=memory,
+            recursive=recursive,
+            nonfinite=nonfinite or "refuse",
+            part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
+        )

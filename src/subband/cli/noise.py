@@ -17,14 +17,17 @@ from subband.cli.options import (
     MostPixels,
     NoiseName,
     Paths,
+    PipeFormatName,
     Preset,
     Quality,
     Quiet,
+    Rate,
     Recursive,
     Series,
     SkipExisting,
     Sound,
     Tolerant,
+    TrimPart,
 )
 from subband.errors import ArgumentError
 
@@ -47,7 +50,9 @@ def add_noise(
     sigma: Annotated[
         float | None,
         typer.Option(
-            metavar="S", help="Standard deviation where white is 255: 20 for gaussian, 0 beside the counts of poisson."
+            metavar="S",
+            help="Standard deviation where samples go to 255, in red, green and blue or in each plane of video: 20 for "
+            "gaussian, 0 beside the counts of poisson.",
         ),
     ] = None,
     looks: Annotated[
@@ -75,29 +80,35 @@ def add_noise(
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
     series: Series = None,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
 ) -> None:
     """Add noise to pictures, film and volumes."""
     from subband.cli.enhancing import Reading, Writing
     from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+    from subband.cli.pipes import Pipes
     from subband.enhance import Gaussian
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
 
     chosen = _make_model(noise or "gaussian", sigma, looks, gain)
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
-    inputs, output = split_paths(paths)
-    planned = plan_jobs(inputs, output, ending, recursive=recursive)
-    check_jobs(planned, settings)
-    reading = Reading(most_pixels, tolerant, series)
-    writing = Writing(ending, keep_partial, codec, quality, preset, audio)
+    with Pipes(paths, pipe_format) as pipes:
+        settings = pipes.calm(settings)
+        inputs, output = split_paths(pipes.paths)
+        planned = plan_jobs(inputs, output, ending, recursive=recursive)
+        check_jobs(planned, settings)
+        reading = Reading(most_pixels, tolerant, series, rate, trim, pipes)
+        writing = Writing(ending, keep_partial, codec, quality, preset, audio, pipes)
 
-    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        # noise of a camera's sensor is in the planes that it records; the other models are about light
-        with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
-            sink = writing.open(job.output, source.info, force=force)
-            return add_noise_to_file(source, sink, chosen, seed=seed, on_progress=observe, cancelled=cancelled)
+        def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+            # noise of a camera's sensor is in the planes that it records; the other models are about light
+            with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
+                sink = writing.open(job.output, source.info, force=force)
+                return add_noise_to_file(source, sink, chosen, seed=seed, on_progress=observe, cancelled=cancelled)
 
-    run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
+        run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
 
 
 def _make_model(name: str, sigma: float | None, looks: float | None, gain: float | None) -> NoiseModel:

@@ -29,10 +29,12 @@ __all__ = [
     "NonFinite",
     "Paths",
     "PictureFile",
+    "PipeFormatName",
     "Precision",
     "Preset",
     "Quality",
     "Quiet",
+    "Rate",
     "Recursive",
     "Series",
     "Sigma",
@@ -42,6 +44,7 @@ __all__ = [
     "StageLevel",
     "Strength",
     "Tolerant",
+    "TrimPart",
     "View",
     "WaveletName",
     "offer",
@@ -102,7 +105,8 @@ Paths = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="IN... OUT",
-        help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results.",
+        help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results. "
+        "Where --format is an option, - is standard input or output.",
     ),
     Writes("last"),
 ]
@@ -263,3 +267,29 @@ Preset = Annotated[
 ]
 
 Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Whether the sound of a film is kept.")]
+
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--rate", min=0.001, metavar="FPS", help="Frames per second: of volumes and series as video (25), or new ones."
+    ),
+]
+
+TrimPart = Annotated[
+    str | None,
+    typer.Option(
+        "--trim",
+        metavar="START:END",
+        help="A part of video or a series: in seconds, as 1.5:4, or in frames, as 100f:250f.",
+    ),
+]
+
+PipeFormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        autocompletion=offer("y4m", "png", "tiff", "npy", "raw:yuv420p:640x480"),
+        help="What - holds: y4m or raw:yuv420p:640x480 frame by frame, or the ending of a file, such as png.",
+    ),
+]

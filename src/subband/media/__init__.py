@@ -14,6 +14,7 @@ from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
 from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.outputs import check_output, place_output
+from subband.media.pipes import PipeFormat, open_pipe_sink, open_pipe_source
 from subband.media.registry import open_sink, open_source, open_volume
 from subband.media.stills import Still, read_still, write_still
 from subband.media.volumes import VolumeSource
@@ -29,6 +30,7 @@ __all__ = [
     "Frame",
     "LossWarning",
     "OutputError",
+    "PipeFormat",
     "Sink",
     "Source",
     "SourceInfo",
@@ -38,6 +40,8 @@ __all__ = [
     "Trim",
     "VolumeSource",
     "check_output",
+    "open_pipe_sink",
+    "open_pipe_source",
     "open_sink",
     "open_source",
     "open_volume",
