@@ -158,7 +158,7 @@ def test_thresholds_are_parts_of_white_at_every_depth(tmp_path):
         (("--soft", "much"), "--soft much is not a number"),
         (("--soft", 12), "part of white"),
         (("--firm", 0.1), "needs two thresholds"),
-        (("--firm", "0.2,0.1"), "upper="),
+        (("--firm", "0.2,0.1"), "smaller threshold last"),
         (("--level-weights", "1,0.5"), "behind no threshold"),
         (("--blur", 1, "--level-weights", "1,0.5"), "behind no threshold"),
         (("--strength", 2), "behind no --denoise"),

@@ -38,8 +38,9 @@ _CODE_ASPECT = ("libx264", "libx265", "mpeg1video", "mpeg2video", "mpeg4")
 _WITHOUT_ASPECT = ("avi", "matroska", "webm")
 # Encoders of a GPU, by how their names end.
 _MAKERS = {"nvenc": "NVIDIA", "amf": "AMD", "qsv": "Intel", "vaapi": "VA-API", "videotoolbox": "Apple"}
-# Bytes that are written at once; fewer where all but the last of them are to be there if the process is killed.
-_PIECE, _PIECE_PARTIAL = 2**18, 2**15
+# Bytes that are written at once; fewer where all but the last of them are to be there if the process is killed, and
+# where somebody is waiting for the next frame.
+_PIECE, _PIECE_PARTIAL, _PIECE_PIPED = 2**18, 2**15, 2**12
 
 
 class FilmSink(Sink):
@@ -166,7 +167,7 @@ class FilmSink(Sink):
             target = Y4mHead(target, self.info.pixel_aspect)
         elif pipe is not None:
             target = _Pipe(pipe)
-        piece = _PIECE_PARTIAL if self._keep_partial else _PIECE
+        piece = _PIECE_PIPED if pipe is not None else _PIECE_PARTIAL if self._keep_partial else _PIECE
         return av.open(target, "w", format=self._kind.name, container_options=options, buffer_size=piece)
 
     def _add_stream(self, codec: str, format_name: str, options: dict[str, str]) -> Any:
