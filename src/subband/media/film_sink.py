@@ -242,7 +242,8 @@ class FilmSink(Sink):
         self.info.check_frame(frame)
         made = self._writer.write(frame)
         made.pts, made.time_base = self._clock.tick(frame), self._clock.time_base
-        if (order := frame.metadata.get("fields")) is not None:
+        order = frame.metadata.get("fields")
+        if order is not None and self.info.field_order != "progressive":
             made = self._marker.mark(made, order)
         with self._explain():
             if self._sound is not None:

@@ -229,7 +229,15 @@ def describe_result(
     if view == "synthesis":
         return info
     shape = enhancer.view(np.zeros(info.shape, info.dtype), view, engine=engine).shape
-    return replace(info, shape=shape, dtype=np.dtype(np.uint8), bits=8, has_alpha=False, pixel_format="")
+    return replace(
+        info,
+        shape=shape,
+        dtype=np.dtype(np.uint8),
+        bits=8,
+        has_alpha=False,
+        pixel_format="",
+        field_order="progressive",
+    )
 
 
 def choose_work(
