@@ -484,3 +484,21 @@ def test_folders_of_slices_are_complete_or_not_there(tmp_path):
         with pytest.raises(ArgumentError, match="is there already, and series are not mixed"):
             open_sink(tmp_path / "clean", source.info)
     assert {path.name for path in tmp_path.iterdir()} == {"series", "clean"}
+
+
+def test_headers_that_cannot_be_written_again_are_told(tmp_path):
+    write_series(tmp_path / "series")
+    file = tmp_path / "series" / "IM0.dcm"
+    content = file.read_bytes()
+    assert content.count(b"PN\x08\x00Doe^Jane") == 1
+    file.write_bytes(content.replace(b"PN\x08\x00Doe^Jane", b"C\\\x08\x00Doe^Jane"))
+    result = run("denoise", tmp_path / "series", tmp_path / "all.dcm")
+    assert result.exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["series"]
+    with (
+        open_source(tmp_path / "series") as source,
+        pytest.raises(FormatError, match="cannot be written again"),
+        open_sink(tmp_path / "all.dcm", source.info) as sink,
+    ):
+        for frame in source:
+            sink.write(frame)
