@@ -11,6 +11,7 @@ from subband.media.camera import CameraSource, TestSource
 from subband.media.faults import DamagedError, DamageWarning, OutputError
 from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
+from subband.media.geometry import PlaceWarning
 from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.outputs import check_output, place_output
 from subband.media.registry import open_sink, open_source, open_volume
@@ -27,6 +28,7 @@ __all__ = [
     "FilmSource",
     "Frame",
     "OutputError",
+    "PlaceWarning",
     "Sink",
     "Source",
     "SourceInfo",

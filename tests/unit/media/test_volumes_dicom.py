@@ -499,3 +499,39 @@ def test_headers_that_cannot_be_written_again_are_told(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["series"]
     with pytest.raises(FormatError, match="cannot be written again"):
         enhance_file(tmp_path / "series", tmp_path / "all.dcm", Enhancer(()))
+
+
+def test_packed_slices_are_read_and_written_bare(tmp_path):
+    places = write_series(tmp_path / "series")
+    for file in (tmp_path / "series").iterdir():
+        slab = pydicom.dcmread(file)
+        slab.compress(pydicom.uid.RLELossless)
+        slab.save_as(file)
+    assert run("denoise", "--strength", 0, tmp_path / "series", tmp_path / "clean").exit_code == 0
+    for file in (tmp_path / "clean" / "series").iterdir():
+        assert pydicom.dcmread(file).file_meta.TransferSyntaxUID == pydicom.uid.ExplicitVRLittleEndian
+    assert run("denoise", "--strength", 0, tmp_path / "clean" / "series", tmp_path / "volume.nii").exit_code == 0
+    check_places(nibabel.load(tmp_path / "volume.nii"), places)
+
+
+def test_colours_of_moving_images(tmp_path):
+    frames = np.random.default_rng(0).integers(0, 255, (3, 4, 6, 3), dtype=np.uint8)
+    cine = make_slice(frames, NumberOfFrames=3, FrameTime=40, Modality="US", Rows=4, Columns=6, SamplesPerPixel=3)
+    cine.PhotometricInterpretation, cine.PlanarConfiguration = "RGB", 0
+    cine.save_as(tmp_path / "cine.dcm")
+    with pytest.warns(PlaceWarning):
+        enhance_file(tmp_path / "cine.dcm", tmp_path / "clean.dcm", Enhancer(()))
+    clean = pydicom.dcmread(tmp_path / "clean.dcm")
+    assert clean.SOPClassUID == pydicom.uid.MultiFrameTrueColorSecondaryCaptureImageStorage
+    np.testing.assert_array_equal(clean.pixel_array, frames)
+
+
+def test_enhanced_files_become_multi_frame_files(tmp_path):
+    volume = np.arange(6 * 24, dtype=np.int16).reshape(6, 4, 6)
+    slab, places = make_enhanced(volume, [3, 0, 5, 1, 4, 2], times=2)
+    pydicom.dcmwrite(tmp_path / "enhanced", slab)
+    assert run("denoise", "--strength", 0, tmp_path / "enhanced", tmp_path / "clean").exit_code == 0
+    assert run("denoise", "--strength", 0, tmp_path / "clean" / "enhanced", tmp_path / "volume.nii").exit_code == 0
+    image = nibabel.load(tmp_path / "volume.nii")
+    assert image.shape == (6, 4, 3, 2)
+    check_places(image, places, scale=2, offset=-100)
