@@ -99,8 +99,9 @@ def list_slices(file: Path, head: Any) -> Iterator[Slice]:
         (find_numbers(head, name) or (0.0,))[0]
         for name in ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
     )
+    own, shared = (_get_sequence(head, f"{name}FunctionalGroupsSequence") for name in ("PerFrame", "Shared"))
     for frame in range(max(frames, 1)):
-        groups = _FunctionalGroups(head, frame)
+        groups = _FunctionalGroups(head, [*own[frame : frame + 1], *shared[:1]])
         position = groups.find("PlanePositionSequence", "ImagePositionPatient", 3)
         directions = groups.find("PlaneOrientationSequence", "ImageOrientationPatient", 6)
         if frames > 1 and not groups:
@@ -131,10 +132,8 @@ def list_slices(file: Path, head: Any) -> Iterator[Slice]:
 class _FunctionalGroups:
     """What a multi-frame file says about a frame: about this one, about all, or in the header as single images do."""
 
-    def __init__(self, head: Any, frame: int) -> None:
-        self._head = head
-        own, shared = (_get_sequence(head, f"{name}FunctionalGroupsSequence") for name in ("PerFrame", "Shared"))
-        self._places = [*own[frame : frame + 1], *shared[:1]]
+    def __init__(self, head: Any, places: Sequence[Any]) -> None:
+        self._head, self._places = head, places
 
     def __bool__(self) -> bool:
         return bool(self._places)

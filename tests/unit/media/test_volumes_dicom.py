@@ -194,10 +194,13 @@ def test_series_is_chosen_on_the_command_line(tmp_path, series):
         open_source(tmp_path / "all")
     with pytest.raises(ArgumentError, match="no series '5'"):
         open_volume(tmp_path / "all", series="5")
-    for command in (("denoise", "--strength", 0), ("filter", "--denoise", "visu", "--level", 0)):
+    commands = (("denoise", "--strength", 0), ("filter", "--denoise", "visu", "--level", 0), ("noise", "--sigma", 0))
+    for command in commands:
         result = run(*command, "--force", "--series", series, tmp_path / "all", tmp_path / "volume.nii")
         assert result.exit_code == 0, result.output
         check_places(nibabel.load(tmp_path / "volume.nii"), places)
+    assert run("compare", "--series", series, tmp_path / "all", tmp_path / "volume.nii").exit_code == 0
+    assert run("edges", "--series", series, tmp_path / "all", tmp_path / "mask.nii").exit_code == 0
 
 
 def test_series_is_found_again_for_volumes_larger_than_memory(tmp_path):
