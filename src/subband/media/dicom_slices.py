@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from subband.errors import FormatError
-from subband.media.faults import BROKEN
 from subband.media.geometry import PlaceWarning, flip_sides, make_affine
 from subband.typing import Array
 
@@ -76,7 +75,7 @@ def find_numbers(dataset: Any, name: str, count: int = 1) -> tuple[float, ...] |
             return None
         values = (value,) if count == 1 and not hasattr(value, "__len__") else tuple(value)
         numbers = tuple(float(each) for each in values)
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - what odd values raise depends on their kind
         return None
     return numbers if len(numbers) == count and all(map(isfinite, numbers)) else None
 
@@ -85,7 +84,7 @@ def find_text(dataset: Any, name: str) -> str:
     """Return a text of a header; nothing if it is missing or cannot be read."""
     try:
         return str(dataset.get(name) or "").strip()
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - what odd values raise depends on their kind
         return ""
 
 
@@ -149,7 +148,7 @@ class _FunctionalGroups:
 def _get_sequence(dataset: Any, name: str) -> list[Any]:
     try:
         return list(dataset.get(name) or ())
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - what odd values raise depends on their kind
         return []
 
 

@@ -98,7 +98,7 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
     for file in sorted(child for child in path.iterdir() if child.is_file()) if path.is_dir() else [path]:
         try:
             head, tag = _read_head(pydicom, file)
-        except (pydicom.errors.InvalidDicomError, *BROKEN) as error:
+        except (pydicom.errors.InvalidDicomError, pydicom.errors.BytesLengthException, *BROKEN) as error:
             reasons.append(f"{file.name} cannot be read as DICOM: {error}")
             continue
         if tag and find_numbers(head, "Rows") and find_numbers(head, "Columns"):
@@ -218,6 +218,8 @@ def _find_type(path: Path, head: Any, tag: bytes) -> tuple[np.dtype[Any], tuple[
 def _read_pixels(pydicom: Any, each: Slice) -> Array:
     try:
         return np.asarray(pydicom.pixels.pixel_array(each.file, index=each.frame))
+    except pydicom.errors.BytesLengthException as error:
+        raise ValueError(str(error)) from error
     except RuntimeError as error:
         syntax = pydicom.filereader.read_file_meta_info(each.file).TransferSyntaxUID
         if not syntax.is_compressed:

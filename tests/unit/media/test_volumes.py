@@ -487,3 +487,13 @@ def test_place_in_space_is_kept_or_its_loss_is_told(tmp_path, name):
         found = find_affine(source.info)
         np.testing.assert_array_equal([frame.pixels for frame in source], volume)
     assert (found is None) if loses else np.allclose(found, affine, atol=1e-6)
+
+
+def test_nifti_of_a_unit_that_is_none(tmp_path):
+    nibabel = pytest.importorskip("nibabel", reason=f"nibabel is {WHY}")
+    nibabel.save(nibabel.Nifti1Image(make_volume("int16"), np.eye(4)), tmp_path / "a.nii")
+    content = bytearray((tmp_path / "a.nii").read_bytes())
+    content[123] = 56
+    (tmp_path / "a.nii").write_bytes(content)
+    with pytest.raises(FormatError, match=r"a\.nii' cannot be read as NIfTI"):
+        open_source(tmp_path / "a.nii")
