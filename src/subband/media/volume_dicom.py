@@ -157,12 +157,22 @@ def _open_series(pydicom: Any, path: Path, files: list[tuple[Path, Any, bytes]],
     photometric = find_text(head, "PhotometricInterpretation")
     if photometric.startswith("PALETTE"):
         raise FormatError(f"{str(path)!r} holds numbers of a palette, which cannot be filtered; convert it to RGB")
+    if "MOSAIC" in find_text(head, "ImageType"):
+        raise FormatError(
+            f"{str(path)!r} holds mosaics, whose slices lie side by side in one image; convert it, as with: dcm2niix"
+        )
     stored, limits = _find_type(path, head, tag)
+    is_inverted = photometric == "MONOCHROME1"
+    for _, other, own in files:
+        dtype, extent = _find_type(path, other, own)
+        is_same = dtype == stored and find_text(other, "PhotometricInterpretation") == photometric
+        if not is_same or (is_inverted and extent != limits):
+            raise FormatError(f"the slices of {str(path)!r} hold different kinds of numbers; split the series")
+        limits = min(limits[0], extent[0]), max(limits[1], extent[1])
     slices = [each for file, other, _ in files for each in list_slices(file, other)]
     modality = find_text(head, "Modality")
     arranged = arrange_slices(slices, str(path), modality)
     is_scaled = any((each.slope, each.intercept) != (1, 0) for each in slices)
-    is_inverted = photometric == "MONOCHROME1"
     known = DicomSeries(arranged.slices, stored, limits, is_inverted, is_scaled)
     metadata = {
         "modality": modality,

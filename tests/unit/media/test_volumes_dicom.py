@@ -311,6 +311,7 @@ def test_images_at_the_same_positions_are_volumes_of_their_own(tmp_path):
         ({"PixelData": None}, "has no pixels"),
         ({"RescaleSlope": 0}, "says RescaleSlope 0"),
         ({"PhotometricInterpretation": "PALETTE COLOR"}, "palette"),
+        ({"ImageType": ["ORIGINAL", "PRIMARY", "M", "MOSAIC"]}, "mosaics, whose slices lie side by side"),
     ],
 )
 def test_odd_files_are_refused_in_one_line(tmp_path, attributes, message):
@@ -538,3 +539,15 @@ def test_enhanced_files_become_multi_frame_files(tmp_path):
     image = nibabel.load(tmp_path / "volume.nii")
     assert image.shape == (6, 4, 3, 2)
     check_places(image, places, scale=2, offset=-100)
+
+
+@pytest.mark.parametrize("other", [{"PixelRepresentation": 0}, {"PhotometricInterpretation": "MONOCHROME1"}])
+def test_slices_of_different_kinds_are_refused(tmp_path, other):
+    write_series(tmp_path / "series")
+    file = tmp_path / "series" / "IM3.dcm"
+    slab = pydicom.dcmread(file)
+    for name, value in other.items():
+        setattr(slab, name, value)
+    slab.save_as(file)
+    with pytest.raises(FormatError, match="hold different kinds of numbers"):
+        open_source(tmp_path / "series")
