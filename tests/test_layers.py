@@ -38,7 +38,11 @@ STOREYS = [
 ]
 
 #: Rooms that lie low but may import even less than what is below them.
-ONLY = {"data": {"errors"}, "arrays": {"errors", "typing"}, "media": {"_version", "codecs", "errors", "outputs", "typing"}}
+ONLY = {
+    "data": {"errors"},
+    "arrays": {"errors", "typing"},
+    "media": {"_version", "codecs", "errors", "outputs", "typing"},
+}
 
 HEIGHT = {room: height for height, rooms in enumerate(STOREYS) for room in rooms}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -12,6 +12,7 @@ from subband.media.cuts import Trim
 from subband.media.faults import DamagedError, DamageWarning, LossWarning, OutputError
 from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
+from subband.media.geometry import PlaceWarning
 from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.outputs import check_output, place_output
 from subband.media.pipes import PipeFormat, open_pipe_sink, open_pipe_source
@@ -31,6 +32,7 @@ __all__ = [
     "LossWarning",
     "OutputError",
     "PipeFormat",
+    "PlaceWarning",
     "Sink",
     "Source",
     "SourceInfo",

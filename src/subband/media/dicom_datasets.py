@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from subband._version import __version__
 from subband.errors import ArgumentError
 from subband.media.base import SourceInfo
 from subband.media.dicom_slices import Slice, find_text
@@ -326,7 +325,7 @@ class DatasetMaker:
         kinds = data.get("ImageType")
         rest = [str(each) for each in kinds][1:] if kinds and not isinstance(kinds, str) else []
         data.ImageType = ["DERIVED", *(rest or ["SECONDARY"])]
-        data.DerivationDescription = f"Filtered in the wavelet domain by subband {__version__}"
+        data.DerivationDescription = "Filtered in the wavelet domain by subband"
         data.SeriesDescription = f"{find_text(data, 'SeriesDescription')[:52]} (filtered)".strip()
         data.SeriesInstanceUID, data.SOPInstanceUID = self.series_uid, self.pydicom.uid.generate_uid()
         now = datetime.now()

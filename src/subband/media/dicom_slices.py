@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from subband.errors import FormatError
-from subband.media.faults import BROKEN
 from subband.media.geometry import PlaceWarning, flip_sides, make_affine
 from subband.typing import Array
 
@@ -76,7 +75,7 @@ def find_numbers(dataset: Any, name: str, count: int = 1) -> tuple[float, ...] |
             return None
         values = (value,) if count == 1 and not hasattr(value, "__len__") else tuple(value)
         numbers = tuple(float(each) for each in values)
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - what odd values raise depends on their kind
         return None
     return numbers if len(numbers) == count and all(map(isfinite, numbers)) else None
 
@@ -85,7 +84,7 @@ def find_text(dataset: Any, name: str) -> str:
     """Return a text of a header; nothing if it is missing or cannot be read."""
     try:
         return str(dataset.get(name) or "").strip()
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - what odd values raise depends on their kind
         return ""
 
 
@@ -99,8 +98,9 @@ def list_slices(file: Path, head: Any) -> Iterator[Slice]:
         (find_numbers(head, name) or (0.0,))[0]
         for name in ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
     )
+    own, shared = (_get_sequence(head, f"{name}FunctionalGroupsSequence") for name in ("PerFrame", "Shared"))
     for frame in range(max(frames, 1)):
-        groups = _FunctionalGroups(head, frame)
+        groups = _FunctionalGroups(head, [*own[frame : frame + 1], *shared[:1]])
         position = groups.find("PlanePositionSequence", "ImagePositionPatient", 3)
         directions = groups.find("PlaneOrientationSequence", "ImageOrientationPatient", 6)
         if frames > 1 and not groups:
@@ -131,10 +131,8 @@ def list_slices(file: Path, head: Any) -> Iterator[Slice]:
 class _FunctionalGroups:
     """What a multi-frame file says about a frame: about this one, about all, or in the header as single images do."""
 
-    def __init__(self, head: Any, frame: int) -> None:
-        self._head = head
-        own, shared = (_get_sequence(head, f"{name}FunctionalGroupsSequence") for name in ("PerFrame", "Shared"))
-        self._places = [*own[frame : frame + 1], *shared[:1]]
+    def __init__(self, head: Any, places: Sequence[Any]) -> None:
+        self._head, self._places = head, places
 
     def __bool__(self) -> bool:
         return bool(self._places)
@@ -150,7 +148,7 @@ class _FunctionalGroups:
 def _get_sequence(dataset: Any, name: str) -> list[Any]:
     try:
         return list(dataset.get(name) or ())
-    except BROKEN:
+    except Exception:  # noqa: BLE001 - what odd values raise depends on their kind
         return []
 
 

@@ -98,7 +98,7 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
     for file in sorted(child for child in path.iterdir() if child.is_file()) if path.is_dir() else [path]:
         try:
             head, tag = _read_head(pydicom, file)
-        except (pydicom.errors.InvalidDicomError, *BROKEN) as error:
+        except (pydicom.errors.InvalidDicomError, pydicom.errors.BytesLengthException, *BROKEN) as error:
             reasons.append(f"{file.name} cannot be read as DICOM: {error}")
             continue
         if tag and find_numbers(head, "Rows") and find_numbers(head, "Columns"):
@@ -157,12 +157,22 @@ def _open_series(pydicom: Any, path: Path, files: list[tuple[Path, Any, bytes]],
     photometric = find_text(head, "PhotometricInterpretation")
     if photometric.startswith("PALETTE"):
         raise FormatError(f"{str(path)!r} holds numbers of a palette, which cannot be filtered; convert it to RGB")
+    if "MOSAIC" in find_text(head, "ImageType"):
+        raise FormatError(
+            f"{str(path)!r} holds mosaics, whose slices lie side by side in one image; convert it, as with: dcm2niix"
+        )
     stored, limits = _find_type(path, head, tag)
+    is_inverted = photometric == "MONOCHROME1"
+    for _, other, own in files:
+        dtype, extent = _find_type(path, other, own)
+        is_same = dtype == stored and find_text(other, "PhotometricInterpretation") == photometric
+        if not is_same or (is_inverted and extent != limits):
+            raise FormatError(f"the slices of {str(path)!r} hold different kinds of numbers; split the series")
+        limits = min(limits[0], extent[0]), max(limits[1], extent[1])
     slices = [each for file, other, _ in files for each in list_slices(file, other)]
     modality = find_text(head, "Modality")
     arranged = arrange_slices(slices, str(path), modality)
     is_scaled = any((each.slope, each.intercept) != (1, 0) for each in slices)
-    is_inverted = photometric == "MONOCHROME1"
     known = DicomSeries(arranged.slices, stored, limits, is_inverted, is_scaled)
     metadata = {
         "modality": modality,
@@ -218,6 +228,8 @@ def _find_type(path: Path, head: Any, tag: bytes) -> tuple[np.dtype[Any], tuple[
 def _read_pixels(pydicom: Any, each: Slice) -> Array:
     try:
         return np.asarray(pydicom.pixels.pixel_array(each.file, index=each.frame))
+    except pydicom.errors.BytesLengthException as error:
+        raise ValueError(str(error)) from error
     except RuntimeError as error:
         syntax = pydicom.filereader.read_file_meta_info(each.file).TransferSyntaxUID
         if not syntax.is_compressed:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 import numpy as np
 
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.dicom_datasets import DatasetMaker
-from subband.media.faults import explain_output_error
+from subband.media.faults import BROKEN, explain_output_error
 from subband.media.outputs import Unfinished, open_output
 from subband.media.volume_sinks import VolumeSink
 
@@ -31,6 +32,7 @@ class DicomSink(VolumeSink):
     and the study of its source. What is no integer of 16 bits is stored as such, with a slope for each frame.
     """
 
+    keeps_place = True
     _shelf: IO[bytes] | None = None
 
     def _begin(self, unfinished: Unfinished) -> None:
@@ -47,7 +49,8 @@ class DicomSink(VolumeSink):
     def _append(self, frame: Frame) -> None:
         assert self._shelf is not None
         if self.info.count == 1:
-            self._single = self._maker.make_single(0, frame.pixels)
+            with _explain_headers(self.info):
+                self._single = self._maker.make_single(0, frame.pixels)
             return
         plane = self._maker.find_plane(self.count, frame.pixels)
         if plane.stored.dtype.itemsize > self._stored.itemsize:
@@ -62,18 +65,20 @@ class DicomSink(VolumeSink):
 
     def _end(self) -> None:
         assert self._shelf is not None
-        if self._single is not None:
-            self._single.save_as(self._file, enforce_file_format=True)
-        else:
-            data = self._maker.make_multiframe(self._planes, self._stored)
-            if self._shelf.tell() % 2:
-                self._shelf.write(b"\0")
-            self._shelf.flush()
-            self._shelf.seek(0)
-            data.PixelData = self._shelf
-            data["PixelData"].VR = "OB" if self._stored.itemsize == 1 else "OW"
+        with _explain_headers(self.info):
+            data = self._single or self._make_multiframe(self._shelf)
             data.save_as(self._file, enforce_file_format=True)
         self._close()
+
+    def _make_multiframe(self, shelf: IO[bytes]) -> Any:
+        data = self._maker.make_multiframe(self._planes, self._stored)
+        if shelf.tell() % 2:
+            shelf.write(b"\0")
+        shelf.flush()
+        shelf.seek(0)
+        data.PixelData = shelf
+        data["PixelData"].VR = "OB" if self._stored.itemsize == 1 else "OW"
+        return data
 
     def _close(self) -> None:
         if self._shelf is not None:
@@ -119,7 +124,7 @@ class DicomFolderSink(Sink):
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
         name = self._names[self.count] if self.count < len(self._names) else f"{self.count + 1:05d}.dcm"
-        with open_output(self._part / name) as file:
+        with open_output(self._part / name) as file, _explain_headers(self.info):
             self._maker.make_single(self.count, frame.pixels).save_as(file, enforce_file_format=True)
 
     def _finish(self) -> None:
@@ -134,6 +139,19 @@ class DicomFolderSink(Sink):
         if not (self._keep_partial and self.count):
             with contextlib.suppress(OSError):
                 shutil.rmtree(self._part)
+
+
+@contextlib.contextmanager
+def _explain_headers(info: SourceInfo) -> Iterator[None]:
+    """Say that odd values of a source, which do not matter for its pixels, cannot be copied."""
+    try:
+        yield
+    except BROKEN as error:
+        if isinstance(error, SubbandError | OSError):
+            raise
+        raise FormatError(
+            f"the headers of {str(info.origin)!r} cannot be written again: {error}; write to .nii, .nrrd or .tiff"
+        ) from error
 
 
 def _make_folder(path: Path) -> Path:

@@ -45,25 +45,26 @@ def open_nifti(path: Path) -> VolumeSource:
         axes = (*lengths, *(1,) * (3 - len(lengths)))
         rest = lengths[3:]
         first = np.asarray(proxy[(slice(None), slice(None), *(0,) * (len(lengths) - 2))])
+        unit = header.get_xyzt_units()[0] if hasattr(header, "get_xyzt_units") else "mm"
+        # Without both codes, the affine that nibabel makes up is a guess.
+        is_placed = any(int(header.get(name, 0)) for name in ("sform_code", "qform_code"))
+        zooms = [float(zoom) for zoom in (*header.get_zooms(), 1.0)[2::-1]]
+        affine = np.array(image.affine)
     except (*BROKEN, nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError) as error:
         if isinstance(error, SubbandError):
             raise
         raise FormatError(f"{str(path)!r} cannot be read as NIfTI: {error}") from error
     # Scaled values come as float64, which says nothing about their precision.
     dtype = np.dtype(np.float32) if first.dtype == np.float64 and header.get_data_dtype().kind != "f" else first.dtype
-    unit = header.get_xyzt_units()[0] if hasattr(header, "get_xyzt_units") else "mm"
-    # Without both codes, the affine that nibabel makes up is a guess.
-    is_placed = any(int(header.get(name, 0)) for name in ("sform_code", "qform_code"))
-    zooms = [float(zoom) for zoom in (*header.get_zooms(), 1.0)[2::-1]]
     info = describe_volume(
         (axes[2] * prod(rest), axes[1], axes[0]),
         dtype,
         origin=path,
         groups=prod(rest),
-        voxel_size=measure_steps(image.affine) if is_placed else zooms,
+        voxel_size=measure_steps(affine) if is_placed else zooms,
         voxel_unit={"unknown": "mm", "micron": "um", "meter": "m"}.get(unit, unit),
         container="nifti",
-        metadata={"nifti_header": header.copy(), **({"affine": np.array(image.affine)} if is_placed else {})},
+        metadata={"nifti_header": header.copy(), **({"affine": affine} if is_placed else {})},
     )
 
     def read_slice(number: int) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import BROKEN, require
+from subband.media.geometry import PlaceWarning, find_affine
 from subband.media.outputs import Unfinished, defer_signals
 from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej
 from subband.media.volume_meta import describe_meta
@@ -47,11 +48,21 @@ class VolumeSink(Sink):
         Keep what there is under its ``.part`` name when the sink is aborted.
     """
 
+    #: Whether the file can say where its voxels lie.
+    keeps_place = False
+
     def __init__(self, path: Path, info: SourceInfo, *, overwrite: bool = False, keep_partial: bool = False) -> None:
         if info.colours == "ycbcr":
             raise ArgumentError("volumes hold red, green and blue; open the source with colours='rgb'")
         self.path, self.info = path, info
         self._keep_partial = keep_partial
+        if not self.keeps_place and find_affine(info) is not None:
+            warnings.warn(
+                f"{path.name!r} cannot say where its voxels lie in space, and {str(info.origin)!r} does; write to "
+                ".nii, .nrrd, .mha, .dcm or .h5 to keep that",
+                PlaceWarning,
+                stacklevel=2,
+            )
         self._unfinished = Unfinished(path, overwrite=overwrite)
         try:
             with self._explain():
@@ -165,6 +176,7 @@ class Hdf5Sink(VolumeSink):
         left out, the file is one of its own, with a dataset ``volume``.
     """
 
+    keeps_place = True
     _file: Any = None
 
     def __init__(self, path: Path, info: SourceInfo, *, dataset: str | None = None, **options: bool) -> None:
@@ -206,6 +218,9 @@ class Hdf5Sink(VolumeSink):
         if self.info.voxel_size is not None:
             self._volume.attrs["voxel_size"] = self.info.voxel_size
             self._volume.attrs["voxel_unit"] = self.info.voxel_unit
+        affine = find_affine(self.info)
+        if affine is not None:
+            self._volume.attrs["affine"] = affine
 
     def _make_room(self, h5py: Any) -> None:
         """Remove the dataset that is replaced, and nothing else."""
@@ -345,6 +360,7 @@ class NiftiSink(VolumeSink):
     none, the file says that its place is not known.
     """
 
+    keeps_place = True
     _file: BinaryIO | gzip.GzipFile | None = None
 
     def _begin(self, unfinished: Unfinished) -> None:
@@ -385,6 +401,7 @@ class NiftiSink(VolumeSink):
 class HeadedSink(VolumeSink):
     """An NRRD file or a MetaImage: a header in text, and bare data behind it."""
 
+    keeps_place = True
     _file: BinaryIO | None = None
 
     def _begin(self, unfinished: Unfinished) -> None:

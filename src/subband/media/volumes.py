@@ -8,7 +8,7 @@ name                what it is                                  voxel size
 ==================  ==========================================  ======================================================
 ``.tif, .tiff``     several pages, through tifffile             of ImageJ and OME
 ``.npy, .npz``      NumPy's own; ``file.npz:name``              none
-``.h5, .hdf5``      ``file.h5:dataset``, through h5py           attribute ``voxel_size`` or ``element_size_um``
+``.h5, .hdf5``      ``file.h5:dataset``, through h5py           ``voxel_size``, ``element_size_um`` and ``affine``
 ``.nii, .nii.gz``   NIfTI, through nibabel                      its affine
 ``.nrrd, .nhdr``    NRRD, through pynrrd                        its space directions or spacings
 ``.mha, .mhd``      MetaImage                                   its spacing, origin and directions
@@ -360,7 +360,11 @@ def open_hdf5(path: Path, dataset: str | None = None) -> VolumeSource:
         size, unit = volume.attrs.get("voxel_size"), str(volume.attrs.get("voxel_unit", "mm"))
         if size is None and "element_size_um" in volume.attrs:
             size, unit = volume.attrs["element_size_um"], "um"
-        source = open_array(volume, path, "hdf5", {"dataset": name}, voxel_size=size, voxel_unit=unit)
+        metadata: dict[str, Any] = {"dataset": name}
+        affine = np.asarray(volume.attrs.get("affine", ()))
+        if affine.shape == (4, 4):
+            metadata["affine"] = affine
+        source = open_array(volume, path, "hdf5", metadata, voxel_size=size, voxel_unit=unit)
     except BROKEN as error:
         file.close()
         if isinstance(error, SubbandError):

@@ -1,5 +1,6 @@
 """Volumes: slice by slice and in blocks, with the size of their voxels."""
 
+import contextlib
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,7 @@ import pytest
 from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError, FormatError, MissingExtraError, ShapeError
 from subband.media import DamagedError, Frame, OutputError, open_sink, open_source, open_volume
+from subband.media.geometry import PlaceWarning, find_affine
 from subband.media.volumes import describe_volume
 from subband.pipeline.files import enhance_file
 
@@ -392,7 +394,9 @@ def test_times_are_filtered_apart_and_stay_times(tmp_path, name, memory):
         np.savez(tmp_path / name, scan=times)
         source, name = tmp_path / name, "times.npy"
     enhancer = Enhancer(Denoise(level=1))
-    enhance_file(source, tmp_path / name, enhancer, memory=memory)
+    loses = name == "times.npy" and source.suffix == ".nii"
+    with pytest.warns(PlaceWarning) if loses else contextlib.nullcontext():
+        enhance_file(source, tmp_path / name, enhancer, memory=memory)
     expected = np.stack([enhancer.apply(each, axes=(0, 1, 2)) for each in times])
     if ".nii" in name:
         result = nibabel.load(tmp_path / name)
@@ -465,3 +469,31 @@ def test_axes_that_are_no_space_are_none_for_dask(tmp_path):
     stored = storage.open_array(tmp_path / "times.npy")
     assert stored.space == (1, 2, 3)
     np.testing.assert_array_equal(stored.array.compute(), times)
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.h5", "a.nrrd", "a.mha", "a.dcm", "a.tif", "a.npy"])
+def test_place_in_space_is_kept_or_its_loss_is_told(tmp_path, name):
+    affine = np.array([[-0.25, 0, 0, 3], [0, -0.5, 0, 4], [0, 0, 2.5, 5], [0, 0, 0, 1]])
+    volume = make_volume("int16")
+    info = describe_volume(volume.shape, "int16", voxel_size=SIZE, metadata={"affine": affine}, origin="a.scan")
+    loses = name in ("a.tif", "a.npy")
+    said = pytest.warns(PlaceWarning, match=rf"'{name}' cannot say where its voxels lie in space, and 'a\.scan' does")
+    with said if loses else contextlib.nullcontext():
+        sink = open_sink(tmp_path / name, info)
+    with sink:
+        for pixels in volume:
+            sink.write(Frame(pixels))
+    with open_source(tmp_path / name) as source:
+        found = find_affine(source.info)
+        np.testing.assert_array_equal([frame.pixels for frame in source], volume)
+    assert (found is None) if loses else np.allclose(found, affine, atol=1e-6)
+
+
+def test_nifti_of_a_unit_that_is_none(tmp_path):
+    nibabel = pytest.importorskip("nibabel", reason=f"nibabel is {WHY}")
+    nibabel.save(nibabel.Nifti1Image(make_volume("int16"), np.eye(4)), tmp_path / "a.nii")
+    content = bytearray((tmp_path / "a.nii").read_bytes())
+    content[123] = 56
+    (tmp_path / "a.nii").write_bytes(content)
+    with pytest.raises(FormatError, match=r"a\.nii' cannot be read as NIfTI"):
+        open_source(tmp_path / "a.nii")

@@ -7,9 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from subband.cli import app
+from subband.enhance import Enhancer
 from subband.errors import ArgumentError, FormatError
 from subband.media import open_sink, open_source, open_volume
 from subband.media.geometry import PlaceWarning
+from subband.pipeline.files import enhance_file
 
 WHY = "not installed: pip install 'subband[volumes]'"
 pydicom = pytest.importorskip("pydicom", reason=f"pydicom is {WHY}")
@@ -192,10 +194,13 @@ def test_series_is_chosen_on_the_command_line(tmp_path, series):
         open_source(tmp_path / "all")
     with pytest.raises(ArgumentError, match="no series '5'"):
         open_volume(tmp_path / "all", series="5")
-    for command in (("denoise", "--strength", 0), ("filter", "--denoise", "visu", "--level", 0)):
+    commands = (("denoise", "--strength", 0), ("filter", "--denoise", "visu", "--level", 0), ("noise", "--sigma", 0))
+    for command in commands:
         result = run(*command, "--force", "--series", series, tmp_path / "all", tmp_path / "volume.nii")
         assert result.exit_code == 0, result.output
         check_places(nibabel.load(tmp_path / "volume.nii"), places)
+    assert run("compare", "--series", series, tmp_path / "all", tmp_path / "volume.nii").exit_code == 0
+    assert run("edges", "--series", series, tmp_path / "all", tmp_path / "mask.nii").exit_code == 0
 
 
 def test_series_is_found_again_for_volumes_larger_than_memory(tmp_path):
@@ -306,6 +311,7 @@ def test_images_at_the_same_positions_are_volumes_of_their_own(tmp_path):
         ({"PixelData": None}, "has no pixels"),
         ({"RescaleSlope": 0}, "says RescaleSlope 0"),
         ({"PhotometricInterpretation": "PALETTE COLOR"}, "palette"),
+        ({"ImageType": ["ORIGINAL", "PRIMARY", "M", "MOSAIC"]}, "mosaics, whose slices lie side by side"),
     ],
 )
 def test_odd_files_are_refused_in_one_line(tmp_path, attributes, message):
@@ -484,3 +490,64 @@ def test_folders_of_slices_are_complete_or_not_there(tmp_path):
         with pytest.raises(ArgumentError, match="is there already, and series are not mixed"):
             open_sink(tmp_path / "clean", source.info)
     assert {path.name for path in tmp_path.iterdir()} == {"series", "clean"}
+
+
+def test_headers_that_cannot_be_written_again_are_told(tmp_path):
+    write_series(tmp_path / "series")
+    file = tmp_path / "series" / "IM0.dcm"
+    content = file.read_bytes()
+    assert content.count(b"PN\x08\x00Doe^Jane") == 1
+    file.write_bytes(content.replace(b"PN\x08\x00Doe^Jane", b"C\\\x08\x00Doe^Jane"))
+    result = run("denoise", tmp_path / "series", tmp_path / "all.dcm")
+    assert result.exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["series"]
+    with pytest.raises(FormatError, match="cannot be written again"):
+        enhance_file(tmp_path / "series", tmp_path / "all.dcm", Enhancer(()))
+
+
+def test_packed_slices_are_read_and_written_bare(tmp_path):
+    places = write_series(tmp_path / "series")
+    for file in (tmp_path / "series").iterdir():
+        slab = pydicom.dcmread(file)
+        slab.compress(pydicom.uid.RLELossless)
+        slab.save_as(file)
+    assert run("denoise", "--strength", 0, tmp_path / "series", tmp_path / "clean").exit_code == 0
+    for file in (tmp_path / "clean" / "series").iterdir():
+        assert pydicom.dcmread(file).file_meta.TransferSyntaxUID == pydicom.uid.ExplicitVRLittleEndian
+    assert run("denoise", "--strength", 0, tmp_path / "clean" / "series", tmp_path / "volume.nii").exit_code == 0
+    check_places(nibabel.load(tmp_path / "volume.nii"), places)
+
+
+def test_colours_of_moving_images(tmp_path):
+    frames = np.random.default_rng(0).integers(0, 255, (3, 4, 6, 3), dtype=np.uint8)
+    cine = make_slice(frames, NumberOfFrames=3, FrameTime=40, Modality="US", Rows=4, Columns=6, SamplesPerPixel=3)
+    cine.PhotometricInterpretation, cine.PlanarConfiguration = "RGB", 0
+    cine.save_as(tmp_path / "cine.dcm")
+    with pytest.warns(PlaceWarning):
+        enhance_file(tmp_path / "cine.dcm", tmp_path / "clean.dcm", Enhancer(()))
+    clean = pydicom.dcmread(tmp_path / "clean.dcm")
+    assert clean.SOPClassUID == pydicom.uid.MultiFrameTrueColorSecondaryCaptureImageStorage
+    np.testing.assert_array_equal(clean.pixel_array, frames)
+
+
+def test_enhanced_files_become_multi_frame_files(tmp_path):
+    volume = np.arange(6 * 24, dtype=np.int16).reshape(6, 4, 6)
+    slab, places = make_enhanced(volume, [3, 0, 5, 1, 4, 2], times=2)
+    pydicom.dcmwrite(tmp_path / "enhanced", slab)
+    assert run("denoise", "--strength", 0, tmp_path / "enhanced", tmp_path / "clean").exit_code == 0
+    assert run("denoise", "--strength", 0, tmp_path / "clean" / "enhanced", tmp_path / "volume.nii").exit_code == 0
+    image = nibabel.load(tmp_path / "volume.nii")
+    assert image.shape == (6, 4, 3, 2)
+    check_places(image, places, scale=2, offset=-100)
+
+
+@pytest.mark.parametrize("other", [{"PixelRepresentation": 0}, {"PhotometricInterpretation": "MONOCHROME1"}])
+def test_slices_of_different_kinds_are_refused(tmp_path, other):
+    write_series(tmp_path / "series")
+    file = tmp_path / "series" / "IM3.dcm"
+    slab = pydicom.dcmread(file)
+    for name, value in other.items():
+        setattr(slab, name, value)
+    slab.save_as(file)
+    with pytest.raises(FormatError, match="hold different kinds of numbers"):
+        open_source(tmp_path / "series")

@@ -173,11 +173,17 @@ def test_ome_xml_is_kept(tmp_path):
 
 
 def test_ome_xml_of_a_mask_says_what_it_holds(tmp_path):
-    tifffile.imwrite(tmp_path / "a.ome.tif", make_stack(3, 2, 20, 24), ome=True, metadata={"axes": "ZCYX"})
+    stack = make_stack(3, 2, 20, 24)
+    stack[:, 1, 5:15, 5:15] += 1000
+    tifffile.imwrite(tmp_path / "a.ome.tif", stack, ome=True, metadata={"axes": "ZCYX"})
     result = run("edges", tmp_path / "a.ome.tif", tmp_path / "b.ome.tif")
     assert result.exit_code == 0, result.output
     axes, mask = read(tmp_path / "b.ome.tif")
     assert (axes, mask.shape, mask.dtype) == ("ZCYX", (3, 2, 20, 24), np.uint8)
+    for channel in range(2):
+        tifffile.imwrite(tmp_path / "one.tif", stack[:, channel], photometric="minisblack")
+        assert run("edges", "--force", tmp_path / "one.tif", tmp_path / "mask.tif").exit_code == 0
+        np.testing.assert_array_equal(tifffile.imread(tmp_path / "mask.tif"), mask[:, channel])
 
 
 def test_what_imagej_says_is_kept(tmp_path):
