@@ -111,7 +111,7 @@ def test_engines(tmp_path, engine, monkeypatch):
         monkeypatch.setattr(
             chosen, name, lambda *rest, name=name, original=original: used.append(name) or original(*rest)
         )
-    transform = ("--wavelet", "db2", "-m", "periodization", "--level", 2)
+    transform = ("--wavelet", "db2", "--mode", "periodization", "--level", 2)
     options = ("--engine", engine, *transform, "--gain", "1:1.5,2:0.25")
     result = run("reshape", "ring", tmp_path / "out.json", *options)
     assert result.exit_code == 0, result.output
