@@ -98,8 +98,7 @@ def check_transform(bench: Workbench, plan: TransformPlan, x: Any, what: str) ->
     approximation, details = engine.forward_all(plan, x)
     coefficients = engine.forward_all(plan, other)
     largest = float(np.abs(host).max())
-    is_half = host.dtype == np.float16
-    tolerance = HALF_TOLERANCE * max(plan.level, 1) if is_half else TOLERANCE
+    tolerance = HALF_TOLERANCE * max(plan.level, 1) if host.dtype == np.float16 else TOLERANCE
     names = fetch_bands(bench, plan, approximation, details)
     for index, expected in _judge(plan, host):
         scale = max(largest, *(float(np.abs(band).max(initial=0.0)) for band in expected.values()))
@@ -110,8 +109,7 @@ def check_transform(bench: Workbench, plan: TransformPlan, x: Any, what: str) ->
     # the way back rounds as often as the way there, from numbers that have grown
     growth = max(1.0, *(float(np.abs(band).max(initial=0.0)) / (largest or 1.0) for band in names.values()))
     samples = {"samples": np.asarray(bench.to_host(back), np.float64)}
-    limit = 2 * tolerance * largest * (1.0 if is_half else growth)
-    compare_bands(samples, {"samples": host.astype(np.float64)}, f"{what}, inverse", limit)
+    compare_bands(samples, {"samples": host.astype(np.float64)}, f"{what}, inverse", 2 * tolerance * largest * growth)
     return approximation, details
 
 
