@@ -51,14 +51,14 @@ class VolumeSink(Sink):
         self._unfinished = Unfinished(path, overwrite=overwrite)
         try:
             with self._explain():
-                self._begin(self._unfinished)
+                self._begin(self._unfinished.part)
         except BaseException:
             self.abort()
             raise
 
     @abstractmethod
-    def _begin(self, unfinished: Unfinished) -> None:
-        """Open the file."""
+    def _begin(self, part: Path) -> None:
+        """Open the file: by ``self._unfinished.open()`` where the library takes an open one, else by its name."""
 
     @abstractmethod
     def _append(self, frame: Frame) -> None:
@@ -110,8 +110,8 @@ class NpySink(VolumeSink):
 
     _file: BinaryIO | None = None
 
-    def _begin(self, unfinished: Unfinished) -> None:
-        self._file = unfinished.open()
+    def _begin(self, part: Path) -> None:  # noqa: ARG002 - opened by `Unfinished.open`
+        self._file = self._unfinished.open()
         self._write_header(self.info.count or 0)
 
     def _write_header(self, count: int) -> None:
@@ -157,16 +157,16 @@ class Hdf5Sink(VolumeSink):
             )
         super().__init__(path, info, **options)
 
-    def _begin(self, unfinished: Unfinished) -> None:
+    def _begin(self, part: Path) -> None:  # noqa: ARG002 - opened by `Unfinished.open`
         h5py = require("h5py", "writing HDF5", "volumes")
         # Not by its name, and quietly: HDF5 ends the process if it cannot write what it has to before it closes a file.
-        file = unfinished.open(quiet=True)
+        file = self._unfinished.open(quiet=True)
         if self._is_whole or not self.path.is_file():
             self._file = h5py.File(file, "w")
         else:
             with self.path.open("rb") as source:
                 shutil.copyfileobj(source, file, _PIECE)
-            unfinished.check()
+            self._unfinished.check()
             file.seek(0)
             try:
                 self._file = h5py.File(file, "r+")
@@ -214,11 +214,11 @@ class TiffSink(VolumeSink):
 
     _writer: Any = None
 
-    def _begin(self, unfinished: Unfinished) -> None:
+    def _begin(self, part: Path) -> None:  # noqa: ARG002 - opened by `Unfinished.open`
         tifffile = require("tifffile", "writing TIFF stacks", "volumes")
         self._comment = tifffile.tiffcomment
         nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize * (self.info.count or 2**40)
-        self._file = unfinished.open()
+        self._file = self._unfinished.open()
         self._writer = tifffile.TiffWriter(self._file, bigtiff=nbytes > _BIG_TIFF)
 
     def _append(self, frame: Frame) -> None:
@@ -253,7 +253,7 @@ class NiftiSink(VolumeSink):
 
     _file: BinaryIO | gzip.GzipFile | None = None
 
-    def _begin(self, unfinished: Unfinished) -> None:
+    def _begin(self, part: Path) -> None:  # noqa: ARG002 - opened by `Unfinished.open`
         nibabel = require("nibabel", "writing NIfTI", "volumes")
         if self.info.is_colour:
             raise ArgumentError(f"{self.path.name!r} holds no colours; write to .tiff, .npy or .h5")
@@ -262,7 +262,7 @@ class NiftiSink(VolumeSink):
             raise ArgumentError("a packed NIfTI has to know its number of slices; write to .nii, or set info.count")
         self._make_header = nibabel.Nifti1Header
         self._nibabel = nibabel
-        opened = unfinished.open()
+        opened = self._unfinished.open()
         self._file = gzip.GzipFile("", "wb", compresslevel=4, fileobj=opened) if is_packed else opened
         self._write_header(self.info.count or 1)
 
