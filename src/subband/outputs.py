@@ -380,7 +380,8 @@ class CheckedFile(io.RawIOBase):
         try:
             if self.error is None:
                 _flush(self._file)
-            if self.error is None and os.fstat(self._file.fileno()).st_size != self._size:
+            # longer is no fault: something may have been added by the name of the file
+            if self.error is None and os.fstat(self._file.fileno()).st_size < self._size:
                 raise OSError(errno.EIO, "the file is shorter than what was written")
         except OSError as error:
             self.error = error

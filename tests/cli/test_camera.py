@@ -71,12 +71,14 @@ def test_existing_film_stays(tmp_path):
     assert (tmp_path / "film.mp4").read_bytes() == b"mine"
 
 
-def test_first_interrupt_ends_the_film_in_good_order(tmp_path):
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_first_interrupt_ends_the_film_in_good_order(tmp_path, name):
+    number = signal.Signals[name]
+    before = signal.getsignal(number)
 
     def interrupt(progress):
         if progress.frames == 5:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     with end_by_interrupt() as enough:
         report = record_camera(
@@ -88,6 +90,6 @@ def test_first_interrupt_ends_the_film_in_good_order(tmp_path):
             enough=enough,
         )
     assert 5 <= report.frames < 100
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
     with open_source(tmp_path / "film.mkv") as source:
         assert len(list(source)) == report.frames

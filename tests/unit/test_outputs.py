@@ -115,6 +115,15 @@ def test_a_file_that_is_shorter_than_what_was_written_is_not_placed(tmp_path):
     assert list_names(tmp_path) == []
 
 
+def test_what_was_added_by_the_name_is_placed_too(tmp_path):
+    unfinished = Unfinished(tmp_path / "a.bin")
+    unfinished.open(quiet=True).write(b"head")
+    with unfinished.part.open("ab") as file:
+        file.write(b" and tail")
+    unfinished.place()
+    assert (tmp_path / "a.bin").read_bytes() == b"head and tail"
+
+
 def test_checked_files_are_files(tmp_path):
     (tmp_path / "a.bin").touch()
     file = CheckedFile(tmp_path / "a.bin")

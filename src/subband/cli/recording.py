@@ -62,7 +62,7 @@ def record_camera(
     cancelled: Event | None = None,
     enough: Event | None = None,
 ) -> Report:
-    """Record a camera through an enhancer.
+    """Record a camera through an enhancer; Ctrl-C, SIGTERM and SIGHUP end the film in good order.
 
     Parameters
     ----------
@@ -108,19 +108,29 @@ def _take(source: Source, seconds: float | None, count: int | None, enough: Even
 
 @contextmanager
 def end_by_interrupt() -> Iterator[Event]:
-    """Let the first Ctrl-C say that it is enough; a second one interrupts as usual."""
+    """Let the first Ctrl-C, SIGTERM or SIGHUP say that it is enough; a second one interrupts as usual.
+
+    What a camera has seen does not come again, so a recording is not thrown away because its terminal is closed.
+    """
     enough = Event()
     if threading.current_thread() is not threading.main_thread():
         yield enough
         return
-    usual = signal.getsignal(signal.SIGINT)
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    known = {number: signal.getsignal(number) for number in numbers}
+    usual = {number: handler for number, handler in known.items() if handler not in (None, signal.SIG_IGN)}
+
+    def restore() -> None:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
 
     def end(_number: int, _frame: Any) -> None:
         enough.set()
-        signal.signal(signal.SIGINT, usual)
+        restore()
 
-    signal.signal(signal.SIGINT, end)
+    for number in usual:
+        signal.signal(number, end)
     try:
         yield enough
     finally:
-        signal.signal(signal.SIGINT, usual)
+        restore()
