@@ -25,7 +25,7 @@ _UNFINISHED = re.compile(r"\.part\d*$")
 # What can be read beside what Pillow reads and what can be written.
 _MORE_ENDINGS = {
     ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf", ".nii",
-    ".npy", ".ogv", ".ts", ".vob", ".y4m",
+    ".npy", ".ogv", ".ts", ".vob", ".y4m", ".exr", ".pam",
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from subband.typing import Array
 __all__ = [
     "encode_png",
     "find_depth",
+    "find_hidden_bits",
     "frame_png",
     "make_chunk",
     "pack_png_lines",
@@ -56,6 +57,23 @@ def find_depth(head: bytes) -> tuple[int, int]:
     if head.startswith(_PNG) and len(head) > 25:
         return head[24], {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}.get(head[25], 3)
     return 8, 3
+
+
+def find_hidden_bits(head: bytes) -> int:
+    """Return the bits of a sample of an AVIF or SGI file, whose images Pillow cuts down to 8; else 8.
+
+    Examples
+    --------
+    >>> find_hidden_bits(bytes.fromhex("01da0002")), find_hidden_bits(b"GIF89a")
+    (16, 8)
+    """
+    if head.startswith(b"\x01\xda") and len(head) > 3:
+        return 8 * head[3]
+    place = head.find(b"av1C") if head[4:8] == b"ftyp" else -1
+    if place < 0 or len(head) < place + 7:
+        return 8
+    flags = head[place + 6]
+    return 8 if not flags & 0x40 else 12 if flags & 0x20 else 10
 
 
 def turn_upright(pixels: Array, orientation: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -14,7 +15,7 @@ from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import deep_stills, heif_stills, netpbm
 from subband.media.base import fit_pixels
 from subband.media.exr_stills import is_exr, read_exr, write_exr
-from subband.media.faults import explain_output_error
+from subband.media.faults import LossWarning, explain_output_error
 from subband.media.limits import choose_most_pixels
 from subband.media.outputs import place_output
 from subband.media.pillow_files import list_broken, open_image
@@ -59,6 +60,8 @@ _NO_GREY_OPACITY_FORMATS = ("QOI", "SGI")
 _LARGEST_ICON = 256
 
 _ORIENTATION = 274
+# Enough of a file to know what it is; in AVIF, a colour profile may stand before the number of bits.
+_HEAD = 65536
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
         raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
     try:
         with path.open("rb") as file:
-            head = file.read(1024)
+            head = file.read(_HEAD)
     except PermissionError as error:
         raise FormatError(f"{str(path)!r} cannot be read: {error.strerror}") from error
     if head.startswith(_JPEG2000_STARTS):
@@ -205,7 +208,25 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     True
     """
     save_still(path, still, quality=quality, overwrite=overwrite)
+    tell_losses(path, still)
+
+
+def tell_losses(path: Path, still: Still) -> None:
+    """Say in one line what the format of a name has no place for.
+
+    Warns
+    -----
+    LossWarning
+        If there is something of that kind.
+    """
     warn_of_losses(path, still.alpha is not None, still.icc, still.exif, still.metadata)
+    if name_format(path) == "GIF" and still.alpha is not None and np.any((still.alpha > 0) & (still.alpha < 255)):
+        warnings.warn(
+            f"{path.name!r} knows pixels that are opaque or not there, and those in between become opaque; write to "
+            ".png or .webp to keep them",
+            LossWarning,
+            stacklevel=3,
+        )
 
 
 def save_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
@@ -301,6 +322,14 @@ def _read_through_pillow(path: Path, head: bytes, most_pixels: int) -> Still:
                 exif, metadata = find_exif(opened), find_metadata(opened)
                 pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
                 return Still(pixels, alpha, icc, exif, metadata)
+            hidden = deep_stills.find_hidden_bits(head)
+            if hidden > 8:
+                warnings.warn(
+                    f"{str(path)!r} has {hidden} bits a sample, of which 8 are read; for all of them convert it to a "
+                    "PNG or TIFF file of 16 bits first",
+                    LossWarning,
+                    stacklevel=3,
+                )
             opened.load()
             still = split_image(ImageOps.exif_transpose(opened))
             # the turned one is a copy, which knows nothing of the tags of a TIFF file

@@ -239,6 +239,26 @@ def test_a_series_tells_once_and_by_its_own_name(tmp_path):
         check_kind("xmp", read_still(tmp_path / f"out{number}.jpg"))
 
 
+def test_opacity_between_is_named_in_gif(tmp_path):
+    with pytest.warns(LossWarning, match=r"'image\.gif' knows pixels that are opaque or not there"):
+        write_still(tmp_path / "image.gif", Still(COLOUR, ALPHA // 2))
+    assert read_still(tmp_path / "image.gif").alpha.tolist() == ALPHA.tolist()
+
+
+def test_bits_that_pillow_drops_are_named(tmp_path):
+    Image.fromarray(COLOUR[..., 0].copy()).save(tmp_path / "image.sgi", bpc=2)
+    with pytest.warns(LossWarning, match=r"image\.sgi' has 16 bits a sample, of which 8 are read"):
+        read_still(tmp_path / "image.sgi")
+    imagecodecs = pytest.importorskip(
+        "imagecodecs", reason="imagecodecs is not installed: pip install 'subband[bench]'"
+    )
+    for bits in (10, 12):
+        content = imagecodecs.avif_encode(DEEP_COLOUR >> (16 - bits), bitspersample=bits)
+        (tmp_path / "image.avif").write_bytes(content)
+        with pytest.warns(LossWarning, match=rf"image\.avif' has {bits} bits a sample, of which 8 are read"):
+            read_still(tmp_path / "image.avif")
+
+
 def test_icons_keep_their_size(tmp_path):
     write_still(tmp_path / "image.ico", Still(COLOUR))
     np.testing.assert_array_equal(read_still(tmp_path / "image.ico").pixels, COLOUR)
