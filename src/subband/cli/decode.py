@@ -42,7 +42,8 @@ def decode(
     from subband.codecs.jpeg2000 import CodecWarning
     from subband.codecs.jpeg2000 import decode as decode_picture
     from subband.media import Still, check_output, place_output, write_still
-    from subband.media.jpeg2000 import read_jpeg2000
+    from subband.media.deep_stills import turn_upright
+    from subband.media.jpeg2000 import read_jpeg2000, read_jpeg2000_metadata
     from subband.media.limits import choose_most_pixels
 
     if output.is_file() and not force:
@@ -63,8 +64,10 @@ def decode(
         else:
             pixels, alpha, icc = read_jpeg2000(source, most, **options)
             seconds = perf_counter() - begin
-            write_still(output, Still(pixels, alpha, icc))
-            samples = pixels
+            exif, turn, metadata = read_jpeg2000_metadata(source, reduce=reduce)
+            samples = turn_upright(pixels, turn)
+            alpha = None if alpha is None else turn_upright(alpha, turn)
+            write_still(output, Still(samples, alpha, icc, exif, metadata))
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     rows, columns = samples.shape[:2]
