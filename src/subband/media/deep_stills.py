@@ -12,7 +12,7 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.faults import require
-from subband.media.still_metadata import choose_compression, list_directories, list_texts
+from subband.media.still_metadata import choose_compression, list_directories, list_texts, load_exif
 from subband.media.tiff_tags import attach_directories
 from subband.typing import Array
 
@@ -203,14 +203,14 @@ def write_tiff(
     metadata = metadata or {}
     if "dpi" in metadata:
         extra |= {"resolution": metadata["dpi"], "resolutionunit": "inch"}
-    tags, directories = _split_exif(exif)
+    tags = _list_texts_of_exif(exif)
     if "xmp" in metadata:
         tags.append((_XMP_TAG, "B", len(metadata["xmp"]), metadata["xmp"], True))
     description = next((value for tag, _, _, value, _ in tags if tag == 270), None)
     options = {"description": description, "software": False, "metadata": None, "iccprofile": icc, **extra}
     options["extratags"] = [tag for tag in tags if tag[0] != 270]
     _write_compressed(tifffile, path, pixels, choose_compression(metadata), options)
-    attach_directories(path, directories)
+    attach_directories(path, list_directories(exif))
 
 
 def _write_compressed(
@@ -226,16 +226,10 @@ def _write_compressed(
         tifffile.imwrite(path, pixels, compression="zlib", **options)
 
 
-def _split_exif(exif: bytes | None) -> tuple[list[tuple[Any, ...]], dict[int, Any]]:
-    """Return the texts of EXIF as tags for tifffile, and its directories."""
-    from PIL import Image
-
-    if exif is None:
-        return [], {}
-    known: Any = Image.Exif()
-    known.load(exif)
-    texts = [(tag, "s", 0, value, True) for tag, value in known.items() if isinstance(value, str) and value]
-    return texts, list_directories(exif)
+def _list_texts_of_exif(exif: bytes | None) -> list[tuple[Any, ...]]:
+    """Return the texts of EXIF as tags for tifffile: as bytes, because it takes text in ASCII only."""
+    texts = [(tag, value.encode()) for tag, value in load_exif(exif).items() if isinstance(value, str) and value]
+    return [(tag, "s", 0, value, True) for tag, value in texts]
 
 
 def make_chunk(name: bytes, content: bytes) -> bytes:

@@ -15,7 +15,7 @@ from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import deep_stills, heif_stills, netpbm
 from subband.media.base import fit_pixels
 from subband.media.exr_stills import is_exr, read_exr, write_exr
-from subband.media.faults import LossWarning, explain_output_error
+from subband.media.faults import BROKEN, LossWarning, explain_output_error
 from subband.media.limits import choose_most_pixels
 from subband.media.outputs import place_output
 from subband.media.pillow_files import list_broken, open_image
@@ -331,7 +331,11 @@ def _read_through_pillow(path: Path, head: bytes, most_pixels: int) -> Still:
                     stacklevel=3,
                 )
             opened.load()
-            still = split_image(ImageOps.exif_transpose(opened))
+            try:
+                upright = ImageOps.exif_transpose(opened)
+            except BROKEN:
+                upright = opened  # its EXIF is damaged, not its pixels
+            still = split_image(upright)
             # the turned one is a copy, which knows nothing of the tags of a TIFF file
             metadata = find_metadata(opened)
             if opened.format == "WEBP" and is_lossless_webp(path):
