@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import struct
 import warnings
 import zlib
 from collections.abc import Iterator
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -232,7 +234,10 @@ class AnimationSink(Sink):
                 self._png.write(self._waiting, self._clock.take_wait(is_last=True))
                 self._png.finish()
             else:
-                self._images[0].save(self._unfinished.part, **self._make_options())
+                # Into memory first: Pillow does not see that a disk takes only a part of what it writes to a file.
+                encoded = BytesIO()
+                self._images[0].save(encoded, **self._make_options())
+                self._unfinished.part.write_bytes(encoded.getbuffer())
         except OSError as error:
             raise explain_output_error(self.path, error) from error
         except (ValueError, SystemError) as error:
@@ -243,7 +248,7 @@ class AnimationSink(Sink):
 
     def _abort(self) -> None:
         if self._png is not None:
-            self._png.close()
+            self._png.give_up()
         self._images.clear()
         self._unfinished.remove()
 
@@ -333,8 +338,10 @@ class _PngWriter:
         self._file.write(self._make_control())
         self._file.close()
 
-    def close(self) -> None:
-        self._file.close()
+    def give_up(self) -> None:
+        # closing writes what is left over, which fails where writing did
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _make_control(self) -> bytes:
         return make_chunk(b"acTL", struct.pack(">II", self._count, int(self._info.metadata.get("loop", 0))))

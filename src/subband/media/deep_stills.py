@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -209,21 +210,24 @@ def write_tiff(
     description = next((value for tag, _, _, value, _ in tags if tag == 270), None)
     options = {"description": description, "software": False, "metadata": None, "iccprofile": icc, **extra}
     options["extratags"] = [tag for tag in tags if tag[0] != 270]
-    _write_compressed(tifffile, path, pixels, choose_compression(metadata), options)
-    attach_directories(path, list_directories(exif))
+    # Into memory first: NumPy does not see that a disk takes only a part of what it writes to a file.
+    encoded = _encode_tiff(tifffile, pixels, choose_compression(metadata), options)
+    attach_directories(encoded, list_directories(exif))
+    path.write_bytes(encoded.getbuffer())
 
 
-def _write_compressed(
-    tifffile: Any, path: Path, pixels: Array, compression: str | None, options: dict[str, Any]
-) -> None:
-    """Write with a compression; with the one that needs no further library if there is none for it."""
+def _encode_tiff(tifffile: Any, pixels: Array, compression: str | None, options: dict[str, Any]) -> BytesIO:
+    """Encode with a compression; with the one that needs no further library if there is none for it."""
+    encoded = BytesIO()
     if compression is None:
-        tifffile.imwrite(path, pixels, **options)
-        return
+        tifffile.imwrite(encoded, pixels, **options)
+        return encoded
     try:
-        tifffile.imwrite(path, pixels, compression=_TIFFFILE_NAMES[compression], **options)
+        tifffile.imwrite(encoded, pixels, compression=_TIFFFILE_NAMES[compression], **options)
     except (ImportError, ValueError):
-        tifffile.imwrite(path, pixels, compression="zlib", **options)
+        encoded = BytesIO()
+        tifffile.imwrite(encoded, pixels, compression="zlib", **options)
+    return encoded
 
 
 def _list_texts_of_exif(exif: bytes | None) -> list[tuple[Any, ...]]:

@@ -415,6 +415,9 @@ def _save(path: Path, still: Still, form: str, quality: float | None) -> None:
             raise ArgumentError(f"icons have up to {_LARGEST_ICON} × {_LARGEST_ICON} pixels; write to .png")
         # else Pillow writes smaller copies, and not the image
         options["sizes"] = [image.size]
-    image.save(path, **options)
+    # Into memory first: Pillow does not see that a disk takes only a part of what it writes to a file.
+    encoded = BytesIO()
+    image.save(encoded, form, **options)
     if form == "TIFF":
-        attach_directories(path, list_directories(still.exif))
+        attach_directories(encoded, list_directories(still.exif))
+    path.write_bytes(encoded.getbuffer())

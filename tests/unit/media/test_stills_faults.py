@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from subband.errors import SubbandError
-from subband.media import open_source, read_still
+from subband.media import Frame, OutputError, SourceInfo, Still, open_sink, open_source, read_still, write_still
 
 # Pillow warns of damage that it reads past, and of formats that it means to drop.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -53,6 +53,44 @@ def test_spoiled_files_of_every_format_of_pillow(tmp_path, form, ending):
                     result = read(path, most_pixels=10**6)
                     if read is open_source:
                         result.close()
+
+
+WRITTEN = {
+    "8": [".avif", ".bmp", ".gif", ".ico", ".jp2", ".jpg", ".pam", ".png", ".ppm", ".qoi", ".tga", ".tiff", ".webp"],
+    "16": [".jp2", ".pam", ".png", ".ppm", ".tiff"],
+    "float": [".exr", ".pfm", ".tiff"],
+    "moving": [".apng", ".avif", ".gif", ".webp"],
+}
+
+
+def write(path, depth):
+    if depth == "moving":
+        with open_sink(path, SourceInfo("film", COLOUR.shape, COLOUR.dtype, count=3, rate=10)) as sink:
+            for number in range(3):
+                sink.write(Frame(np.roll(COLOUR, number, axis=0), number, number / 10))
+        return
+    pixels = {"8": COLOUR, "16": COLOUR.astype(np.uint16) * 257, "float": COLOUR.astype(np.float32) / 255}[depth]
+    exif = Image.Exif()
+    exif.get_ifd(0x8769)[0x829A] = 0.125
+    write_still(path, Still(pixels, exif=exif.tobytes(), metadata={"compression": "tiff_lzw"}))
+
+
+@pytest.mark.parametrize(("depth", "ending"), [(depth, ending) for depth in WRITTEN for ending in WRITTEN[depth]])
+def test_full_disk_leaves_nothing(tmp_path, av, depth, ending):
+    resource = pytest.importorskip("resource", reason="this system has no limit on the size of files")
+    path = tmp_path / f"image{ending}"
+    write(path, depth)
+    size = path.stat().st_size
+    path.unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in [*range(size - 30, size), size // 2, 8, 0]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        try:
+            with pytest.raises(OutputError, match=r"cannot be written: files of this size are not allowed"):
+                write(path, depth)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["image.png", "image.exr", "image.heic", "image.cr2", "image.tif", "image"])
