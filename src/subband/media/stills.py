@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,14 @@ import numpy as np
 
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import deep_stills, heif_stills, netpbm
-from subband.media.base import fit_pixels
 from subband.media.exr_stills import is_exr, read_exr, write_exr
 from subband.media.faults import BROKEN, LossWarning, explain_output_error
-from subband.media.limits import choose_most_pixels
+from subband.media.limits import TooLargeError, choose_most_pixels
 from subband.media.outputs import place_output
 from subband.media.pillow_files import list_broken, open_image
 from subband.media.radiance import is_radiance, read_radiance
 from subband.media.raw_stills import is_raw, read_raw
+from subband.media.still import Still
 from subband.media.still_metadata import (
     choose_quality,
     find_exif,
@@ -33,7 +32,6 @@ from subband.media.still_metadata import (
 )
 from subband.media.tiff_stills import pick_profile, read_tiff
 from subband.media.tiff_tags import attach_directories, describe_tiff
-from subband.typing import Array
 
 __all__ = [
     "Still",
@@ -62,55 +60,6 @@ _LARGEST_ICON = 256
 _ORIENTATION = 274
 # Enough of a file to know what it is; in AVIF, a colour profile may stand before the number of bits.
 _HEAD = 65536
-
-
-@dataclass(frozen=True)
-class Still:
-    """A picture.
-
-    Attributes
-    ----------
-    pixels : ndarray of uint8, uint16 or float32
-        Rows × columns for grey, rows × columns × 3 for red, green and blue.
-    alpha : ndarray or None
-        How opaque each pixel is, rows × columns, of the same dtype, if the file says so.
-    icc : bytes or None
-        The colour profile.
-    exif : bytes or None
-        What the camera says about the picture, which is upright already.
-    metadata : mapping
-        Resolution, texts and the like; see `subband.media.still_metadata`.
-
-    Examples
-    --------
-    >>> still = Still(np.zeros((4, 6, 3), np.uint8))
-    >>> still.peak, still.is_colour
-    (255, True)
-    """
-
-    pixels: Array
-    alpha: Array | None = None
-    icc: bytes | None = None
-    exif: bytes | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def peak(self) -> int:
-        """The largest value that a sample can have; 1 for floating point."""
-        return int(np.iinfo(self.pixels.dtype).max) if self.pixels.dtype.kind in "iu" else 1
-
-    @property
-    def is_colour(self) -> bool:
-        """Whether there are three channels."""
-        return self.pixels.ndim == 3
-
-    def replace_pixels(self, values: Array) -> Still:
-        """Return a picture of other values, rounded and clipped to the same depth, with the same transparency."""
-        pixels = fit_pixels(np.asarray(values), self.pixels.dtype)
-        same_size = pixels.shape[:2] == self.pixels.shape[:2]
-        # A profile of grey does not describe colours, nor the other way round.
-        icc = self.icc if pixels.ndim == self.pixels.ndim else None
-        return replace(self, pixels=pixels, alpha=self.alpha if same_size else None, icc=icc)
 
 
 def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
@@ -166,9 +115,20 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
         pixels, exif = read_raw(path, most_pixels)
         return Still(pixels, exif=exif)
     layout = describe_tiff(path)
-    if layout is not None and not layout.suits_pillow:
+    if layout is None:
+        return _read_through_pillow(path, head, most_pixels)
+    if not layout.suits_pillow:
         return _read_tiff(path, most_pixels)
-    return _read_through_pillow(path, head, most_pixels)
+    try:
+        return _read_through_pillow(path, head, most_pixels)
+    except TooLargeError:
+        raise
+    except FormatError as error:
+        # Compressions that only scientists use; if tifffile cannot either, what Pillow said is shorter.
+        try:
+            return _read_tiff(path, most_pixels)
+        except (FormatError, ImportError):
+            raise error from None
 
 
 def write_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:

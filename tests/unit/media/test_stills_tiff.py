@@ -227,6 +227,13 @@ def test_half_precision(tmp_path):
     np.testing.assert_array_equal(read, FLOAT.astype(np.float16))
 
 
+@pytest.mark.parametrize("compression", ["jpeg2000", "lerc", "lzma", "jpegxl"])
+def test_compressions_that_pillow_does_not_know(tmp_path, compression):
+    pytest.importorskip("imagecodecs", reason="imagecodecs is not installed: pip install 'subband[bench]'")
+    path = write(tmp_path, COLOUR8, photometric="rgb", compression=compression)
+    np.testing.assert_allclose(read_still(path).pixels, COLOUR8, atol=0 if compression != "jpegxl" else 60)
+
+
 @pytest.mark.parametrize("turn", [3, 6])
 def test_deep_tiff_is_turned_with_its_opacity(tmp_path, turn):
     values = RNG.integers(0, 65536, (6, 9, 4), dtype=np.uint16)
