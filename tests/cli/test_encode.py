@@ -36,6 +36,21 @@ def test_lossless_there_and_back(picture, tmp_path):
     np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "b.png")), COLOUR)
 
 
+def test_what_is_said_beside_the_pixels_goes_along(tmp_path):
+    exif = Image.Exif()
+    exif[271] = "Maker"
+    known = {"dpi": (300.0, 150.0), "xmp": b"<x:xmpmeta/>"}
+    write_still(tmp_path / "a.png", Still(COLOUR, None, None, exif.tobytes(), known))
+    assert run("encode", tmp_path / "a.png", tmp_path / "a.jp2").exit_code == 0
+    for reduce in (0, 1):
+        result = run("decode", tmp_path / "a.jp2", tmp_path / f"b{reduce}.png", "--reduce", reduce)
+        assert result.exit_code == 0, result.output
+        still = read_still(tmp_path / f"b{reduce}.png")
+        assert still.metadata["dpi"] == pytest.approx((300 / 2**reduce, 150 / 2**reduce), rel=1e-3)
+        assert still.metadata["xmp"] == known["xmp"]
+        assert b"Maker" in still.exif
+
+
 def test_rate_size_and_psnr(picture, tmp_path):
     output = tmp_path / "a.jp2"
     record = json.loads(run("encode", picture, output, "--bpp", "1", "--json").stdout)

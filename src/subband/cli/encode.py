@@ -91,6 +91,7 @@ def encode(
     from subband.cli.progress import watch_progress
     from subband.codecs.jpeg2000 import encode as encode_picture
     from subband.media import place_output, read_still
+    from subband.media.jpeg2000 import pack_metadata
     from subband.pipeline.relay import Progress
 
     ending = output.suffix.lower()
@@ -129,6 +130,8 @@ def encode(
             observe(Progress(round(100 * part), 100, perf_counter() - begin))
 
         data = encode_picture(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
+    if "form" not in boxes and size is None:  # what was asked for as a size holds for the file
+        data += pack_metadata(still.exif, still.metadata)
     seconds = perf_counter() - begin
     with place_output(output, overwrite=force) as unfinished:
         unfinished.write_bytes(data)
@@ -154,7 +157,9 @@ def _join(still: Still) -> Any:
 
 def _describe(still: Still, icc: bytes | None, dpi: float | None) -> dict[str, Any]:
     """Return what the boxes of a file say."""
-    return {"alpha": still.alpha is not None, "icc": icc or still.icc, "dpi": dpi}
+    from subband.media.jpeg2000 import order_resolution
+
+    return {"alpha": still.alpha is not None, "icc": icc or still.icc, "dpi": dpi or order_resolution(still.metadata)}
 
 
 def _split_numbers(name: str, text: str | None) -> list[float] | float | None:

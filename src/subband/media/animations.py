@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import struct
 import warnings
 import zlib
 from collections.abc import Iterator
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -34,6 +36,8 @@ _TICKS: Final = {"AVIF": Fraction(1, 1000), "GIF": Fraction(1, 100), "WEBP": Fra
 _USUAL_RATE: Final = Fraction(25)
 # Pillow keeps all pictures of an animation until it is complete.
 _MOST_SAMPLES: Final = 2**32
+# Rows and columns of the copy that the colours of a frame of GIF are chosen from.
+_PALETTE_SIDE: Final = 64
 
 
 def is_moving(path: Path, most_pixels: int | None = None) -> bool:
@@ -221,7 +225,7 @@ class AnimationSink(Sink):
         image = Image.fromarray(np.ascontiguousarray(frame.pixels))
         if frame.alpha is not None:
             image.putalpha(Image.fromarray(np.ascontiguousarray(frame.alpha)))
-        self._images.append(image)
+        self._images.append(_choose_palette(image) if self._form == "GIF" and image.mode == "RGB" else image)
 
     def _finish(self) -> None:
         try:
@@ -230,7 +234,10 @@ class AnimationSink(Sink):
                 self._png.write(self._waiting, self._clock.take_wait(is_last=True))
                 self._png.finish()
             else:
-                self._images[0].save(self._unfinished.part, **self._make_options())
+                # Into memory first: Pillow does not see that a disk takes only a part of what it writes to a file.
+                encoded = BytesIO()
+                self._images[0].save(encoded, **self._make_options())
+                self._unfinished.part.write_bytes(encoded.getbuffer())
         except OSError as error:
             raise explain_output_error(self.path, error) from error
         except (ValueError, SystemError) as error:
@@ -241,7 +248,7 @@ class AnimationSink(Sink):
 
     def _abort(self) -> None:
         if self._png is not None:
-            self._png.close()
+            self._png.give_up()
         self._images.clear()
         self._unfinished.remove()
 
@@ -331,8 +338,10 @@ class _PngWriter:
         self._file.write(self._make_control())
         self._file.close()
 
-    def close(self) -> None:
-        self._file.close()
+    def give_up(self) -> None:
+        # closing writes what is left over, which fails where writing did
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _make_control(self) -> bytes:
         return make_chunk(b"acTL", struct.pack(">II", self._count, int(self._info.metadata.get("loop", 0))))
@@ -340,6 +349,20 @@ class _PngWriter:
     def _number(self) -> int:
         self._sequence += 1
         return self._sequence - 1
+
+
+def _choose_palette(image: Any) -> Any:
+    """Reduce a picture to 256 colours: exactly if it has no more, else to those of a small copy.
+
+    Pillow would choose them from all pixels, which takes twenty times as long and looks the same.
+    """
+    from PIL import Image
+
+    if image.getcolors(256) is not None:
+        return image.quantize(256, method=Image.Quantize.MEDIANCUT)
+    small = image.resize(tuple(min(side, _PALETTE_SIDE) for side in image.size), Image.Resampling.NEAREST)
+    palette = small.quantize(256, method=Image.Quantize.MEDIANCUT)
+    return image.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def _find_wait(image: Any) -> Fraction:

@@ -13,13 +13,14 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.faults import require
-from subband.media.still_metadata import choose_compression, list_directories, list_texts
+from subband.media.still_metadata import choose_compression, list_directories, list_texts, load_exif
 from subband.media.tiff_tags import attach_directories
 from subband.typing import Array
 
 __all__ = [
     "encode_png",
     "find_depth",
+    "find_hidden_bits",
     "frame_png",
     "make_chunk",
     "pack_png_lines",
@@ -57,6 +58,23 @@ def find_depth(head: bytes) -> tuple[int, int]:
     if head.startswith(_PNG) and len(head) > 25:
         return head[24], {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}.get(head[25], 3)
     return 8, 3
+
+
+def find_hidden_bits(head: bytes) -> int:
+    """Return the bits of a sample of an AVIF or SGI file, whose images Pillow cuts down to 8; else 8.
+
+    Examples
+    --------
+    >>> find_hidden_bits(bytes.fromhex("01da0002")), find_hidden_bits(b"GIF89a")
+    (16, 8)
+    """
+    if head.startswith(b"\x01\xda") and len(head) > 3:
+        return 8 * head[3]
+    place = head.find(b"av1C") if head[4:8] == b"ftyp" else -1
+    if place < 0 or len(head) < place + 7:
+        return 8
+    flags = head[place + 6]
+    return 8 if not flags & 0x40 else 12 if flags & 0x20 else 10
 
 
 def turn_upright(pixels: Array, orientation: int) -> Array:
@@ -186,44 +204,36 @@ def write_tiff(
     metadata = metadata or {}
     if "dpi" in metadata:
         extra |= {"resolution": metadata["dpi"], "resolutionunit": "inch"}
-    tags, directories = _split_exif(exif)
+    tags = _list_texts_of_exif(exif)
     if "xmp" in metadata:
         tags.append((_XMP_TAG, "B", len(metadata["xmp"]), metadata["xmp"], True))
     description = next((value for tag, _, _, value, _ in tags if tag == 270), None)
     options = {"description": description, "software": False, "metadata": None, "iccprofile": icc, **extra}
     options["extratags"] = [tag for tag in tags if tag[0] != 270]
-    path.write_bytes(_encode_compressed(tifffile, pixels, choose_compression(metadata), options))
-    attach_directories(path, directories)
+    # Into memory first: NumPy does not see that a disk takes only a part of what it writes to a file.
+    encoded = _encode_tiff(tifffile, pixels, choose_compression(metadata), options)
+    attach_directories(encoded, list_directories(exif))
+    path.write_bytes(encoded.getbuffer())
 
 
-def _encode_compressed(tifffile: Any, pixels: Array, compression: str | None, options: dict[str, Any]) -> bytes:
-    """Encode with a compression; with the one that needs no further library if there is none for it.
-
-    Into memory: NumPy does not see that a disk takes only a part of what it writes to a file.
-    """
-    names = [None] if compression is None else [_TIFFFILE_NAMES[compression], "zlib"]
-    for name in names:
+def _encode_tiff(tifffile: Any, pixels: Array, compression: str | None, options: dict[str, Any]) -> BytesIO:
+    """Encode with a compression; with the one that needs no further library if there is none for it."""
+    encoded = BytesIO()
+    if compression is None:
+        tifffile.imwrite(encoded, pixels, **options)
+        return encoded
+    try:
+        tifffile.imwrite(encoded, pixels, compression=_TIFFFILE_NAMES[compression], **options)
+    except (ImportError, ValueError):
         encoded = BytesIO()
-        try:
-            tifffile.imwrite(encoded, pixels, compression=name, **options)
-        except (ImportError, ValueError):
-            if name == names[-1]:
-                raise
-        else:
-            return encoded.getvalue()
-    raise AssertionError
+        tifffile.imwrite(encoded, pixels, compression="zlib", **options)
+    return encoded
 
 
-def _split_exif(exif: bytes | None) -> tuple[list[tuple[Any, ...]], dict[int, Any]]:
-    """Return the texts of EXIF as tags for tifffile, and its directories."""
-    from PIL import Image
-
-    if exif is None:
-        return [], {}
-    known: Any = Image.Exif()
-    known.load(exif)
-    texts = [(tag, "s", 0, value, True) for tag, value in known.items() if isinstance(value, str) and value]
-    return texts, list_directories(exif)
+def _list_texts_of_exif(exif: bytes | None) -> list[tuple[Any, ...]]:
+    """Return the texts of EXIF as tags for tifffile: as bytes, because it takes text in ASCII only."""
+    texts = [(tag, value.encode()) for tag, value in load_exif(exif).items() if isinstance(value, str) and value]
+    return [(tag, "s", 0, value, True) for tag, value in texts]
 
 
 def make_chunk(name: bytes, content: bytes) -> bytes:

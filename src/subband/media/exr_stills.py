@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from subband.typing import Array
 __all__ = ["is_exr", "read_exr", "write_exr"]
 
 _START = b"\x76\x2f\x31\x01"
+_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 _WAY_OUT = "convert it to a TIFF file of floating point first"
 
 
@@ -92,5 +95,10 @@ def write_exr(path: Path, pixels: Array, alpha: Array | None) -> None:
     channels = {name: np.ascontiguousarray(planes[..., place]) for place, name in enumerate(names)}
     if alpha is not None:
         channels["A"] = np.ascontiguousarray(alpha)
-    with exr.File({"compression": exr.ZIP_COMPRESSION, "type": exr.scanlineimage}, channels) as file:
-        file.write(str(path))
+    try:
+        with exr.File({"compression": exr.ZIP_COMPRESSION, "type": exr.scanlineimage}, channels) as file:
+            file.write(str(path))
+    except RuntimeError as error:
+        # what the operating system said stands in the message only
+        number = next((each for each in _FAULTS if os.strerror(each) in str(error)), errno.EIO)
+        raise OSError(number, os.strerror(number)) from error

@@ -17,7 +17,7 @@ from subband.media.limits import TooLargeError, refuse_bomb
 from subband.media.still_metadata import straighten_xmp, strip_exif
 from subband.typing import Array
 
-__all__ = ["read_jpeg2000", "read_jpeg2000_metadata", "write_jpeg2000"]
+__all__ = ["order_resolution", "pack_metadata", "read_jpeg2000", "read_jpeg2000_metadata", "write_jpeg2000"]
 
 # Boxes of others, by their UUID: what Adobe says that XMP has, and what writers of EXIF agree on.
 _XMP, _EXIF = bytes.fromhex("be7acfcb97a942e89c71999491e3afac"), b"JpgTiffExif->JP2"
@@ -58,8 +58,11 @@ def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> tuple[Array, 
     return _arrange(picture)
 
 
-def read_jpeg2000_metadata(path: Path) -> tuple[bytes | None, int, dict[str, Any]]:
-    """Return EXIF, the orientation that it asks for, and resolution and XMP, from the boxes of a JP2 file."""
+def read_jpeg2000_metadata(path: Path, *, reduce: int = 0) -> tuple[bytes | None, int, dict[str, Any]]:
+    """Return EXIF, the orientation that it asks for, and resolution and XMP, from the boxes of a JP2 file.
+
+    The resolution is that of a picture of which `reduce` levels are left out.
+    """
     from PIL import Image
 
     header = read_header(path)
@@ -69,7 +72,7 @@ def read_jpeg2000_metadata(path: Path) -> tuple[bytes | None, int, dict[str, Any
     metadata: dict[str, Any] = {}
     if header.jp2 is not None and header.jp2.resolutions:
         known = header.jp2.resolutions[0]
-        metadata["dpi"] = (float(known.horizontal) * 0.0254, float(known.vertical) * 0.0254)
+        metadata["dpi"] = tuple(float(each) * 0.0254 / 2**reduce for each in (known.horizontal, known.vertical))
     if found.get(_XMP):
         metadata["xmp"] = straighten_xmp(found[_XMP])
     exif: Any = Image.Exif()
@@ -94,11 +97,26 @@ def write_jpeg2000(
         path.write_bytes(encode(planes, form="j2k"))
         return
     metadata = metadata or {}
+    data = encode(planes, alpha=alpha is not None, icc=icc, dpi=order_resolution(metadata))
+    path.write_bytes(data + pack_metadata(exif, metadata))
+
+
+def order_resolution(metadata: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the resolution down and across, as `subband.codecs.jpeg2000.encode` takes it.
+
+    Examples
+    --------
+    >>> order_resolution({"dpi": (300.0, 150.0)}), order_resolution({})
+    ((150.0, 300.0), None)
+    """
     across, down = metadata.get("dpi", (None, None))
-    data = encode(planes, alpha=alpha is not None, icc=icc, dpi=None if across is None else (down, across))
-    xmp = metadata.get("xmp")
-    boxes = [(_EXIF, exif.removeprefix(b"Exif\0\0") if exif else None), (_XMP, xmp)]
-    path.write_bytes(data + b"".join(pack_box("uuid", name + content) for name, content in boxes if content))
+    return None if across is None else (down, across)
+
+
+def pack_metadata(exif: bytes | None, metadata: Mapping[str, Any]) -> bytes:
+    """Return the boxes that hold EXIF and XMP, to be put behind a JP2 file."""
+    boxes = [(_EXIF, exif.removeprefix(b"Exif\0\0") if exif else None), (_XMP, metadata.get("xmp"))]
+    return b"".join(pack_box("uuid", name + content) for name, content in boxes if content)
 
 
 def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:

@@ -12,8 +12,8 @@ from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamagedError
 from subband.media.outputs import Unfinished, check_output, defer_signals
-from subband.media.still_metadata import KEPT, warn_of_losses
-from subband.media.stills import Still, check_format, read_still, save_still, write_still
+from subband.media.still_metadata import KEPT
+from subband.media.stills import Still, check_format, read_still, save_still, tell_losses, write_still
 
 __all__ = [
     "SequenceSink",
@@ -221,7 +221,7 @@ class SequenceSink(Sink):
         still = _make_still(frame, self.info)
         if self.count == 0:
             # once, not for every frame
-            warn_of_losses(self.path, still.alpha is not None, still.icc, still.exif, still.metadata)
+            tell_losses(self.path, still)
         try:
             save_still(unfinished.part, still, quality=self._quality)
         except BaseException:

@@ -35,6 +35,7 @@ __all__ = [
     "is_lossless_webp",
     "list_directories",
     "list_texts",
+    "load_exif",
     "make_options",
     "name_format",
     "straighten_xmp",
@@ -82,7 +83,7 @@ _OWN_FORMATS: Final = {
 # A codestream of JPEG 2000 has no boxes around it.
 _CODESTREAMS: Final = (".j2c", ".j2k", ".jpc")
 
-_ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT, _XMP = 274, 282, 283, 296, 700
+_DESCRIPTION, _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT, _XMP = 270, 274, 282, 283, 296, 700
 # Of a TIFF file, what the image is about; the rest says where its bytes lie.
 _DESCRIPTIVE: Final = (270, 271, 272, 305, 306, 315, 33432, *EXIF_DIRECTORIES)
 # A directory within that of EXIF, which only says how the file is named.
@@ -122,7 +123,7 @@ def find_metadata(image: Any) -> dict[str, Any]:
         found["xmp"] = straighten_xmp(xmp)
     comment = info.get("comment")
     if image.format == "PNG":
-        text = {key: value for key, value in image.text.items() if not _is_machine_text(key)}
+        text = {key: value for key, value in _find_texts(image).items() if not _is_machine_text(key)}
         comment = text.pop("Comment", None)
         if text:
             found["text"] = text
@@ -136,9 +137,12 @@ def find_metadata(image: Any) -> dict[str, Any]:
 
 
 def find_exif(image: Any) -> bytes | None:
-    """Return what the camera says, less how it was held."""
-    exif = image.getexif()
-    return strip_exif(exif, is_tiff=image.format == "TIFF" or getattr(image, "tag_v2", None) is not None)
+    """Return what the camera says, less how it was held; nothing if that is damaged."""
+    try:
+        exif = image.getexif()
+        return strip_exif(exif, is_tiff=image.format == "TIFF" or getattr(image, "tag_v2", None) is not None)
+    except BROKEN:
+        return None
 
 
 def strip_exif(exif: Any, *, is_tiff: bool) -> bytes | None:
@@ -148,9 +152,45 @@ def strip_exif(exif: Any, *, is_tiff: bool) -> bytes | None:
     # A new one, because that of a BigTIFF file would be written with offsets that nobody reads in EXIF.
     kept: Any = Image.Exif()
     for tag in exif:
+        # tifffile writes the shape as a description, which is that of this file only
+        if tag == _DESCRIPTION and str(exif[tag]).startswith('{"shape":'):
+            continue
         if tag != _ORIENTATION and (tag in _DESCRIPTIVE or not is_tiff):
-            kept[tag] = exif.get_ifd(tag) if tag in EXIF_DIRECTORIES else exif[tag]
+            kept[tag] = _keep_scripts(exif, tag)
     return bytes(kept.tobytes()) if len(kept) else None
+
+
+def load_exif(data: bytes | None) -> Any:
+    """Return EXIF as an object of Pillow's that is written again without a change."""
+    from PIL import Image
+
+    known: Any = Image.Exif()
+    known.load(data or b"")
+    copy: Any = Image.Exif()
+    for tag in known:
+        copy[tag] = _keep_scripts(known, tag)
+    return copy
+
+
+class _Letters(str):
+    """Text of EXIF in any script: Pillow reads each byte as a letter of Latin, but writes ASCII only unless helped."""
+
+    __slots__ = ()
+
+    def encode(self, encoding: str = "latin-1", errors: str = "replace") -> bytes:  # noqa: ARG002 - as of `str`
+        return super().encode("latin-1", "replace")
+
+
+def _keep_scripts(exif: Any, tag: int) -> Any:
+    """Return what a tag says, so that it is written again as it is."""
+    if tag not in EXIF_DIRECTORIES:
+        return _Letters(exif[tag]) if isinstance(exif[tag], str) else exif[tag]
+    content = exif.get_ifd(tag)
+    return {
+        key: _Letters(value) if isinstance(value, str) else value
+        for key, value in content.items()
+        if key != _INTEROPERABILITY
+    }
 
 
 def straighten_xmp(xmp: bytes) -> bytes:
@@ -180,16 +220,8 @@ def is_lossless_webp(path: Path) -> bool:
 
 def list_directories(exif: bytes | None) -> dict[int, dict[int, Any]]:
     """Return the directories of EXIF and GPS by their tags, for `subband.media.tiff_tags.attach_directories`."""
-    from PIL import Image
-
-    if exif is None:
-        return {}
-    known: Any = Image.Exif()
-    known.load(exif)
-    directories = {tag: {**known.get_ifd(tag)} for tag in EXIF_DIRECTORIES}
-    for content in directories.values():
-        content.pop(_INTEROPERABILITY, None)
-    return {tag: content for tag, content in directories.items() if content}
+    known = load_exif(exif)
+    return {tag: known[tag] for tag in EXIF_DIRECTORIES if known.get(tag)}
 
 
 def list_texts(metadata: Mapping[str, Any]) -> list[tuple[bytes, bytes]]:
@@ -277,6 +309,13 @@ def warn_of_losses(
         )
 
 
+def _find_texts(image: Any) -> dict[str, str]:
+    """Return the texts of PNG; of an animation those before its frames, because Pillow would decode all of these."""
+    if getattr(image, "is_animated", False):
+        return {key: value for key, value in image.info.items() if isinstance(value, str)}
+    return dict(image.text)
+
+
 def _is_machine_text(key: str) -> bool:
     """Tell whether a text of PNG is XMP, or EXIF or a profile in the way of ImageMagick, which have their own place."""
     return key == _XMP_KEYWORD or key.startswith("Raw profile type")
@@ -325,14 +364,10 @@ def _gather(chunks: list[tuple[bytes, bytes]]) -> Any:
 
 def _make_tiff_options(options: dict[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Put XMP and the compression where TIFF has them: among the tags."""
-    from PIL import Image
-
-    exif: Any = Image.Exif()
-    if "exif" in options:
-        exif.load(options.pop("exif"))
-        # these are attached to the complete file, because libtiff does not write them
-        for tag in EXIF_DIRECTORIES:
-            exif.pop(tag, None)
+    exif = load_exif(options.pop("exif", None))
+    # these are attached to the complete file, because libtiff does not write them
+    for tag in EXIF_DIRECTORIES:
+        exif.pop(tag, None)
     if "xmp" in options:
         exif[_XMP] = options.pop("xmp")
     compression = choose_compression(metadata)
@@ -359,11 +394,7 @@ def choose_compression(metadata: Mapping[str, Any]) -> str | None:
 
 def _add_resolution(exif: bytes | None, dpi: tuple[float, float]) -> bytes:
     """Write the resolution into EXIF, for formats that have no other place for it."""
-    from PIL import Image
-
-    changed: Any = Image.Exif()
-    if exif:
-        changed.load(exif)
+    changed = load_exif(exif)
     if _X_RESOLUTION not in changed:
         changed[_X_RESOLUTION], changed[_Y_RESOLUTION], changed[_RESOLUTION_UNIT] = *dpi, 2
     return bytes(changed.tobytes())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import warnings
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ import numpy as np
 
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import deep_stills, heif_stills, netpbm
-from subband.media.base import fit_pixels
 from subband.media.exr_stills import is_exr, read_exr, write_exr
-from subband.media.faults import explain_output_error
-from subband.media.limits import choose_most_pixels
+from subband.media.faults import BROKEN, LossWarning, explain_output_error
+from subband.media.limits import TooLargeError, choose_most_pixels
 from subband.media.outputs import place_output
 from subband.media.pillow_files import list_broken, open_image
 from subband.media.radiance import is_radiance, read_radiance
 from subband.media.raw_stills import is_raw, read_raw
+from subband.media.still import Still
 from subband.media.still_metadata import (
     choose_quality,
     find_exif,
@@ -32,7 +32,6 @@ from subband.media.still_metadata import (
 )
 from subband.media.tiff_stills import pick_profile, read_tiff
 from subband.media.tiff_tags import attach_directories, describe_tiff
-from subband.typing import Array
 
 __all__ = [
     "Still",
@@ -59,55 +58,8 @@ _NO_GREY_OPACITY_FORMATS = ("QOI", "SGI")
 _LARGEST_ICON = 256
 
 _ORIENTATION = 274
-
-
-@dataclass(frozen=True)
-class Still:
-    """A picture.
-
-    Attributes
-    ----------
-    pixels : ndarray of uint8, uint16 or float32
-        Rows × columns for grey, rows × columns × 3 for red, green and blue.
-    alpha : ndarray or None
-        How opaque each pixel is, rows × columns, of the same dtype, if the file says so.
-    icc : bytes or None
-        The colour profile.
-    exif : bytes or None
-        What the camera says about the picture, which is upright already.
-    metadata : mapping
-        Resolution, texts and the like; see `subband.media.still_metadata`.
-
-    Examples
-    --------
-    >>> still = Still(np.zeros((4, 6, 3), np.uint8))
-    >>> still.peak, still.is_colour
-    (255, True)
-    """
-
-    pixels: Array
-    alpha: Array | None = None
-    icc: bytes | None = None
-    exif: bytes | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def peak(self) -> int:
-        """The largest value that a sample can have; 1 for floating point."""
-        return int(np.iinfo(self.pixels.dtype).max) if self.pixels.dtype.kind in "iu" else 1
-
-    @property
-    def is_colour(self) -> bool:
-        """Whether there are three channels."""
-        return self.pixels.ndim == 3
-
-    def replace_pixels(self, values: Array) -> Still:
-        """Return a picture of other values, rounded and clipped to the same depth, with the same transparency."""
-        pixels = fit_pixels(np.asarray(values), self.pixels.dtype)
-        same_size = pixels.shape[:2] == self.pixels.shape[:2]
-        # A profile of grey does not describe colours, nor the other way round.
-        icc = self.icc if pixels.ndim == self.pixels.ndim else None
-        return replace(self, pixels=pixels, alpha=self.alpha if same_size else None, icc=icc)
+# Enough of a file to know what it is; in AVIF, a colour profile may stand before the number of bits.
+_HEAD = 65536
 
 
 def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
@@ -146,7 +98,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
         raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
     try:
         with path.open("rb") as file:
-            head = file.read(1024)
+            head = file.read(_HEAD)
     except PermissionError as error:
         raise FormatError(f"{str(path)!r} cannot be read: {error.strerror}") from error
     if head.startswith(_JPEG2000_STARTS):
@@ -163,9 +115,20 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
         pixels, exif = read_raw(path, most_pixels)
         return Still(pixels, exif=exif)
     layout = describe_tiff(path)
-    if layout is not None and not layout.suits_pillow:
+    if layout is None:
+        return _read_through_pillow(path, head, most_pixels)
+    if not layout.suits_pillow:
         return _read_tiff(path, most_pixels)
-    return _read_through_pillow(path, head, most_pixels)
+    try:
+        return _read_through_pillow(path, head, most_pixels)
+    except TooLargeError:
+        raise
+    except FormatError as error:
+        # Compressions that only scientists use; if tifffile cannot either, what Pillow said is shorter.
+        try:
+            return _read_tiff(path, most_pixels)
+        except (FormatError, ImportError):
+            raise error from None
 
 
 def write_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
@@ -205,7 +168,25 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     True
     """
     save_still(path, still, quality=quality, overwrite=overwrite)
+    tell_losses(path, still)
+
+
+def tell_losses(path: Path, still: Still) -> None:
+    """Say in one line what the format of a name has no place for.
+
+    Warns
+    -----
+    LossWarning
+        If there is something of that kind.
+    """
     warn_of_losses(path, still.alpha is not None, still.icc, still.exif, still.metadata)
+    if name_format(path) == "GIF" and still.alpha is not None and np.any((still.alpha > 0) & (still.alpha < 255)):
+        warnings.warn(
+            f"{path.name!r} knows pixels that are opaque or not there, and those in between become opaque; write to "
+            ".png or .webp to keep them",
+            LossWarning,
+            stacklevel=3,
+        )
 
 
 def save_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
@@ -301,8 +282,20 @@ def _read_through_pillow(path: Path, head: bytes, most_pixels: int) -> Still:
                 exif, metadata = find_exif(opened), find_metadata(opened)
                 pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
                 return Still(pixels, alpha, icc, exif, metadata)
+            hidden = deep_stills.find_hidden_bits(head)
+            if hidden > 8:
+                warnings.warn(
+                    f"{str(path)!r} has {hidden} bits a sample, of which 8 are read; for all of them convert it to a "
+                    "PNG or TIFF file of 16 bits first",
+                    LossWarning,
+                    stacklevel=3,
+                )
             opened.load()
-            still = split_image(ImageOps.exif_transpose(opened))
+            try:
+                upright = ImageOps.exif_transpose(opened)
+            except BROKEN:
+                upright = opened  # its EXIF is damaged, not its pixels
+            still = split_image(upright)
             # the turned one is a copy, which knows nothing of the tags of a TIFF file
             metadata = find_metadata(opened)
             if opened.format == "WEBP" and is_lossless_webp(path):
@@ -385,6 +378,6 @@ def _save(path: Path, still: Still, form: str, quality: float | None) -> None:
     # Into memory first: Pillow does not see that a disk takes only a part of what it writes to a file.
     encoded = BytesIO()
     image.save(encoded, form, **options)
-    path.write_bytes(encoded.getbuffer())
     if form == "TIFF":
-        attach_directories(path, list_directories(still.exif))
+        attach_directories(encoded, list_directories(still.exif))
+    path.write_bytes(encoded.getbuffer())

@@ -87,12 +87,12 @@ def _refuse_unknown(path: Path, page: Any) -> None:
         raise FormatError(f"{name} holds {kind}, which is not read; convert it to RGB first, with an image editor")
     dtype = page.dtype
     if dtype is None or dtype.kind not in "bfu" or (dtype.kind == "u" and dtype.itemsize > 2):
-        raise FormatError(
-            f"{name} holds {dtype}, and still images hold uint8, uint16 or float32; open it as a volume of one slice, "
-            "or convert it first"
+        way_out = (
+            "open it as a volume of one slice, or convert it first" if page.samplesperpixel == 1 else "convert it first"
         )
-    others = page.samplesperpixel - _COLOURS[photometric]
-    roles = (*map(int, page.extrasamples), *[0] * others)[:others]
+        raise FormatError(f"{name} holds {dtype}, and still images hold uint8, uint16 or float32; {way_out}")
+    roles = _list_roles(page)
+    others = len(roles)
     if photometric in (_WHITE_IS_ZERO, _BLACK_IS_ZERO) and (others > 1 or (others == 1 and roles[0] == 0)):
         raise FormatError(
             f"{name} has {page.samplesperpixel} channels that are no colours; still images hold grey or red, green and "
@@ -103,6 +103,15 @@ def _refuse_unknown(path: Path, page: Any) -> None:
     ink_set = page.tags.get(_INK_SET)
     if photometric == _INKS and ((ink_set is not None and ink_set.value != 1) or page.samplesperpixel < 4):
         raise FormatError(f"{name} holds inks other than cyan, magenta, yellow and black; convert it to RGB first")
+
+
+def _list_roles(page: Any) -> tuple[int, ...]:
+    """Return what the channels behind the colours are; a fourth beside RGB that nothing is said about is opacity."""
+    others = max(0, int(page.samplesperpixel) - _COLOURS[int(page.photometric)])
+    known = tuple(map(int, page.extrasamples))
+    if not known and page.photometric == _RGB and others == 1:
+        return (_UNASSOCIATED,)
+    return (*known, *[0] * others)[:others]
 
 
 def _arrange(path: Path, page: Any, values: Array, profile: bytes | None) -> tuple[Array, Array | None, bytes | None]:
@@ -118,7 +127,7 @@ def _arrange(path: Path, page: Any, values: Array, profile: bytes | None) -> tup
         _warn(f"{str(path)!r} holds {channels.dtype}, which is rounded to float32")
     channels = _widen(channels, page.bitspersample)
     base = _COLOURS[photometric]
-    roles = (*map(int, page.extrasamples), *[0] * samples)[: samples - base]
+    roles = _list_roles(page)
     place = next((number for number, role in enumerate(roles) if role in (_ASSOCIATED, _UNASSOCIATED)), None)
     if len(roles) > (place is not None):
         others = len(roles) - (place is not None)

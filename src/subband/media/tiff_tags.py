@@ -133,35 +133,33 @@ def read_directories(file: BinaryIO) -> list[dict[int, tuple[int, ...]]]:
     return found
 
 
-def attach_directories(path: Path, directories: Mapping[int, Mapping[int, Any]]) -> None:
+def attach_directories(file: BinaryIO, directories: Mapping[int, Mapping[int, Any]]) -> None:
     """Write directories behind a TIFF file, and name them in a new copy of its first one.
 
     Libraries that compress TIFF files have no place for EXIF. A BigTIFF file is left as it is.
     """
     from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
-    with path.open("r+b") as file:
-        head = file.read(8)
-        order = "<" if head[:2] == b"II" else ">"
-        if not directories or struct.unpack_from(order + "H", head, 2)[0] != 42:
-            return
-        file.seek(struct.unpack_from(order + "I", head, 4)[0])
-        (count,) = struct.unpack(order + "H", file.read(2))
-        entries = {struct.unpack_from(order + "H", entry)[0]: entry for entry in (file.read(12) for _ in range(count))}
-        following = file.read(4)
-        for tag, content in directories.items():
-            offset = _seek_even_end(file)
-            directory: Any = ImageFileDirectory_v2(prefix=head[:2], group=tag)
-            for key, value in content.items():
-                directory[key] = value
-            file.write(directory.tobytes(offset))
-            entries[tag] = struct.pack(order + "HHII", tag, 4, 1, offset)
+    file.seek(0)
+    head = file.read(8)
+    order = "<" if head[:2] == b"II" else ">"
+    if not directories or struct.unpack_from(order + "H", head, 2)[0] != 42:
+        return
+    file.seek(struct.unpack_from(order + "I", head, 4)[0])
+    (count,) = struct.unpack(order + "H", file.read(2))
+    entries = {struct.unpack_from(order + "H", entry)[0]: entry for entry in (file.read(12) for _ in range(count))}
+    following = file.read(4)
+    for tag, content in directories.items():
         offset = _seek_even_end(file)
-        file.write(
-            struct.pack(order + "H", len(entries)) + b"".join(entries[tag] for tag in sorted(entries)) + following
-        )
-        file.seek(4)
-        file.write(struct.pack(order + "I", offset))
+        directory: Any = ImageFileDirectory_v2(prefix=head[:2], group=tag)
+        for key, value in content.items():
+            directory[key] = value
+        file.write(directory.tobytes(offset))
+        entries[tag] = struct.pack(order + "HHII", tag, 4, 1, offset)
+    offset = _seek_even_end(file)
+    file.write(struct.pack(order + "H", len(entries)) + b"".join(entries[tag] for tag in sorted(entries)) + following)
+    file.seek(4)
+    file.write(struct.pack(order + "I", offset))
 
 
 def _seek_even_end(file: BinaryIO) -> int:

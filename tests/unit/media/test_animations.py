@@ -223,6 +223,16 @@ def test_folder_that_takes_no_files(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_many_colours_become_those_nearest(tmp_path, draw):
+    frames = draw(3, rows=96, columns=128)
+    _, back = read(write(tmp_path / "film.gif", frames, info=describe(shape=(96, 128, 3), count=3)))
+    for frame, pixels in zip(back, frames, strict=True):
+        assert len(np.unique(frame.pixels.reshape(-1, 3), axis=0)) <= 256
+        ours = np.mean((frame.pixels.astype(float) - pixels) ** 2)
+        theirs = np.asarray(Image.fromarray(pixels).quantize(256).convert("RGB"), float)
+        assert ours < 1.5 * np.mean((theirs - pixels) ** 2)
+
+
 def test_film_becomes_an_animation(tmp_path, make_clip, draw):
     clip = make_clip(tmp_path / "film.mkv", draw(6), rate=10)
     for ending in ENDINGS:

@@ -239,6 +239,70 @@ def test_a_series_tells_once_and_by_its_own_name(tmp_path):
         check_kind("xmp", read_still(tmp_path / f"out{number}.jpg"))
 
 
+def test_opacity_between_is_named_in_gif(tmp_path):
+    with pytest.warns(LossWarning, match=r"'image\.gif' knows pixels that are opaque or not there"):
+        write_still(tmp_path / "image.gif", Still(COLOUR, ALPHA // 2))
+    assert read_still(tmp_path / "image.gif").alpha.tolist() == ALPHA.tolist()
+
+
+def test_bits_that_pillow_drops_are_named(tmp_path):
+    Image.fromarray(COLOUR[..., 0].copy()).save(tmp_path / "image.sgi", bpc=2)
+    with pytest.warns(LossWarning, match=r"image\.sgi' has 16 bits a sample, of which 8 are read"):
+        read_still(tmp_path / "image.sgi")
+    imagecodecs = pytest.importorskip(
+        "imagecodecs", reason="imagecodecs is not installed: pip install 'subband[bench]'"
+    )
+    for bits in (10, 12):
+        content = imagecodecs.avif_encode(DEEP_COLOUR >> (16 - bits), bitspersample=bits)
+        (tmp_path / "image.avif").write_bytes(content)
+        with pytest.warns(LossWarning, match=rf"image\.avif' has {bits} bits a sample, of which 8 are read"):
+            read_still(tmp_path / "image.avif")
+
+
+@pytest.mark.parametrize("ending", ["jpg", "png", "webp", "avif", "tiff", "jp2"])
+@pytest.mark.parametrize("pixels", [COLOUR, DEEP_COLOUR], ids=["8", "16"])
+def test_other_scripts_in_exif(tmp_path, av, pixels, ending):
+    if pixels is DEEP_COLOUR and ending not in ("png", "tiff", "jp2"):
+        pixels = COLOUR[..., 0].copy()
+    exif = Image.Exif()
+    exif[270], exif[315] = "Gruesse aus ######", "Zo##"
+    exif.get_ifd(0x8769)[0xA434] = "Objektiv ##"
+    # cameras write UTF-8; Pillow, which makes this file, only ASCII
+    content = exif.tobytes()
+    for plain, letters in (("aus ######", "aus 東京"), ("Zo##", "Zoë"), ("Objektiv ##", "Objektiv ß")):
+        assert len(plain) == len(letters.encode())
+        content = content.replace(plain.encode(), letters.encode())
+    Image.fromarray(COLOUR).save(tmp_path / "first.png", exif=content, dpi=(300, 300))
+    still = read_still(tmp_path / "first.png")
+    write_still(tmp_path / f"second.{ending}", Still(pixels, exif=still.exif, metadata=still.metadata))
+    found = Image.Exif()
+    found.load(read_still(tmp_path / f"second.{ending}").exif)
+    # every byte is a letter of Latin to Pillow, which does not know that they are UTF-8
+    assert found[270].encode("latin-1").decode() == "Gruesse aus 東京"
+    assert found[315].encode("latin-1").decode() == "Zoë"
+    assert found.get_ifd(0x8769)[0xA434].encode("latin-1").decode() == "Objektiv ß"
+
+
+def test_damaged_exif_does_not_hide_the_image(tmp_path):
+    exif = Image.Exif()
+    exif[271], exif[274] = "Maker", 6
+    spoiled = bytearray(exif.tobytes())
+    spoiled[14:] = b"\xff" * (len(spoiled) - 14)
+    Image.fromarray(COLOUR).save(tmp_path / "image.png", exif=bytes(spoiled))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        still = read_still(tmp_path / "image.png")
+    np.testing.assert_array_equal(still.pixels, COLOUR)
+
+
+def test_shape_that_tifffile_notes_does_not_travel(tmp_path):
+    tifffile = pytest.importorskip("tifffile", reason="tifffile is not installed: pip install 'subband[volumes]'")
+    tifffile.imwrite(tmp_path / "image.tiff", COLOUR, photometric="rgb")
+    exif = Image.Exif()
+    exif.load(read_still(tmp_path / "image.tiff").exif or b"")
+    assert 270 not in exif
+
+
 def test_icons_keep_their_size(tmp_path):
     write_still(tmp_path / "image.ico", Still(COLOUR))
     np.testing.assert_array_equal(read_still(tmp_path / "image.ico").pixels, COLOUR)

@@ -115,6 +115,7 @@ def test_what_has_no_place(tmp_path):
         (b"PF 7 5 -1.0\n" + bytes(100), "cut off"),
         (b"Pf 7", "header is damaged"),
     ],
+    ids=range(11),
 )
 def test_damage(tmp_path, content, message):
     path = tmp_path / "image.pnm"

@@ -1,6 +1,7 @@
 """TIFF of every kind comes out in the right shades and with all its channels, or is refused with a way out."""
 
 import contextlib
+import struct
 import sys
 import warnings
 
@@ -147,6 +148,18 @@ def test_channels_beside_the_colours_are_named(tmp_path, dtype, count):
     assert still.alpha is None
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_fourth_channel_that_nothing_is_said_about_is_opacity(tmp_path, dtype):
+    values = RNG.integers(0, 255, (6, 9, 4), dtype=dtype)
+    path = write(tmp_path, values, photometric="rgb", planarconfig="contig", extrasamples=["unassalpha"])
+    # a file without the tag: its number becomes one that nobody knows
+    path.write_bytes(path.read_bytes().replace(struct.pack("<HHI", 338, 3, 1), struct.pack("<HHI", 337, 3, 1)))
+    assert describe_tiff(path).extra == ()
+    still = read_still(path)
+    np.testing.assert_array_equal(still.pixels, values[..., :3])
+    np.testing.assert_array_equal(still.alpha, values[..., 3])
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("layout", ["contig", "separate"])
 def test_channels_that_are_no_colours_are_refused(tmp_path, dtype, layout):
@@ -204,7 +217,7 @@ def test_measurements_are_a_volume_of_one_slice(tmp_path, dtype, photometric):
     shape = (6, 9) if photometric == "minisblack" else (6, 9, 3)
     values = RNG.integers(limits.min, limits.max, shape, dtype=dtype)
     path = write(tmp_path, values, photometric=photometric)
-    with pytest.raises(FormatError, match=rf"{np.dtype(dtype)}.*volume of one slice"):
+    with pytest.raises(FormatError, match=rf"{np.dtype(dtype)}.*convert it first"):
         read_still(path)
     with open_source(path) as source, open_sink(tmp_path / "copy.tif", source.info) as sink:
         assert (source.info.kind, source.info.count, source.info.dtype) == ("volume", 1, dtype)
@@ -225,6 +238,13 @@ def test_half_precision(tmp_path):
     read = read_still(write(tmp_path, FLOAT.astype(np.float16), photometric="minisblack")).pixels
     assert read.dtype == np.float32
     np.testing.assert_array_equal(read, FLOAT.astype(np.float16))
+
+
+@pytest.mark.parametrize("compression", ["jpeg2000", "lerc", "lzma", "jpegxl"])
+def test_compressions_that_pillow_does_not_know(tmp_path, compression):
+    pytest.importorskip("imagecodecs", reason="imagecodecs is not installed: pip install 'subband[bench]'")
+    path = write(tmp_path, COLOUR8, photometric="rgb", compression=compression)
+    np.testing.assert_allclose(read_still(path).pixels, COLOUR8, atol=0 if compression != "jpegxl" else 60)
 
 
 @pytest.mark.parametrize("turn", [3, 6])
