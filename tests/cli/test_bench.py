@@ -65,6 +65,19 @@ def test_page_is_checked_before_measuring(run, tmp_path):
     assert "measured cpu: begin" in result.stderr
 
 
+def test_some_cases_do_not_take_the_place_of_all(run, tmp_path):
+    page = tmp_path / "page.md"
+    marks = "<!-- measured cpu: begin -->\n{}\n<!-- measured cpu: end -->\n"
+    page.write_text(marks.format("every case"), encoding="utf-8")
+    result = run("cpu", "--no-memory", "--only", "db4", "--markdown", page)
+    assert result.exit_code == 2
+    assert "has a table of all cases" in result.stderr
+    assert "every case" in page.read_text(encoding="utf-8")
+    page.write_text(marks.format(""), encoding="utf-8")
+    assert run("cpu", "--no-memory", "--only", "db4", "--markdown", page).exit_code == 0
+    assert TINY[1].name in page.read_text(encoding="utf-8")
+
+
 def test_no_command_shows_help(run):
     assert "cpu" in run().output
 

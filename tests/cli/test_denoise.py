@@ -381,3 +381,12 @@ def test_ending_of_packed_volumes_is_one(tmp_path):
     for name, expected in (("head.nii.gz", "head.nii"), ("v1.2.npy", "v1.2.nii")):
         result = run("denoise", tmp_path / name, tmp_path / "out", "--ending", "nii", "--dry-run", "--json")
         assert json.loads(result.stdout)["files"][0]["output"] == str(tmp_path / "out" / expected)
+
+
+def test_every_setting_of_the_method_has_an_option(noisy, tmp_path):
+    options = ("--method", "visu", "--wavelet", "db2", "--level", "2", "--mode", "hard", "--strength", "0.8")
+    more = ("--boundary", "periodization", "--level-weights", "1,0.5", "--form", "spun", "--precision", "float16")
+    result = run("denoise", noisy, tmp_path / "out.png", *options, *more, "--json")
+    assert result.exit_code == 0, result.output
+    stage = Denoise("visu", "db2", 2, "hard", 0.8, "periodization", (1.0, 0.5), "spun")
+    assert Enhancer.from_dict(json.loads(result.stdout)["chain"]) == Enhancer(stage, precision="float16")

@@ -1,6 +1,7 @@
 """``subband filter``: chains in the order of the command line, from files and into files."""
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -52,6 +53,21 @@ def picture(tmp_path):
         (("--blur", 1, "--sharpen", 0.3, "--blur", 2), (Blur(1.0), Sharpen(0.3), Blur(2.0))),
         (("--sharpen", 0.3, "--soft", 0.2, "--blur", 1), (Sharpen(0.3), Shrink(threshold=51.0), Blur(1.0))),
         (("--gains", "2", "--gains", "3"), (Shrink(gains=2.0), Shrink(gains=3.0))),
+        (("--denoise", "visu", "--mode", "hard"), (Denoise("visu", mode="hard"),)),
+        (
+            ("--soft", 0.1, "--boundary", "zero", "--form", "spun"),
+            (Shrink(threshold=25.5, boundary="zero", form="spun"),),
+        ),
+        (("--sharpen", 0.3, "--kernel", "diagonal"), (Sharpen(0.3, "diagonal"),)),
+        # filters of coefficients belong to the transform before them, those of the picture stand by themselves
+        (
+            ("--soft", 0.1, "--blur", 1, "--at", "between", "--blur", 2, "--sharpen", 0.3, "--at", "details"),
+            (Shrink(threshold=25.5, filters=(Blur(1.0, "between"), Sharpen(0.3, at="details"))), Blur(2.0)),
+        ),
+        (
+            ("--denoise", "bayes", "--sharpen", 0.2, "--at", "details", "--levels", "1,3-4"),
+            (Denoise("bayes", filters=(Sharpen(0.2, at="details", levels=(1, 3, 4)),)),),
+        ),
         ((), ()),
     ],
 )
@@ -62,6 +78,39 @@ def test_options_make_a_chain_in_their_order(options, stages):
 def test_other_settings():
     chain = show("--denoise", "wiener", "--noise", "poisson:gain=2,sigma=3", "--colour", "rgb", "--sigma", 5)
     assert chain == Enhancer(Denoise("wiener"), PoissonGaussian(2.0, 0.0, 3.0), 5.0, "rgb")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--blur", 1, "--at", "details"), "no transform stands before it"),
+        (("--soft", 0.1, "--at", "details"), "--at details stands behind no --blur and no --sharpen"),
+        (("--blur", 1, "--kernel", "cross"), "--kernel cross stands behind no --sharpen"),
+        (("--soft", 0.1, "--mode", "hard"), "--mode hard stands behind no --denoise"),
+        (("--soft", 0.1, "--boundary", "sero"), "sero"),
+    ],
+)
+def test_options_that_do_not_go_together(options, message, picture, tmp_path):
+    result = run("filter", picture, tmp_path / "out.png", *options)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_every_setting_of_a_chain_has_an_option():
+    """What the studio and a program can set, the command line can too: each field is moved from its default."""
+    chain = show(
+        *("--denoise", "visu", "--mode", "garrote", "--strength", 2, "--level-weights", "1,0.5"),
+        *("--blur", 2, "--at", "details", "--levels", 2),
+        *("--firm", "0.1,0.2", "--level-weights", "1,0.5", "--gains", "2"),
+        *("--sharpen", 0.25, "--kernel", "diagonal", "--at", "details", "--levels", 1),
+        *("--wavelet", "db2", "--level", 4, "--boundary", "periodization", "--form", "spun"),
+        *("--noise", "poisson", "--sigma", 2, "--colour", "rgb", "--precision", "float16"),
+    )
+    denoise, shrink = chain.stages
+    for made in (chain, denoise, shrink, denoise.filters[0], shrink.filters[0]):
+        usual = Denoise("visu") if made is denoise else type(made)()
+        same = [field.name for field in fields(made) if getattr(made, field.name) == getattr(usual, field.name)]
+        assert same == (["method"] if made is denoise else [])
 
 
 def test_chain_is_applied(picture, tmp_path):
@@ -109,7 +158,7 @@ def test_thresholds_are_parts_of_white_at_every_depth(tmp_path):
         (("--soft", "much"), "--soft much is not a number"),
         (("--soft", 12), "part of white"),
         (("--firm", 0.1), "needs two thresholds"),
-        (("--firm", "0.2,0.1"), "upper="),
+        (("--firm", "0.2,0.1"), "smaller threshold last"),
         (("--level-weights", "1,0.5"), "behind no threshold"),
         (("--blur", 1, "--level-weights", "1,0.5"), "behind no threshold"),
         (("--strength", 2), "behind no --denoise"),

@@ -113,8 +113,8 @@ def test_killed_job_is_resumed_and_computes_only_what_is_missing(source, tmp_pat
     command += ["--level", "1", "--chunks", "12"]
     # one thread writes one chunk at a time, and there are 160 of them
     job = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    manifest = find_manifest(tmp_path / "out.zarr")
-    deadline = time.monotonic() + 60
+    manifest = find_manifest(tmp_path / "out.part.zarr")
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and job.poll() is None:
         if manifest.is_file() and manifest.read_text().count("checksum") >= 3:
             break

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from subband.cli import app
 from subband.edit.surfaces import Surface, evaluate, read_surface, reshape, shapes, write_surface
+from subband.engines import get_engine
 
 
 def run(*arguments):
@@ -101,11 +102,24 @@ def test_nothing_is_replaced_unasked(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
-def test_engines(tmp_path, engine):
-    result = run(
-        "reshape", "ring", tmp_path / "out.ply", "--engine", engine, "--wavelet", "db2", "--boundary", "periodization"
-    )
+def test_engines(tmp_path, engine, monkeypatch):
+    pywt = pytest.importorskip("pywt")
+    chosen = type(get_engine(engine))
+    used = []
+    for name in ("forward_all", "inverse_all"):
+        original = getattr(chosen, name)
+        monkeypatch.setattr(
+            chosen, name, lambda *rest, name=name, original=original: used.append(name) or original(*rest)
+        )
+    transform = ("--wavelet", "db2", "--boundary", "periodization", "--level", 2)
+    options = ("--engine", engine, *transform, "--band-gains", "1:1.5,2:0.25")
+    result = run("reshape", "ring", tmp_path / "out.json", *options)
     assert result.exit_code == 0, result.output
+    assert used == ["forward_all", "inverse_all"]
+    coarse, second, first = pywt.wavedec2(shapes.make_shape("ring").points, "db2", "periodization", 2, axes=(0, 1))
+    changed = [coarse, tuple(0.25 * band for band in second), tuple(1.5 * band for band in first)]
+    expected = pywt.waverec2(changed, "db2", "periodization", axes=(0, 1))
+    np.testing.assert_allclose(read_surface(tmp_path / "out.json").points, expected, atol=1e-12)
 
 
 def test_what_is_told_is_what_is_written(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -52,6 +53,18 @@ def test_grid_is_joined_to_triangles(run):
     closed = run("surface", "return [...m.joinGrid(2, 3, [false, true])];")
     assert len(closed) == 18
     assert closed[12:] == [2, 5, 0, 0, 5, 3]
+
+
+def test_the_viewer_looks_at_the_middle_of_a_mesh(run):
+    sphere = run("mesh", "return m.boundingSphere(new Float32Array([1, 2, 3, 5, 2, 3, 3, 2, 3]));")
+    assert sphere == [3, 2, 3, 2]
+    assert run("mesh", "return m.boundingSphere(new Float32Array([1, 1, 1]));") == [1, 1, 1, 1]
+    view = np.array(run("mesh", "return m.lookAtOrigin([3, 2, 6]);")).reshape(4, 4).T
+    np.testing.assert_allclose(view @ [3, 2, 6, 1], [0, 0, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(view @ [0, 0, 0, 1], [0, 0, -7, 1], atol=1e-12)
+    np.testing.assert_allclose(view[:3, :3] @ view[:3, :3].T, np.eye(3), atol=1e-12)
+    # what is above the middle is above it on the screen
+    assert (view @ [0, 1, 0, 0])[1] > 0
 
 
 def test_values_of_any_origin_are_read_or_refused(run):

@@ -72,6 +72,4 @@ def test_surface_is_drawn_reshaped_turned_and_exported(studio, out):
     lines = studio.export(".obj").read_text().splitlines()
     assert sum(line.startswith("v ") for line in lines) == 160 * 160
     assert any(line.startswith("f ") for line in lines)
-    assert "three.module.js" in studio.page.evaluate(
-        "() => performance.getEntriesByType('resource').map(e => e.name).join()"
-    )
+    assert "mesh.js" in studio.page.evaluate("() => performance.getEntriesByType('resource').map(e => e.name).join()")

@@ -34,6 +34,7 @@ def cpu(
     quick: Quick = False,
     only: Only = None,
     peak_memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
+    busy: Annotated[int, typer.Option(min=0, metavar="N", help="Keep N other processes at work meanwhile.")] = 0,
     output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
@@ -47,6 +48,7 @@ def cpu(
     Results are checked. The exit code does not depend on the targets: a busy machine is not an error.
     """
     from subband.bench.cases import CPU_CASES, select_cases
+    from subband.bench.load import keep_busy
     from subband.bench.machine import describe_machine
     from subband.bench.measuring import Effort, measure_cases
     from subband.bench.memory import measure_peak
@@ -55,11 +57,12 @@ def cpu(
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
     load_peer()
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("cpu")
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("cpu", is_partial=only is not None)
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
-    measurements = watch_cases(
-        cases, lambda case: measure_cases([case], effort, memory=measure_peak if peak_memory else None)
-    )
+    with keep_busy(busy):
+        measurements = watch_cases(
+            cases, lambda case: measure_cases([case], effort, memory=measure_peak if peak_memory else None)
+        )
     outputs.write("Transforms on the CPU", {"cpu": report(measurements, describe_machine())})
 
 
@@ -100,7 +103,7 @@ def gpu(
     family = engine.partition(":")[0]
     cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
     # The pages have one part for each kind of engine.
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(family)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(family, is_partial=bool(patterns))
     bed = open_bed(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
@@ -141,7 +144,7 @@ def peers(
     family = engine.partition(":")[0]
     part = f"peers {family}"
     cases = select_cases(PEER_CASES, is_quick=quick, patterns=only or ())
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part, is_partial=only is not None)
     bench = open_workbench(engine)
     if bench.is_device:
         # what is done with pictures begins and ends on the host
@@ -196,13 +199,17 @@ def enhance(
 def papers(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="ultrasound, video, denoising, frame-buffer or jpeg2000; repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="ultrasound, processor-load, precision, worked-model, video, acceptance, denoising, frame-buffer or "
+            "jpeg2000; repeatable.",
+        ),
     ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: a few minutes.")] = False,
     output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
@@ -224,7 +231,7 @@ def papers(
     part = " ".join(["papers", *(name for name in engines if name != "cpu")])
     outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
-    outputs.write("The papers' tables, theirs and ours", reports, part)
+    outputs.write("The papers' tables, theirs and ours", reports, part, is_partial=only is not None)
 
 
 @app.command()
@@ -401,7 +408,8 @@ def pipeline(
     from subband.bench.workbench import open_workbench
 
     sizes = streaming.choose_sizes(only)
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("pipeline")
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json)
+    outputs.check("pipeline", is_partial=only is not None)
     bench = open_workbench(engine)
     count, turns = (8, 1) if quick else (None, 5)
     measured = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from typer.core import TyperCommand
 
+from subband.cli.editing import read_levels
 from subband.cli.spelling import rename_arguments
 from subband.errors import ArgumentError
 
@@ -23,6 +24,7 @@ __all__ = [
     "find_part_of_white",
     "make_enhancer",
     "read_noise",
+    "read_numbers",
 ]
 
 #: Where the options of a chain are kept, in order, while a command is parsed.
@@ -31,7 +33,18 @@ CHAIN_KEY = "subband.chain"
 #: Options that make a stage, and those that say more about the stage before them.
 STAGE_OPTIONS = ("--soft", "--hard", "--garrote", "--firm", "--gains", "--blur", "--sharpen", "--denoise")
 _PARTS = ("--soft", "--hard", "--garrote", "--firm")
-_MORE = ("--level-weights", "--strength")
+
+# What says more about the stage before it: the field, and which stages have it.
+_MORE = {
+    "--level-weights": ("level_weights", ("shrink", "denoise")),
+    "--strength": ("strength", ("denoise",)),
+    "--mode": ("mode", ("denoise",)),
+    "--at": ("at", ("blur", "sharpen")),
+    "--levels": ("levels", ("blur", "sharpen")),
+    "--kernel": ("kernel", ("sharpen",)),
+}
+# How messages call the stages.
+_TITLES = {"shrink": "threshold", "denoise": "--denoise", "blur": "--blur", "sharpen": "--sharpen"}
 
 # Arguments of stages that are set by the option that makes them.
 _ARGUMENTS: dict[str, dict[str, tuple[str, str | None]]] = {
@@ -61,15 +74,22 @@ class ChainCommand(TyperCommand):
         return parsed
 
 
-def build_stages(entries: Sequence[tuple[str, str]], wavelet: str, level: int | None) -> tuple[Stage, ...]:
+def build_stages(
+    entries: Sequence[tuple[str, str]],
+    wavelet: str,
+    level: int | None,
+    boundary: str | None = None,
+    form: str | None = None,
+) -> tuple[Stage, ...]:
     """Make the stages of a chain.
 
     Parameters
     ----------
     entries : sequence of (str, str)
-        Options and their values, in order. ``--level-weights`` and ``--strength`` say more about the stage before
-        them, and so does ``--gains`` after a threshold.
-    wavelet, level
+        Options and their values, in order. ``--level-weights``, ``--strength``, ``--mode``, ``--at``, ``--levels`` and
+        ``--kernel`` say more about the stage before them, and so does ``--gains`` after a threshold. A blur or a
+        sharpening ``--at`` the coefficients belongs to the transform before it.
+    wavelet, level, boundary, form
         Of all stages that transform.
 
     Raises
@@ -84,6 +104,9 @@ def build_stages(entries: Sequence[tuple[str, str]], wavelet: str, level: int | 
     >>> (stage,) = build_stages([("--soft", "0.1"), ("--level-weights", "1,0.5")], "haar", 2)
     >>> stage.wavelet, stage.threshold, stage.level_weights
     ('haar', 25.5, (1.0, 0.5))
+    >>> (stage,) = build_stages([("--soft", "0.1"), ("--blur", "1.5"), ("--at", "approximation")], "haar", 2)
+    >>> stage.filters
+    (Blur(sigma=1.5, at='approximation', levels=None),)
     """
     from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
 
@@ -91,19 +114,19 @@ def build_stages(entries: Sequence[tuple[str, str]], wavelet: str, level: int | 
     drafts: list[tuple[str, dict[str, Any]]] = []
     for name, text in entries:
         kind, own = drafts[-1] if drafts else ("", {})
-        if name == "--level-weights":
-            if kind not in ("shrink", "denoise"):
-                raise ArgumentError(f"--level-weights {text} stands behind no threshold and no --denoise; put it there")
-            own["level_weights"] = tuple(_read_numbers(name, text))
-        elif name == "--strength":
-            if kind != "denoise":
-                raise ArgumentError(f"--strength {text} stands behind no --denoise; put it there")
-            own["strength"] = _read_number(name, text)
+        if name in _MORE:
+            field, takers = _MORE[name]
+            if kind not in takers:
+                places = " and no ".join(_TITLES[taker] for taker in takers)
+                raise ArgumentError(f"{name} {text} stands behind no {places}; put it there")
+            own[field] = _read_more(name, text)
         elif name == "--gains" and kind == "shrink" and "gains" not in own:
-            own["gains"] = _read_numbers(name, text)
+            own["gains"] = read_numbers(name, text)
         else:
             drafts.append(_draft_stage(name, text))
-    return tuple(_make_stage(kinds[kind], own, wavelet, level) for kind, own in drafts)
+    given = {"wavelet": wavelet, "level": level, "boundary": boundary, "form": form}
+    common = {name: value for name, value in given.items() if value is not None}
+    return tuple(_make_stage(kinds[kind], own, common) for kind, own in _nest_filters(drafts, kinds))
 
 
 def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
@@ -114,7 +137,7 @@ def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
     >>> find_part_of_white([("--blur", "1"), ("--soft", "0"), ("--hard", "0.1")])
     '--hard 0.1'
     """
-    found = (f"{name} {text}" for name, text in entries if name in _PARTS and any(_read_numbers(name, text)))
+    found = (f"{name} {text}" for name, text in entries if name in _PARTS and any(read_numbers(name, text)))
     return next(found, None)
 
 
@@ -124,6 +147,7 @@ def make_enhancer(
     noise: str | None = None,
     sigma: float | None = None,
     colour: str | None = None,
+    precision: str | None = None,
     base: Enhancer | None = None,
 ) -> Enhancer:
     """Make an enhancer of stages, after those of another one if there is one; what is not said stays as it is there."""
@@ -132,13 +156,9 @@ def make_enhancer(
     from subband.enhance import Enhancer
 
     made = replace(base, stages=(*base.stages, *stages)) if base is not None else Enhancer(tuple(stages))
-    if noise is not None:
-        made = replace(made, noise=read_noise(noise))
-    if sigma is not None:
-        made = replace(made, sigma=sigma)
-    if colour is not None:
-        made = replace(made, colour=colour)
-    return made
+    model = None if noise is None else read_noise(noise)
+    given: dict[str, Any] = {"noise": model, "sigma": sigma, "colour": colour, "precision": precision}
+    return replace(made, **{name: value for name, value in given.items() if value is not None})
 
 
 def read_noise(text: str) -> NoiseModel:
@@ -187,27 +207,57 @@ def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
     if name == "--sharpen":
         return "sharpen", {"amount": _read_number(name, text)}
     if name == "--gains":
-        return "shrink", {"gains": _read_numbers(name, text)}
+        return "shrink", {"gains": read_numbers(name, text)}
     if name == "--firm":
-        numbers = _read_numbers(name, text)
+        numbers = read_numbers(name, text)
         if len(numbers) != 2:
             raise ArgumentError(f"--firm {text} needs two thresholds, such as 0.05,0.15")
         low, high = (_check_part(name, number) * _WHITE for number in numbers)
+        if high < low:
+            raise ArgumentError(
+                f"--firm {text} has the smaller threshold last; write --firm {numbers[1]:g},{numbers[0]:g}"
+            )
         return "shrink", {"mode": mode, "threshold": low, "upper": high}
     return "shrink", {"mode": mode, "threshold": _check_part(name, _read_number(name, text)) * _WHITE}
 
 
-def _make_stage(kind: type[Any], own: dict[str, Any], wavelet: str, level: int | None) -> Stage:
+def _read_more(name: str, text: str) -> Any:
+    """Read what an option says about the stage before it."""
+    if name == "--level-weights":
+        return tuple(read_numbers(name, text))
+    if name == "--levels":
+        return read_levels(text)
+    return _read_number(name, text) if name == "--strength" else text
+
+
+def _nest_filters(
+    drafts: Sequence[tuple[str, dict[str, Any]]], kinds: dict[str, Any]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Put filters of coefficients into the transform before them."""
+    nested: list[tuple[str, dict[str, Any]]] = []
+    for kind, own in drafts:
+        if kind in ("shrink", "denoise") or own.get("at", "picture") == "picture":
+            nested.append((kind, own))
+            continue
+        transform = next((fields for other, fields in reversed(nested) if other in ("shrink", "denoise")), None)
+        if transform is None:
+            raise ArgumentError(
+                f"--{kind} --at {own['at']} works on coefficients, and no transform stands before it; put it behind a "
+                "threshold, --gains or --denoise"
+            )
+        transform["filters"] = (*transform.get("filters", ()), kinds[kind](**own))
+    return nested
+
+
+def _make_stage(kind: type[Any], own: dict[str, Any], common: dict[str, Any]) -> Stage:
     gains = own.get("gains")
     if gains is not None and len(gains) == 1:
         own["gains"] = gains[0]
     if "mode" in own or "method" in own or "gains" in own:
-        own["wavelet"] = wavelet
-        if level is not None:
-            own["level"] = level
-        elif gains is not None and len(gains) > 1:
+        if gains is not None and len(gains) > 1:
             # one gain for each level says how many there are
             own["level"] = len(gains)
+        own.update(common)
     try:
         made: Stage = kind(**own)
     except ArgumentError as error:
@@ -229,7 +279,14 @@ def _read_number(name: str, text: str) -> float:
         raise ArgumentError(f"{name} {text} is not a number") from None
 
 
-def _read_numbers(name: str, text: str) -> list[float]:
+def read_numbers(name: str, text: str) -> list[float]:
+    """Read a list such as 1,0.7,0.4.
+
+    Examples
+    --------
+    >>> read_numbers("--gains", "1,0.7")
+    [1.0, 0.7]
+    """
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, DryRun, Force, MostPixels, Tolerant
+from subband.cli.options import AsJson, DryRun, Force, MostPixels, Series, Tolerant
 from subband.cli.outputs import Reads, Writes, show_plan
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def compare(
     dry_run: DryRun = False,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    series: Series = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure PSNR, SSIM and the largest difference between two files, frame by frame.
@@ -55,7 +56,7 @@ def compare(
     if dry_run:
         show_plan([first, second], [picture], as_json=as_json)
         return
-    reading = Reading(most_pixels, tolerant)
+    reading = Reading(most_pixels, tolerant, series)
     with watch_progress(is_quiet=as_json) as observe_file:
         comparison = compare_sources(
             lambda: reading.open(first), lambda: reading.open(second), ssim=ssim, on_progress=observe_file(first.name)

@@ -9,11 +9,11 @@ import typer
 
 from subband.cli.options import (
     AsJson,
+    Boundary,
     DryRun,
     EngineName,
     Force,
     Level,
-    ModeOption,
     MostPixels,
     PictureFile,
     Quiet,
@@ -31,13 +31,13 @@ def decompose(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, a picture."), Writes()],
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
-    mode: ModeOption = None,
+    boundary: Boundary = None,
     reversible: Annotated[
         bool, typer.Option("--reversible", help="Integers without loss, for cdf53 and haar.")
     ] = False,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the coefficients too (.npz), for `subband reconstruct`."),
+        typer.Option(metavar="FILE", help="Write the coefficients too (.npz or .h5), for `subband reconstruct`."),
         Writes(),
     ] = None,
     engine: EngineName = None,
@@ -66,7 +66,7 @@ def decompose(
         pixels,
         wavelet,
         level,
-        mode,
+        boundary,
         axes=(0, 1),
         engine=engine,
         reversible=reversible,
@@ -93,7 +93,9 @@ def _check_outputs(output: Path, save: Path | None) -> None:
     """Refuse endings that cannot be written before anything is computed or written."""
     from PIL import Image
 
+    from subband.cli.coefficients import check_name
+
     if output.suffix.lower() not in Image.registered_extensions():
         raise ArgumentError(f"{output.name!r} does not end like a picture; take a name such as picture.png")
-    if save is not None and save.suffix.lower() != ".npz":
-        raise ArgumentError(f"{save.name!r} does not end in .npz; coefficients are saved as {save.stem}.npz")
+    if save is not None:
+        check_name(save)

@@ -9,6 +9,7 @@ import typer
 
 from subband.cli.options import (
     AsJson,
+    Boundary,
     Codec,
     Colour,
     DryRun,
@@ -21,13 +22,16 @@ from subband.cli.options import (
     MethodName,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
     PipeFormatName,
+    Precision,
     Preset,
     Quality,
     Quiet,
     Rate,
     Recursive,
+    Series,
     Sigma,
     SkipExisting,
     Sound,
@@ -38,6 +42,7 @@ from subband.cli.options import (
     TrimPart,
     View,
     WaveletName,
+    offer,
 )
 from subband.cli.outputs import Reads
 
@@ -54,7 +59,22 @@ def denoise(
     sigma: Sigma = None,
     strength: Strength = 1.0,
     form: StageForm = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            autocompletion=offer("soft", "hard", "garrote"),
+            help="How bayes, sure and visu shrink: soft, hard or garrote; the other methods have a way of their own.",
+        ),
+    ] = "soft",
+    boundary: Boundary = None,
+    level_weights: Annotated[
+        str | None,
+        typer.Option(metavar="W,W,...", help="What the noise of each level is multiplied by, the finest first."),
+    ] = None,
     colour: Colour = None,
+    precision: Precision = None,
     view: View = "synthesis",
     engine: EngineName = None,
     force: Force = False,
@@ -73,6 +93,7 @@ def denoise(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    series: Series = None,
     rate: Rate = None,
     trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
@@ -89,25 +110,23 @@ def denoise(
         typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known."),
         Reads(),
     ] = None,
-    nonfinite: Annotated[
-        str | None, typer.Option("--nonfinite", metavar="refuse|mask", help="Into Zarr: what is done with NaN.")
-    ] = None,
+    nonfinite: NonFinite = None,
 ) -> None:
     """Remove noise from pictures, film and volumes.
 
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
-    from subband.cli.chain import make_enhancer
+    from subband.cli.chain import make_enhancer, read_numbers
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
     from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
     from subband.enhance import Denoise
 
-    enhancer = make_enhancer(
-        [Denoise(method, wavelet, level, strength=strength, form=form)], noise=noise, sigma=sigma, colour=colour
-    )
+    weights = None if level_weights is None else tuple(read_numbers("--level-weights", level_weights))
+    stage = Denoise(method, wavelet, level, mode, strength, boundary, weights, form)
+    enhancer = make_enhancer([stage], noise=noise, sigma=sigma, colour=colour, precision=precision)
     if paths is not None and is_store(paths[-1]):
         denoise_into_store(
             paths,
@@ -118,16 +137,17 @@ def denoise(
         )
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
-    refuse_stores(paths, {**for_stores, "--mask": mask, "--nonfinite": nonfinite})
+    refuse_stores(paths, {**for_stores, "--mask": mask})
     with Pipes(paths, pipe_format) as pipes:
         enhance_files(
             pipes.paths,
             enhancer,
             Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-            Reading(most_pixels, tolerant, rate, trim, pipes),
+            Reading(most_pixels, tolerant, series, rate, trim, pipes),
             Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
             view=view,
             engine=engine,
             memory=memory,
             recursive=recursive,
+            nonfinite=nonfinite or "refuse",
         )

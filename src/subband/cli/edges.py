@@ -21,6 +21,7 @@ from subband.cli.options import (
     Quality,
     Quiet,
     Recursive,
+    Series,
     Sigma,
     SkipExisting,
     Sound,
@@ -60,7 +61,7 @@ def edges(
     ] = 0.0,
     sigma: Sigma = None,
     wavelet: WaveletName = "rbio3.1",
-    colours: Annotated[
+    each_channel: Annotated[
         bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
     ] = False,
     edges_only: Annotated[
@@ -85,6 +86,7 @@ def edges(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    series: Series = None,
 ) -> None:
     """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
 
@@ -99,7 +101,7 @@ def edges(
     from subband.edit.edges import EdgeFinder
     from subband.engines import get_engine
     from subband.pipeline.relay import relay_frames
-    from subband.pipeline.units import choose_scale
+    from subband.pipeline.units import WHITE
 
     finder = EdgeFinder(
         wavelet,
@@ -108,7 +110,7 @@ def edges(
         threshold,
         contrast=contrast,
         sigma=sigma,
-        channels="strongest" if colours else "brightness",
+        channels="strongest" if each_channel else "brightness",
         fade=fade,
     )
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
@@ -116,14 +118,13 @@ def edges(
     planned = plan_jobs(inputs, output, ending, recursive=recursive)
     check_jobs(planned, settings)
     chosen = get_engine(engine)
-    reading = Reading(most_pixels, tolerant)
+    reading = Reading(most_pixels, tolerant, series)
     writing = Writing(ending, keep_partial, codec, quality, preset, audio)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
             info = source.info
-            scale = choose_scale(info)
-            own = replace(finder, contrast=contrast * scale, sigma=None if sigma is None else sigma * scale)
+            own = replace(finder, white=None if info.kind == "volume" else WHITE)
             sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=force)
             # a mask with the holes of its picture would hide edges
             frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
@@ -154,13 +155,18 @@ def _describe_result(info: SourceInfo, *, mask: bool) -> SourceInfo:
 
 def _find_work(info: SourceInfo, finder: EdgeFinder, engine: Engine, *, mask: bool) -> Work:
     """Return what turns frames into frames; a volume is looked at as a whole."""
+    from itertools import islice
+
     import numpy as np
 
     def find_in_volume(frames: Iterator[Array]) -> Iterator[Array]:
-        slices = np.stack(list(frames))
-        if slices.ndim == 4:
-            slices = slices.astype(np.float32).mean(axis=3)
-        yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
+        # what a file holds of times or channels is looked at apart
+        depth = None if info.groups == 1 else (info.count or 0) // info.groups
+        while group := list(islice(frames, depth)):
+            slices = np.stack(group)
+            if slices.ndim == 4:
+                slices = slices.astype(np.float32).mean(axis=3)
+            yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
 
     def find_in_frames(frames: Iterator[Array]) -> Iterator[Array]:
         for frame in frames:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +46,9 @@ def read_chain(path: Path) -> Enhancer:
     except UnicodeDecodeError:
         raise FormatError(f"{str(path)!r} is not a text, and so no chain") from None
     except FormatError as error:
-        raise FormatError(f"{str(path)!r}: {error}") from error
+        # as it is written there, and not as options are
+        message = re.sub(r"\b([a-z_]+)=(?=\S)", r"\1 = ", str(error))
+        raise FormatError(f"{str(path)!r}: {message}") from error
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Reading:
 
     most_pixels: int | None = None
     tolerant: bool = False
+    series: str | None = None
     rate: float | None = None
     trim: str | None = None
     pipes: Pipes | None = None
@@ -65,7 +69,7 @@ class Reading:
         part: dict[str, Any] = {"rate": self.rate, "trim": self.trim, "most_pixels": self.most_pixels}
         if self.pipes is not None and self.pipes.streams_from(path):
             return self.pipes.open_source(colours=colours, **part)
-        return open_source(path, colours=colours, tolerant=self.tolerant, **part)
+        return open_source(path, colours=colours, tolerant=self.tolerant, series=self.series, **part)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ def enhance_files(
     memory: float | None,
     part_of_white: str | None = None,
     recursive: bool = False,
+    nonfinite: str = "refuse",
 ) -> None:
     """Carry all files through an enhancer, whose numbers are those of 8 bits.
 
@@ -114,9 +119,10 @@ def enhance_files(
     calm_threads()
     from subband.engines import get_engine
     from subband.pipeline.files import check_view, choose_colours, describe_result, enhance_file
-    from subband.pipeline.units import choose_scale, scale_enhancer
 
     check_view(view)
+    if nonfinite not in ("refuse", "mask"):
+        raise ArgumentError(f"--nonfinite {nonfinite} is not known; use refuse or mask")
     pipes = writing.pipes
     settings = settings if pipes is None else pipes.calm(settings)
     inputs, output = split_paths(paths)
@@ -132,10 +138,17 @@ def enhance_files(
                     f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "
                     "the threshold in the units of the file into a chain, and give that with --chain"
                 )
-            own = scale_enhancer(enhancer, choose_scale(source.info))
-            sink = writing.open(job.output, describe_result(source.info, own, view, chosen), force=settings.force)
+            sink = writing.open(job.output, describe_result(source.info, enhancer, view, chosen), force=settings.force)
             return enhance_file(
-                source, sink, own, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
+                source,
+                sink,
+                enhancer,
+                engine=chosen,
+                view=view,
+                memory=most,
+                nonfinite=nonfinite,
+                on_progress=observe,
+                cancelled=cancelled,
             )
 
     run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from subband.cli.group import explain, get_running_command
 from subband.cli.outputs import Files, check_file
+from subband.cli.results import describe_result, format_error, format_report, show_error
 from subband.errors import ArgumentError, SubbandError
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ _UNFINISHED = re.compile(r"\.part\d*$")
 
 # What can be read beside what Pillow reads and what can be written.
 _MORE_ENDINGS = {
-    ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf", ".nii",
-    ".npy", ".ogv", ".ts", ".vob", ".y4m",
+    ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mha", ".mhd", ".mj2", ".mjpeg", ".mts",
+    ".mxf", ".nhdr", ".nii", ".npy", ".npz", ".nrrd", ".ogv", ".ts", ".vob", ".y4m",
 }  # fmt: skip
 
 
@@ -112,8 +111,11 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *
     placed = _place_sources(inputs, recursive=recursive, besides=output)
     sources = [source for source, _ in placed]
     is_single = len(sources) == 1 and (_is_one(inputs[0]) or sources[0] == inputs[0])
-    if is_single and not output.is_dir() and output.suffix:
+    is_dataset = _strip_dataset(output) != output
+    if is_single and not output.is_dir() and (output.suffix or is_dataset):
         return [Job(sources[0], output)]
+    if is_dataset:
+        raise ArgumentError(f"{str(output)!r} names a dataset, which holds one volume, and {len(sources)} were given")
     if output.is_file():
         raise ArgumentError(f"{str(output)!r} is a file, and {len(sources)} results need a folder; take another name")
     chosen = "" if ending is None else ending if ending.startswith(".") else f".{ending}"
@@ -162,15 +164,17 @@ def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[st
     import json
 
     refusals = _find_refusals(jobs, settings)
-    skipped = [job for job in jobs if settings.skip_existing and job not in refusals and _find_taken(job) is not None]
+    skipped = {job for job in jobs if settings.skip_existing and job not in refusals and _find_taken(job) is not None}
     doing = [job for job in jobs if job not in refusals and job not in skipped]
+    if len(jobs) > 1:
+        for job, refusal in refusals.items():
+            show_error(job, refusal)
     if settings.dry_run:
-        _show_plan(jobs, doing, refusals, settings, about)
+        _show_plan(jobs, skipped, refusals, settings, about)
     else:
-        with _plain_warnings():
-            results = {**refusals, **_run_all(doing, work, settings)}
+        results = {**refusals, **_run_all(doing, work, settings)}
         if settings.as_json:
-            entries = [_describe_result(job, results.get(job)) for job in jobs]
+            entries = [describe_result(job, results.get(job)) for job in jobs]
             typer.echo(json.dumps({**(about or {}), "files": entries}, indent=2))
         refusals = {job: result for job, result in results.items() if isinstance(result, BaseException)}
     if len(jobs) == 1 and refusals:
@@ -184,7 +188,7 @@ def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[st
 
 def _show_plan(
     jobs: Sequence[Job],
-    doing: Sequence[Job],
+    skipped: Set[Job],
     refusals: Mapping[Job, BaseException],
     settings: Settings,
     about: dict[str, Any] | None,
@@ -194,18 +198,17 @@ def _show_plan(
 
     if settings.as_json:
         entries = [
-            {**_describe_job(job), "error": _spell_error(refusals[job])}
+            {**_describe_job(job), "error": format_error(refusals[job])}
             if job in refusals
-            else {**_describe_job(job), **({} if job in doing else {"skipped": True})}
+            else {**_describe_job(job), **({"skipped": True} if job in skipped else {})}
             for job in jobs
         ]
         typer.echo(json.dumps({**(about or {}), "dry_run": True, "files": entries}, indent=2))
         return
-    for job in doing:
+    for job in jobs:
+        if job in skipped or job in refusals:
+            continue
         typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if _find_taken(job) else ""))
-    if len(jobs) > 1:
-        for job, refusal in refusals.items():
-            _show_error(job, refusal)
 
 
 def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> dict[Job, Report | BaseException]:
@@ -237,29 +240,14 @@ def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> dict[Job, R
             done += 1
             if isinstance(result, BaseException):
                 if len(jobs) > 1:
-                    _show_error(jobs[number], result)
+                    show_error(jobs[number], result)
             elif not is_silent:
                 count = f"{done} of {len(jobs)}: " if len(jobs) > 1 else ""
-                typer.echo(f"{count}{jobs[number].output}: {_spell_report(result)}")
+                typer.echo(f"{count}{jobs[number].output}: {format_report(result)}")
 
         tasks = [partial(run, job) for job in jobs]
         results = run_together(tasks, settings.jobs, cancelled, tell, keep_partial=settings.keep_partial)
     return dict(zip(jobs, results, strict=True))
-
-
-@contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Show warnings as one line, without where in the program they come from."""
-    import warnings
-
-    # warnings come from other threads, too, which do not know which command runs
-    command = get_running_command()
-    usual = warnings.showwarning
-    warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {explain(str(message), command)}", err=True)
-    try:
-        yield
-    finally:
-        warnings.showwarning = usual
 
 
 def _place_sources(inputs: Iterable[Path], *, recursive: bool, besides: Path | None) -> list[tuple[Path, Path]]:
@@ -322,7 +310,7 @@ def _is_one(path: Path) -> bool:
 
 
 def _strip_dataset(path: Path) -> Path:
-    """Return the file of a name such as volume.h5:data."""
+    """Return the file of a name such as ``volume.h5:scan/data``."""
     from subband.media.volumes import split_dataset
 
     dataset = split_dataset(str(path))
@@ -334,6 +322,7 @@ def _list_folder(folder: Path) -> list[Path]:
     from PIL import Image
 
     from subband.media.film_formats import CONTAINERS
+    from subband.media.volume_dicom import is_dicom
 
     pictures = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
     known = pictures | set(CONTAINERS) | _MORE_ENDINGS
@@ -341,6 +330,9 @@ def _list_folder(folder: Path) -> list[Path]:
     if any(path.suffix.lower() == ".dcm" for path in files):
         return [folder]
     found = [path for path in files if path.suffix.lower() in known or path.name.lower().endswith(".nii.gz")]
+    # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
+    if any(is_dicom(path) for path in files if path not in found):
+        return [folder]
     if not found:
         raise ArgumentError(f"the folder {str(folder)!r} holds no picture, film or volume")
     return found
@@ -390,7 +382,7 @@ def _check_job(job: Job, read: Files, settings: Settings) -> None:
 
 def _find_taken(job: Job) -> Path | None:
     """Return a file that would be replaced, if there is one."""
-    return next((output for _, output in _list_results(job) if output.is_file()), None)
+    return next((output for _, output in _list_results(job) if os.path.lexists(output)), None)
 
 
 def _make_folder(folder: Path) -> None:
@@ -404,40 +396,3 @@ def _make_folder(folder: Path) -> None:
 
 def _describe_job(job: Job) -> dict[str, Any]:
     return {"source": str(job.source), "output": str(job.output), "replaces": _find_taken(job) is not None}
-
-
-def _describe_result(job: Job, result: Report | BaseException | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"source": str(job.source), "output": str(job.output)}
-    if result is None:
-        return {**entry, "skipped": True}
-    if isinstance(result, BaseException):
-        return {**entry, "error": _spell_error(result)}
-    stages = {"decode": result.decode, "compute": result.compute, "encode": result.encode}
-    return {
-        **entry,
-        "frames": result.frames,
-        "seconds": round(result.seconds, 6),
-        "frames_per_second": round(result.rate, 3),
-        "stages": {name: round(seconds, 6) for name, seconds in stages.items()},
-        "shares": {name: round(share, 4) for name, share in result.shares.items()},
-    }
-
-
-def _spell_report(report: Report) -> str:
-    if report.frames == 1:
-        return f"{report.seconds:.2f} s"
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in report.shares.items())
-    return f"{report.frames} frames in {report.seconds:.1f} s, {report.rate:.1f} a second ({shares})"
-
-
-def _spell_error(error: BaseException) -> str:
-    """Say what went wrong; what was not foreseen does not explain itself."""
-    is_foreseen = isinstance(error, SubbandError | OSError)
-    return explain(error) if is_foreseen else f"{type(error).__name__}: {error}"
-
-
-def _show_error(job: Job, error: BaseException) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    Console(stderr=True).print(Text(f"error: {job.source}: {_spell_error(error)}", style="bold red"), soft_wrap=True)

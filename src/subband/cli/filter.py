@@ -10,6 +10,7 @@ import typer
 from subband.cli.chain import CHAIN_KEY, ChainCommand
 from subband.cli.options import (
     AsJson,
+    Boundary,
     Codec,
     Colour,
     DryRun,
@@ -21,16 +22,20 @@ from subband.cli.options import (
     MemoryLimit,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
     PipeFormatName,
+    Precision,
     Preset,
     Quality,
     Quiet,
     Rate,
     Recursive,
+    Series,
     Sigma,
     SkipExisting,
     Sound,
+    StageForm,
     StageLevel,
     Tolerant,
     TrimPart,
@@ -68,12 +73,32 @@ def filter(  # noqa: A001 - the name of the command
     blur: Annotated[_Values, typer.Option(metavar="S", help="Blur by a Gaussian of so many pixels.")] = None,
     sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
     denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
-    strength: Annotated[_Values, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    strength: Annotated[list[float] | None, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    mode: Annotated[
+        _Values, typer.Option(metavar="MODE", help="For the --denoise before: soft, hard or garrote, where it matters.")
+    ] = None,
+    at: Annotated[
+        _Values,
+        typer.Option(
+            metavar="WHERE",
+            help="For the --blur or --sharpen before: on the picture, or in the transform before it, on details, "
+            "approximation, or between its levels.",
+        ),
+    ] = None,
+    levels: Annotated[
+        _Values, typer.Option(metavar="N,N-N,...", help="For the --at details before: which levels; all by default.")
+    ] = None,
+    kernel: Annotated[
+        _Values, typer.Option(metavar="KERNEL", help="For the --sharpen before: cross or diagonal neighbours.")
+    ] = None,
     wavelet: WaveletName = "cdf97",
     level: StageLevel = None,
+    boundary: Boundary = None,
+    form: StageForm = None,
     noise: NoiseName = None,
     sigma: Sigma = None,
     colour: Colour = None,
+    precision: Precision = None,
     save_chain: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain."), Writes()
     ] = None,
@@ -96,6 +121,8 @@ def filter(  # noqa: A001 - the name of the command
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    nonfinite: NonFinite = None,
+    series: Series = None,
     rate: Rate = None,
     trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
@@ -111,13 +138,13 @@ def filter(  # noqa: A001 - the name of the command
     from subband.media import place_output
 
     # what they hold is in the context, in order
-    del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength
+    del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength, mode, at, levels, kernel
     base = None if chain is None else read_chain(chain)
     if base is None and colour is None:
         # given thresholds are meant for brightness and colours as film has them
         colour = "ycbcr"
-    stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level)
-    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
+    stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level, boundary, form)
+    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, precision=precision, base=base)
     if save_chain is not None and not dry_run:
         with place_output(save_chain, overwrite=force) as unfinished:
             unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
@@ -130,11 +157,12 @@ def filter(  # noqa: A001 - the name of the command
             pipes.paths,
             enhancer,
             Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-            Reading(most_pixels, tolerant, rate, trim, pipes),
+            Reading(most_pixels, tolerant, series, rate, trim, pipes),
             Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
             view=view,
             engine=engine,
             memory=memory,
             recursive=recursive,
+            nonfinite=nonfinite or "refuse",
             part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
         )

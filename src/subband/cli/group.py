@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
@@ -12,7 +14,7 @@ from typer.core import TyperGroup
 
 from subband.errors import SubbandError
 
-__all__ = ["COMMANDS", "LazyGroup", "explain", "get_running_command", "walk_commands"]
+__all__ = ["COMMANDS", "LazyGroup", "explain", "walk_commands"]
 
 #: The commands in the order of the help text; each is a module of this package that holds an `app`.
 COMMANDS = (
@@ -80,9 +82,12 @@ class LazyGroup(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            from subband.cli.signals import spell_interrupt
+
+            word, code = spell_interrupt(error)
+            typer.echo(word, err=True)
+            raise typer.Exit(code) from None
         except (SubbandError, OSError) as error:
             from rich.console import Console
             from rich.text import Text
@@ -121,7 +126,7 @@ def explain(error: BaseException | str, command: Any = None) -> str:
         and not isinstance(error, SubbandError)
     ):
         return f"{str(error.filename)!r}: {error.strerror}"
-    return translate(str(error), command or get_running_command())
+    return translate(str(error), command or _RUNNING.get())
 
 
 def walk_commands() -> dict[str, Any]:
@@ -141,9 +146,17 @@ def walk_commands() -> dict[str, Any]:
     return found
 
 
-def get_running_command() -> Any:
-    """Return the command that this thread runs, or None."""
-    return _RUNNING.get()
+@contextmanager
+def _plain_warnings(command: Any) -> Iterator[None]:
+    """Show warnings as one line, in the words of a command, without where in the program they come from."""
+    import warnings
+
+    usual = warnings.showwarning
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {explain(str(message), command)}", err=True)
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
 
 
 def _guard(command: Any, name: str) -> None:
@@ -171,7 +184,8 @@ def _guard(command: Any, name: str) -> None:
         token = _RUNNING.set(command)
         try:
             check_outputs(marks, values)
-            return run(**values)
+            with _plain_warnings(command):
+                return run(**values)
         finally:
             _RUNNING.reset(token)
 

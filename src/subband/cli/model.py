@@ -26,8 +26,10 @@ Shape = Annotated[
 @app.command()
 def model(
     shape: Shape = None,
-    wavelet: Annotated[str, typer.Option("--wavelet", "-w", metavar="NAME", help="Of your own transform.")] = "cdf97",
-    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Of your own transform.")] = 3,
+    wavelet: Annotated[
+        str, typer.Option("--wavelet", "-w", metavar="NAME", help="Wavelet of your own transform.")
+    ] = "cdf97",
+    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Levels of your own transform.")] = 3,
     engine: EngineName = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures only, a few seconds in all.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the roofline."), Writes()] = None,
@@ -55,7 +57,7 @@ def model(
     chosen = engine or "cpu"
     part = f"model {chosen.partition(':')[0]}"
     outputs = Outputs(output, None, None, markdown, force, dry_run, as_json)
-    outputs.check(part, others=[] if plot is None else [plot])
+    outputs.check(part, is_partial=shape is not None, others=[] if plot is None else [plot])
     bench = open_workbench(chosen)
     cases = list_own_cases(shape, wavelet, level) if shape is not None else list(MODEL_CASES)
     if quick:

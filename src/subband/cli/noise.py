@@ -23,6 +23,7 @@ from subband.cli.options import (
     Quiet,
     Rate,
     Recursive,
+    Series,
     SkipExisting,
     Sound,
     Tolerant,
@@ -78,6 +79,7 @@ def add_noise(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    series: Series = None,
     rate: Rate = None,
     trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
@@ -89,7 +91,6 @@ def add_noise(
     from subband.enhance import Gaussian
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
-    from subband.pipeline.units import choose_scale, scale_model
 
     chosen = _make_model(noise or "gaussian", sigma, looks, gain)
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
@@ -98,15 +99,14 @@ def add_noise(
         inputs, output = split_paths(pipes.paths)
         planned = plan_jobs(inputs, output, ending, recursive=recursive)
         check_jobs(planned, settings)
-        reading = Reading(most_pixels, tolerant, rate, trim, pipes)
+        reading = Reading(most_pixels, tolerant, series, rate, trim, pipes)
         writing = Writing(ending, keep_partial, codec, quality, preset, audio, pipes)
 
         def work(job: Job, observe: Observe, cancelled: Event) -> Report:
             # noise of a camera's sensor is in the planes that it records; the other models are about light
             with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
-                own = scale_model(chosen, choose_scale(source.info))
                 sink = writing.open(job.output, source.info, force=force)
-                return add_noise_to_file(source, sink, own, seed=seed, on_progress=observe, cancelled=cancelled)
+                return add_noise_to_file(source, sink, chosen, seed=seed, on_progress=observe, cancelled=cancelled)
 
         run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
 

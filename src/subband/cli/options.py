@@ -12,6 +12,7 @@ from subband.cli.outputs import Reads, Writes
 
 __all__ = [
     "AsJson",
+    "Boundary",
     "Codec",
     "Colour",
     "DryRun",
@@ -23,17 +24,19 @@ __all__ = [
     "Level",
     "MemoryLimit",
     "MethodName",
-    "ModeOption",
     "MostPixels",
     "NoiseName",
+    "NonFinite",
     "Paths",
     "PictureFile",
     "PipeFormatName",
+    "Precision",
     "Preset",
     "Quality",
     "Quiet",
     "Rate",
     "Recursive",
+    "Series",
     "Sigma",
     "SkipExisting",
     "Sound",
@@ -64,7 +67,7 @@ def offer(*names: str) -> Callable[[str], list[str]]:
 def _offer_wavelets(incomplete: str) -> list[str]:
     from subband.wavelets import wavelist
 
-    names = [*wavelist("cdf"), *wavelist(kind="discrete")]
+    names = dict.fromkeys([*wavelist("cdf"), *wavelist(kind="discrete")])
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -84,11 +87,6 @@ WaveletName = Annotated[
 ]
 
 Level = Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Number of levels.")]
-
-ModeOption = Annotated[
-    str | None,
-    typer.Option("--boundary", metavar="MODE", help="How the picture goes on outside; the wavelet's own by default."),
-]
 
 EngineName = Annotated[
     str | None,
@@ -173,6 +171,26 @@ Colour = Annotated[
     ),
 ]
 
+Boundary = Annotated[
+    str | None,
+    typer.Option(
+        "--boundary",
+        metavar="MODE",
+        autocompletion=offer("whole", "symmetric", "reflect", "periodization", "zero", "constant", "smooth"),
+        help="How the image is extended beyond its borders; the wavelet's own by default.",
+    ),
+]
+
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="DTYPE",
+        autocompletion=offer("float32", "float16"),
+        help="float32, or float16 where a device has it: half the memory traffic.",
+    ),
+]
+
 View = Annotated[
     str,
     typer.Option(
@@ -219,6 +237,21 @@ MemoryLimit = Annotated[
 
 MostPixels = Annotated[
     int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
+]
+
+Series = Annotated[
+    str | None,
+    typer.Option("--series", metavar="ID", help="Of a folder of DICOM files: the number or identifier of a series."),
+]
+
+NonFinite = Annotated[
+    str | None,
+    typer.Option(
+        "--nonfinite",
+        metavar="refuse|mask",
+        autocompletion=offer("refuse", "mask"),
+        help="What is done with NaN and infinities: refuse, or mask to leave them as they are; refuse by default.",
+    ),
 ]
 
 Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]

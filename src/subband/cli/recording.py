@@ -81,7 +81,6 @@ def record_camera(
 
     from subband.pipeline.files import choose_work
     from subband.pipeline.relay import relay_frames
-    from subband.pipeline.units import choose_scale, scale_enhancer
 
     with open_source() as source:
         info = source.info
@@ -89,8 +88,7 @@ def record_camera(
         if seconds is not None and info.rate is not None:
             lasting = max(1, round(seconds * info.rate))
             count = lasting if count is None else min(count, lasting)
-        own = scale_enhancer(enhancer, choose_scale(info))
-        work = choose_work(info, own, engine=engine)
+        work = choose_work(info, enhancer, engine=engine)
         sink = open_sink(replace(info, count=count))
         taken = _take(source, seconds, count, enough or Event())
         return relay_frames(

@@ -76,13 +76,15 @@ class Outputs:
     dry_run: bool = False
     as_json: bool = False
 
-    def check(self, *parts: str, others: Sequence[Path] = ()) -> Outputs:
+    def check(self, *parts: str, is_partial: bool = False, others: Sequence[Path] = ()) -> Outputs:
         """Try now what would fail at the end: a library that is not there, a page without a place for a part.
 
         Parameters
         ----------
         *parts : str
-            What will be written into the page of Markdown.
+            What will be written to a page of Markdown.
+        is_partial : bool
+            Whether only some of the cases of a table are measured, which would take the place of all of them.
         others : sequence of Path
             What else the command would write, to be told of.
 
@@ -92,14 +94,21 @@ class Outputs:
             If the page has no place for one of the parts.
         MissingExtraError
             If HDF5 is asked for and h5py is not installed.
+        ArgumentError
+            If some cases would take the place of all.
         typer.Exit
             If it is only to be told what would be written.
         """
-        from subband.bench.pages import insert_section, load_h5py
+        from subband.bench.pages import load_h5py, read_section
+        from subband.errors import ArgumentError
 
         if self.markdown is not None:
             for part in parts:
-                insert_section(self.markdown, "", part)
+                if read_section(self.markdown, part) and is_partial:
+                    raise ArgumentError(
+                        f"{str(self.markdown)!r} has a table of all cases, and only some of them would take its place; "
+                        "measure all of them, or name a page that is not there yet"
+                    )
         if self.hdf5 is not None:
             load_h5py()
         if self.dry_run:
@@ -107,7 +116,9 @@ class Outputs:
             raise typer.Exit
         return self
 
-    def write(self, title: str, reports: Mapping[str, Report], whole: str | None = None) -> None:
+    def write(
+        self, title: str, reports: Mapping[str, Report], whole: str | None = None, *, is_partial: bool = False
+    ) -> None:
         """Show reports, and write them wherever it was asked for.
 
         Parameters
@@ -117,9 +128,11 @@ class Outputs:
         reports : mapping of str to Report
             By the name of each part.
         whole : str, optional
-            A part of the page of Markdown that takes all of them; each has its own if left out.
+            A part of the page of Markdown that takes all of them as chapters; each has its own part if left out.
+        is_partial : bool
+            Whether other chapters of that part stay as they are.
         """
-        from subband.bench.pages import to_html, to_json, write_hdf5, write_json
+        from subband.bench.pages import merge_chapters, read_section, to_html, to_json, write_hdf5, write_json
 
         if self.as_json:
             typer.echo(to_json(reports))
@@ -131,10 +144,16 @@ class Outputs:
         _place(self.html, lambda path: _write_text(path, to_html(title, reports)), overwrite=self.force)
         if self.markdown is None:
             return
-        sections = {part: report.to_markdown() for part, report in reports.items()}
-        if whole is not None:
-            sections = {whole: "\n\n".join(f"### {part.capitalize()}\n\n{text}" for part, text in sections.items())}
-        _write_markdown(self.markdown, sections)
+        if whole is None:
+            _write_markdown(self.markdown, {part: report.to_markdown() for part, report in reports.items()})
+            for part, report in reports.items():
+                _write_record(self.markdown, part, {part: report}, has_chapters=False)
+            return
+        chapters = {name.capitalize(): report for name, report in reports.items()}
+        before = read_section(self.markdown, whole) if is_partial else ""
+        section = merge_chapters(before, {heading: report.to_markdown() for heading, report in chapters.items()})
+        _write_markdown(self.markdown, {whole: section})
+        _write_record(self.markdown, whole, chapters, has_chapters=True, keeps=is_partial)
 
 
 def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
@@ -147,6 +166,20 @@ def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
         return
     for part, section in sections.items():
         _place(page, partial(_write_text, text=insert_section(page, section, part)))
+
+
+def _write_record(
+    page: Path, part: str, reports: Mapping[str, Report], *, has_chapters: bool, keeps: bool = False
+) -> None:
+    """Keep what a page was made from in the folder beside it that is there for this."""
+    import json
+
+    from subband.bench.records import find_record, load_record, update_record
+
+    path = find_record(page)
+    if path is not None:
+        record = update_record(load_record(path), part, reports, has_chapters=has_chapters, keeps=keeps)
+        _place(path, partial(_write_text, text=json.dumps(record, indent=1, ensure_ascii=False) + "\n"))
 
 
 def _place(path: Path | None, write: Callable[[Path], object], *, overwrite: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, DryRun, EngineName, Force, Quiet, WaveletName, offer
+from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet, WaveletName, offer
 from subband.cli.outputs import Reads, Writes, show_plan
 from subband.errors import ArgumentError
 
@@ -78,6 +78,7 @@ def reshape(
     ] = None,
     transparent: Annotated[bool, typer.Option("--transparent", help="Draw no background.")] = False,
     engine: EngineName = None,
+    most_pixels: MostPixels = None,
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -99,7 +100,7 @@ def reshape(
         )
     if transparent and output.suffix.lower() not in _TRANSPARENT:
         raise ArgumentError(f"{output.name!r} has no transparency; use {', '.join(_TRANSPARENT)}")
-    given = _open_surface(surface, rows)
+    given = _open_surface(surface, rows, most_pixels)
     grid = None if points is None else _read_size("--points", points)
     modes = None if mode is None else mode.split(",") if "," in mode else mode
     reshaper = Reshaper(given, wavelet, level, modes, engine)
@@ -130,7 +131,7 @@ def reshape(
         typer.echo(f"{output}: {written[0]} × {written[1]} points, {reshaper.level} levels")
 
 
-def _open_surface(name: str, rows: int | None) -> Surface:
+def _open_surface(name: str, rows: int | None, most_pixels: int | None) -> Surface:
     """Return a surface by its file or its name; a file of that name comes first."""
     from subband.edit.surfaces import Surface, make_shape, read_surface
     from subband.edit.surfaces.files import ENDINGS
@@ -147,7 +148,7 @@ def _open_surface(name: str, rows: int | None) -> Surface:
         return read_surface(path, rows=rows)
     from subband.media import read_still
 
-    still = read_still(path)
+    still = read_still(path, most_pixels=most_pixels)
     if still.is_colour:
         raise ArgumentError(f"{name!r} is a picture in colour, and heights are grey; convert it first")
     # a picture as high as a quarter of its width

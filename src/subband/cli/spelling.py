@@ -35,12 +35,13 @@ RENAMED: dict[str, dict[str, str]] = {
 }
 
 #: Arguments that an option stands for under another name.
-_OTHER_NAMES = {"overwrite": "force"}
+_OTHER_NAMES = {"overwrite": "force", "model": "noise"}
 
 #: What else programs have and a command line has not.
 _CALLS = {
-    r"wavelist\([^()]*\)": "`subband wavelets`",
-    r"families\(\)": "`subband wavelets`",
+    r"\bwavelist\([^()]*\)": "`subband wavelets`",
+    r"\bfamilies\(\)": "`subband wavelets`",
+    r", (?:as|for instance) with (?:np|numpy)\.nan_to_num": " first",
     r"(?<=or )None\b": "leave it out",
 }
 
@@ -188,5 +189,5 @@ def translate(message: str, command: Any) -> str:
     'use --nonfinite mask; `subband wavelets` gives the names'
     """
     for call, instead in _CALLS.items():
-        message = re.sub(rf"\b{call}", instead, message)
+        message = re.sub(call, instead, message)
     return rename_arguments(message, list_options(command))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, EngineName, Level, ModeOption, MostPixels, PictureFile, WaveletName
+from subband.cli.options import AsJson, Boundary, EngineName, Level, MostPixels, PictureFile, WaveletName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +19,7 @@ def verify(
     image: PictureFile,
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
-    mode: ModeOption = None,
+    boundary: Boundary = None,
     engine: EngineName = None,
     tolerance: Annotated[
         float | None,
@@ -42,7 +42,7 @@ def verify(
 
     still = read_still(image, most_pixels=most_pixels)
     verification = verify_engine(
-        still.pixels.astype(np.float32), still.peak, wavelet, level, mode, engine, tolerance=tolerance
+        still.pixels.astype(np.float32), still.peak, wavelet, level, boundary, engine, tolerance=tolerance
     )
     if as_json:
         typer.echo(json.dumps({"image": str(image), **verification.to_dict()}, indent=2))

@@ -68,7 +68,7 @@ def _list_names() -> list[str]:
     """List our own wavelets first, then those of PyWavelets."""
     from subband.wavelets import wavelist
 
-    return [*wavelist("cdf"), *wavelist()]
+    return list(dict.fromkeys([*wavelist("cdf"), *wavelist()]))
 
 
 def _find_wavelet(name: str) -> Wavelet | ContinuousWavelet:
@@ -132,7 +132,7 @@ def _tabulate_families() -> Table:
 
     from subband.wavelets import families, wavelist
 
-    names = [wavelist(short) for short in ("cdf", *families())]
+    names = [wavelist(short) for short in dict.fromkeys(["cdf", *families()])]
     count = sum(len(row) for row in names)
     table = Table(title=f"{count} wavelets", box=box.SIMPLE_HEAVY, title_justify="left")
     table.add_column("family", style="bold")

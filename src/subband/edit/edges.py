@@ -18,7 +18,7 @@ import numpy as np
 from subband.arrays import is_foreign
 from subband.edit.edge_chains import chain_scales, keep_connected
 from subband.edit.edge_scales import check_wavelet, measure_scales
-from subband.edit.settings import check_choice, check_colour, check_number, make_settings
+from subband.edit.settings import check_choice, check_colour, check_number, check_white, make_settings
 from subband.engines import Engine
 from subband.enhance.colour import TO_YCBCR
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
@@ -176,6 +176,9 @@ class EdgeFinder:
         Whether colour pictures are looked at by their brightness, or each pixel by its steepest channel.
     colour, opacity, fade
         How `apply` draws; see `Edges.overlay`.
+    white : float, optional
+        What `contrast` and `sigma` count white as: with 255 they mean the same for images of 8 and 16 bits and of
+        floating point. If left out they are in the units of the picture.
 
     Raises
     ------
@@ -202,6 +205,7 @@ class EdgeFinder:
     colour: tuple[float, float, float] = (255.0, 40.0, 0.0)
     opacity: float = 1.0
     fade: float = 0.0
+    white: float | None = None
 
     def __post_init__(self) -> None:
         check_wavelet(as_wavelet(self.wavelet))
@@ -224,6 +228,7 @@ class EdgeFinder:
                 limits = "from 0 to 1" if most == 1 else "of 0 or more"
                 raise ArgumentError(f"{name}={value} cannot be used; give a number {limits}")
         check_choice("channels", self.channels, _CHANNELS)
+        check_white(self.white)
         object.__setattr__(self, "colour", check_colour("colour", self.colour))
 
     def find(self, x: Any, *, volume: bool | None = None, engine: str | Engine | None = None) -> Edges:
@@ -269,13 +274,15 @@ class EdgeFinder:
         if self.level > most:
             raise LevelError(f"level={self.level} is too coarse for {' × '.join(map(str, shape))}; use 1 to {most}")
         wavelet = as_wavelet(self.wavelet)
-        scales, noise = measure_scales(values, wavelet, self.level, self.finest or 1, self.sigma, engine)
+        unit = 1.0 if self.white is None else _find_white(np.asarray(x).dtype) / self.white
+        sigma = None if self.sigma is None else self.sigma * unit
+        scales, noise = measure_scales(values, wavelet, self.level, self.finest or 1, sigma, engine)
         high = float(self.threshold)
         if count == 3:
             # three parts of noise are longer than two; this is as seldom reached by them
             high = sqrt(high * high + 2 * log(max(0.8 * high, 1.0)))
         # where there is no noise, a step of a millionth of the largest is still one of rounding
-        least = max(self.contrast, 1e-5 * float(scales[-1].modulus.max(initial=0)))
+        least = max(self.contrast * unit, 1e-5 * float(scales[-1].modulus.max(initial=0)))
         lengths, evidence, finest = chain_scales(scales, self.weak * high, least, None if self.finest else high)
         scales = scales[scales.index(finest) :]
         is_long = lengths >= min(self.persistence or len(scales), len(scales))

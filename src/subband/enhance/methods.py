@@ -12,6 +12,7 @@ import numpy as np
 from subband.engines import Engine
 from subband.engines.filters import Filters
 from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.phases import shrink_phases
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
@@ -171,8 +172,10 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
                 parent_gain = coefficients.measure_gain(level + 1, key) * weights[level - 1]
                 shift, scale = (coefficients.shift, 2) if coefficients.is_decimated else (0, 1)
                 bands[key] = filters.shrink_bivariate(band, parent, noise, gain, parent_gain, window, shift, scale)
-            elif stage.method == "neigh":
+            elif stage.method == "neigh" and coefficients.is_decimated:
                 bands[key] = filters.shrink_neighbours(band, noise, gain)
+            elif stage.method == "neigh":
+                bands[key] = shrink_phases(filters, band, noise, gain, 2**level)
             else:
                 threshold = _find_threshold(stage, filters, band, noise, gain, count)
                 bands[key] = filters.shrink(band, threshold, stage.mode)

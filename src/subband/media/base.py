@@ -141,6 +141,9 @@ class SourceInfo:
         Frames in a second.
     count : int or None
         Number of frames, as far as the file says so.
+    groups : int
+        How many volumes follow each other, each of ``count // groups`` slices: the times or channels of a file, which
+        are filtered apart.
     duration : float or None
         Seconds.
     voxel_size : tuple of float or None
@@ -167,7 +170,8 @@ class SourceInfo:
     pixel_aspect : Fraction
         Width of a pixel by its height.
     metadata : mapping
-        What else is known: ``"icc"`` and ``"exif"`` of stills, the title of a film.
+        What else is known: ``"icc"`` and ``"exif"`` of stills, the title of a film, the ``"affine"`` of a volume (see
+        `subband.media.geometry`).
 
     Examples
     --------
@@ -183,6 +187,7 @@ class SourceInfo:
     bits: int = 8
     rate: Fraction | None = None
     count: int | None = None
+    groups: int = 1
     duration: float | None = None
     voxel_size: tuple[float, float, float] | None = None
     voxel_unit: str = "mm"

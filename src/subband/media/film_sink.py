@@ -38,6 +38,9 @@ _CODE_ASPECT = ("libx264", "libx265", "mpeg1video", "mpeg2video", "mpeg4")
 _WITHOUT_ASPECT = ("avi", "matroska", "webm")
 # Encoders of a GPU, by how their names end.
 _MAKERS = {"nvenc": "NVIDIA", "amf": "AMD", "qsv": "Intel", "vaapi": "VA-API", "videotoolbox": "Apple"}
+# Bytes that are written at once; fewer where all but the last of them are to be there if the process is killed, and
+# where somebody is waiting for the next frame.
+_PIECE, _PIECE_PARTIAL, _PIECE_PIPED = 2**18, 2**15, 2**12
 
 
 class FilmSink(Sink):
@@ -131,11 +134,10 @@ class FilmSink(Sink):
         self._marker = FieldMarker()
         self._sound: Soundtrack | None = None
         self._unfinished = None if pipe is not None else Unfinished(path, overwrite=overwrite)
-        self._file: IO[bytes] | None = None
         self._container: Any = None
         try:
             with self._explain():
-                self._container = self._open_container(pipe, dict(kind.partial) if keep_partial else {})
+                self._container = self._open_container(pipe)
                 light = list_light_options(name, info.metadata)
                 settings = {**choose_options(name, quality, preset), **(light or {}), **(options or {})}
                 self._stream = self._add_stream(name, format_name, settings)
@@ -152,21 +154,22 @@ class FilmSink(Sink):
             self.abort()
             raise
 
-    def _open_container(self, pipe: IO[bytes] | None, options: dict[str, str]) -> Any:
+    def _open_container(self, pipe: IO[bytes] | None) -> Any:
         import av
 
+        options = dict(self._kind.partial) if self._keep_partial else {}
         target: Any = pipe
         if self._unfinished is not None:
-            target = str(self._unfinished.part)
-            if self._kind.name == "yuv4mpegpipe":
-                target = self._file = self._unfinished.part.open("wb")
+            # Not by its name: FFmpeg does not always tell that a disk has taken only a part of what it wrote.
+            target = self._unfinished.open(quiet=True)
         if self._kind.name == "yuv4mpegpipe":
             # depths beyond 8 bits are an extension that everybody reads
             options = {**options, "strict": "-1"}
             target = Y4mHead(target, self.info.pixel_aspect)
         elif pipe is not None:
             target = _Pipe(pipe)
-        return av.open(target, "w", format=self._kind.name, container_options=options)
+        piece = _PIECE_PIPED if pipe is not None else _PIECE_PARTIAL if self._keep_partial else _PIECE
+        return av.open(target, "w", format=self._kind.name, container_options=options, buffer_size=piece)
 
     def _add_stream(self, codec: str, format_name: str, options: dict[str, str]) -> Any:
         try:
@@ -275,8 +278,6 @@ class FilmSink(Sink):
                 self._sound.copy_until(None)
             self._sound.close()
         self._container.close()
-        if self._file is not None:
-            self._file.close()
 
     def _abort(self) -> None:
         keep = self._keep_partial and self.count > 0
@@ -290,8 +291,6 @@ class FilmSink(Sink):
         finally:
             if self._sound is not None:
                 self._sound.close()
-            if self._file is not None:
-                self._file.close()
             if self._unfinished is not None:
                 (self._unfinished.keep if keep else self._unfinished.remove)()
 
@@ -302,15 +301,21 @@ class FilmSink(Sink):
 
         try:
             yield
+            self._check_written()
         except SubbandError:
             raise
         except (av.FFmpegError, OSError) as error:
+            self._check_written()
             if isinstance(error, OSError) and error.errno is not None and error.errno < 1000 and error.errno != 22:
                 raise explain_output_error(self.path, error) from error
             raise ArgumentError(
                 f"{self.path.name!r} cannot be written with {self._writer.format.name} frames of "
                 f"{self.info.shape[1]} × {self.info.shape[0]} at {float(self._rate):.5g} per second: {error}"
             ) from error
+
+    def _check_written(self) -> None:
+        if self._unfinished is not None:
+            self._unfinished.check()
 
 
 def _spell_gpu(maker: str) -> str:

@@ -209,5 +209,5 @@ def _refuse(path: Path, origin: Path, name: str) -> ArgumentError:
     other = ".avi" if path.suffix.lower() == ".mkv" else ".mkv"
     return ArgumentError(
         f"{path.name!r} cannot hold the sound of {origin.name!r}, which is {name}; take a name that ends in {other}, "
-        "or leave the sound out with audio=False (--no-audio)"
+        "or leave the sound out with audio=False"
     )

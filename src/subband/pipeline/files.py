@@ -26,7 +26,7 @@ from subband.media.base import Sink, Source, SourceInfo
 from subband.pipeline.frames import Pipeline
 from subband.pipeline.planes import PlaneWork, join_planes, take_plane
 from subband.pipeline.relay import Observe, Report, Work, relay_frames
-from subband.pipeline.units import fit_to_ycbcr, treats_planes_apart
+from subband.pipeline.units import choose_scale, fit_to_ycbcr, scale_enhancer, scale_model, treats_planes_apart
 from subband.pipeline.volumes import Reopen, VolumeWork
 from subband.typing import Array
 
@@ -49,6 +49,7 @@ def enhance_file(
     engine: str | Engine | None = None,
     view: str = "synthesis",
     memory: int | None = None,
+    nonfinite: str = "refuse",
     overwrite: bool = False,
     keep_partial: bool = False,
     sink_options: Mapping[str, Any] | None = None,
@@ -66,15 +67,17 @@ def enhance_file(
         Where they go; a name is given to `subband.media.open_sink`. It is finished when this returns, and aborted when
         this raises: a file appears under its name when it is complete, or not at all.
     enhancer : Enhancer
-        What is done to each frame, in the units of its pixels; `subband.pipeline.scale_enhancer` makes one for another
-        depth. In frames of Y'CbCr, its sigma is that of the samples of each plane. A volume is treated as a whole,
-        along all three axes.
+        What is done to each frame, with numbers that count as images of 8 bits do, whatever the depth of the file: from
+        0 for black to 255 for white; see `subband.pipeline.units`. Those of a volume are in its own units. In frames of
+        Y'CbCr, sigma is that of the samples of each plane. A volume is treated as a whole, along all three axes.
     engine : str, optional
         Who computes; see `subband.set_engine`.
     view : {"synthesis", "analysis", "filtered-analysis"}
         The result, or pictures of the coefficients, as in `Enhancer.view`.
     memory : int, optional
         Bytes that a volume may take while it is computed; see `subband.pipeline.volumes`.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinities of floating point, as in `Enhancer.apply`.
     overwrite : bool
         Whether a file may be replaced.
     keep_partial : bool
@@ -133,7 +136,7 @@ def enhance_file(
         info = frames.info
         opened = sink
         try:
-            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory)
+            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory, nonfinite=nonfinite)
             if not isinstance(opened, Sink):
                 result = describe_result(info, enhancer, view, engine)
                 opened = open_sink(
@@ -170,14 +173,14 @@ def add_noise_to_file(
     source, sink
         As in `enhance_file`.
     model : str or NoiseModel
-        In the units of the pixels; see `subband.enhance`. Y'CbCr gets noise in each plane, at the size that it has in
-        the file.
+        With numbers that count as images of 8 bits do, as in `enhance_file`; see `subband.enhance`. Y'CbCr gets noise
+        in each plane, at the size that it has in the file.
     seed : int, optional
         The same number gives the same noise.
     on_progress, cancelled
         As in `enhance_file`.
     """
-    chosen = find_model(model)
+    chosen = scale_model(find_model(model), choose_scale(source.info))
     generator = np.random.default_rng(seed)
 
     def add(pixels: Array) -> Array:
@@ -244,20 +247,24 @@ def choose_work(
     engine: str | Engine | None = None,
     view: str = "synthesis",
     memory: int | None = None,
+    nonfinite: str = "refuse",
     reopen: Reopen | None = None,
 ) -> Work:
     """Return what turns the pixels of a source into results, for `relay_frames`.
+
+    This is where the numbers of an enhancer, which count as 8 bits do, become those of the pixels.
 
     Parameters
     ----------
     info : SourceInfo
         Of the source.
-    enhancer, engine, view, memory
+    enhancer, engine, view, memory, nonfinite
         As in `enhance_file`.
     reopen : callable, optional
         Opens the same volume again, to measure its noise beforehand; from ``info.origin`` if left out.
     """
     check_view(view)
+    enhancer = scale_enhancer(enhancer, choose_scale(info))
     if view != "synthesis":
         if info.kind == "volume":
             raise ArgumentError(f"view={view!r} is for pictures and film, and this is a volume; use 'synthesis'")
@@ -267,7 +274,7 @@ def choose_work(
     if not enhancer.stages:
         return _each(lambda pixels: pixels)
     if info.kind == "volume":
-        return VolumeWork(info, enhancer, engine=engine, memory=memory, reopen=reopen)
+        return VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
     if treats_planes_apart(enhancer, info):
         return PlaneWork(enhancer, info.chroma_steps, engine=engine)
     if info.colours == "ycbcr":
@@ -275,7 +282,11 @@ def choose_work(
     if info.dtype in (np.uint8, np.uint16):
         return Pipeline(enhancer, engine=engine).process
     channel_axis = 2 if info.is_colour else None
-    return _each(lambda pixels: enhancer.apply(pixels, axes=(0, 1), channel_axis=channel_axis, engine=engine))
+    return _each(
+        lambda pixels: enhancer.apply(
+            pixels, axes=(0, 1), channel_axis=channel_axis, nonfinite=nonfinite, engine=engine
+        )
+    )
 
 
 def _each(change: Callable[[Array], Array]) -> Work:

@@ -60,12 +60,10 @@ def spell_enhancer(enhancer: Enhancer, name: str, view: str = "synthesis", engin
 
 def _spell_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
     """Return the options of ``subband denoise``, if it can do that."""
-    if len(enhancer.stages) != 1 or enhancer.precision != "float32":
+    if len(enhancer.stages) != 1:
         return None
     stage = enhancer.stages[0]
-    if not isinstance(stage, Denoise) or stage.boundary is not None or stage.filters or stage.level_weights:
-        return None
-    if stage.mode != "soft":
+    if not isinstance(stage, Denoise) or stage.filters:
         return None
     options = f" --method {stage.method} --wavelet {stage.wavelet}"
     if stage.level is not None:
@@ -74,6 +72,12 @@ def _spell_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
         options += f" --strength {stage.strength:g}"
     if stage.form != METHODS[stage.method]:
         options += f" --form {stage.form}"
+    if stage.mode != "soft":
+        options += f" --mode {stage.mode}"
+    if stage.boundary is not None:
+        options += f" --boundary {stage.boundary}"
+    if stage.level_weights is not None:
+        options += f" --level-weights {_join(stage.level_weights)}"
     model = enhancer.model
     if isinstance(model, LogSpeckle):
         options += " --noise log-speckle"
@@ -84,6 +88,8 @@ def _spell_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
         options += f" --sigma {np.atleast_1d(np.asarray(enhancer.sigma, float))[0]:g}"
     if enhancer.colour != "opponents":
         options += f" --colour {enhancer.colour}"
+    if enhancer.precision != "float32":
+        options += f" --precision {enhancer.precision}"
     return "denoise", options
 
 

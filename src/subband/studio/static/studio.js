@@ -197,7 +197,7 @@ export class Studio {
     this.finishFrame(header, received, performance.now());
   }
 
-  /** three.js is large, and most never open its tab. */
+  /** Most never open the tab of surfaces, so its modules are loaded with it. */
   async wantSurface() {
     if (!this.surface) {
       const { Surface } = await import('./surface.js');

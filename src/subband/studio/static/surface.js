@@ -1,8 +1,7 @@
 // The 3-D view of a surface: a grid of points that turns with the mouse, a finger or the arrow keys.
 
-import * as three from './vendor/three.module.js';
-
 import { colour, make } from './dom.js';
+import { MeshView } from './mesh.js';
 
 const TURN = 0.008;
 const KEY_TURN = 0.1;
@@ -18,24 +17,8 @@ export class Surface {
       'aria-label': 'Surface in three dimensions: arrow keys turn it, plus and minus zoom, Home faces it again',
     });
     place.replaceChildren(this.canvas);
-    // a screenshot reads the drawing after it was shown
-    this.renderer = new three.WebGLRenderer({ canvas: this.canvas, antialias: true, preserveDrawingBuffer: true });
-    this.scene = new three.Scene();
-    this.eye = new three.PerspectiveCamera(35, 1, 0.01, 100);
-    this.scene.add(new three.HemisphereLight(0xffffff, 0x555560, 1.2));
-    const lamp = new three.DirectionalLight(0xffffff, 2.2);
-    lamp.position.set(-1.5, 2, 2.5);
-    this.eye.add(lamp);
-    this.scene.add(this.eye);
-    const clay = new three.MeshStandardMaterial({ color: 0xc9c4ba, roughness: 0.62, side: three.DoubleSide });
-    this.mesh = new three.Mesh(new three.BufferGeometry(), clay);
-    // surfaces have z upwards and look along y; the screen has y upwards and looks along -z
-    const stand = new three.Group();
-    stand.setRotationFromMatrix(new three.Matrix4().makeBasis(
-      new three.Vector3(-1, 0, 0), new three.Vector3(0, 0, 1), new three.Vector3(0, 1, 0),
-    ));
-    stand.add(this.mesh);
-    this.scene.add(stand);
+    this.view = new MeshView(this.canvas);
+    this.canvas.addEventListener('webglcontextrestored', () => this.draw());
     this.shape = '';
     this.#face();
     this.#listen();
@@ -50,32 +33,11 @@ export class Surface {
    * @param {number} offset where positions begin; normals follow
    */
   setGrid({ rows, columns, closed = [false, false] }, buffer, offset) {
-    const count = 3 * rows * columns;
-    const floats = new Float32Array(buffer.slice(offset, offset + 8 * count));
-    const positions = floats.subarray(0, count);
-    const normals = floats.subarray(count, 2 * count);
-    const { geometry } = this.mesh;
+    const floats = new Float32Array(buffer.slice(offset, offset + 24 * rows * columns));
     const shape = `${rows}×${columns}×${closed}`;
-    if (shape === this.shape) {
-      geometry.attributes.position.array.set(positions);
-      geometry.attributes.normal.array.set(normals);
-      geometry.attributes.position.needsUpdate = geometry.attributes.normal.needsUpdate = true;
-    } else {
-      const fresh = new three.BufferGeometry();
-      fresh.setAttribute('position', new three.BufferAttribute(positions, 3));
-      fresh.setAttribute('normal', new three.BufferAttribute(normals, 3));
-      fresh.setIndex(new three.BufferAttribute(joinGrid(rows, columns, closed), 1));
-      fresh.computeBoundingSphere();
-      const { center, radius } = fresh.boundingSphere;
-      // every surface is shown at the same size, and keeps it while its bands are scaled
-      this.mesh.scale.setScalar(1 / (radius || 1));
-      this.mesh.position.copy(center).multiplyScalar(-1 / (radius || 1));
-      this.mesh.geometry = fresh;
-      geometry.dispose();
-      this.shape = shape;
-    }
-    this.mesh.geometry.boundingSphere = null;
-    this.mesh.frustumCulled = false;
+    // every surface is shown at the same size, and keeps it while its bands are scaled
+    this.view.setMesh(floats, shape === this.shape ? null : joinGrid(rows, columns, closed));
+    this.shape = shape;
     this.draw();
   }
 
@@ -86,14 +48,12 @@ export class Surface {
 
   draw() {
     const { azimuth, height, distance } = this;
-    this.eye.position.set(
+    const eye = [
       distance * Math.cos(height) * Math.sin(azimuth),
       distance * Math.sin(height),
       distance * Math.cos(height) * Math.cos(azimuth),
-    );
-    this.eye.lookAt(0, 0, 0);
-    this.renderer.setClearColor(new three.Color(colour('stage')), 1);
-    this.renderer.render(this.scene, this.eye);
+    ];
+    this.view.draw(eye, readColour(colour('stage')));
   }
 
   /** Read the drawing back. @returns {{width: number, height: number, data: Uint8ClampedArray}} */
@@ -123,10 +83,8 @@ export class Surface {
   #resize() {
     const { clientWidth: width, clientHeight: height } = this.place;
     if (!width || !height) return;
-    this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio || 1));
-    this.renderer.setSize(width, height, false);
-    this.eye.aspect = width / height;
-    this.eye.updateProjectionMatrix();
+    const ratio = Math.min(2, window.devicePixelRatio || 1);
+    this.view.resize(Math.round(width * ratio), Math.round(height * ratio));
     this.draw();
   }
 
@@ -190,4 +148,12 @@ export function joinGrid(rows, columns, [closedRows, closedColumns]) {
     }
   }
   return corners;
+}
+
+/** @param {string} css a colour as style sheets write it @returns {number[]} red, green and blue from 0 to 1 */
+function readColour(css) {
+  const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  pen.fillStyle = css;
+  pen.fillRect(0, 0, 1, 1);
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
 }

@@ -11,6 +11,7 @@ import numpy as np
 
 from subband.edit.edges import EdgeFinder
 from subband.media.film_formats import CONTAINERS
+from subband.pipeline.units import WHITE
 from subband.studio.controls import Control, Scalar, Settings, choose, slide
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
@@ -109,4 +110,5 @@ def _read_finder(settings: Settings) -> EdgeFinder:
         sigma=read_auto(settings["sigma"]),
         channels=str(settings["channels"]),
         fade=float(settings["fade"]),
+        white=WHITE,
     )

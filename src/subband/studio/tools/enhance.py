@@ -7,9 +7,8 @@ from time import perf_counter
 from typing import Any, Literal
 
 from subband.enhance.views import draw_bands
-from subband.pipeline import enhance_file, scale_enhancer
+from subband.pipeline import enhance_file
 from subband.pipeline.files import choose_colours
-from subband.pipeline.units import choose_scale
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.equivalents import spell_enhancer
@@ -88,7 +87,7 @@ class Enhance(Tool):
         enhance_file(
             export.source,
             export.target,
-            scale_enhancer(enhancer, choose_scale(export.source.info)),
+            enhancer,
             engine=export.engine,
             view=view if is_mosaic else "synthesis",
             on_progress=export.on_progress,
