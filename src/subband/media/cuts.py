@@ -12,8 +12,12 @@ from typing import Any
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Source
 from subband.media.faults import LossWarning
+from subband.media.film import FilmSource
 
 __all__ = ["CutSource", "Trim"]
+
+# Seconds that are decoded sooner than found by an index.
+_FAR = 2
 
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d*)?|\.\d+)")
 
@@ -127,6 +131,8 @@ class CutSource(Source):
                 changes |= {"has_audio": False, "has_extras": False}
             changes |= {"rate": self._rate, "time_base": None}
         self.info = replace(info, span=span, **changes)
+        if isinstance(source, FilmSource) and self._trim.unit == "seconds" and start > _FAR:
+            source.skip_to(start)
 
     def __iter__(self) -> Iterator[Frame]:
         first: float | None = None

@@ -126,6 +126,7 @@ class FilmSource(Source):
         self._packets = 0
         self._count = 0
         self._is_scaled = False
+        self._is_skipped = False
         try:
             self._stream = self._choose_stream()
             context = self._stream.codec_context
@@ -157,6 +158,28 @@ class FilmSource(Source):
             if not self._tolerant:
                 raise DamagedError(f"{message}; tolerant=True reads on where that is possible", self._count)
             warnings.warn(f"{message}; {self._count} frames were read", DamageWarning, stacklevel=2)
+
+    def skip_to(self, time: Fraction) -> bool:
+        """Go to the last frame before a time, in seconds, from which decoding can begin; tell whether that was done.
+
+        Frames are then counted as if those before followed each other at the film's rate. Only files with an index are
+        skipped in.
+        """
+        import av
+
+        has_index = self._container.format.name.startswith(("mov", "matroska"))
+        if self._first is None or self._decoder is not None or not has_index or not self.info.rate:
+            return False
+        try:
+            self._container.seek(int((time + self._start) * _MICROSECONDS))
+        except av.FFmpegError:
+            return False
+        self._is_skipped = True
+        self._decoded = self._decode()
+        self._first = self._decode_first()
+        shown = self._first.pts * Fraction(self._first.time_base) - self._start if self._first.pts is not None else time
+        self._count = round(shown * self.info.rate)
+        return True
 
     def close(self) -> None:
         """Let go of the file."""
@@ -273,7 +296,7 @@ class FilmSource(Source):
 
     def _ends_early(self) -> bool:
         declared = self._declare_duration()
-        if declared is None:
+        if declared is None or self._is_skipped:
             return False
         begin = Fraction((self._stream.start_time or 0) * self._stream.time_base)
         missing = declared - (self._end - begin)

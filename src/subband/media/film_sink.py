@@ -15,10 +15,10 @@ import numpy as np
 from subband.errors import ArgumentError, DtypeError, NoDeviceError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import LossWarning, explain_output_error, require
-from subband.media.film_aspect import Y4mHead, write_aspect
 from subband.media.film_clock import Clock
 from subband.media.film_fields import FieldMarker
 from subband.media.film_formats import CONTAINERS, RAW, choose_encoder, choose_options, choose_pixel_format
+from subband.media.film_head import Y4mHead, complete_head
 from subband.media.film_light import list_light_options
 from subband.media.film_pixels import FrameWriter, choose_matrix
 from subband.media.film_sound import Soundtrack
@@ -141,7 +141,8 @@ class FilmSink(Sink):
                 light = list_light_options(name, info.metadata)
                 settings = {**choose_options(name, quality, preset), **(light or {}), **(options or {})}
                 self._stream = self._add_stream(name, format_name, settings)
-                self._tell_losses(has_light=light is not None)
+                self._has_light_in_head = light is None and pipe is None and kind.name in ("matroska", "webm")
+                self._tell_losses(has_light=light is not None or self._has_light_in_head)
                 for key in _KEPT:
                     if isinstance(value := info.metadata.get(key), str):
                         self._container.metadata[key] = value
@@ -228,7 +229,7 @@ class FilmSink(Sink):
                 f"{name!r} keeps no opacity with {self._codec}; ffv1 in .mkv, prores or png in .mov and vp9 in .webm do"
             )
         if not has_light:
-            losses.append(f"{name!r} keeps no HDR10 mastering data with {self._codec}; h265, h264 and av1 do")
+            losses.append(f"{name!r} keeps no HDR10 mastering data with {self._codec}; .mkv, h265 and av1 do")
         if not self._marks_fields:
             losses.append(f"{name!r} cannot tell that it is interlaced with {self._codec}; h264 and ffv1 in .mkv can")
         if "timecode" in info.metadata and self._kind.name not in _WITH_TIMECODE:
@@ -255,18 +256,20 @@ class FilmSink(Sink):
             self._complete(with_sound=True)
             if self._unfinished is None:
                 return
-            if self.info.pixel_aspect != 1 and self._kind.name in _WITHOUT_ASPECT and self._codec not in _CODE_ASPECT:
-                self._write_aspect(self._unfinished.part)
+            self._complete_head(self._unfinished.part)
         self._unfinished.place()
 
-    def _write_aspect(self, part: Path) -> None:
-        if not write_aspect(part, self._kind.name, self.info.pixel_aspect):
-            aspect = self.info.pixel_aspect
-            warnings.warn(
-                f"{self.path.name!r} does not keep the shape of its pixels, {aspect.numerator}:{aspect.denominator}",
-                LossWarning,
-                stacklevel=4,
-            )
+    def _complete_head(self, part: Path) -> None:
+        """Write what neither encoder nor container has: the shape of pixels, and light."""
+        aspect = self.info.pixel_aspect
+        if self._kind.name not in _WITHOUT_ASPECT or self._codec in _CODE_ASPECT:
+            aspect = Fraction(1)
+        metadata = self.info.metadata if self._has_light_in_head else {}
+        if aspect == 1 and not self._has_light_in_head:
+            return
+        if not complete_head(part, self._kind.name, aspect, metadata):
+            what = f"the shape of its pixels, {aspect.numerator}:{aspect.denominator}" if aspect != 1 else "HDR10 data"
+            warnings.warn(f"{self.path.name!r} does not keep {what}", LossWarning, stacklevel=4)
 
     def _complete(self, *, with_sound: bool) -> None:
         self._container.mux(self._stream.encode())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from subband.errors import ArgumentError
-from subband.media import LossWarning, Still, Trim, open_sink, open_source, write_still
+from subband.media import FilmSource, LossWarning, Still, Trim, open_sink, open_source, write_still
 
 pytest.importorskip("av", reason="PyAV is not installed: pip install 'subband[video]'")
 
@@ -51,6 +51,22 @@ def test_a_part_of_a_video(tmp_path, make_clip, draw, name, trim):
     assert [frame.number for frame in part] == list(range(10))
     np.testing.assert_allclose([frame.time for frame in part], np.arange(10) / 25, atol=1e-3)
     np.testing.assert_array_equal(part[3].pixels, whole[13].pixels)
+
+
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.mp4", "clip.ts"])
+def test_a_late_part_is_found_without_decoding_all_before(tmp_path, monkeypatch, make_clip, draw, name):
+    path = make_clip(tmp_path / name, draw(250), "libx264", "yuv420p", options={"g": "25", "bf": "2"})
+    whole = read(path)[1]
+    assert len(whole) == 250
+    made = []
+    usual = FilmSource._make_frame
+    monkeypatch.setattr(FilmSource, "_make_frame", lambda self, frame: made.append(1) or usual(self, frame))
+    info, part = read(path, trim="7.2:7.6")
+    assert info.count == len(part) == 10
+    for one, other in zip(part, whole[180:190], strict=True):
+        np.testing.assert_array_equal(one.pixels, other.pixels)
+    # a transport stream has no index
+    assert len(made) < 60 or name == "clip.ts"
 
 
 def test_sound_is_cut_with_the_frames(tmp_path, av, make_clip, draw):

@@ -276,12 +276,19 @@ HDR = {
 }
 
 
-@pytest.mark.parametrize("codec", ["h265", "h264"])
-def test_light_of_hdr10_is_kept(tmp_path, codec):
-    info = replace(INFO, dtype=np.dtype(np.uint16), bits=10, tags=ColourTags(9, False, 9, 16), metadata=HDR)
-    write(tmp_path / "a.mp4", info, [np.full((48, 64, 3), 30000, np.uint16)] * 3, codec=codec)
-    first = copy(tmp_path / "a.mp4", tmp_path / "b.mp4", codec=codec)
-    for found in (first, read(tmp_path / "b.mp4")[0]):
+@pytest.mark.parametrize(
+    ("name", "codec"), [("a.mp4", "h265"), ("a.mp4", "h264"), ("a.mkv", "h265"), ("a.mkv", "ffv1"), ("a.webm", "vp9")]
+)
+@pytest.mark.parametrize("aspect", [Fraction(1), Fraction(4, 3)])
+def test_light_of_hdr10_is_kept(tmp_path, name, codec, aspect):
+    info = replace(INFO, tags=ColourTags(9, False, 9, 16), metadata=HDR, pixel_aspect=aspect)
+    if codec != "vp9":
+        info = replace(info, dtype=np.dtype(np.uint16), bits=10)
+    write(tmp_path / name, info, [np.full((48, 64, 3), 30000 if info.bits > 8 else 99, info.dtype)] * 3, codec=codec)
+    first = copy(tmp_path / name, tmp_path / f"b-{name}", codec=codec)
+    for found in (first, read(tmp_path / f"b-{name}")[0]):
+        assert float(found.pixel_aspect) == pytest.approx(float(aspect), rel=0.01)
+        assert (found.tags.primaries, found.tags.transfer) == (9, 16)
         assert found.metadata["content_light"] == HDR["content_light"]
         np.testing.assert_allclose(
             np.array(found.metadata["mastering_display"], float), np.array(HDR["mastering_display"], float), rtol=1e-4
@@ -289,8 +296,8 @@ def test_light_of_hdr10_is_kept(tmp_path, codec):
 
 
 def test_lost_light_is_said(tmp_path, draw):
-    with pytest.warns(LossWarning, match="keeps no HDR10 mastering data with ffv1"):
-        write(tmp_path / "a.mkv", replace(INFO, metadata=HDR), draw(1))
+    with pytest.warns(LossWarning, match="keeps no HDR10 mastering data with prores_ks"):
+        write(tmp_path / "a.mov", replace(INFO, metadata=HDR), draw(1), codec="prores")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The shape of pixels in containers whose writers in FFmpeg PyAV cannot tell: Matroska, WebM, AVI and Y4M.
+"""What PyAV cannot tell FFmpeg's writers: the shape of pixels in Matroska, WebM, AVI and Y4M, and light in Matroska.
 
 All keep it in their head, which is completed here when the file is: Matroska takes the few bytes from the empty space
 behind its list of contents, AVI from the one for an index that small files do not have.
@@ -8,36 +8,43 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-__all__ = ["Y4mHead", "write_aspect"]
+__all__ = ["Y4mHead", "complete_head"]
 
 # Names of elements of Matroska.
 _SEGMENT, _SEEK_HEAD, _SEEK, _SEEK_ID, _SEEK_POSITION = 0x18538067, 0x114D9B74, 0x4DBB, 0x53AB, 0x53AC
 _VOID, _CHECKSUM, _INFO, _TRACKS, _ENTRY, _VIDEO, _CLUSTER = 0xEC, 0xBF, 0x1549A966, 0x1654AE6B, 0xAE, 0xE0, 0x1F43B675
 _WIDTH, _HEIGHT, _DISPLAY_WIDTH, _DISPLAY_HEIGHT, _DISPLAY_UNIT = 0xB0, 0xBA, 0x54B0, 0x54BA, 0x54B2
+_COLOUR, _MASTERING, _FIRST_POINT, _LIGHT = 0x55B0, 0x55D0, 0x55D1, (0x55BC, 0x55BD)
+# Bytes of an element without content.
+_SMALLEST = 2
 # Long enough for the tracks of any film, short enough to be read at once.
 _HEAD = 1 << 20
 
 
-def write_aspect(path: Path, container: str, aspect: Fraction) -> bool:
-    """Write the shape of pixels into a complete file; tell whether it could be.
+def complete_head(
+    path: Path, container: str, aspect: Fraction = Fraction(1), metadata: Mapping[str, Any] | None = None
+) -> bool:
+    """Complete the head of a file; tell whether it could be.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file, complete but for that.
     container : str
         In FFmpeg's words.
     aspect : Fraction
         Width of a pixel by its height.
+    metadata : mapping, optional
+        For Matroska, with what `subband.media.film_light.describe_light` finds.
     """
     with path.open("r+b") as file:
         head = file.read(_HEAD)
-        change = _change_avi if container == "avi" else _change_matroska
-        changed = change(head, aspect)
+        changed = _change_avi(head, aspect) if container == "avi" else _change_matroska(head, aspect, metadata or {})
         if changed is None or len(changed) != len(head):
             return False
         file.seek(0)
@@ -89,25 +96,36 @@ def _change_avi(head: bytes, aspect: Fraction) -> bytes | None:
     return head[:place] + chunk + rest + head[place + 8 : place + 8 + space - len(chunk)] + head[place + 8 + space :]
 
 
-def _change_matroska(head: bytes, aspect: Fraction) -> bytes | None:
-    """Add how wide and high frames are shown to the description of their track."""
+def _change_matroska(head: bytes, aspect: Fraction, metadata: Mapping[str, Any]) -> bytes | None:
+    """Add how wide and high frames are shown, and their light, to the description of their track."""
     elements = _list_elements(head)
     try:
         contents, void, info, tracks = (elements[name] for name in (_SEEK_HEAD, _VOID, _INFO, _TRACKS))
     except KeyError:
         return None
-    described = _add_display(head[tracks[0] : tracks[2]], aspect)
-    if described is None or not contents[0] < void[0] < info[0] < tracks[0]:
+    # the display of a track must be next to the space that it takes
+    if not contents[0] < void[0] < info[0] < tracks[0] or void[2] != info[0] or info[2] != tracks[0]:
         return None
-    more = len(described) - (tracks[2] - tracks[0])
-    left = void[2] - void[0] - more
-    # an empty element has a name and a size of eight bytes
-    if left < 9 or void[2] != info[0] or info[2] != tracks[0]:
+    for is_tight in (False, True):
+        described = _describe_tracks(head[tracks[0] : tracks[2]], aspect, metadata, is_tight=is_tight)
+        if described is None:
+            return None
+        more = len(described) - (tracks[2] - tracks[0])
+        left = void[2] - void[0] - more
+        if more >= 0 and left >= _SMALLEST:
+            break
+    else:
         return None
     moved = _move_contents(head[contents[0] : contents[2]], more)
-    empty = bytes([_VOID]) + (1 << 56 | left - 9).to_bytes(8, "big") + bytes(left - 9)
     before, between = head[: contents[0]] + moved + head[contents[2] : void[0]], head[info[0] : info[2]]
-    return before + empty + between + described + head[tracks[2] :]
+    return before + _spell_space(left) + between + described + head[tracks[2] :]
+
+
+def _spell_space(size: int) -> bytes:
+    """Return empty space of so many bytes in all."""
+    length = 1 if size < _SMALLEST + 64 else 8
+    content = size - 1 - length
+    return bytes([_VOID]) + (1 << 7 * length | content).to_bytes(length, "big") + bytes(content)
 
 
 def _list_elements(head: bytes) -> dict[int, tuple[int, int, int]]:
@@ -135,9 +153,10 @@ def _read_number(data: bytes, place: int, *, keeps_mark: bool = False) -> tuple[
     return (value if keeps_mark else value & ((1 << 7 * length) - 1)), place + length
 
 
-def _spell_element(name: int, content: bytes) -> bytes:
+def _spell_element(name: int, content: bytes, least: int = 1) -> bytes:
+    """Return an element whose size is written in `least` bytes or more."""
     # all ones mean a size that is not known
-    length = next(each for each in range(1, 9) if len(content) < (1 << 7 * each) - 1)
+    length = next(each for each in range(least, 9) if len(content) < (1 << 7 * each) - 1)
     size = (1 << 7 * length | len(content)).to_bytes(length, "big")
     return name.to_bytes((name.bit_length() + 7) // 8, "big") + size + content
 
@@ -147,6 +166,10 @@ def _spell_master(name: int, parts: list[bytes]) -> bytes:
     if parts and parts[0][0] == _CHECKSUM:
         parts = [_spell_element(_CHECKSUM, zlib.crc32(b"".join(parts[1:])).to_bytes(4, "little")), *parts[1:]]
     return _spell_element(name, b"".join(parts))
+
+
+def _spell_number(value: int) -> bytes:
+    return value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
 
 
 def _split(data: bytes) -> list[tuple[int, bytes]]:
@@ -160,33 +183,57 @@ def _split(data: bytes) -> list[tuple[int, bytes]]:
     return parts
 
 
-def _add_display(tracks: bytes, aspect: Fraction) -> bytes | None:
-    """Return the description of tracks with that of how frames of the first video are shown."""
+def _describe_tracks(tracks: bytes, aspect: Fraction, metadata: Mapping[str, Any], *, is_tight: bool) -> bytes | None:
+    """Return the description of tracks with more about the first video, as it was written or in fewer bytes."""
     ((_, content),) = _split(tracks)
+    # FFmpeg writes the sizes of tracks and of empty space in eight bytes
+    least = 1 if is_tight else 8
     entries, is_done = [], False
     for name, entry in _split(content):
         parts = _split(entry) if name == _ENTRY else []
         if not is_done and any(each == _VIDEO for each, _ in parts):
-            described = []
-            for each, inside in parts:
-                if each != _VIDEO:
-                    described.append((each, inside))
-                    continue
-                known = dict(_split(inside))
-                if _DISPLAY_WIDTH in known:
-                    return None
-                width, height = (int.from_bytes(known[part], "big") for part in (_WIDTH, _HEIGHT))
-                # one of both stays, so that nothing is shown smaller than it is
-                wide, high = (width * aspect, Fraction(height)) if aspect > 1 else (Fraction(width), height / aspect)
-                shown = ((_DISPLAY_WIDTH, round(wide)), (_DISPLAY_HEIGHT, round(high)))
-                added = b"".join(_spell_element(part, size.to_bytes(4, "big")) for part, size in shown)
-                # the unit that says that nothing is known goes
-                others = (_spell_element(*part) for part in _split(inside) if part[0] != _DISPLAY_UNIT)
-                described.append((each, b"".join(others) + added))
-            entry = b"".join(_spell_element(each, inside) for each, inside in described)
+            entry = b"".join(
+                _spell_element(
+                    each,
+                    _describe_video(inside, aspect, metadata) if each == _VIDEO else inside,
+                    least if each == _VOID else 1,
+                )
+                for each, inside in parts
+                if each != _VOID or not is_tight
+            )
             is_done = True
-        entries.append(_spell_element(name, entry))
+        entries.append(_spell_element(name, entry, least if name == _ENTRY else 1))
     return _spell_master(_TRACKS, entries) if is_done else None
+
+
+def _describe_video(content: bytes, aspect: Fraction, metadata: Mapping[str, Any]) -> bytes:
+    """Return the description of a video with the size that it is shown at, and with its light."""
+    parts = _split(content)
+    known = dict(parts)
+    if aspect != 1:
+        width, height = (int.from_bytes(known[part], "big") for part in (_WIDTH, _HEIGHT))
+        # one of both stays, so that nothing is shown smaller than it is
+        wide, high = (width * aspect, Fraction(height)) if aspect > 1 else (Fraction(width), height / aspect)
+        # the unit that says that nothing is known goes
+        parts = [part for part in parts if part[0] not in (_DISPLAY_WIDTH, _DISPLAY_HEIGHT, _DISPLAY_UNIT)]
+        parts += [(_DISPLAY_WIDTH, _spell_number(round(wide))), (_DISPLAY_HEIGHT, _spell_number(round(high)))]
+    if light := _spell_light(metadata):
+        parts = [part for part in parts if part[0] != _COLOUR] + [(_COLOUR, known.get(_COLOUR, b"") + light)]
+    return b"".join(_spell_element(*part) for part in parts)
+
+
+def _spell_light(metadata: Mapping[str, Any]) -> bytes:
+    """Return the elements of HDR10: ten numbers of the display, and two of the light."""
+    display, light = metadata.get("mastering_display"), metadata.get("content_light")
+    spelt = b""
+    for name, value in zip(_LIGHT, light or (), strict=False):
+        spelt += _spell_element(name, _spell_number(int(value)))
+    if display is not None:
+        # here the largest luminance comes before the smallest
+        numbers = (*display[:8], display[9], display[8])
+        points = (_spell_element(_FIRST_POINT + place, struct.pack(">f", value)) for place, value in enumerate(numbers))
+        spelt += _spell_element(_MASTERING, b"".join(points))
+    return spelt
 
 
 def _move_contents(contents: bytes, distance: int) -> bytes:
