@@ -148,7 +148,7 @@ def test_interrupt_does_not_wait_for_a_kernel(tmp_path, options):
     )
     words = ["filter", "test:32x24@25?count=30", "test:32x24@25?count=31", str(tmp_path / "out"), "--ending", "mkv"]
     process = subprocess.Popen(
-        [sys.executable, "-c", program, *words, "--jobs", "2", "--quiet", *options],
+        [sys.executable, "-c", program, *words, "--jobs", "2", *options],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
