@@ -154,12 +154,15 @@ def test_interrupt_does_not_wait_for_a_kernel(tmp_path, options):
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(2):
-        assert process.stdout.readline() == "at work\n"
-    assert len(list((tmp_path / "out").iterdir())) == 2
-    process.send_signal(signal.SIGINT)
-    # the sleep would take a minute; a busy machine is given most of it
-    _, errors = process.communicate(timeout=40)
+    try:
+        for _ in range(2):
+            assert process.stdout.readline() == "at work\n"
+        assert len(list((tmp_path / "out").iterdir())) == 2
+        process.send_signal(signal.SIGINT)
+        # the sleep would take a minute; a busy machine is given most of it
+        _, errors = process.communicate(timeout=40)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert errors == "interrupted\n"
     assert bool(list((tmp_path / "out").iterdir())) == bool(options)

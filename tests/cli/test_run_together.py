@@ -6,7 +6,7 @@ import pytest
 
 from subband.cli import interruption
 from subband.cli.interruption import has_left_threads, run_together
-from subband.media.outputs import Unfinished
+from subband.media.outputs import Unfinished, place_output, remove_unfinished
 
 
 def test_results_have_the_order_of_the_tasks():
@@ -69,3 +69,16 @@ def test_what_does_not_stop_is_left_and_cleaned_up_after(tmp_path, monkeypatch, 
         assert isinstance(thread, Thread)
         thread.join(10)
     assert not has_left_threads()
+
+
+def test_what_is_moved_into_place_later_is_removed_too(tmp_path):
+    (tmp_path / "done.txt").write_text("mine")
+
+    def write():
+        with place_output(tmp_path / "done.txt") as unfinished:
+            unfinished.write_text("half")
+            remove_unfinished()
+
+    with pytest.raises(FileNotFoundError):
+        write()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("done.txt", "mine")]
