@@ -148,18 +148,21 @@ def test_interrupt_does_not_wait_for_a_kernel(tmp_path, options):
     )
     words = ["filter", "test:32x24@25?count=30", "test:32x24@25?count=31", str(tmp_path / "out"), "--ending", "mkv"]
     process = subprocess.Popen(
-        [sys.executable, "-c", program, *words, "--jobs", "2", "--quiet", *options],
+        [sys.executable, "-c", program, *words, "--jobs", "2", *options],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(2):
-        assert process.stdout.readline() == "at work\n"
-    assert len(list((tmp_path / "out").iterdir())) == 2
-    process.send_signal(signal.SIGINT)
-    # the sleep would take a minute; a busy machine is given most of it
-    _, errors = process.communicate(timeout=40)
+    try:
+        for _ in range(2):
+            assert process.stdout.readline() == "at work\n"
+        assert len(list((tmp_path / "out").iterdir())) == 2
+        process.send_signal(signal.SIGINT)
+        # the sleep would take a minute; a busy machine is given most of it
+        _, errors = process.communicate(timeout=40)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert errors == "interrupted\n"
     assert bool(list((tmp_path / "out").iterdir())) == bool(options)

@@ -276,20 +276,20 @@ class Figure:
             top += height
         return pen.picture.resize(size, Image.Resampling.LANCZOS)
 
-    def save(self, path: str | Path) -> None:
-        """Write the picture in the format that the ending of the path names.
+    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
+        """Write the picture in the format that the ending of the path names; it appears when it is complete.
 
         Raises
         ------
         ArgumentError
-            If Pillow writes no format of that ending, or the folder does not exist.
+            If Pillow writes no format of that ending, the folder does not exist, or a file is there that must stay.
         OutputError
             If the disk is full, or the folder takes no files.
         """
         path = Path(path)
         if path.suffix.lower() not in Image.registered_extensions():
             raise ArgumentError(f"{path.name!r} does not end like a picture; take a name such as plot.png")
-        with open_output(path) as file:
+        with open_output(path, overwrite=overwrite) as file:
             self.render().save(file, Image.registered_extensions()[path.suffix.lower()])
 
 

@@ -74,6 +74,7 @@ def gpu(
             metavar="WORDS", help="Cases whose name holds all these words, such as 'db5 inverse'; all by default."
         ),
     ] = None,
+    only: Only = None,
     engine: Annotated[
         str, typer.Option("--engine", "-e", metavar="NAME", help="cuda, opencl, or one device such as opencl:0.")
     ] = "cuda",
@@ -101,7 +102,9 @@ def gpu(
     from subband.bench.report import report
 
     family = engine.partition(":")[0]
-    cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
+    cases = select_cases(
+        device_cases.list_device_cases(family), is_quick=quick, patterns=[*(patterns or ()), *(only or ())]
+    )
     # The pages have one part for each kind of engine.
     outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(family, is_partial=bool(patterns))
     bed = open_bed(engine)

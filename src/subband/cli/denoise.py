@@ -133,7 +133,12 @@ def denoise(
             enhancer,
             StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse", quiet),
             engine=engine,
-            refused={"--view": view != "synthesis", "--memory": memory is not None},
+            refused={
+                "--view": view != "synthesis",
+                "--memory": memory is not None,
+                "--recursive": recursive,
+                "--skip-existing": skip_existing,
+            },
         )
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}

@@ -27,7 +27,7 @@ _UNFINISHED = re.compile(r"\.part\d*$")
 
 # What can be read beside what Pillow reads and what can be written.
 _MORE_ENDINGS = {
-    ".3gp", ".asf", ".dv", ".exr", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mha", ".mhd", ".mj2", ".mjpeg", 
+    ".3gp", ".asf", ".dv", ".exr", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mha", ".mhd", ".mj2", ".mjpeg",
     ".mts", ".mxf", ".nhdr", ".nii", ".npy", ".npz", ".nrrd", ".ogv", ".pam", ".ts", ".vob", ".y4m",
 }  # fmt: skip
 

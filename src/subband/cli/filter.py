@@ -148,6 +148,8 @@ def filter(  # noqa: A001 - the name of the command
     if save_chain is not None and not dry_run:
         with place_output(save_chain, overwrite=force) as unfinished:
             unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
+    elif save_chain is not None:
+        typer.echo(f"-> {save_chain}", err=as_json)
     if show_chain:
         typer.echo(enhancer.to_toml(), nl=False, err=as_json)
     if not paths and (show_chain or save_chain is not None):

@@ -169,7 +169,6 @@ def _guard(command: Any, name: str) -> None:
             _guard(each, f"{name} {part}")
         return
     parse, run = command.parse_args, command.callback
-    marks = find_marks(run)
 
     def parse_args(ctx: Any, args: list[str]) -> Any:
         words, remarks = respell(name, args)
@@ -183,7 +182,7 @@ def _guard(command: Any, name: str) -> None:
     def callback(**values: Any) -> Any:
         token = _RUNNING.set(command)
         try:
-            check_outputs(marks, values)
+            check_outputs(find_marks(run), values)
             with _plain_warnings(command):
                 return run(**values)
         finally:

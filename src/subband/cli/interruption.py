@@ -40,7 +40,7 @@ def run_together(
     Parameters
     ----------
     tasks : sequence of callable
-        They raise nothing, and look at `cancelled` from time to time.
+        They look at `cancelled` from time to time; what one raises is raised here, and ends the others.
     workers : int
         How many at the same time.
     cancelled : threading.Event
@@ -63,7 +63,7 @@ def run_together(
     waiting: SimpleQueue[int] = SimpleQueue()
     for number in range(len(tasks)):
         waiting.put(number)
-    done: SimpleQueue[tuple[int, Result]] = SimpleQueue()
+    done: SimpleQueue[tuple[int, Result] | BaseException] = SimpleQueue()
 
     def work() -> None:
         while not cancelled.is_set():
@@ -71,7 +71,10 @@ def run_together(
                 number = waiting.get_nowait()
             except Empty:
                 return
-            done.put((number, tasks[number]()))
+            try:
+                done.put((number, tasks[number]()))
+            except BaseException as error:  # noqa: BLE001 - raised by the thread that waits, which would wait forever
+                done.put(error)
 
     threads = [Thread(target=work, name=f"subband file {n}", daemon=True) for n in range(min(workers, len(tasks)))]
     results: dict[int, Result] = {}
@@ -80,9 +83,12 @@ def run_together(
             thread.start()
         while len(results) < len(tasks):
             try:
-                number, result = done.get(timeout=_PATIENCE)
+                thing = done.get(timeout=_PATIENCE)
             except Empty:
                 continue
+            if isinstance(thing, BaseException):
+                raise thing
+            number, result = thing
             results[number] = result
             on_done(number, result)
     except BaseException:

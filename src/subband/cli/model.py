@@ -52,7 +52,6 @@ def model(
     from subband.bench.model.roofline import draw_roofline
     from subband.bench.workbench import open_workbench
     from subband.cli.reporting import Outputs, watch_results
-    from subband.media import place_output
 
     chosen = engine or "cpu"
     part = f"model {chosen.partition(':')[0]}"
@@ -77,5 +76,4 @@ def model(
     report = report_comparison(device, comparisons, machine, is_whole=shape is None and not quick)
     outputs.write("", {part: report})
     if plot is not None:
-        with place_output(plot, overwrite=force) as unfinished:
-            draw_roofline(device, comparisons).save(unfinished)
+        draw_roofline(device, comparisons).save(plot, overwrite=force)

@@ -51,10 +51,8 @@ def wavelets(
         return
     if plot is not None:
         from subband.cli.wavelet_figure import draw_wavelet
-        from subband.media import place_output
 
-        with place_output(plot, overwrite=force) as unfinished:
-            draw_wavelet(wavelet).save(unfinished)
+        draw_wavelet(wavelet).save(plot, overwrite=force)
     if as_json:
         typer.echo(json.dumps(_describe(wavelet), indent=2))
         return
