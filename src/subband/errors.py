@@ -8,7 +8,9 @@ Every one of them is a `SubbandError`, and also the built-in exception that PyWa
     │   ├── ModeError                     no such boundary mode, or the wavelet cannot take it
     │   │   └── ModeTypeError (TypeError) a mode that is neither a name nor a number
     │   ├── LevelError                    too many levels, or a negative number of them
+    │   │   └── LevelTypeError (TypeError)    a level that is not an integer
     │   ├── AxesError (NumPy's AxisError) an axis is missing, repeated or out of range
+    │   │   ├── AxesTypeError (TypeError)     an axis that is not an integer
     │   │   └── SingleAxisError (TypeError)   one axis where several belong
     │   ├── ShapeError                    an array has a shape that cannot be transformed
     │   ├── CoefficientsError             bands that do not belong together
@@ -42,6 +44,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "AxesError",
+    "AxesTypeError",
     "BandShapesError",
     "CodecError",
     "CoefficientsError",
@@ -53,6 +56,7 @@ __all__ = [
     "IntegerRangeError",
     "KernelError",
     "LevelError",
+    "LevelTypeError",
     "MissingExtraError",
     "MissingNodeError",
     "ModeError",
@@ -94,8 +98,16 @@ class LevelError(ArgumentError):
     """Too many levels for the array, or a negative number of them."""
 
 
+class LevelTypeError(LevelError, TypeError):
+    """A level that is not an integer."""
+
+
 class AxesError(ArgumentError, AxisError):
     """An axis is missing, repeated or out of range."""
+
+
+class AxesTypeError(AxesError, TypeError):
+    """An axis that is not an integer."""
 
 
 class SingleAxisError(AxesError, TypeError):

@@ -77,6 +77,9 @@ class CudaDevice(Device):
         self._registers = int(properties["regsPerMultiprocessor"])
         self._most_groups = int(properties["maxThreadsPerMultiProcessor"]) // LANES
 
+    def is_recording(self) -> bool:
+        return bool(self._cupy.cuda.get_current_stream().is_capturing())
+
     def compile(self, source: str) -> Any:
         _restore_cache()
         with self._enter():

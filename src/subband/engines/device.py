@@ -28,6 +28,10 @@ class Device(ABC):
     #: Whether many groups of lanes hide each other's waiting: a GPU, and not a CPU.
     is_gpu: bool
 
+    def is_recording(self) -> bool:
+        """Say whether what is launched now is being recorded as a graph, which knows arrays by their address."""
+        return False
+
     @abstractmethod
     def compile(self, source: str) -> Any:
         """Return the kernel ``sweep`` of `source`, ready to be launched.

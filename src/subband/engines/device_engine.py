@@ -6,7 +6,6 @@ results downloaded; arrays that are on the device already stay there.
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -18,6 +17,7 @@ from subband.engines.base import Engine
 from subband.engines.device import Device, Groups
 from subband.engines.layout import Sweep, has_one_sweep, schedule_sweeps
 from subband.engines.preparation import Preparation, Prepared
+from subband.engines.recent import Recent
 from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.stationary import StationarySpec, render_stationary
@@ -43,8 +43,6 @@ _LEAST_VOLUME = 16
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
-_MISSING = object()
-
 
 @dataclass(frozen=True)
 class _Chain:
@@ -63,8 +61,8 @@ class DeviceEngine(Engine):
         #: Three axes with so many samples each, of at most 32 bits, are transformed by one kernel; None leaves it at 2.
         self.least_volume: int | None = _LEAST_VOLUME if device.is_gpu and device.dialect.is_staging else None
         self._preparation = Preparation(device)
-        self._chains: dict[object, _Chain | None] = {}
-        self._passes: dict[object, tuple[Any, Groups, Any]] = {}
+        self._chains = Recent["_Chain | None"](_MOST_CHAINS, device.is_recording)
+        self._passes = Recent[tuple[Any, Groups, Any]](_MOST_CHAINS, device.is_recording)
 
     @property
     def launch_override(self) -> Launch | None:
@@ -198,14 +196,7 @@ class DeviceEngine(Engine):
         """Return the sweeps of levels for the arrays that they read, or None if a level needs several."""
         is_aligned = all(self.device.is_aligned(array, _ALIGNMENT) for array in arrays)
         key = (levels, direction, dtype, is_aligned, self.least_volume, self._preparation.overrides)
-        # other threads may add to the chains, or clear them, at any time
-        found = self._chains.get(key, _MISSING)
-        if found is _MISSING:
-            found = self._make_chain(levels, direction, dtype, is_aligned)
-            if len(self._chains) >= _MOST_CHAINS:
-                self._chains.clear()
-            self._chains[key] = found
-        return typing.cast("_Chain | None", found)
+        return self._chains.find(key, lambda: self._make_chain(levels, direction, dtype, is_aligned))
 
     def _find_least_volume(self, dtype: np.dtype[Any]) -> int | None:
         """Return from how many samples along each axis on three axes go together; numbers of 64 bits leave no room."""
@@ -285,10 +276,8 @@ class DeviceEngine(Engine):
     def _pass(self, plan: StationaryAxisPlan, axis: int, direction: Direction, x: Any, low: Any, high: Any) -> None:
         """Run one undecimated pass along one axis."""
         key = (plan, axis, x.shape, x.dtype, direction)
-        found = self._passes.get(key)
-        if found is None:
-            found = self._passes[key] = self._make_pass(plan, axis, direction, x.shape, x.dtype)
-        kernel, groups, table = found
+        shape, dtype = x.shape, x.dtype
+        kernel, groups, table = self._passes.find(key, lambda: self._make_pass(plan, axis, direction, shape, dtype))
         self.device.launch(kernel, groups, _PASS_BLOCK, (x, low, high, table))
 
     def _make_pass(

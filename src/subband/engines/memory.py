@@ -9,9 +9,11 @@ the array and all its views are gone.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -29,6 +31,9 @@ def _read_limit() -> int:
         raise ArgumentError(f"SUBBAND_KEEP_BYTES={text!r} is not a number of bytes; use 0 or more")
     return int(text)
 
+
+#: What `functools.lru_cache` makes of a function.
+_CachedFunction = type(lru_cache(len))
 
 #: Arrays from this size on are recycled; the C library does well with smaller ones.
 _LARGE = 1 << 16
@@ -71,6 +76,7 @@ def release_memory() -> None:
     """Give the memory that waits to be used again back to the operating system, and that of devices to their pools.
 
     Never is more kept than results have needed at one time, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
+    What was prepared for the shapes and wavelets used last is forgotten too, and made again when it is needed.
 
     Examples
     --------
@@ -78,7 +84,17 @@ def release_memory() -> None:
     """
     for release in _releases:
         release()
+    _clear_caches()
     _store.clear()
+
+
+def _clear_caches() -> None:
+    """Forget what functions remember of their arguments; those that never forget have few to remember."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "subband":
+            for value in list(vars(module).values()):
+                if type(value) is _CachedFunction and value.cache_parameters()["maxsize"] is not None:
+                    value.cache_clear()
 
 
 def on_release(release: Callable[[], None]) -> None:

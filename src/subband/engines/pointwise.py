@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from subband.engines.device import Device
+from subband.engines.recent import Recent
 from subband.kernels.dialects import LANES
 from subband.kernels.pointwise import PointwiseSpec, render_pointwise
 from subband.typing import Array
@@ -24,6 +25,9 @@ _BLOCK = 8
 #: Groups that walk a plane, at most; each then takes several runs.
 _MOST_GROUPS = 1 << 16
 
+#: Kernels and tables that are kept.
+_MOST = 1024
+
 
 class Pointwise:
     """The pointwise kernels of one device, and the tables that they read.
@@ -38,8 +42,8 @@ class Pointwise:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._kernels: dict[PointwiseSpec, Any] = {}
-        self._tables: dict[tuple[int, ...], Any] = {}
+        self._kernels = Recent[Any](_MOST, device.is_recording, is_released=False)
+        self._tables = Recent[Any](_MOST, device.is_recording)
 
     def split_pixels(self, pixels: Any, planes: Any, matrix: Sequence[Sequence[float]] = ()) -> None:
         """Turn pixels, interleaved, into planes.
@@ -97,17 +101,12 @@ class Pointwise:
         return 4 if all(size % 4 == 0 for size in sizes) else 1
 
     def _launch(self, spec: PointwiseSpec, count: int, others: tuple[int, int], arguments: Sequence[Any]) -> None:
-        kernel = self._kernels.get(spec)
-        if kernel is None:
-            kernel = self._kernels[spec] = self._device.compile(render_pointwise(spec, self._device.dialect))
+        kernel = self._kernels.find(spec, lambda: self._device.compile(render_pointwise(spec, self._device.dialect)))
         groups = (min(-(-count // LANES), _MOST_GROUPS), *others)
         self._device.launch(kernel, groups, _BLOCK, arguments)
 
     def _table(self, *numbers: int) -> Any:
-        table = self._tables.get(numbers)
-        if table is None:
-            table = self._tables[numbers] = self._device.upload_table(np.array(numbers, np.int64))
-        return table
+        return self._tables.find(numbers, lambda: self._device.upload_table(np.array(numbers, np.int64)))
 
 
 def prepare_values(low: Array, high: Array, gain: Array) -> Array:

@@ -1,6 +1,6 @@
 """From a sweep to a kernel that is ready to run: the text, how it is launched, and its tables.
 
-Each is made once for arrays of one shape and dtype, and kept.
+Each is made once for arrays of one shape and dtype, and kept as long as it is among those used last.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from subband.engines.layout import (
     tabulate,
     tabulate_volume,
 )
+from subband.engines.recent import Recent
 from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
@@ -38,6 +39,9 @@ __all__ = ["Preparation", "Prepared"]
 
 #: Kernels count rows and columns in 32 bits, and some more than there are.
 _LONGEST = 1 << 30
+
+#: Sweeps over arrays of one shape, and kernels, that are kept.
+_MOST_PREPARED, _MOST_KERNELS = 1024, 1024
 
 #: Channels up to which a lane holds whole pixels; of more, each is an image of its own.
 _MOST_CHANNELS = 4
@@ -79,8 +83,8 @@ class Preparation:
         #: The same for those of volumes.
         self.volume_override: VolumeLaunch | None = None
         self._tuned: Mapping[str, Launch] | None = None
-        self._prepared: dict[object, Prepared] = {}
-        self._kernels: dict[str, Any] = {}
+        self._prepared = Recent[Prepared](_MOST_PREPARED, device.is_recording)
+        self._kernels = Recent[Any](_MOST_KERNELS, device.is_recording, is_released=False)
 
     @property
     def overrides(self) -> tuple[Launch | None, VolumeLaunch | None]:
@@ -93,21 +97,15 @@ class Preparation:
 
     def compile(self, source: str) -> Any:
         """Return the kernel of a text, compiled once."""
-        kernel = self._kernels.get(source)
-        if kernel is None:
-            kernel = self._kernels[source] = self.device.compile(source)
-        return kernel
+        return self._kernels.find(source, lambda: self.device.compile(source))
 
     def prepare(
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> Prepared:
         """Return the kernel of a sweep over arrays of one shape; `is_aligned` if they begin at whole pieces."""
         key = (sweep, shape, dtype, direction, is_aligned, *self.overrides)
-        prepared = self._prepared.get(key)
-        if prepared is None:
-            make = self._make_volume if len(sweep.axes) == 3 else self._make
-            prepared = self._prepared[key] = make(sweep, shape, dtype, direction, is_aligned)
-        return prepared
+        make = self._make_volume if len(sweep.axes) == 3 else self._make
+        return self._prepared.find(key, lambda: make(sweep, shape, dtype, direction, is_aligned))
 
     def _make(
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool

@@ -9,7 +9,7 @@ from operator import index
 import numpy as np
 
 from subband.engines.filters.base import NORMAL_MEDIAN
-from subband.errors import ArgumentTypeError, LevelError, ShapeError
+from subband.errors import ArgumentTypeError, LevelError, LevelTypeError, ShapeError
 from subband.pyramid import Pyramid
 from subband.typing import Array
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
@@ -45,7 +45,7 @@ def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
     try:
         level = index(level)
     except TypeError:
-        raise LevelError(f"level={level!r} is not an integer; the finest level is 1") from None
+        raise LevelTypeError(f"level={level!r} is not an integer; the finest level is 1") from None
     if level < 1:
         raise LevelError(f"level={level} is not positive; the finest level is 1")
     return _measure_gains(tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), level)

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, TypeAlias
 
-from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, SingleAxisError
+from subband.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AxesError,
+    AxesTypeError,
+    LevelError,
+    LevelTypeError,
+    ModeError,
+    SingleAxisError,
+)
 from subband.transforms.modes import mode_name
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 from subband.wavelets.cascade import read_count
@@ -54,7 +63,7 @@ def normalise_axis(axis: int, ndim: int) -> int:
     try:
         number = index(axis)
     except TypeError:
-        raise AxesError(f"axis={axis!r} is not an integer") from None
+        raise AxesTypeError(f"axis={axis!r} is not an integer") from None
     if -ndim <= number < ndim:
         return number % ndim
     if ndim == 0:
@@ -261,7 +270,7 @@ def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int 
     try:
         level = index(level)
     except TypeError:
-        raise LevelError(f"level={level!r} is not an integer; the greatest useful level is {most}") from None
+        raise LevelTypeError(f"level={level!r} is not an integer; the greatest useful level is {most}") from None
     if level < 0:
         raise LevelError(f"level={level} is negative; use 0 to {most}, or None for the greatest useful level")
     if level > most and wavelet is not None:

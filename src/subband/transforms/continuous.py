@@ -14,6 +14,7 @@ import numpy as np
 
 from subband.arrays import as_computable, is_on_device, place_of
 from subband.engines.dispatch import takes_arrays
+from subband.engines.memory import on_release
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.transforms.arguments import normalise_axis
 from subband.typing import Array
@@ -141,6 +142,8 @@ def _read_wavelet(wavelet: Any) -> ContinuousWavelet | Wavelet:
 
 #: The wavelets used last; one is integrated again only if its parameters have been changed.
 _shapes: dict[object, _Shape] = {}
+
+on_release(_shapes.clear)
 
 _PARAMETERS = ("dt", "lower_bound", "upper_bound", "center_frequency", "bandwidth_frequency", "fbsp_order")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from subband.arrays import as_computable
 from subband.engines.dispatch import takes_arrays
-from subband.errors import AxesError, CoefficientsError, ShapeError
+from subband.errors import AxesError, CoefficientsError, CoefficientsTypeError, ShapeError
 from subband.transforms.arguments import (
     Axes,
     ModeLike,
@@ -112,8 +112,9 @@ def idwt2(
     """
     try:
         cA, (cH, cV, cD) = coeffs
-    except (TypeError, ValueError):
-        raise CoefficientsError("coeffs is not of the form (cA, (cH, cV, cD)), which dwt2 returns") from None
+    except (TypeError, ValueError) as wrong:
+        error = CoefficientsTypeError if isinstance(wrong, TypeError) else CoefficientsError
+        raise error("coeffs is not of the form (cA, (cH, cV, cD)), which dwt2 returns") from None
     return _merge({"aa": cA, "da": cH, "ad": cV, "dd": cD}, wavelet, mode, axes, count=2)
 
 

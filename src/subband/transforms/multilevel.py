@@ -10,7 +10,7 @@ from typing import Any
 
 from subband.arrays import is_array
 from subband.engines.dispatch import takes_arrays
-from subband.errors import CoefficientsError
+from subband.errors import CoefficientsError, CoefficientsTypeError
 from subband.transforms.arguments import Axes, ModeLike
 from subband.transforms.chain import ModesLike, Wavelets, analyse, synthesise
 from subband.typing import Array
@@ -304,7 +304,7 @@ def _open_list(
 ) -> tuple[Any, Sequence[Any]]:
     """Return approximation and details of a list of coefficients, each detail being of the right form."""
     if not isinstance(coeffs, list | tuple):
-        raise CoefficientsError(
+        raise CoefficientsTypeError(
             f"coeffs is a {type(coeffs).__name__}; it must be the list of coefficients that {function} returns"
         )
     if not coeffs:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from subband.arrays import as_computable, pad_zeros
 from subband.engines.dispatch import takes_arrays
-from subband.errors import ArgumentError, LevelError, ShapeError
+from subband.errors import ArgumentError, ArgumentTypeError, LevelError, LevelTypeError, ShapeError
 from subband.transforms.arguments import ModeLike
 from subband.transforms.levels import merge_level, split_level
 from subband.transforms.modes import mode_name
@@ -116,7 +116,8 @@ def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: in
 def _check_part(part: str) -> bool:
     """Return whether low coefficients are meant."""
     if part not in ("a", "d"):
-        raise ArgumentError(f"part={part!r} is neither 'a' for low coefficients nor 'd' for high ones")
+        error = ArgumentError if isinstance(part, str) else ArgumentTypeError
+        raise error(f"part={part!r} is neither 'a' for low coefficients nor 'd' for high ones")
     return part == "a"
 
 
@@ -125,7 +126,7 @@ def _check_count(level: int) -> int:
     try:
         count = index(level)
     except TypeError:
-        raise LevelError(f"level={level!r} is not an integer; the finest level is 1") from None
+        raise LevelTypeError(f"level={level!r} is not an integer; the finest level is 1") from None
     if count < 1:
         raise LevelError(f"level={level} is not positive; the finest level is 1")
     return count
@@ -136,7 +137,7 @@ def _check_take(take: int) -> int:
     try:
         count = index(take)
     except TypeError:
-        raise ArgumentError(f"take={take!r} is not an integer; use 0 for all samples") from None
+        raise ArgumentTypeError(f"take={take!r} is not an integer; use 0 for all samples") from None
     if count < 0:
         raise ArgumentError(f"take={take} is negative; use 0 for all samples")
     return count

@@ -8,7 +8,7 @@ from math import sqrt
 from operator import index
 
 from subband.engines.dispatch import engine_for
-from subband.errors import AxesError, LevelError, ShapeError
+from subband.errors import AxesError, LevelError, LevelTypeError, ShapeError
 from subband.stationary import stationary_plan
 from subband.transforms.arguments import read_length, warn_caller
 from subband.typing import Array, Bands
@@ -84,7 +84,7 @@ def check_stationary_level(
         try:
             too_small = index(number) < smallest
         except TypeError:
-            raise LevelError(f"{name}={number!r} is not an integer; use {smallest} or more") from None
+            raise LevelTypeError(f"{name}={number!r} is not an integer; use {smallest} or more") from None
         if too_small:
             raise LevelError(f"{name}={number} is too small; use {smallest} or more")
     for axis in axes:

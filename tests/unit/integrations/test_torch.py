@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -273,3 +274,45 @@ def test_refusals():
         st.reconstruct(sb.decompose(x, "haar", axes=(0,)))
     with pytest.raises(sb.errors.UnknownWaveletError):
         st.DWT2("nothing")
+
+
+def test_numbers_of_transforms_are_their_own_in_many_threads():
+    """Two that are registered at once must not get the number of one."""
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    from subband.integrations.torch import operators
+
+    class Slow(list):
+        """A list that lets others in between whenever somebody counts or adds."""
+
+        def __len__(self):
+            time.sleep(1e-4)
+            return super().__len__()
+
+        def append(self, spec):
+            time.sleep(1e-4)
+            super().append(spec)
+
+    count, rounds = 8, 20
+    meeting = Barrier(count, timeout=60.0)
+    kept = operators._specs
+    specs = [operators.make_spec("haar", "zero", 1, 1000 + number) for number in range(count * rounds)]
+
+    def register(thread):
+        found = []
+        for turn in range(rounds):
+            meeting.wait()
+            spec = specs[turn * count + thread]
+            found.append((operators.number_of(spec), spec))
+        return found
+
+    try:
+        operators._specs = Slow(kept)
+        with ThreadPoolExecutor(count) as pool:
+            pairs = [pair for found in pool.map(register, range(count)) for pair in found]
+        assert all(operators._specs[number] == spec for number, spec in pairs)
+        assert len({number for number, _ in pairs}) == len(pairs)
+    finally:
+        kept[:] = list(operators._specs)
+        operators._specs = kept

@@ -7,7 +7,7 @@ that a sweep is not compiled with loops that it may never need, nor once for eac
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numba as nb
@@ -188,7 +188,7 @@ _SHRINK_LOOPS = {
 _compiled: list[Any] = []
 
 
-@lru_cache(maxsize=64)
+@cache
 def find_pixel_loop(task: str, channels: int, storage: str) -> int:
     """Return the address of the loop that splits pixels into planes, or joins planes, compiling it if need be."""
     pixel, number = nb.types.CPointer(getattr(nb.types, storage)), nb.types.CPointer(nb.types.float32)
@@ -196,7 +196,7 @@ def find_pixel_loop(task: str, channels: int, storage: str) -> int:
     return _compile(_PIXEL_LOOPS[task, channels], signature)
 
 
-@lru_cache(maxsize=64)
+@cache
 def find_shrink_loop(mode: str, dtype: str) -> int:
     """Return the address of the loop that shrinks coefficients, compiling it if need be."""
     number = nb.types.CPointer(getattr(nb.types, dtype))

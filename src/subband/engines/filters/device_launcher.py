@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from subband.engines.device import Device, Groups
+from subband.engines.recent import Recent
 from subband.errors import DeviceError, ShapeError
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.pixels import PixelSpec, render_narrowing, render_pixels
@@ -91,8 +92,8 @@ class Launcher:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self._kernels: dict[Hashable, Any] = {}
-        self._tables: dict[Hashable, Any] = {}
+        self._kernels = Recent[Any](_MOST_TABLES, device.is_recording, is_released=False)
+        self._tables = Recent[Any](_MOST_TABLES, device.is_recording)
 
     def run(
         self,
@@ -103,9 +104,7 @@ class Launcher:
         block: int = _BLOCK,
     ) -> None:
         """Start the kernel of a specification."""
-        kernel = self._kernels.get(spec)
-        if kernel is None:
-            kernel = self._kernels[spec] = self.device.compile(render(spec, self.device.dialect))
+        kernel = self._kernels.find(spec, lambda: self.device.compile(render(spec, self.device.dialect)))
         self.device.launch(kernel, groups, block, arguments)
 
     def tabulate(self, *numbers: int) -> Any:
@@ -145,12 +144,7 @@ class Launcher:
 
     def _keep(self, host: np.ndarray[Any, Any]) -> Any:
         key = (host.dtype.char, host.tobytes())
-        table = self._tables.get(key)
-        if table is None:
-            if len(self._tables) >= _MOST_TABLES:
-                self._tables.clear()
-            table = self._tables[key] = self.device.upload_table(host)
-        return table
+        return self._tables.find(key, lambda: self.device.upload_table(host))
 
 
 def is_empty(planes: Any) -> bool:

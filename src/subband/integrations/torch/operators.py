@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import torch
@@ -89,17 +90,24 @@ def _last_axes(shape: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(range(len(shape) - count, len(shape)))
 
 
-# An operator takes numbers and not objects; every transform has the number of its place here.
+# An operator takes numbers and not objects; every transform has the number of its place here. None is ever forgotten:
+# graphs that were compiled or wait for their gradient know it by its number.
 _specs: list[Spec] = []
 _numbers: dict[Spec, int] = {}
+_numbering = Lock()
 
 
 def number_of(spec: Spec) -> int:
     """Return the number by which operators know a transform, in this process."""
-    if spec not in _numbers:
-        _specs.append(spec)
-        _numbers[spec] = len(_specs) - 1
-    return _numbers[spec]
+    number = _numbers.get(spec)
+    if number is None:
+        with _numbering:
+            number = _numbers.get(spec)
+            if number is None:
+                number = len(_specs)
+                _specs.append(spec)
+                _numbers[spec] = number
+    return number
 
 
 def make_spec(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None, stationary: bool = False) -> Spec:
