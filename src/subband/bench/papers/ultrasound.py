@@ -25,8 +25,8 @@ from subband.bench.tables import Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_threads, set_threads
 from subband.engines.filters import find_filters
-from subband.enhance.methods import make_shrinker
 from subband.enhance.passage import Passage
+from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 
 __all__ = ["PARTS", "SIZES", "Program", "list_programs", "measure_programs", "report"]

@@ -127,9 +127,11 @@ def count_reads(work, length=100):
     reads = []
 
     def read(block_info=None):
-        reads.append(block_info[None]["chunk-location"])
+        location = block_info[None]["chunk-location"]
+        reads.append(location)
         shape = tuple(b - a for a, b in block_info[None]["array-location"])
-        return np.random.default_rng(len(reads)).normal(100, 10, shape).astype(np.float32)
+        # the same numbers whenever and by whichever thread it is read
+        return np.random.default_rng(location).normal(100, 10, shape).astype(np.float32)
 
     x = da.map_blocks(read, chunks=((length // 2,) * 2,) * 2, dtype=np.float32, meta=np.empty((0, 0), np.float32))
     result = work(x)
