@@ -24,7 +24,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## denoise the bundled photograph and clip: results under out/, tables on the screen
-	@$(BIN)/subband demo --output out
+	@$(BIN)/subband demo --output out --force
 
 test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser ## run everything: ruff, mypy, tests and doctests
 	@$(BIN)/ruff check --quiet .

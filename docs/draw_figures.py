@@ -6,6 +6,8 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 
+from subband.outputs import open_output
+
 FOLDER = Path(__file__).parent / "images"
 INK, PALE, BLUE, ORANGE, GREEN = "#333", "#999", "#1f5f99", "#d1642a", "#3d7f4e"
 
@@ -53,7 +55,8 @@ class Drawing:
             f"<title>{escape(self.title)}</title><defs>{heads}</defs>\n"
             f'<rect width="{self.width}" height="{self.height}" fill="#fff"/>\n{body}\n</svg>\n'
         )
-        (FOLDER / name).write_text(text, encoding="utf-8")
+        with open_output(FOLDER / name) as file:
+            file.write(text.encode())
 
 
 def draw_lifting() -> None:

@@ -14,6 +14,7 @@ from PIL import Image
 from subband import data
 from subband.edit import decouple, fuse, relight, stylise
 from subband.enhance import Blur, Enhancer
+from subband.outputs import open_output
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -175,7 +176,8 @@ def save(name: str, pictures: Sequence[np.ndarray], colours: int = 256) -> Path:
         parts += [np.full((height, GAP, 3), PAPER, np.uint8), whole]
     path = IMAGES / f"gallery-{name}.png"
     joined = Image.fromarray(np.hstack(parts[1:]))
-    joined.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+    with open_output(path) as file:
+        joined.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return path
 
 

@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from subband import data
 from subband.edit.edges import EdgeFinder
 from subband.edit.surfaces import Reshaper, Surface, View, draw, draw_gains, parse_gains, shapes
+from subband.outputs import open_output
 from subband.typing import Array
 
 IMAGES = Path(__file__).with_name("images")
@@ -73,8 +74,10 @@ def make_edges() -> Image.Image:
 def main() -> None:
     """Write both pictures."""
     IMAGES.mkdir(exist_ok=True)
-    make_surfaces().save(IMAGES / "gallery-surfaces.png", optimize=True)
-    make_edges().quantize(64, dither=Image.Dither.NONE).save(IMAGES / "gallery-edges.png", optimize=True)
+    edges = make_edges().quantize(64, dither=Image.Dither.NONE)
+    for name, picture in (("gallery-surfaces.png", make_surfaces()), ("gallery-edges.png", edges)):
+        with open_output(IMAGES / name) as file:
+            picture.save(file, "PNG", optimize=True)
     for name in ("gallery-surfaces.png", "gallery-edges.png"):
         print(f"{IMAGES / name}: {(IMAGES / name).stat().st_size // 1024} KiB")
 

@@ -11,6 +11,7 @@ import typer
 
 from subband.cli import app
 from subband.cli.group import COMMANDS
+from subband.outputs import open_output
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
@@ -19,9 +20,9 @@ Every command explains itself with `--help`. An error that you can mend is one l
 
 | exit code | meaning |
 | --- | --- |
-| 0 | all is well |
+| 0 | all is well; so it is if `--skip-existing` leaves files out |
 | 2 | an error that the message explains; of several files, at least one could not be done, and the others are |
-| 130 | Ctrl-C; nothing half-written is left under its final name |
+| 129, 130, 143 | SIGHUP, Ctrl-C, SIGTERM; nothing half-written is left under its final name |
 | 1 | anything else, which is a fault of `subband` |
 
 `subband --install-completion` lets the shell (bash, zsh, fish or PowerShell) complete commands and options;
@@ -70,4 +71,5 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render(), encoding="utf-8")
+    with open_output(PAGE) as file:
+        file.write(render().encode())

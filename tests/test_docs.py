@@ -90,46 +90,6 @@ def test_extras_in_the_read_me_exist():
     assert named == set(extras) - {"kernels", "lint", "docs", "dev"}
 
 
-def read_column(page, section, row, column):
-    """Give the numbers of a column of a recorded table, from the rows whose first cell begins like this."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    text = text[text.index(f"<!-- measured {section}: begin -->") : text.index(f"<!-- measured {section}: end -->")]
-    lines = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
-    ]
-    places = []
-    for cells in lines:
-        if column in cells:
-            place = cells.index(column)
-        elif cells[0].startswith(row):
-            places.append(float(cells[place]))
-    return places
-
-
-def test_figures_in_the_read_me_are_those_that_were_measured():
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    slowest, fastest = map(float, re.search(r"(\d+) to (\d+) times as fast as by PyWavelets", text).groups())
-    measured = read_column("performance.md", "cpu", "2-D", "× PyWavelets")
-    assert min(measured) == pytest.approx(slowest, rel=0.2)
-    assert max(measured) == pytest.approx(fastest, rel=0.2)
-
-    (copies,) = re.findall(r"8192² image takes ([\d.]+) times as long as copying", text)
-    (part, _) = read_column("performance.md", "cuda", "2-D 8192x8192 cdf97 whole 1-level forward", "of copy")[:2]
-    assert 1 / part == pytest.approx(float(copies), rel=0.05)
-
-    (gain, speed, most) = re.search(
-        r"is ([\d.]+) dB better .*? at (\d+) times its speed .*? and ([\d.]+) dB better with `method=\"wiener\"`", text
-    ).groups()
-    means = {
-        name: read_column("quality.md", "photographs", "mean", name)[3]
-        for name in ("scikit-image", "bivariate", "wiener")
-    }
-    assert means["bivariate"] - means["scikit-image"] == pytest.approx(float(gain), abs=0.1)
-    assert means["wiener"] - means["scikit-image"] == pytest.approx(float(most), abs=0.1)
-    (times,) = read_column("performance.md", "enhance cpu", "default (bivariate)", "× scikit-image")
-    assert times == pytest.approx(float(speed), rel=0.2)
-
-
 def test_pages_name_every_environment_variable():
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")

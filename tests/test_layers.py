@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "subband"
 #: The rooms from the ground up. A line may import the lines before it, and modules of one line each other.
 STOREYS = [
     {"_version", "errors", "typing"},
+    {"outputs"},
     {"data"},
     {"wavelets"},
     {"boundary"},
@@ -18,6 +19,7 @@ STOREYS = [
     {"plan"},
     {"stationary"},
     {"arrays"},
+    {"pyramid_files"},
     {"pyramid"},
     {"kernels"},
     {"engines"},
@@ -36,7 +38,7 @@ STOREYS = [
 ]
 
 #: Rooms that lie low but may import even less than what is below them.
-ONLY = {"data": {"errors"}, "arrays": {"errors", "typing"}, "media": {"codecs", "errors", "typing"}}
+ONLY = {"data": {"errors"}, "arrays": {"errors", "typing"}, "media": {"codecs", "errors", "outputs", "typing"}}
 
 HEIGHT = {room: height for height, rooms in enumerate(STOREYS) for room in rooms}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +11,7 @@ import numpy as np
 from subband.arrays import allocate_zeros, find_owner, is_foreign, numpy_dtype, to_host
 from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
 from subband.plan import LevelPlan, TransformPlan, transform_plan
+from subband.pyramid_files import PyramidFile, read_pyramid_file, write_pyramid_file
 from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
 from subband.typing import Array, Bands
 from subband.wavelets import LiftingScheme, Step, Wavelet
@@ -211,8 +209,26 @@ class Pyramid:
         pixels = (self.map(shift).mosaic() - low) * (255.0 / span)
         return np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the pyramid to a NumPy ``.npz`` file, which appears under its name only when it is complete.
+    def save(self, path: str | os.PathLike[str], extra: Mapping[str, Array] | None = None) -> None:
+        """Write the pyramid to a file, which appears under its name only when it is complete.
+
+        Parameters
+        ----------
+        path : str or path
+            A name that ends in ``.h5`` or ``.hdf5`` gives a file of HDF5, which needs the extra ``volumes``: each band
+            is a data set such as ``/level1/da``, and wavelet, modes and shape are attributes. Any other name gives
+            NumPy's ``.npz``.
+        extra : mapping of str to array, optional
+            What else to keep in the file; `load` passes it over, and names must begin with a letter.
+
+        Raises
+        ------
+        MissingExtraError
+            If the name asks for HDF5, and h5py is not installed.
+        ArgumentError
+            If the folder does not exist, or `path` is one.
+        OutputError
+            If the disk is full, or the folder takes no files.
 
         Examples
         --------
@@ -235,40 +251,34 @@ class Pyramid:
             "stationary": self.is_stationary,
             "dtype": self.dtype.str,
         }
-        arrays: dict[str, Any] = {f"{level}{key}": to_host(band) for level, key, band in self.bands()}
-        path = Path(path)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with unfinished.open("wb") as file:
-                np.savez(file, about=np.array(json.dumps(about)), **arrays)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        bands = {(level, key): to_host(band) for level, key, band in self.bands()}
+        write_pyramid_file(path, PyramidFile(about, bands, extra or {}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Pyramid:
-        """Read what `save` wrote.
+        """Read what `save` wrote, ``.npz`` or HDF5, whatever the name ends in.
 
         Raises
         ------
         FormatError
             If the file is not a saved pyramid.
+        MissingExtraError
+            If it is one of HDF5, and h5py is not installed.
         """
+        content = read_pyramid_file(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
-            about = json.loads(str(arrays["about"]))
+            about = content.about
             if about["format"] != _FORMAT:
                 raise FormatError(f"{os.fspath(path)!r} was written by a newer subband; update this one to read it")
             plan = _rebuild_plan(about)
             count = len(plan.axes)
             details = [
-                {key: arrays[f"{level}{key}"] for key in _detail_keys(count)} for level in range(plan.level, 0, -1)
+                {key: content.bands[level, key] for key in _detail_keys(count)} for level in range(plan.level, 0, -1)
             ]
-            return cls(plan, arrays[f"{plan.level}{'a' * count}"], details, about["dtype"])
+            return cls(plan, content.bands[plan.level, "a" * count], details, about["dtype"])
         except FormatError:
             raise
-        except (LookupError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise FormatError(f"{os.fspath(path)!r} is not a pyramid that subband saved") from error
 
     def _replace_arrays(self, function: Callable[[Any], Any]) -> Pyramid:
@@ -319,7 +329,7 @@ def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str
                 raise CoefficientsError(f"details[{number}][{key!r}] has shape {bands[key].shape}; it needs {shape}")
 
 
-def _rebuild_plan(about: dict[str, Any]) -> Plan:
+def _rebuild_plan(about: Mapping[str, Any]) -> Plan:
     shape, axes, modes = tuple(about["shape"]), tuple(about["axes"]), tuple(about["modes"])
     wavelets = tuple(_rebuild_wavelet(entry) for entry in about["wavelets"])
     if about["stationary"]:

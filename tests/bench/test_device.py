@@ -150,7 +150,7 @@ def test_half_precision_is_compared_with_full_precision():
 @pytest.mark.parametrize("spot", [(0, 0), (17, 20), (-1, -1)])
 def test_one_wrong_number_stops_the_benchmark(monkeypatch, limit, inverse, is_bare, spot):
     # what is measured is the CPU's own engine in single precision, with a fault that its judge does not have
-    monkeypatch.setattr(checking, "_JUDGED_SIZE", limit)
+    monkeypatch.setattr(checking, "JUDGED_SIZE", limit)
     case = DeviceCase((64, 96), "cdf97", "whole", inverse=inverse, is_bare=is_bare)
     (measurement,) = measure_on_device([case], EFFORT, HostBed(TIMES))
     assert measurement.error < 1e-6
@@ -171,7 +171,7 @@ def test_one_wrong_number_stops_the_benchmark(monkeypatch, limit, inverse, is_ba
 
 
 def test_wrong_judge_is_found(monkeypatch):
-    monkeypatch.setattr(checking, "_JUDGED_SIZE", 100)
+    monkeypatch.setattr(checking, "JUDGED_SIZE", 100)
     engine = type(get_engine("cpu"))
     forward = engine.forward
 

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from subband.bench import enhance, photographs, speckle
 from subband.bench.papers import denoising, haar
+from subband.bench.records import read_page
 from subband.cli import app
 from subband.data import phantom
 from subband.media import read_still
@@ -46,7 +47,7 @@ def test_papers(run, small, tmp_path):
     result = run("papers", "--only", "denoising", "--quick", *options, "--markdown", page)
     assert result.exit_code == 0, result.output
     assert "of 4 targets met" in result.output
-    assert json.loads(files["json"].read_text())["visushrink"]["trials"]
+    assert json.loads(files["json"].read_text())["visushrink cpu"]["trials"]
     html = files["html"].read_text(encoding="utf-8")
     assert "Table 3: one level of Haar" in html
     assert html.count("<img") == 2
@@ -67,7 +68,7 @@ def test_papers_that_are_not_known_are_refused(run):
 def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "photographs", "speckle", "papers")
     files = (
-        "--json",
+        "--output",
         tmp_path / "figures.json",
         "--html",
         tmp_path / "quality.html",
@@ -113,7 +114,7 @@ def test_folder_of_pictures_must_exist(run, tmp_path):
 def test_enhance(run, small, tmp_path):
     page = make_page(tmp_path / "page.md", "enhance cpu")
     html = tmp_path / "enhance.html"
-    result = run("enhance", "--quick", "--json", tmp_path / "figures.json", "--markdown", page, "--html", html)
+    result = run("enhance", "--quick", "--output", tmp_path / "figures.json", "--markdown", page, "--html", html)
     assert result.exit_code == 0, result.output
     assert "<img alt='Frames enhanced'" in html.read_text(encoding="utf-8")
     assert "of 2 targets met" in result.output
@@ -128,3 +129,27 @@ def test_enhance_without_scikit_image_is_one_line(run, monkeypatch):
     assert result.exit_code == 2
     assert "subband[bench]" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_one_paper_leaves_the_chapters_of_the_others(run, small, tmp_path):
+    page = tmp_path / "page.md"
+    chapters = "\n\n".join(f"### {name}\n\nold {name}" for name in ("Ultrasound", "Haar", "Frame buffer"))
+    page.write_text(f"<!-- measured papers: begin -->\n\n{chapters}\n\n<!-- measured papers: end -->\n")
+    (tmp_path / "records").mkdir()
+    record = tmp_path / "records" / "page.json"
+    record.write_text(json.dumps({"papers": {"Ultrasound": 1, "Haar": 2}, "other": 3}))
+    result = run("papers", "--only", "denoising", "--quick", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf-8")
+    assert "old Ultrasound" in text
+    assert "old Frame buffer" in text
+    assert "old Haar" not in text
+    headings = [line for line in text.splitlines() if line.startswith("### ")]
+    assert headings == ["### Ultrasound", "### Haar", "### Frame buffer", "### Visushrink cpu"]
+    found = json.loads(record.read_text(encoding="utf-8"))
+    assert (found["papers"]["Ultrasound"], found["other"]) == (1, 3)
+    read = read_page(page)["papers"]
+    for heading in ("Haar", "Visushrink cpu"):
+        assert read[heading]["tables"] == found["papers"][heading]["tables"]
+        assert read[heading]["measured_on"] == found["papers"][heading]["measured_on"]
+        assert read[heading]["goals"] == found["papers"][heading]["goals"]

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from subband.cli import app
-from subband.cli.recording import open_camera, record_camera
+from subband.cli.recording import end_by_interrupt, open_camera, record_camera
 from subband.enhance import Blur, Enhancer
 from subband.media import open_sink, open_source
 
@@ -78,13 +78,15 @@ def test_first_interrupt_ends_the_film_in_good_order(tmp_path):
         if progress.frames == 5:
             signal.raise_signal(signal.SIGINT)
 
-    report = record_camera(
-        lambda: open_camera("test:64x48"),
-        lambda info: open_sink(tmp_path / "film.mkv", info),
-        Enhancer(()),
-        frames=100_000,
-        on_progress=interrupt,
-    )
+    with end_by_interrupt() as enough:
+        report = record_camera(
+            lambda: open_camera("test:64x48"),
+            lambda info: open_sink(tmp_path / "film.mkv", info),
+            Enhancer(()),
+            frames=100_000,
+            on_progress=interrupt,
+            enough=enough,
+        )
     assert 5 <= report.frames < 100
     assert signal.getsignal(signal.SIGINT) is before
     with open_source(tmp_path / "film.mkv") as source:

@@ -109,10 +109,10 @@ def test_volumes_count_from_their_range(tmp_path):
     [
         (("--sigma", 10), 10),
         ((), 20),
-        (("--model", "speckle", "--looks", 4), None),
-        (("--model", "log-speckle"), None),
-        (("--model", "poisson", "--gain", 4), 20),
-        (("--model", "poisson", "--gain", 4, "--sigma", 10), (20**2 + 10**2) ** 0.5),
+        (("--noise", "speckle", "--looks", 4), None),
+        (("--noise", "log-speckle"), None),
+        (("--noise", "poisson", "--gain", 4), 20),
+        (("--noise", "poisson", "--gain", 4, "--sigma", 10), (20**2 + 10**2) ** 0.5),
     ],
 )
 def test_noise(tmp_path, options, spread):
@@ -143,8 +143,8 @@ def test_noise_without_a_seed_is_another_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--model", "gausian"), "did you mean 'gaussian'"),
-        (("--model", "speckle", "--sigma", 3), "--looks"),
+        (("--noise", "gausian"), "did you mean 'gaussian'"),
+        (("--noise", "speckle", "--sigma", 3), "--looks"),
         (("--sigma", -1), "sigma"),
     ],
 )

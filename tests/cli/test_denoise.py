@@ -210,7 +210,7 @@ def test_result_never_replaces_its_source(noisy):
         (("{noisy}", "out.png", "--method", "bays"), "did you mean 'bayes'"),
         (("{noisy}", "out.png", "--wavelet", "bd4"), "did you mean 'db4'"),
         (("{noisy}", "out.png", "--noise", "specle"), "did you mean 'speckle'"),
-        (("{noisy}", "out.png", "--sigma", "-3"), "sigma=-3"),
+        (("{noisy}", "out.png", "--sigma", "-3"), "--sigma -3"),
         (("{noisy}", "out.png", "--view", "analysys"), "did you mean 'analysis'"),
         (("{noisy}", "out.png", "--engine", "gpu9"), "gpu9"),
         (("{noisy}", "out.png", "--colour", "lab"), "lab"),

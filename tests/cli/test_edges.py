@@ -35,7 +35,7 @@ def test_a_picture_gets_its_edges_drawn(tmp_path):
 def test_a_mask_of_a_grey_picture(tmp_path):
     source, target = tmp_path / "in.png", tmp_path / "out.png"
     Image.fromarray(PICTURE[..., 0]).save(source)
-    assert run("edges", source, target, "--mask", "--level", 2).exit_code == 0
+    assert run("edges", source, target, "--edges-only", "--level", 2).exit_code == 0
     found = np.asarray(Image.open(target))
     np.testing.assert_array_equal(found, 255 * EdgeFinder(level=2).find(PICTURE[..., 0]).mask)
 
@@ -78,7 +78,7 @@ def test_a_folder(tmp_path):
     ("options", "message"),
     [
         (["--wavelet", "db2"], "no smoothed first derivative"),
-        (["--level", "2", "--finest", "3"], "beyond level=2"),
+        (["--level", "2", "--finest", "3"], "beyond --level 2"),
         (["--engine", "abacus"], "abacus"),
         (["--level", "12"], "too coarse"),
     ],
@@ -93,7 +93,7 @@ def test_bad_options(tmp_path, options, message):
 
 def test_masks_are_not_transparent(tmp_path):
     Image.fromarray(np.dstack([PICTURE, PICTURE[..., :1]])).save(tmp_path / "in.png")
-    assert run("edges", tmp_path / "in.png", tmp_path / "mask.png", "--mask").exit_code == 0
+    assert run("edges", tmp_path / "in.png", tmp_path / "mask.png", "--edges-only").exit_code == 0
     assert np.asarray(Image.open(tmp_path / "mask.png")).shape == PICTURE.shape[:2]
     assert run("edges", tmp_path / "in.png", tmp_path / "drawn.png").exit_code == 0
     assert np.asarray(Image.open(tmp_path / "drawn.png")).shape == (*PICTURE.shape[:2], 4)

@@ -29,7 +29,7 @@ def picture(tmp_path):
 def test_lossless_there_and_back(picture, tmp_path):
     result = run("encode", picture, tmp_path / "a.jp2")
     assert result.exit_code == 0, result.output
-    assert "bits a pixel" in result.output
+    assert "bpp" in result.output
     np.testing.assert_array_equal(imread(tmp_path / "a.jp2"), COLOUR)
     result = run("decode", tmp_path / "a.jp2", tmp_path / "b.png")
     assert result.exit_code == 0, result.output
@@ -38,10 +38,10 @@ def test_lossless_there_and_back(picture, tmp_path):
 
 def test_rate_size_and_psnr(picture, tmp_path):
     output = tmp_path / "a.jp2"
-    record = json.loads(run("encode", picture, output, "--rate", "1", "--json").stdout)
+    record = json.loads(run("encode", picture, output, "--bpp", "1", "--json").stdout)
     assert 0.98 <= record["bits_per_pixel"] <= 1
     assert record["bytes"] == output.stat().st_size
-    assert run("encode", picture, output, "--size", "3000", "--force").exit_code == 0
+    assert run("encode", picture, output, "--bytes", "3000", "--force").exit_code == 0
     assert 2940 <= output.stat().st_size <= 3000
     assert run("encode", picture, output, "--psnr", "35", "--force").exit_code == 0
     error = np.mean((imread(output).astype(float) - COLOUR) ** 2)
@@ -51,8 +51,8 @@ def test_rate_size_and_psnr(picture, tmp_path):
 def test_everything_that_can_be_said(picture, tmp_path):
     output = tmp_path / "a.jp2"
     options = (
-        "--rate 0.5,1,2 --levels 3 --tile 64x80 --block 32x16 --precincts 64x64,32 --progression rpcl "
-        "--style bypass,segmentation --sop --eph --plt --tlm --dpi 300 --comment Hello --no-colour --engine cpu"
+        "--bpp 0.5,1,2 --level 3 --tile 64x80 --block 32x16 --precincts 64x64,32 --progression rpcl "
+        "--style bypass,segmentation --sop --eph --plt --tlm --dpi 300 --comment Hello --no-mct --engine cpu"
     )
     result = run("encode", picture, output, *options.split())
     assert result.exit_code == 0, result.output
@@ -89,7 +89,7 @@ def test_damage_is_told(picture, tmp_path):
 
 
 def test_jp2info(picture, tmp_path):
-    run("encode", picture, tmp_path / "a.jp2", "--rate", "1")
+    run("encode", picture, tmp_path / "a.jp2", "--bpp", "1")
     result = run("jp2info", tmp_path / "a.jp2")
     assert result.exit_code == 0, result.output
     assert all(name in result.output for name in ("ihdr", "colr", "SIZ", "COD", "QCD", "SOT"))
@@ -104,9 +104,9 @@ def test_jp2info(picture, tmp_path):
     ("options", "message"),
     [
         (["a.png"], "does not end like JPEG 2000"),
-        (["a.jp2", "--rate", "x"], "is not a number"),
+        (["a.jp2", "--bpp", "x"], "is not a number"),
         (["a.jp2", "--tile", "1y2"], "is not a size"),
-        (["a.jp2", "--rate", "1", "--psnr", "30"], "both given"),
+        (["a.jp2", "--bpp", "1", "--psnr", "30"], "both given"),
         (["a.jp2", "--style", "slow"], "is not known"),
     ],
 )

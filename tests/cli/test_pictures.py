@@ -1,5 +1,7 @@
 """``subband decompose`` and ``subband reconstruct``."""
 
+import sys
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -54,11 +56,12 @@ def test_mosaic_has_the_picture_in_its_corner_and_grey_around(picture, tmp_path)
     ],
 )
 @pytest.mark.parametrize(
-    "options", [(), ("-w", "db4", "-m", "periodization", "-l", 2), ("-w", "cdf53", "--reversible")]
+    "options", [(), ("-w", "db4", "--boundary", "periodization", "-l", 2), ("-w", "cdf53", "--reversible")]
 )
-def test_picture_comes_back(tmp_path, name, pixels, alpha, options):
+@pytest.mark.parametrize("suffix", ["npz", "h5"])
+def test_picture_comes_back(tmp_path, name, pixels, alpha, options, suffix):
     source = save(tmp_path / name, pixels, alpha)
-    coefficients, back = tmp_path / "coefficients.npz", tmp_path / f"back-{name}"
+    coefficients, back = tmp_path / f"coefficients.{suffix}", tmp_path / f"back-{name}"
     result = run("decompose", source, "-o", tmp_path / "mosaic.png", "--save", coefficients, *options)
     assert result.exit_code == 0, result.output
     result = run("reconstruct", coefficients, "-o", back)
@@ -67,6 +70,14 @@ def test_picture_comes_back(tmp_path, name, pixels, alpha, options):
     assert restored.dtype == pixels.dtype
     # float32 holds 8 bits to spare for the rounding of 16
     np.testing.assert_array_equal(restored, np.asarray(Image.open(source)))
+
+
+def test_hdf5_without_its_library_is_refused_before_anything_is_written(picture, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    result = run("decompose", picture, "-o", tmp_path / "mosaic.png", "--save", tmp_path / "coefficients.h5")
+    assert result.exit_code != 0
+    assert "subband[volumes]" in result.stderr
+    assert list(tmp_path.iterdir()) == [picture]
 
 
 def test_pyramid_saved_in_python_is_taken_for_8_bits(tmp_path):
@@ -79,13 +90,13 @@ def test_pyramid_saved_in_python_is_taken_for_8_bits(tmp_path):
     ("options", "words"),
     [
         (("--wavelet", "bd4"), ["bd4", "db4"]),
-        (("--level", 30), ["level=30", "maximum"]),
+        (("--level", 30), ["--level 30", "maximum"]),
         (("--level", 0), ["--level"]),
-        (("--mode", "foo"), ["foo", "symmetric"]),
-        (("--wavelet", "db4", "--mode", "whole"), ["whole", "db4"]),
+        (("--boundary", "foo"), ["foo", "symmetric"]),
+        (("--wavelet", "db4", "--boundary", "whole"), ["whole", "db4"]),
         (("--wavelet", "db4", "--reversible"), ["db4", "cdf53"]),
         (("--engine", "cpux"), ["cpux", "cpu"]),
-        (("--save", "coefficients.bin"), ["coefficients.npz"]),
+        (("--save", "coefficients.bin"), ["coefficients.npz", "coefficients.h5"]),
     ],
 )
 def test_bad_option_is_explained(picture, tmp_path, options, words):
@@ -137,4 +148,4 @@ def test_nothing_is_written_unless_both_can_be(picture, tmp_path, output, saved,
 
 def test_levels_are_counted_in_words(picture, tmp_path):
     assert "1 level of" in run("decompose", picture, "-o", tmp_path / "mosaic.png", "--level", 1).output
-    assert "2 levels of" in run("decompose", picture, "-o", tmp_path / "mosaic.png", "--level", 2).output
+    assert "2 levels of" in run("decompose", picture, "-o", tmp_path / "mosaic.png", "--level", 2, "--force").output

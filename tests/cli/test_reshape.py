@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from subband.cli import app
 from subband.edit.surfaces import Surface, evaluate, read_surface, reshape, shapes, write_surface
+from subband.engines import get_engine
 
 
 def run(*arguments):
@@ -19,7 +20,7 @@ def run(*arguments):
 @pytest.mark.parametrize("name", ["head", "terrain", "ring"])
 def test_bundled_surfaces(tmp_path, name, ending):
     target = tmp_path / f"out{ending}"
-    result = run("reshape", name, target, "--gain", "1:1.5,2:0.3,3d:0", "--points", "40x50")
+    result = run("reshape", name, target, "--band-gains", "1:1.5,2:0.3,3d:0", "--points", "40x50")
     assert result.exit_code == 0, result.output
     expected = reshape(shapes.make_shape(name), {1: 1.5, 2: 0.3, 3: (1, 1, 0)})
     points = read_surface(target).points
@@ -39,9 +40,9 @@ def test_gains_of_one_leave_a_file_as_it_is(tmp_path):
 
 
 def test_pictures(tmp_path):
-    assert run("reshape", "head", tmp_path / "a.png", "--size", "60x50").exit_code == 0
+    assert run("reshape", "head", tmp_path / "a.png", "--shape", "60x50").exit_code == 0
     assert np.asarray(Image.open(tmp_path / "a.png")).shape == (60, 50, 3)
-    options = ("--transparent", "--turn", "90", "--tilt", "0", "--size", "60x50", "--gain", "3:2,a:0.8")
+    options = ("--transparent", "--turn", "90", "--tilt", "0", "--shape", "60x50", "--band-gains", "3:2,a:0.8")
     assert run("reshape", "head", tmp_path / "b.png", *options).exit_code == 0
     assert np.asarray(Image.open(tmp_path / "b.png")).shape == (60, 50, 4)
 
@@ -68,18 +69,18 @@ def test_points_without_faces(tmp_path):
         (["none.obj", "out.obj"], "No such file"),
         (["head", "out.stl"], "neither like a surface nor like a picture"),
         (["head", "no/out.obj"], "does not exist"),
-        (["head", "out.obj", "--gain", "9:2"], "levels 1 to 5"),
-        (["head", "out.obj", "--gain", "1=2"], "write level:gain"),
-        (["head", "out.obj", "--gain", "1:nan"], "not finite"),
+        (["head", "out.obj", "--band-gains", "9:2"], "levels 1 to 5"),
+        (["head", "out.obj", "--band-gains", "1=2"], "write level:gain"),
+        (["head", "out.obj", "--band-gains", "1:nan"], "not finite"),
         (["head", "out.obj", "--points", "12"], "write 256x256"),
         (["head", "out.obj", "--points", "99999x99999"], "more than can be made"),
-        (["head", "out.png", "--size", "99999x99999"], "more than can be made"),
+        (["head", "out.png", "--shape", "99999x99999"], "more than can be made"),
         (["head", "out.obj", "--points", "9" * 5000 + "x9"], "write 256x256"),
-        (["head", "out.obj", "--gain", "1:1e308"], "beyond 1000"),
+        (["head", "out.obj", "--band-gains", "1:1e308"], "beyond 1000"),
         (["head", "out.jpg", "--transparent"], "no transparency"),
         (["terrain", "out.obj", "--rows", "3"], "--rows is for"),
         (["head", "out.obj", "--level", "12"], "the maximum is"),
-        (["head", "out.obj", "--mode", "round"], "round"),
+        (["head", "out.obj", "--boundary", "round"], "round"),
         (["head", "out.obj", "--engine", "abacus"], "abacus"),
     ],
 )
@@ -101,9 +102,24 @@ def test_nothing_is_replaced_unasked(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
-def test_engines(tmp_path, engine):
-    result = run("reshape", "ring", tmp_path / "out.ply", "--engine", engine, "--wavelet", "db2", "-m", "periodization")
+def test_engines(tmp_path, engine, monkeypatch):
+    pywt = pytest.importorskip("pywt")
+    chosen = type(get_engine(engine))
+    used = []
+    for name in ("forward_all", "inverse_all"):
+        original = getattr(chosen, name)
+        monkeypatch.setattr(
+            chosen, name, lambda *rest, name=name, original=original: used.append(name) or original(*rest)
+        )
+    transform = ("--wavelet", "db2", "--boundary", "periodization", "--level", 2)
+    options = ("--engine", engine, *transform, "--band-gains", "1:1.5,2:0.25")
+    result = run("reshape", "ring", tmp_path / "out.json", *options)
     assert result.exit_code == 0, result.output
+    assert used == ["forward_all", "inverse_all"]
+    coarse, second, first = pywt.wavedec2(shapes.make_shape("ring").points, "db2", "periodization", 2, axes=(0, 1))
+    changed = [coarse, tuple(0.25 * band for band in second), tuple(1.5 * band for band in first)]
+    expected = pywt.waverec2(changed, "db2", "periodization", axes=(0, 1))
+    np.testing.assert_allclose(read_surface(tmp_path / "out.json").points, expected, atol=1e-12)
 
 
 def test_what_is_told_is_what_is_written(tmp_path):

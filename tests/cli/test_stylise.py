@@ -89,8 +89,8 @@ def test_dry_run_writes_nothing(files):
         (("--levels", "1-99999999999"), "--levels '1-99999999999'"),
         (("--levels", "3-1"), "--levels '3-1'"),
         (("--levels", "0"), "--levels '0'"),
-        (("--fit", "crop"), "fit='tile'"),
-        (("--strength", -1), "strength=-1"),
+        (("--fit", "crop"), "--fit 'tile'"),
+        (("--strength", -1), "--strength -1"),
         (("--level", 15), "maximum"),
     ],
 )

@@ -18,7 +18,7 @@ def run(monkeypatch, tmp_path):
 @pytest.mark.opencl
 def test_what_is_found_is_remembered(run):
     pytest.importorskip("pyopencl")
-    result = run("--engine", "opencl:0", "--size", 32, "--only", "haar float32 forward 2-D")
+    result = run("--engine", "opencl:0", "--side", 32, "--only", "haar float32 forward 2-D")
     assert result.exit_code == 0, result.output
     assert str(tuned_path()) in result.output
     from subband.engines import get_engine
@@ -34,7 +34,7 @@ def test_what_is_found_is_remembered(run):
 @pytest.mark.opencl
 def test_dry_run_remembers_nothing(run):
     pytest.importorskip("pyopencl")
-    result = run("--engine", "opencl", "--size", 32, "--only", "haar float32 forward 2-D", "--dry-run")
+    result = run("--engine", "opencl", "--side", 32, "--only", "haar float32 forward 2-D", "--dry-run")
     assert "nothing is remembered" in result.output
     assert not tuned_path().exists()
 

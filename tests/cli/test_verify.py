@@ -37,7 +37,7 @@ def test_table_holds_each_level_and_band(run):
 
 
 def test_json(run):
-    record = json.loads(run("--json", "-w", "db4", "-l", "1", "-m", "periodic").output)
+    record = json.loads(run("--json", "-w", "db4", "-l", "1", "--boundary", "periodic").output)
     assert (record["wavelet"], record["mode"], record["border"]) == ("db4", "periodic", 5)
     assert record["is_within"] is True
     assert all(entry["error"] < 0.01 for entry in record["comparisons"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subband import decompose, reconstruct
-from subband.engines import get_engine, get_threads, set_threads
+from subband.engines import get_engine, get_threads, set_threads, threads
 from subband.engines.cpu import engine, sweep
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
 from subband.testing.strategies import frames, level_cases, modes, reversible_cases, stationary_cases, wavelets
@@ -75,14 +75,14 @@ def test_whole_pyramids(data):
     assert_close(reconstruct(fast, "cpu"), reconstruct(slow, "reference"), 2 * tolerance, scale)
 
 
-@pytest.fixture(params=["Numba's threads", "Python's threads"])
-def cut_finely(monkeypatch, request):
-    """Make small arrays take the way of large ones: many tasks, many tiles, several threads of either kind."""
+@pytest.fixture
+def cut_finely(monkeypatch):
+    """Make small arrays take the way of large ones: many tasks, many tiles, several threads, on a busy machine too."""
+    monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
+    monkeypatch.setattr(threads, "_sharing", threads._Sharing())
     monkeypatch.setattr(sweep, "SMALL", 1)
     monkeypatch.setattr(sweep, "TILE", 64)
     monkeypatch.setattr(sweep, "ROW_TILE", 64)
-    if request.param == "Python's threads":
-        monkeypatch.setattr(sweep, "enter_parallel", lambda threads: False)
     before = get_threads()
     set_threads(4)
     engine._schedule.cache_clear()

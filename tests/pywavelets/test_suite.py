@@ -31,9 +31,9 @@ KNOWN = tomllib.loads((HERE / "known_differences.toml").read_text(encoding="utf-
 COLLECTED, RUNNABLE, REQUIRED = 1035, 1033, 1030
 
 
-def run_suite(*arguments):
+def run_suite(*arguments, path=HERE):
     """Run pytest on files of the suite, away from our own settings, and return what it did."""
-    folders = [str(HERE), str(Path(subband.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    folders = [str(path), str(HERE), str(Path(subband.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     # The folders above the tests are the package pywt itself, which pytest must not import.
     bounds = ["-c", os.devnull, f"--rootdir={SUITE}", f"--confcutdir={SUITE}"]
     return subprocess.run(
@@ -67,13 +67,32 @@ def of_file(table, file):
     return {identifier for identifier in KNOWN[table] if identifier.startswith(f"{file}::")}
 
 
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Where reports of files are kept, for all processes of one run."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "pywavelets"
+    shared.mkdir(exist_ok=True)
+    return shared
+
+
+def find_outcomes(file, folder):
+    """Run a file, unless that has been done in this run, and return its outcomes and what it printed."""
+    report, printed = folder / f"{file}.xml", folder / f"{file}.txt"
+    if not report.exists():
+        unfinished = folder / f"{file}.{os.getpid()}.xml"
+        process = run_suite(str(SUITE / file), f"--junitxml={unfinished}")
+        assert unfinished.exists(), process.stdout + process.stderr
+        printed.write_text(process.stdout, encoding="utf-8")
+        # in its place when it is whole, because others may be looking for it
+        unfinished.replace(report)
+    return *read_outcomes(report, file), printed.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("file", FILES)
-def test_file_passes(file, tmp_path):
-    report = tmp_path / "report.xml"
-    process = run_suite(str(SUITE / file), f"--junitxml={report}")
-    assert report.exists(), process.stdout + process.stderr
-    failed, skipped, count = read_outcomes(report, file)
-    assert failed == of_file("differences", file), process.stdout[-20_000:]
+def test_file_passes(file, folder):
+    failed, skipped, count, printed = find_outcomes(file, folder)
+    assert failed == of_file("differences", file), printed[-20_000:]
     assert skipped == of_file("skipped", file)
     assert count > 0 or file == "test_doc.py"
 
@@ -86,7 +105,33 @@ def test_all_tests_of_the_wheel_are_there():
     assert int(found[1]) == COLLECTED
 
 
-def test_enough_tests_pass():
-    assert len(KNOWN["skipped"]) == COLLECTED - RUNNABLE
-    assert RUNNABLE - len(KNOWN["differences"]) >= REQUIRED
-    assert all(reason for table in KNOWN.values() for reason in table.values())
+def test_a_wrong_transform_is_noticed(tmp_path):
+    """The files are run with subband, and not with the PyWavelets that is installed beside it."""
+    (tmp_path / "spoil.py").write_text(
+        "import subband\n\noriginal = subband.dwt\n\n\ndef dwt(*arguments, **options):\n"
+        "    low, high = original(*arguments, **options)\n    return high, low\n\n\nsubband.dwt = dwt\n"
+    )
+    report = tmp_path / "report.xml"
+    process = run_suite(
+        "-p",
+        "spoil",
+        "-k",
+        "test_dwt_idwt_basic",
+        str(SUITE / "test_dwt_idwt.py"),
+        f"--junitxml={report}",
+        path=tmp_path,
+    )
+    assert report.exists(), process.stdout + process.stderr
+    failed, _, count = read_outcomes(report, "test_dwt_idwt.py")
+    assert failed
+    assert len(failed) <= count
+
+
+def test_enough_tests_pass(folder):
+    """Counted from what ran, and not from what is known to fail."""
+    passed = 0
+    for file in FILES:
+        failed, skipped, count, _ = find_outcomes(file, folder)
+        passed += count - len(failed) - len(skipped)
+    assert REQUIRED <= passed <= RUNNABLE
+    assert all(reason.strip() for table in KNOWN.values() for reason in table.values())

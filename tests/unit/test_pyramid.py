@@ -83,15 +83,16 @@ def test_what_has_no_picture_says_so():
 
 @pytest.mark.parametrize("wavelet", ["cdf97", "bior2.2", *OWN.values()], ids=["cdf97", "bior2.2", *OWN])
 @pytest.mark.parametrize("stationary", [False, True])
-def test_saved_pyramids_come_back_whole(tmp_path, wavelet, stationary):
+@pytest.mark.parametrize("suffix", ["npz", "h5", "hdf5"])
+def test_saved_pyramids_come_back_whole(tmp_path, wavelet, stationary, suffix):
     x = RNG.standard_normal((20, 21)).astype(np.float32)
     pyramid = decompose(x, wavelet, 1, "symmetric", stationary=stationary)
-    pyramid.save(tmp_path / "kept.npz")
-    loaded = Pyramid.load(tmp_path / "kept.npz")
+    pyramid.save(tmp_path / f"kept.{suffix}")
+    loaded = Pyramid.load(tmp_path / f"kept.{suffix}")
     assert loaded.plan == pyramid.plan
     assert loaded.dtype == np.float32
     np.testing.assert_array_equal(reconstruct(loaded), reconstruct(pyramid))
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.npz"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"kept.{suffix}"]
 
 
 def test_failed_saves_leave_what_was_there(tmp_path, monkeypatch):

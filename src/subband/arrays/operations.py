@@ -14,7 +14,16 @@ import numpy as np
 from subband.arrays.kinds import find_kind
 from subband.errors import ArgumentTypeError
 
-__all__ = ["allocate_zeros", "concatenate", "find_extremes", "is_finite_sum", "is_opencl", "namespace", "pad_zeros"]
+__all__ = [
+    "allocate_zeros",
+    "concatenate",
+    "find_extremes",
+    "is_finite_sum",
+    "is_opencl",
+    "namespace",
+    "pad_zeros",
+    "take_places",
+]
 
 
 def namespace(x: Any, task: str) -> Any:
@@ -73,6 +82,29 @@ def pad_zeros(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
     padded = allocate_zeros(shape, x)
     padded[inner] = x
     return padded
+
+
+def take_places(x: Any, places: Any) -> Any:
+    """Return the numbers at some places of a native array, counted in C order, in an array of the shape of `places`.
+
+    Parameters
+    ----------
+    x : array
+        C-contiguous.
+    places : ndarray of int
+        Of the host.
+
+    Examples
+    --------
+    >>> take_places(np.array([[5, 6], [7, 8]]), np.array([3, 0]))
+    array([8, 5])
+    """
+    if is_opencl(x):
+        module = sys.modules["pyopencl.array"]
+        flat = module.to_device(x.queue, places.astype(np.int32).reshape(-1))
+        return module.take(x.reshape(-1), flat).reshape(places.shape)
+    library = namespace(x, "taking numbers")
+    return x.reshape(-1)[library.asarray(places)]
 
 
 def find_extremes(x: Any) -> tuple[int, int]:

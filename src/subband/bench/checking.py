@@ -17,6 +17,9 @@ from subband.errors import SubbandError
 from subband.typing import Array
 
 __all__ = [
+    "DOUBLE_TOLERANCE",
+    "HALF_TOLERANCE",
+    "JUDGED_SIZE",
     "TOLERANCE",
     "WrongResultError",
     "check_result",
@@ -24,20 +27,21 @@ __all__ = [
     "flatten_bands",
     "judge_on_host",
     "poison_memory",
+    "use_engine",
 ]
 
-# The reference engine takes about 250 ns a sample, so it judges arrays up to this size.
-_JUDGED_SIZE = 6 * 2**20
+#: The reference engine takes about 250 ns a sample, so it judges arrays up to this size.
+JUDGED_SIZE = 6 * 2**20
 
 #: Largest difference to accept, as a fraction of the largest value: what float32 loses over some levels, in ours
 #: and, as the judge of large arrays, in the peer.
 TOLERANCE = 1e-5
 
-# The same for half precision, for each level, because each stores its results.
-_HALF_TOLERANCE = 1e-3
+#: The same for half precision, for each level, because each stores its results.
+HALF_TOLERANCE = 1e-3
 
-# How far two engines of double precision may differ.
-_DOUBLE_TOLERANCE = 1e-11
+#: How far two engines of double precision may differ.
+DOUBLE_TOLERANCE = 1e-11
 
 # Where the peer's mode is another one, results differ near the border: as far as ten taps reach, over all levels.
 _BORDER = 10
@@ -68,9 +72,9 @@ def flatten_bands(result: Any) -> Iterator[Array]:
 
 def compute_reference(case: Case, call: Callable[[], Any]) -> Any:
     """Let the reference engine run what `Case.prepare` returned; None if the array is too large for that."""
-    if case.size > _JUDGED_SIZE:
+    if case.size > JUDGED_SIZE:
         return None
-    with _engine("reference"):
+    with use_engine("reference"):
         return call()
 
 
@@ -93,11 +97,11 @@ def judge_on_host(case: Case, given: Any) -> Any:
         If the CPU engine is wrong itself.
     """
     doubles = map_arrays(given, lambda x: to_host(x).astype(np.float64))
-    if case.size <= _JUDGED_SIZE:
-        with _engine("reference"):
+    if case.size <= JUDGED_SIZE:
+        with use_engine("reference"):
             return case.bind(subband, doubles)()
     _confirm_judge(case)
-    with _engine("cpu"):
+    with use_engine("cpu"):
         return case.bind(subband, doubles)()
 
 
@@ -106,12 +110,12 @@ def _confirm_judge(case: Case) -> None:
     shape = tuple(max(n // 16, 32) if axis in case.transformed else n for axis, n in enumerate(case.shape))
     small = replace(case, shape=shape, level=min(case.level, 2))
     samples = np.random.default_rng(1).random(shape) - 0.5
-    with _engine("reference"):
+    with use_engine("reference"):
         given = small.make_input(subband, samples)
         reference = small.bind(subband, given)()
-    with _engine("cpu"):
+    with use_engine("cpu"):
         result = small.bind(subband, given)()
-    check_result(small, result, reference, None, tolerance=_DOUBLE_TOLERANCE)
+    check_result(small, result, reference, None, tolerance=DOUBLE_TOLERANCE)
 
 
 def check_result(case: Case, result: Any, reference: Any, peer: Any, tolerance: float | None = None) -> float:
@@ -152,7 +156,7 @@ def check_result(case: Case, result: Any, reference: Any, peer: Any, tolerance: 
     """
     judge = peer if reference is None else reference
     if tolerance is None:
-        tolerance = _HALF_TOLERANCE * case.level if case.dtype == "float16" else TOLERANCE
+        tolerance = HALF_TOLERANCE * case.level if case.dtype == "float16" else TOLERANCE
     # Signs of details are a convention that differs between the two wavelets.
     is_approximate = reference is None and case.peer is not case and not case.inverse
     ours, theirs = ([to_host(band) for band in flatten_bands(bands)] for bands in (result, judge))
@@ -190,7 +194,7 @@ def poison_memory(call: Callable[[], Any], fill: Callable[[Any], None] | None = 
 
 
 @contextmanager
-def _engine(name: str) -> Iterator[None]:
+def use_engine(name: str) -> Iterator[None]:
     """Let another engine compute for a while."""
     before = get_engine().name
     set_engine(name)

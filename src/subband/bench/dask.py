@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 import subband
+from subband.bench.checking import use_engine
+from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.engines import get_threads
 from subband.errors import ArgumentError, MissingExtraError
@@ -34,6 +36,8 @@ MOST = 1.6
 _SIZE, _CHUNK, _LEVELS = 8192, 1024, 5
 _QUICK_SIZE, _QUICK_CHUNK = 1024, 256
 _TOLERANCE = 1e-4
+# Rows and columns of what is compared with the reference engine.
+_JUDGED = 256
 
 #: Shortest and median seconds, and the fewest of the processor.
 Times = tuple[float, float, float]
@@ -97,6 +101,8 @@ def measure_overhead(
         If Dask is not installed.
     ArgumentError
         If results are not the same.
+    WrongResultError
+        If those in memory are not those of the reference engine.
 
     Examples
     --------
@@ -112,6 +118,7 @@ def measure_overhead(
     size, chunk = (_QUICK_SIZE, _QUICK_CHUNK) if is_quick else (_SIZE, _CHUNK)
     levels = 2 if is_quick else _LEVELS
     for wavelet, dtype in cases:
+        _check_in_memory(wavelet, dtype)
         x = np.random.default_rng(0).normal(size=(size, size)).astype(dtype)
         lazy = da.from_array(x, chunks=chunk)
         with dask.config.set(scheduler="threads"):
@@ -191,6 +198,18 @@ def _merge(bands: Sequence[Any], wavelet: str) -> list[Any]:
     """Return the samples, as the only entry of a list."""
     details = [tuple(bands[place : place + 3]) for place in range(1, len(bands), 3)]
     return [subband.waverec2([bands[0], *details], wavelet)]
+
+
+def _check_in_memory(wavelet: str, dtype: str) -> None:
+    """Compare transforms in memory, which judge those in chunks, with the reference engine's on a smaller array."""
+    x = np.random.default_rng(1).normal(size=(_JUDGED, _JUDGED)).astype(dtype)
+    found = _split(x, wavelet, 2)
+    with use_engine("reference"):
+        expected = _split(x.astype(np.float64), wavelet, 2)
+    samples = _merge([band.astype(dtype) for band in expected], wavelet)
+    pairs = zip([*found, *samples], [*expected, x], strict=True)
+    for number, (own, judge) in enumerate(pairs):
+        compare_bands({str(number): own}, {str(number): judge}, f"{wavelet} in memory", _TOLERANCE)
 
 
 def _measure(transform: Callable[[Any], list[Any]], x: Any, lazy: Any, turns: int) -> tuple[Times, Times, Times]:

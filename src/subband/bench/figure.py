@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 from PIL import Image, ImageDraw, ImageFont
 
 from subband.errors import ArgumentError
+from subband.outputs import open_output
 
 __all__ = [
     "BLUE",
@@ -281,12 +282,15 @@ class Figure:
         Raises
         ------
         ArgumentError
-            If Pillow writes no format of that ending.
+            If Pillow writes no format of that ending, or the folder does not exist.
+        OutputError
+            If the disk is full, or the folder takes no files.
         """
         path = Path(path)
         if path.suffix.lower() not in Image.registered_extensions():
             raise ArgumentError(f"{path.name!r} does not end like a picture; take a name such as plot.png")
-        self.render().save(path)
+        with open_output(path) as file:
+            self.render().save(file, Image.registered_extensions()[path.suffix.lower()])
 
 
 class Pen:

@@ -12,13 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from subband.bench.records import split_chapters
 from subband.errors import FormatError, MissingExtraError
 
 if TYPE_CHECKING:
     from subband.bench.figure import Figure
     from subband.bench.tables import Report, Sheet
 
-__all__ = ["insert_section", "load_h5py", "to_html", "write_hdf5", "write_json"]
+__all__ = [
+    "insert_section",
+    "load_h5py",
+    "merge_chapters",
+    "read_section",
+    "to_html",
+    "to_json",
+    "write_hdf5",
+    "write_json",
+]
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -119,22 +129,67 @@ def insert_section(page: Path, section: str, part: str = "cpu") -> str:
     FormatError
         If the page has no such place.
     """
-    first, last = f"<!-- measured {part}: begin -->", f"<!-- measured {part}: end -->"
+    first, last = _mark(part)
     section = f"{first}\n\n{section}\n\n{last}"
     if not page.exists():
         return section + "\n"
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(first)
-    _, end, after = rest.partition(last)
-    if not (begin and end):
-        raise FormatError(f"{page} has no lines {first} and {last} to write between; put them where the figures go")
+    before, _, after = _cut(page, part)
     return before + section + after
 
 
-def write_json(path: Path, reports: Mapping[str, Report]) -> None:
+def read_section(page: Path, part: str) -> str:
+    """Return what stands in a place of a page; nothing where there is no page yet.
+
+    Raises
+    ------
+    FormatError
+        If the page has no such place.
+    """
+    return _cut(page, part)[1].strip() if page.exists() else ""
+
+
+def merge_chapters(section: str, chapters: Mapping[str, str]) -> str:
+    r"""Return a section of chapters with some of them anew; the others stay as they are, where they are.
+
+    Parameters
+    ----------
+    section : str
+        What stood there.
+    chapters : mapping of str to str
+        Texts by heading; those that are new come last.
+
+    Examples
+    --------
+    >>> merge_chapters("### Haar\n\nold\n\n### Orders\n\nold", {"Haar": "new"})
+    '### Haar\n\nnew\n\n### Orders\n\nold'
+    """
+    merged = {**split_chapters(section), **chapters}
+    return "\n\n".join(f"### {heading}\n\n{text}" for heading, text in merged.items())
+
+
+def _mark(part: str) -> tuple[str, str]:
+    """Return the two lines around a part of a page."""
+    return f"<!-- measured {part}: begin -->", f"<!-- measured {part}: end -->"
+
+
+def _cut(page: Path, part: str) -> tuple[str, str, str]:
+    """Return what stands in front of a part of a page, in it, and behind it."""
+    first, last = _mark(part)
+    before, begin, rest = page.read_text(encoding="utf-8").partition(first)
+    inner, end, after = rest.partition(last)
+    if not (begin and end):
+        raise FormatError(f"{page} has no lines {first} and {last} to write between; put them where the figures go")
+    return before, inner, after
+
+
+def to_json(reports: Mapping[str, Report]) -> str:
     """Write everything measured as JSON, by the name of each report."""
-    record = {name: report.to_json() for name, report in reports.items()}
-    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return json.dumps({name: report.to_json() for name, report in reports.items()}, indent=2)
+
+
+def write_json(path: Path, reports: Mapping[str, Report]) -> None:
+    """Write everything measured into a file of JSON."""
+    path.write_text(to_json(reports) + "\n", encoding="utf-8")
 
 
 def load_h5py() -> Any:
@@ -160,9 +215,12 @@ def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     MissingExtraError
         If h5py is not installed.
     """
-    with load_h5py().File(path, "w") as file:
+    # Into memory first: HDF5 ends the process if a disk does not take what it has to write before it closes a file.
+    memory = BytesIO()
+    with load_h5py().File(memory, "w") as file:
         for place, value in _walk({name: report.to_json() for name, report in reports.items()}):
             file[place] = value
+    path.write_bytes(memory.getbuffer())
 
 
 def _walk(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:

@@ -86,6 +86,10 @@ class Sheet:
     last_texts: int = 0
     missed: Sequence[int] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        """Return title, columns and cells as what JSON can hold."""
+        return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+
     def is_text(self, place: int) -> bool:
         """Tell whether a column holds words."""
         return place < self.texts or place >= len(self.columns) - self.last_texts
@@ -158,9 +162,11 @@ class Report:
         """Return everything as what JSON can hold."""
         return {
             "machine": self.machine.to_dict(),
+            "measured_on": str(self.machine),
             "summary": self.summarise(),
             "goals": [asdict(goal) for goal in self.goals],
             "remarks": list(self.remarks),
+            "tables": [sheet.to_json() for sheet in self.sheets],
             **self.figures,
         }
 

@@ -1,13 +1,13 @@
 """Film in real time: the acceptance test of a GPU implementation of 2012, and files through the whole chain.
 
 The test takes frames of 1920 × 1080 in colour, as planes of float32 in memory, through three levels of the CDF 9/7
-wavelet and back, each direction timed frame by frame; 25 frames a second are asked for. The second part goes from
-file to file at 1280 × 720: decode, denoise, encode.
+wavelet and back, each direction timed frame by frame; 25 frames a second are asked for, of the slowest frame too. The
+second part goes from file to file at 1280 × 720: decode, denoise, encode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,8 +18,9 @@ import numpy as np
 
 import subband
 from subband.bench.charts import BarChart, draw_bars
-from subband.bench.checking import WrongResultError
+from subband.bench.checking import TOLERANCE, WrongResultError
 from subband.bench.figure import Figure, Panel
+from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
 from subband.enhance import Denoise, Enhancer, Shrink
@@ -30,7 +31,7 @@ from subband.pipeline import Report as FileReport
 from subband.pipeline import enhance_file
 from subband.typing import Array
 
-__all__ = ["BAR", "CASES", "THEIRS", "Passes", "Run", "measure_files", "measure_transform", "report"]
+__all__ = ["BAR", "CASES", "THEIRS", "Passes", "Run", "as_planes", "measure_files", "measure_transform", "report"]
 
 #: Frames a second that both parts should reach.
 BAR = 25.0
@@ -52,8 +53,12 @@ CASES = {
 _JUDGED = "denoise --form decimated --level 3"
 
 _LEVELS, _WAVELET = 3, "cdf97"
-# Frames in memory, 25 MB each and as much again transformed; they take turns.
-_DIFFERENT = 8
+# Frames in memory, 25 MB each and as much again transformed: more than caches hold, and less than four hundred take.
+_BATCH = 8
+# Rows and columns by which frames of a short film are moved, so that all of them differ.
+_STEP = (7, 11)
+# What float32 loses of 255 grey levels on the way there and back.
+_NEAR = 0.05
 _BINS = 12
 _BAR_WIDTH = 24
 
@@ -106,12 +111,15 @@ class Run:
 def measure_transform(
     film: Path, engine: str | Engine | None = None, count: int = 100, shape: tuple[int, int] = FULL
 ) -> list[Passes]:
-    """Time both directions, frame by frame.
+    """Time both directions, frame by frame, no two of them the same.
+
+    Frames go in batches, so that neither all of them are in memory nor the last one is in a cache: what is prepared or
+    checked is not timed. The first batch goes once before.
 
     Parameters
     ----------
     film : Path
-        Frames are taken from all over it, and scaled.
+        Frames are taken from all over it, and scaled; a film that has fewer is taken again, moved by some pixels.
     engine : str, optional
         Who computes.
     count : int
@@ -122,10 +130,9 @@ def measure_transform(
     Raises
     ------
     WrongResultError
-        If frames do not come back.
+        If a band of the first frame is not that of the reference engine, or a frame does not come back.
     """
     chosen = get_engine(engine)
-    planes = [_as_planes(frame, shape) for frame in _spread_frames(film, _DIFFERENT)]
 
     def forward(frame: Array) -> Any:
         return subband.decompose(frame, _WAVELET, _LEVELS, axes=(1, 2), engine=chosen)
@@ -133,14 +140,31 @@ def measure_transform(
     def inverse(pyramid: Any) -> Any:
         return subband.reconstruct(pyramid, engine=chosen)
 
-    pyramids = [forward(frame) for frame in planes]
-    deviation = max(float(np.abs(inverse(p) - f).max()) for p, f in zip(pyramids, planes, strict=True))
-    if deviation > 0.05:
-        raise WrongResultError(f"frames come back with a difference of {deviation:.3g} grey levels")
-    return [
-        Passes("forward", tuple(_clock(forward, planes, count))),
-        Passes("inverse", tuple(_clock(inverse, pyramids, count))),
-    ]
+    seconds: dict[str, list[float]] = {"forward": [], "inverse": []}
+    for number, planes in enumerate(_batch_frames(film, count, shape)):
+        if number == 0:
+            _check_bands(forward, planes[0])
+            for frame in planes:
+                inverse(forward(frame))
+        pyramids = _clock(forward, planes, seconds["forward"])
+        back = _clock(inverse, pyramids, seconds["inverse"])
+        deviation = np.max([np.abs(own - frame).max() for own, frame in zip(back, planes, strict=True)])
+        # written so that NaN is refused too
+        if not deviation <= _NEAR:
+            raise WrongResultError(f"frames come back with a difference of {deviation:.3g} grey levels")
+    return [Passes(direction, tuple(times)) for direction, times in seconds.items()]
+
+
+def _check_bands(forward: Callable[[Array], Any], frame: Array) -> None:
+    """Compare every band of a frame with the reference engine's; another frame goes before, whose result would show."""
+    forward(255 - frame)
+    found = forward(frame)
+    judge = subband.decompose(frame.astype(np.float64), _WAVELET, _LEVELS, axes=(1, 2), engine="reference")
+    own, expected = (
+        {f"{key}{level}": np.asarray(band) for level, key, band in pyramid.bands()} for pyramid in (found, judge)
+    )
+    largest = max(float(np.abs(band).max(initial=0.0)) for band in expected.values())
+    compare_bands(own, expected, "a frame", TOLERANCE * largest)
 
 
 def measure_files(
@@ -181,9 +205,11 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
     """Write everything measured as tables, with what is expected."""
     goals = [
         Goal(
-            f"{each.direction}: at least {BAR:g} frames of 1920 × 1080 in colour a second, three levels of 9/7",
-            f"{each.average:.1f} a second; {1 / THEIRS[each.direction][0]:.1f} in the report",
-            each.average >= BAR,
+            f"{each.direction}: at least {BAR:g} frames of 1920 × 1080 in colour a second, three levels of 9/7, by the "
+            "slowest frame",
+            f"{each.least:.1f} a second, {each.average:.1f} on average; "
+            f"{1 / THEIRS[each.direction][2]:.1f} and {1 / THEIRS[each.direction][0]:.1f} in the report",
+            each.least >= BAR,
         )
         for each in passes
     ]
@@ -243,7 +269,8 @@ def _tabulate_passes(passes: Sequence[Passes], engine_name: str) -> Sheet:
         f"Frames a second: 1920 × 1080 in colour, {_LEVELS} levels of CDF 9/7, engine {engine_name}",
         ("direction", "average", "minimum", "maximum", "theirs: average", "minimum", "maximum"),
         rows,
-        f"{len(passes[0].seconds)} frames of float32 in memory; theirs are 400 frames on a GPU. {BAR:g} are asked for.",
+        f"{len(passes[0].seconds)} different frames of float32 in memory; theirs are 400 frames, many times over, on a "
+        f"GPU. Minimum: of the slowest frame, which is judged; {BAR:g} are asked for.",
     )
 
 
@@ -279,25 +306,48 @@ def _tabulate_runs(runs: Sequence[Run], film: Path) -> Sheet:
     )
 
 
-def _clock(work: Any, things: Sequence[Any], count: int) -> Iterator[float]:
-    for number in range(count):
+def _clock(work: Callable[[Any], Any], things: Sequence[Any], seconds: list[float]) -> list[Any]:
+    """Do something to each thing, and note how long it took."""
+    done = []
+    for thing in things:
         begin = perf_counter()
-        work(things[number % len(things)])
-        yield perf_counter() - begin
+        result = work(thing)
+        seconds.append(perf_counter() - begin)
+        done.append(result)
+    return done
 
 
-def _spread_frames(film: Path, count: int) -> list[Array]:
-    """Return frames from all over a film."""
+def _batch_frames(film: Path, count: int, shape: tuple[int, int]) -> Iterator[list[Array]]:
+    """Yield frames as planes of float32, a few at a time."""
+    batch = []
+    for frame in _list_frames(film, count):
+        batch.append(as_planes(frame, shape))
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _list_frames(film: Path, count: int) -> Iterator[Array]:
+    """Yield as many frames as asked for, no two of them from the same place of the film and of the picture."""
     with open_source(film) as source:
-        total = source.info.count or count
-        wanted = {round(place) for place in np.linspace(0, total - 1, count)}
-        frames = [frame.pixels for frame in source if frame.number in wanted]
-    if not frames or frames[0].dtype != np.uint8 or frames[0].ndim != 3:
-        raise ArgumentError(f"{str(film)!r} is no film of 8 bits in colour; take another one")
-    return frames
+        total = source.info.count or sum(1 for _ in source)
+    done = turn = 0
+    while done < count:
+        wanted = {round(place) for place in np.linspace(0, total - 1, min(count - done, total))}
+        with open_source(film) as source:
+            for frame in source:
+                if frame.pixels.dtype != np.uint8 or frame.pixels.ndim != 3:
+                    raise ArgumentError(f"{str(film)!r} is no film of 8 bits in colour; take another one")
+                if frame.number in wanted:
+                    yield np.roll(frame.pixels, [turn * step for step in _STEP], axis=(0, 1))
+                    done += 1
+        turn += 1
 
 
-def _as_planes(frame: Array, shape: tuple[int, int]) -> Array:
+def as_planes(frame: Array, shape: tuple[int, int]) -> Array:
+    """Return a frame of 8 bits as planes of float32, scaled to so many rows and columns."""
     return np.ascontiguousarray(np.moveaxis(_scale(frame, shape), -1, 0), np.float32)
 
 

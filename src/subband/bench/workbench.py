@@ -78,7 +78,7 @@ class Workbench:
         return describe_machine(None if self.bed is None else describe_device(self.bed.engine_name), libraries)
 
 
-def open_workbench(engine: str) -> Workbench:
+def open_workbench(engine: str | Engine) -> Workbench:
     """Return the workbench of an engine.
 
     Raises
@@ -88,7 +88,7 @@ def open_workbench(engine: str) -> Workbench:
     """
     if not is_device_engine(engine):
         return Workbench(get_engine(engine), None)
-    bed = open_bed(engine)
+    bed = open_bed(engine.name if isinstance(engine, Engine) else engine)
     return Workbench(bed.engine, bed)
 
 

@@ -1,6 +1,7 @@
 """The command ``subband``: one module a command, imported when it is called.
 
-Exit codes: 0 for success, 2 for an error that the message explains, 130 after Ctrl-C, 1 for anything else.
+Exit codes: 0 for success, 2 for an error that the message explains, 130 after Ctrl-C, 143 after SIGTERM, 129 after
+SIGHUP, 1 for anything else.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from subband.cli.group import LazyGroup
+from subband.cli.signals import end_by_signals
 
 __all__ = ["app", "main"]
 
@@ -47,4 +49,12 @@ def _describe(
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="subband")
+    from subband.cli.interruption import end_program, has_left_threads
+
+    with end_by_signals():
+        try:
+            app(prog_name="subband")
+        except SystemExit as end:
+            if has_left_threads():
+                end_program(end.code if isinstance(end.code, int) else 1)
+            raise

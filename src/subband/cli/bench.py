@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
-from subband.cli.reporting import Hdf5, Html, Json, Markdown, Outputs, watch_cases, watch_results
+from subband.cli.options import AsJson, DryRun, Force
+from subband.cli.outputs import Files, Reads, Writes, check_file
+from subband.cli.reporting import Hdf5, Html, JsonFile, Markdown, Outputs, watch_cases, watch_results
 
 app = typer.Typer(no_args_is_help=True)
 
 Quick = Annotated[bool, typer.Option("--quick", help="Some cases only, half a minute in all.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option(metavar="WORDS", help="Cases whose name holds all these words, such as 'db4 inverse'; repeatable."),
+    typer.Option(metavar="NAME", help="Cases whose name holds all these words, such as 'db4 inverse'; repeatable."),
 ]
 EngineName = Annotated[
     str, typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device such as opencl:0.")
@@ -31,17 +33,22 @@ def bench() -> None:
 def cpu(
     quick: Quick = False,
     only: Only = None,
-    memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
-    as_json: Json = None,
+    peak_memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
+    busy: Annotated[int, typer.Option(min=0, metavar="N", help="Keep N other processes at work meanwhile.")] = 0,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the CPU engine, PyWavelets and np.copyto, taking turns in one run.
 
     Results are checked. The exit code does not depend on the targets: a busy machine is not an error.
     """
     from subband.bench.cases import CPU_CASES, select_cases
+    from subband.bench.load import keep_busy
     from subband.bench.machine import describe_machine
     from subband.bench.measuring import Effort, measure_cases
     from subband.bench.memory import measure_peak
@@ -50,11 +57,12 @@ def cpu(
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
     load_peer()
-    outputs = Outputs(as_json, hdf5, html, markdown).check("cpu")
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("cpu", is_partial=only is not None)
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
-    measurements = watch_cases(
-        cases, lambda case: measure_cases([case], effort, memory=measure_peak if memory else None)
-    )
+    with keep_busy(busy):
+        measurements = watch_cases(
+            cases, lambda case: measure_cases([case], effort, memory=measure_peak if peak_memory else None)
+        )
     outputs.write("Transforms on the CPU", {"cpu": report(measurements, describe_machine())})
 
 
@@ -71,10 +79,13 @@ def gpu(
     ] = "cuda",
     quick: Annotated[bool, typer.Option("--quick", help="Most of the cases, each for a moment.")] = False,
     peers: Annotated[bool, typer.Option(help="Compare with PDWT, ptwt and pytorch_wavelets, if installed.")] = True,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure an engine on its device, a copy there, and other libraries for GPUs, taking turns in one run.
 
@@ -92,7 +103,7 @@ def gpu(
     family = engine.partition(":")[0]
     cases = select_cases(device_cases.list_device_cases(family), is_quick=quick, patterns=patterns or ())
     # The pages have one part for each kind of engine.
-    outputs = Outputs(as_json, hdf5, html, markdown).check(family)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(family, is_partial=bool(patterns))
     bed = open_bed(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
@@ -106,10 +117,13 @@ def peers(
     quick: Annotated[bool, typer.Option("--quick", help="Some cases only, each for a moment.")] = False,
     only: Only = None,
     engine: EngineName = "cpu",
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure every other library that is installed on the same work: transforms, and what is done with pictures.
 
@@ -130,7 +144,7 @@ def peers(
     family = engine.partition(":")[0]
     part = f"peers {family}"
     cases = select_cases(PEER_CASES, is_quick=quick, patterns=only or ())
-    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part, is_partial=only is not None)
     bench = open_workbench(engine)
     if bench.is_device:
         # what is done with pictures begins and ends on the host
@@ -145,10 +159,13 @@ def peers(
 def enhance(
     engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Each case for a moment.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how many frames of film a second are enhanced, beside scikit-image and a plain copy.
 
@@ -163,7 +180,7 @@ def enhance(
 
     family = engine.partition(":")[0]
     part = f"enhance {family}"
-    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
     frame = speed.make_frame(speed.SHAPE)
     if family == "cpu":
         load_skimage()
@@ -182,17 +199,24 @@ def enhance(
 def papers(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="ultrasound, video, denoising, frame-buffer or jpeg2000; repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="ultrasound, processor-load, precision, worked-model, video, acceptance, denoising, frame-buffer or "
+            "jpeg2000; repeatable.",
+        ),
     ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: two minutes.")] = False,
-    as_json: Json = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: a few minutes.")] = False,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the tables of five papers on wavelets and graphics hardware anew: theirs beside ours.
 
@@ -205,21 +229,26 @@ def papers(
     engines = engine or [get_engine().name]
     # other engines have a part of the page of their own
     part = " ".join(["papers", *(name for name in engines if name != "cpu")])
-    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
-    outputs.write("The papers' tables, theirs and ours", reports, part)
+    outputs.write("The papers' tables, theirs and ours", reports, part, is_partial=only is not None)
 
 
 @app.command()
 def quality(
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures and few settings; nothing is judged.")] = False,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write what became of the scan as speckle.png.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write what became of the scan as speckle.png."),
+        Writes("folder"),
     ] = None,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how well noise and speckle are removed, beside scikit-image and SciPy.
 
@@ -227,12 +256,14 @@ def quality(
     """
     from subband.bench import photographs, speckle
     from subband.data.phantom import ultrasound
-    from subband.media import Still, check_output, write_still
+    from subband.media import Still, write_still
 
     photographs.load_skimage()
-    outputs = Outputs(as_json, hdf5, html, markdown).check("photographs", "speckle")
-    if pictures is not None:
-        check_output(pictures / "speckle.png")
+    others = [] if pictures is None else [pictures / "speckle.png"]
+    for path in others:
+        check_file(path, Files(), force=force)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json)
+    outputs.check("photographs", "speckle", others=others)
     size, sigmas = (128, photographs.SIGMAS[1:2]) if quick else (None, photographs.SIGMAS)
     loaded = photographs.load_greys(size)
     greys = watch_results(photographs.measure_greys(loaded, sigmas), len(loaded) * len(sigmas))
@@ -247,7 +278,7 @@ def quality(
     }
     outputs.write("Noise and speckle removed", reports)
     if pictures is not None:
-        write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)))
+        write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)), overwrite=force)
 
 
 @app.command()
@@ -255,15 +286,19 @@ def video(
     film: Annotated[
         Path | None,
         typer.Argument(exists=True, dir_okay=False, metavar="FILM", help="In colour; the bundled clip by default."),
+        Reads(),
     ] = None,
     engine: EngineName = "cpu",
     frames: Annotated[int, typer.Option(min=2, metavar="N", help="Frames in each direction.")] = 100,
     files: Annotated[bool, typer.Option(help="Measure from file to file, too.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="A few frames only.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure film in real time: 1920 × 1080 there and back, and 1280 × 720 from file to file.
 
@@ -278,7 +313,7 @@ def video(
 
     family = engine.partition(":")[0]
     part = f"video {family}"
-    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
     chosen = clip_path() if film is None else film
     passes = speed.measure_transform(chosen, engine, min(frames, 10) if quick else frames)
     runs = watch_results(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
@@ -289,10 +324,13 @@ def video(
 def studio(
     engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="The small film only, and not for long.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the studio in a real browser: frames a second from file to screen, and how soon a slider shows.
 
@@ -301,7 +339,7 @@ def studio(
     """
     from subband.bench import studio as live
 
-    outputs = Outputs(as_json, hdf5, html, markdown).check("studio")
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("studio")
     cases = [case for case in live.CASES if case.shape == live.SMALL] if quick else live.CASES
     seconds, changes = (2.0, 10) if quick else (8.0, 30)
     found = watch_results(live.measure(cases, engine, seconds=seconds, changes=changes), len(cases))
@@ -314,12 +352,17 @@ def jpeg2000(
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl; repeatable, all at hand by default."),
     ] = None,
-    quality: Annotated[bool, typer.Option("--quality", help="Compare errors at equal sizes instead of times.")] = False,
+    equal_sizes: Annotated[
+        bool, typer.Option("--equal-sizes", help="Compare errors at equal sizes instead of times.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures only; nothing is judged.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure JPEG 2000 beside OpenJPEG: the parts of encoding by size, and speed or errors at equal sizes.
 
@@ -327,9 +370,9 @@ def jpeg2000(
     """
     from subband.bench import jpeg2000 as codec
 
-    part = "jpeg2000 quality" if quality else "jpeg2000 speed"
-    outputs = Outputs(as_json, hdf5, html, markdown).check(part)
-    if quality:
+    part = "jpeg2000 quality" if equal_sizes else "jpeg2000 speed"
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
+    if equal_sizes:
         pictures = codec.load_photographs(192 if quick else None)
         rates = codec.RATES[1:3] if quick else codec.RATES
         found = watch_results(codec.measure_quality(pictures, rates), len(pictures) * len(rates))
@@ -344,15 +387,18 @@ def jpeg2000(
 @app.command()
 def pipeline(
     engine: EngineName = "cuda",
-    size: Annotated[
-        list[str] | None, typer.Option("--size", metavar="NAME", help="1080p, 4K or 8K; repeatable, all by default.")
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="1080p, 4K or 8K; repeatable, all by default.")
     ] = None,
     in_flight: Annotated[int, typer.Option(min=0, metavar="N", help="Frames under way at the same time.")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="A few frames of each size.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure frames from the host through an engine and back, beside what the bus can carry.
 
@@ -361,8 +407,9 @@ def pipeline(
     from subband.bench import streaming
     from subband.bench.workbench import open_workbench
 
-    sizes = streaming.choose_sizes(size)
-    outputs = Outputs(as_json, hdf5, html, markdown).check("pipeline")
+    sizes = streaming.choose_sizes(only)
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json)
+    outputs.check("pipeline", is_partial=only is not None)
     bench = open_workbench(engine)
     count, turns = (8, 1) if quick else (None, 5)
     measured = (
@@ -375,10 +422,13 @@ def pipeline(
 @app.command()
 def dask(
     quick: Annotated[bool, typer.Option("--quick", help="A small array; nothing is judged.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure what chunks cost: transforms of arrays of Dask beside those of the same arrays in memory.
 
@@ -386,7 +436,7 @@ def dask(
     """
     from subband.bench import dask as chunks
 
-    outputs = Outputs(as_json, hdf5, html, markdown).check("dask")
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("dask")
     cases = chunks.QUICK_CASES if quick else chunks.CASES
     found = watch_results(chunks.measure_overhead(cases, is_quick=quick), 2 * len(cases))
     outputs.write("What chunks cost", {"dask": chunks.report_overhead(found, is_whole=not quick)})
@@ -395,15 +445,18 @@ def dask(
 @app.command()
 def edges(
     quick: Annotated[bool, typer.Option("--quick", help="Two strengths of noise only.")] = False,
-    as_json: Json = None,
+    output: JsonFile = None,
     hdf5: Hdf5 = None,
     html: Html = None,
     markdown: Markdown = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how well edges of phantoms are found under noise, beside Canny's filter tuned to the truth."""
     from subband.bench import edges as phantoms
 
-    outputs = Outputs(as_json, hdf5, html, markdown).check("edges")
+    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("edges")
     noises = phantoms.NOISES[1:3] if quick else phantoms.NOISES
     found = watch_results(phantoms.measure_phantoms(noises), 2 * len(noises))
     outputs.write("Edges under noise", {"edges": phantoms.report(found)})

@@ -19,12 +19,14 @@ from subband.cli.options import (
     NoiseName,
     Preset,
     Quality,
+    Quiet,
     Sigma,
     StageForm,
     StageLevel,
     Strength,
     WaveletName,
 )
+from subband.cli.outputs import Reads, Writes
 from subband.errors import ArgumentError
 
 app = typer.Typer()
@@ -32,7 +34,9 @@ app = typer.Typer()
 
 @app.command()
 def camera(
-    output: Annotated[Path | None, typer.Argument(metavar="OUT", help="The film that is recorded.")] = None,
+    output: Annotated[
+        Path | None, typer.Argument(metavar="OUT", help="The film that is recorded."), Writes("results")
+    ] = None,
     device: Annotated[
         str, typer.Option("--device", "-d", metavar="NAME", help="A number, /dev/video0, or test: for a pattern.")
     ] = "0",
@@ -43,7 +47,9 @@ def camera(
     size: Annotated[str | None, typer.Option(metavar="WxH", help="What to ask the camera for.")] = None,
     rate: Annotated[float | None, typer.Option(min=0.1, metavar="R", help="Frames per second to ask for.")] = None,
     chain: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A chain as TOML instead of denoising; see `subband filter`.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A chain as TOML instead of denoising; see `subband filter`."),
+        Reads(),
     ] = None,
     method: MethodName = "bivariate",
     wavelet: WaveletName = "cdf97",
@@ -57,6 +63,7 @@ def camera(
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     codec: Codec = None,
     quality: Quality = None,
@@ -69,7 +76,7 @@ def camera(
     from subband.cli.chain import make_enhancer
     from subband.cli.enhancing import Writing, calm_threads, read_chain
     from subband.cli.files import Job, Settings, check_jobs, run_jobs
-    from subband.cli.recording import open_camera, record_camera
+    from subband.cli.recording import end_by_interrupt, open_camera, record_camera
     from subband.enhance import Denoise
 
     if output is None:
@@ -78,25 +85,30 @@ def camera(
             "`subband camera film.mp4 --seconds 10`"
         )
     calm_threads()
+    from subband.pipeline.files import choose_colours
+
     stages = [] if chain is not None else [Denoise(method, wavelet, level, strength=strength, form=form)]
     base = None if chain is None else read_chain(chain)
     enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
-    settings = Settings(force, dry_run, as_json)
+    settings = Settings(force, dry_run, as_json, quiet=quiet, keep_partial=keep_partial)
     job = Job(Path(device), output)
     check_jobs([job], settings)
     writing = Writing(keep_partial=keep_partial, codec=codec, quality=quality, preset=preset)
-    run_jobs(
-        [job],
-        lambda job, observe, cancelled: record_camera(
-            lambda: open_camera(device, size, rate),
-            lambda info: writing.open(job.output, info, force=force),
-            enhancer,
-            seconds=seconds,
-            frames=frames,
-            engine=engine,
-            on_progress=observe,
-            cancelled=cancelled,
-        ),
-        settings,
-        {"chain": enhancer.to_dict(), "device": device},
-    )
+    # here, because Ctrl-C comes to the main thread, and files are written in others
+    with end_by_interrupt() as enough:
+        run_jobs(
+            [job],
+            lambda job, observe, cancelled: record_camera(
+                lambda: open_camera(device, size, rate, choose_colours(enhancer)),
+                lambda info: writing.open(job.output, info, force=force),
+                enhancer,
+                seconds=seconds,
+                frames=frames,
+                engine=engine,
+                on_progress=observe,
+                cancelled=cancelled,
+                enough=enough,
+            ),
+            settings,
+            {"chain": enhancer.to_dict(), "device": device},
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typer.core import TyperCommand
 
 from subband.cli.editing import read_levels
+from subband.cli.spelling import rename_arguments
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ _MORE = {
 }
 # How messages call the stages.
 _TITLES = {"shrink": "threshold", "denoise": "--denoise", "blur": "--blur", "sharpen": "--sharpen"}
+
+# Arguments of stages that are set by the option that makes them.
+_ARGUMENTS: dict[str, dict[str, tuple[str, str | None]]] = {
+    "Blur": {"sigma": ("--blur", None)},
+    "Sharpen": {"amount": ("--sharpen", None)},
+    "Denoise": {"method": ("--denoise", None)},
+}
 
 # Thresholds on the command line are parts of white; in descriptions white is 255.
 _WHITE = 255.0
@@ -205,6 +213,10 @@ def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
         if len(numbers) != 2:
             raise ArgumentError(f"--firm {text} needs two thresholds, such as 0.05,0.15")
         low, high = (_check_part(name, number) * _WHITE for number in numbers)
+        if high < low:
+            raise ArgumentError(
+                f"--firm {text} has the smaller threshold last; write --firm {numbers[1]:g},{numbers[0]:g}"
+            )
         return "shrink", {"mode": mode, "threshold": low, "upper": high}
     return "shrink", {"mode": mode, "threshold": _check_part(name, _read_number(name, text)) * _WHITE}
 
@@ -246,7 +258,11 @@ def _make_stage(kind: type[Any], own: dict[str, Any], common: dict[str, Any]) ->
             # one gain for each level says how many there are
             own["level"] = len(gains)
         own.update(common)
-    made: Stage = kind(**own)
+    try:
+        made: Stage = kind(**own)
+    except ArgumentError as error:
+        # what a stage calls sigma is not what --sigma sets
+        raise ArgumentError(rename_arguments(str(error), _ARGUMENTS.get(kind.__name__, {}))) from error
     return made
 
 

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, MissingExtraError
 from subband.media import Still, place_output
 from subband.pyramid import Pyramid
-from subband.typing import Array
+from subband.pyramid_files import HDF5_SUFFIXES, read_pyramid_file
 
-__all__ = ["load_coefficients", "save_coefficients"]
+__all__ = ["check_name", "load_coefficients", "save_coefficients"]
 
 # Names that no band has: those begin with a number.
 _DEPTH, _ALPHA = "picture_depth", "picture_alpha"
 
 
-def save_coefficients(path: Path, pyramid: Pyramid, still: Still) -> None:
+def check_name(path: Path) -> None:
+    """Refuse names that do not say in which format coefficients are saved.
+
+    Raises
+    ------
+    ArgumentError
+        If the name ends otherwise.
+    MissingExtraError
+        If it asks for HDF5, and h5py is not installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", *HDF5_SUFFIXES):
+        raise ArgumentError(
+            f"{path.name!r} does not end in .npz or .h5; coefficients are saved as {path.stem}.npz or {path.stem}.h5"
+        )
+    if suffix in HDF5_SUFFIXES and find_spec("h5py") is None:
+        raise MissingExtraError("coefficients in HDF5", "volumes")
+
+
+def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: bool = False) -> None:
     """Write the pyramid of a picture, with its depth and its transparency.
 
     Raises
     ------
     ArgumentError
-        If the name does not end in ``.npz``.
+        If the name does not end in ``.npz``, ``.h5`` or ``.hdf5``, or a file is there that must stay.
     """
-    if path.suffix.lower() != ".npz":
-        raise ArgumentError(f"{path.name!r} does not end in .npz; coefficients are saved as {path.stem}.npz")
-    beside = {_DEPTH: np.array(still.pixels.dtype.itemsize * 8)}
+    check_name(path)
+    extra = {_DEPTH: np.array(still.pixels.dtype.itemsize * 8)}
     if still.alpha is not None:
-        beside[_ALPHA] = still.alpha
-    with place_output(path) as unfinished:
-        pyramid.save(unfinished)
-        with zipfile.ZipFile(unfinished, "a") as archive:
-            for name, array in beside.items():
-                with archive.open(f"{name}.npy", "w") as entry:
-                    np.lib.format.write_array(entry, array, allow_pickle=False)
+        extra[_ALPHA] = still.alpha
+    with place_output(path, overwrite=overwrite) as unfinished:
+        pyramid.save(unfinished, extra)
 
 
 def load_coefficients(path: Path) -> tuple[Pyramid, Still]:
@@ -57,9 +71,7 @@ def load_coefficients(path: Path) -> tuple[Pyramid, Still]:
             f"{str(path)!r} holds an array of shape {pyramid.shape}, which is no picture; "
             "use subband.Pyramid.load and subband.reconstruct in Python"
         )
-    beside: dict[str, Array] = {}
-    with np.load(path, allow_pickle=False) as file:
-        beside = {name: file[name] for name in (_DEPTH, _ALPHA) if name in file}
-    depth = int(beside.get(_DEPTH, 16 if pyramid.dtype == np.uint16 else 8))
+    extra = read_pyramid_file(path, has_bands=False).extra
+    depth = int(extra.get(_DEPTH, 16 if pyramid.dtype == np.uint16 else 8))
     empty = np.zeros(pyramid.shape, np.uint16 if depth == 16 else np.uint8)
-    return pyramid, Still(empty, beside.get(_ALPHA))
+    return pyramid, Still(empty, extra.get(_ALPHA))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, Force, MostPixels
-from subband.errors import ArgumentError
+from subband.cli.options import AsJson, DryRun, Force, MostPixels, Series, Tolerant
+from subband.cli.outputs import Reads, Writes, show_plan
 
 if TYPE_CHECKING:
     from subband.bench.likeness import Comparison
@@ -21,19 +21,23 @@ _MOST_ROWS = 20
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A picture, a film or a volume.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another one of the same size.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="A picture, a film or a volume."), Reads()],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one of the same size."), Reads()],
     picture: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Write both and their difference side by side; of film, where they differ most."
         ),
+        Writes(),
     ] = None,
     ssim: Annotated[
         bool, typer.Option("--ssim/--no-ssim", help="Whether SSIM is measured, which takes longest.")
     ] = True,
     force: Force = False,
+    dry_run: DryRun = False,
     most_pixels: MostPixels = None,
+    tolerant: Tolerant = False,
+    series: Series = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure PSNR, SSIM and the largest difference between two files, frame by frame.
@@ -47,19 +51,18 @@ def compare(
     from subband.bench.likeness import compare_sources, join_pictures
     from subband.cli.enhancing import Reading
     from subband.cli.progress import watch_progress
-    from subband.media import Still, check_output, write_still
+    from subband.media import Still, write_still
 
-    if picture is not None:
-        if picture.is_file() and not force:
-            raise ArgumentError(f"{str(picture)!r} is there already; use --force to replace it, or take another name")
-        check_output(picture)
-    reading = Reading(most_pixels)
+    if dry_run:
+        show_plan([first, second], [picture], as_json=as_json)
+        return
+    reading = Reading(most_pixels, tolerant, series)
     with watch_progress(is_quiet=as_json) as observe_file:
         comparison = compare_sources(
             lambda: reading.open(first), lambda: reading.open(second), ssim=ssim, on_progress=observe_file(first.name)
         )
     if picture is not None:
-        write_still(picture, Still(join_pictures(comparison)))
+        write_still(picture, Still(join_pictures(comparison)), overwrite=force)
     if as_json:
         typer.echo(json.dumps({"first": str(first), "second": str(second), **comparison.to_dict()}, indent=2))
         return

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, EngineName, Force, MostPixels
+from subband.cli.group import explain
+from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet
+from subband.cli.outputs import Reads, Writes, show_plan
 from subband.errors import ArgumentError
 
 app = typer.Typer()
@@ -16,9 +18,11 @@ app = typer.Typer()
 @app.command()
 def decode(
     source: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream.")
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream."), Reads()
     ],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="A picture, or .npy for the samples as they are.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A picture, or .npy for the samples as they are."), Writes()
+    ],
     reduce: Annotated[int, typer.Option(min=0, metavar="N", help="Halve rows and columns so many times.")] = 0,
     region: Annotated[
         str | None,
@@ -27,8 +31,10 @@ def decode(
     layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Layers of quality; all by default.")] = None,
     engine: EngineName = None,
     force: Force = False,
+    dry_run: DryRun = False,
     most_pixels: MostPixels = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Decode a JPEG 2000 picture, smaller or in part if that is enough.
 
@@ -41,14 +47,14 @@ def decode(
 
     from subband.codecs.jpeg2000 import CodecWarning
     from subband.codecs.jpeg2000 import decode as decode_picture
-    from subband.media import Still, check_output, place_output, write_still
+    from subband.media import Still, place_output, write_still
     from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
 
-    if output.is_file() and not force:
-        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
-    check_output(output)
     options: dict[str, Any] = {"reduce": reduce, "region": _split_region(region), "layers": layers, "engine": engine}
+    if dry_run:
+        show_plan([source], [output], as_json=as_json)
+        return
     most = choose_most_pixels(most_pixels)
     begin = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -58,21 +64,22 @@ def decode(
 
             samples = decode_picture(source, most_pixels=most, **options).upsample()
             seconds = perf_counter() - begin
-            with place_output(output) as unfinished:
+            with place_output(output, overwrite=force) as unfinished:
                 np.save(unfinished, samples)
         else:
             pixels, alpha, icc = read_jpeg2000(source, most, **options)
             seconds = perf_counter() - begin
-            write_still(output, Still(pixels, alpha, icc))
+            write_still(output, Still(pixels, alpha, icc), overwrite=force)
             samples = pixels
     for warning in caught:
-        typer.echo(f"warning: {warning.message}", err=True)
+        typer.echo(f"warning: {explain(str(warning.message))}", err=True)
     rows, columns = samples.shape[:2]
     if as_json:
         record = {"source": str(source), "output": str(output), "rows": rows, "columns": columns}
         typer.echo(json.dumps({**record, "dtype": str(samples.dtype), "seconds": round(seconds, 6)}, indent=2))
         return
-    typer.echo(f"{output}: {columns} × {rows}, {samples.dtype}, {seconds:.2f} s")
+    if not quiet:
+        typer.echo(f"{output}: {columns} × {rows}, {samples.dtype}, {seconds:.2f} s")
 
 
 def _split_region(text: str | None) -> tuple[int, ...] | None:

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from subband.cli.options import EngineName, Level, ModeOption, PictureFile, WaveletName
+from subband.cli.options import (
+    AsJson,
+    Boundary,
+    DryRun,
+    EngineName,
+    Force,
+    Level,
+    MostPixels,
+    PictureFile,
+    Quiet,
+    WaveletName,
+)
+from subband.cli.outputs import Writes, show_plan
 from subband.errors import ArgumentError
 
 app = typer.Typer()
@@ -16,19 +28,28 @@ app = typer.Typer()
 @app.command()
 def decompose(
     image: PictureFile,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, a picture.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, a picture."), Writes()],
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
-    mode: ModeOption = None,
+    boundary: Boundary = None,
     reversible: Annotated[
         bool, typer.Option("--reversible", help="Integers without loss, for cdf53 and haar.")
     ] = False,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the coefficients too (.npz), for `subband reconstruct`.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the coefficients too (.npz or .h5), for `subband reconstruct`."),
+        Writes(),
     ] = None,
     engine: EngineName = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    most_pixels: MostPixels = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Transform a picture into the classical mosaic: the approximation in a corner, details around mid-grey."""
+    import json
+
     import numpy as np
 
     import subband
@@ -36,22 +57,32 @@ def decompose(
     from subband.media import Still, read_still, write_still
 
     _check_outputs(output, save)
-    still = read_still(image)
+    if dry_run:
+        show_plan([image], [output, save], as_json=as_json)
+        return
+    still = read_still(image, most_pixels=most_pixels)
     pixels = still.pixels if reversible else still.pixels.astype(np.float32)
     pyramid = subband.decompose(
         pixels,
         wavelet,
         level,
-        mode,
+        boundary,
         axes=(0, 1),
         engine=engine,
         reversible=reversible,
     )
     if save is not None:
-        save_coefficients(save, pyramid, still)
-    write_still(output, Still(pyramid.picture()))
+        save_coefficients(save, pyramid, still, overwrite=force)
+    write_still(output, Still(pyramid.picture()), overwrite=force)
     modes = " and ".join(dict.fromkeys(pyramid.plan.modes))
     rows, columns = pyramid.shape[:2]
+    if as_json:
+        record = {"image": str(image), "output": str(output), "save": None if save is None else str(save)}
+        about = {"rows": rows, "columns": columns, "level": pyramid.level, "wavelet": wavelet, "boundary": modes}
+        typer.echo(json.dumps({**record, **about}, indent=2))
+        return
+    if quiet:
+        return
     levels = f"{pyramid.level} level{'' if pyramid.level == 1 else 's'}"
     typer.echo(f"{output}: {columns} × {rows} pixels, {levels} of {wavelet}, {modes}")
     if save is not None:
@@ -59,16 +90,12 @@ def decompose(
 
 
 def _check_outputs(output: Path, save: Path | None) -> None:
-    """Refuse names that cannot be written to before anything is computed or written."""
+    """Refuse endings that cannot be written before anything is computed or written."""
     from PIL import Image
 
-    from subband.media import check_output
+    from subband.cli.coefficients import check_name
 
     if output.suffix.lower() not in Image.registered_extensions():
         raise ArgumentError(f"{output.name!r} does not end like a picture; take a name such as picture.png")
-    check_output(output)
-    if save is None:
-        return
-    if save.suffix.lower() != ".npz":
-        raise ArgumentError(f"{save.name!r} does not end in .npz; coefficients are saved as {save.stem}.npz")
-    check_output(save)
+    if save is not None:
+        check_name(save)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from subband.cli.options import DryRun, Force
+from subband.cli.outputs import Files, Writes, check_file, show_plan
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,14 +21,19 @@ app = typer.Typer()
 # Strong enough to see at a glance: what a camera adds in poor light.
 _SIGMA, _SEED = 20.0, 7
 _GAP = 8
+_PICTURES = ("original", "noisy", "denoised", "side-by-side")
 
 
 @app.command()
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where pictures and films go; out by default.")
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where pictures and films go; out by default."),
+        Writes("folder"),
     ] = Path("out"),
     clip: Annotated[bool, typer.Option(help="Whether the clip is done, too.")] = True,
+    force: Force = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Denoise the bundled photograph and the bundled clip on the CPU: before, after, and a table of each."""
     from rich.console import Console
@@ -33,6 +41,12 @@ def demo(
     from subband.cli.enhancing import calm_threads
     from subband.errors import MissingExtraError
 
+    made = [*(output / f"photograph-{name}.png" for name in _PICTURES), *(_name_clips(output) if clip else ())]
+    for path in made if output.is_dir() else ():
+        check_file(path, Files(), force=force)
+    if dry_run:
+        show_plan([], made, as_json=False)
+        return
     calm_threads()
     output.mkdir(parents=True, exist_ok=True)
     console = Console()
@@ -62,8 +76,8 @@ def _show_photograph(output: Path, console: Console) -> list[Path]:
         denoised = original.replace_pixels(denoise(noisy.pixels, engine=engine))
         progress.update("measuring")
         seconds = take_turns({"ours": lambda: denoise(noisy.pixels, engine=engine)}, Effort())["ours"]
-        pictures = {"original": original, "noisy": noisy, "denoised": denoised}
-        pictures["side-by-side"] = Still(_join([still.pixels for still in (noisy, denoised, original)]))
+        joined = Still(_join([still.pixels for still in (noisy, denoised, original)]))
+        pictures = dict(zip(_PICTURES, (original, noisy, denoised, joined), strict=True))
         progress.update("writing the pictures")
         for name, still in pictures.items():
             write_still(output / f"photograph-{name}.png", still)
@@ -95,7 +109,7 @@ def _show_clip(output: Path, console: Console) -> list[Path]:
     from subband.media import open_sink, open_source
     from subband.pipeline import add_noise_to_file, enhance_file
 
-    noisy, denoised = output / "clip-noisy.mp4", output / "clip-denoised.mp4"
+    noisy, denoised = _name_clips(output)
     with console.status("adding noise to the clip") as progress:
         with open_source(clip_path()) as source:
             info = source.info
@@ -119,6 +133,10 @@ def _show_clip(output: Path, console: Console) -> list[Path]:
         ],
     )
     return [noisy, denoised]
+
+
+def _name_clips(output: Path) -> tuple[Path, Path]:
+    return output / "clip-noisy.mp4", output / "clip-denoised.mp4"
 
 
 def _print_table(console: Console, title: str, quality: list[tuple[str, ...]], speed: list[tuple[str, ...]]) -> None:

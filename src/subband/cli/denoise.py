@@ -22,20 +22,29 @@ from subband.cli.options import (
     MethodName,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
+    PipeFormatName,
     Precision,
     Preset,
     Quality,
+    Quiet,
+    Rate,
+    Recursive,
+    Series,
     Sigma,
+    SkipExisting,
     Sound,
     StageForm,
     StageLevel,
     Strength,
     Tolerant,
+    TrimPart,
     View,
     WaveletName,
     offer,
 )
+from subband.cli.outputs import Reads
 
 app = typer.Typer()
 
@@ -72,6 +81,9 @@ def denoise(
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     ending: Ending = None,
     memory: MemoryLimit = None,
@@ -81,6 +93,10 @@ def denoise(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    series: Series = None,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
     chunks: Annotated[
         str | None,
         typer.Option("--chunks", metavar="N,N,...", help="Into Zarr: lengths of a chunk, one for all axes or each."),
@@ -90,11 +106,11 @@ def denoise(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Into Zarr: go on with an interrupted job.")] = False,
     mask: Annotated[
-        Path | None, typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known.")
+        Path | None,
+        typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known."),
+        Reads(),
     ] = None,
-    nonfinite: Annotated[
-        str | None, typer.Option("--nonfinite", metavar="refuse|mask", help="Into Zarr: what is done with NaN.")
-    ] = None,
+    nonfinite: NonFinite = None,
 ) -> None:
     """Remove noise from pictures, film and volumes.
 
@@ -104,6 +120,7 @@ def denoise(
     from subband.cli.chain import make_enhancer, read_numbers
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
+    from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
     from subband.enhance import Denoise
 
@@ -114,20 +131,23 @@ def denoise(
         denoise_into_store(
             paths,
             enhancer,
-            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse"),
+            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse", quiet),
             engine=engine,
             refused={"--view": view != "synthesis", "--memory": memory is not None},
         )
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
-    refuse_stores(paths, {**for_stores, "--mask": mask, "--nonfinite": nonfinite})
-    enhance_files(
-        paths,
-        enhancer,
-        Settings(force, dry_run, as_json, jobs),
-        Reading(most_pixels, tolerant),
-        Writing(ending, keep_partial, codec, quality, preset, audio),
-        view=view,
-        engine=engine,
-        memory=memory,
-    )
+    refuse_stores(paths, {**for_stores, "--mask": mask})
+    with Pipes(paths, pipe_format) as pipes:
+        enhance_files(
+            pipes.paths,
+            enhancer,
+            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
+            Reading(most_pixels, tolerant, series, rate, trim, pipes),
+            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            view=view,
+            engine=engine,
+            memory=memory,
+            recursive=recursive,
+            nonfinite=nonfinite or "refuse",
+        )

@@ -14,11 +14,18 @@ from subband.cli.options import (
     EngineName,
     Force,
     Jobs,
+    KeepPartial,
     MostPixels,
     Paths,
     Preset,
     Quality,
+    Quiet,
+    Recursive,
+    Series,
     Sigma,
+    SkipExisting,
+    Sound,
+    Tolerant,
     WaveletName,
 )
 
@@ -54,11 +61,11 @@ def edges(
     ] = 0.0,
     sigma: Sigma = None,
     wavelet: WaveletName = "rbio3.1",
-    colours: Annotated[
+    each_channel: Annotated[
         bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
     ] = False,
-    mask: Annotated[
-        bool, typer.Option("--mask", help="Write white edges on black, not the picture with edges.")
+    edges_only: Annotated[
+        bool, typer.Option("--edges-only", help="Write white edges on black, not the picture with edges.")
     ] = False,
     fade: Annotated[
         float, typer.Option(min=0, max=1, metavar="X", help="How much of the picture is taken away towards white.")
@@ -68,11 +75,18 @@ def edges(
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
+    keep_partial: KeepPartial = False,
     ending: Ending = None,
     codec: Codec = None,
     quality: Quality = None,
     preset: Preset = None,
+    audio: Sound = True,
     most_pixels: MostPixels = None,
+    tolerant: Tolerant = False,
+    series: Series = None,
 ) -> None:
     """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
 
@@ -96,26 +110,27 @@ def edges(
         threshold,
         contrast=contrast,
         sigma=sigma,
-        channels="strongest" if colours else "brightness",
+        channels="strongest" if each_channel else "brightness",
         fade=fade,
     )
-    settings = Settings(force, dry_run, as_json, jobs)
+    settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
     inputs, output = split_paths(paths)
-    planned = plan_jobs(inputs, output, ending)
+    planned = plan_jobs(inputs, output, ending, recursive=recursive)
     check_jobs(planned, settings)
     chosen = get_engine(engine)
-    reading, writing = Reading(most_pixels), Writing(ending, False, codec, quality, preset)
+    reading = Reading(most_pixels, tolerant, series)
+    writing = Writing(ending, keep_partial, codec, quality, preset, audio)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
             info = source.info
             own = replace(finder, white=None if info.kind == "volume" else WHITE)
-            sink = writing.open(job.output, _describe_result(info, mask=mask), force=force)
+            sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=force)
             # a mask with the holes of its picture would hide edges
-            frames = (replace(frame, alpha=None) for frame in source) if mask else source
+            frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
             return relay_frames(
                 frames,
-                _find_work(info, own, chosen, mask=mask),
+                _find_work(info, own, chosen, mask=edges_only),
                 sink,
                 count=info.count,
                 on_progress=observe,
@@ -140,13 +155,18 @@ def _describe_result(info: SourceInfo, *, mask: bool) -> SourceInfo:
 
 def _find_work(info: SourceInfo, finder: EdgeFinder, engine: Engine, *, mask: bool) -> Work:
     """Return what turns frames into frames; a volume is looked at as a whole."""
+    from itertools import islice
+
     import numpy as np
 
     def find_in_volume(frames: Iterator[Array]) -> Iterator[Array]:
-        slices = np.stack(list(frames))
-        if slices.ndim == 4:
-            slices = slices.astype(np.float32).mean(axis=3)
-        yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
+        # what a file holds of times or channels is looked at apart
+        depth = None if info.groups == 1 else (info.count or 0) // info.groups
+        while group := list(islice(frames, depth)):
+            slices = np.stack(group)
+            if slices.ndim == 4:
+                slices = slices.astype(np.float32).mean(axis=3)
+            yield from finder.find(slices, volume=True, engine=engine).mask.astype(np.uint8) * np.uint8(255)
 
     def find_in_frames(frames: Iterator[Array]) -> Iterator[Array]:
         for frame in frames:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from subband.cli.enhancing import Reading, Writing, calm_threads
 from subband.cli.files import Job, Settings, check_jobs, run_jobs
+from subband.cli.outputs import Files
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -56,9 +58,9 @@ def edit_files(
     from subband.pipeline.relay import relay_frames
 
     check_jobs(jobs, settings)
-    read = {path.resolve() for path in others}
+    read = Files(others)
     for job in jobs:
-        if job.output.resolve() in read:
+        if job.output in read:
             raise ArgumentError(f"{str(job.output)!r} is read, and would be replaced by a result; take another name")
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
@@ -73,7 +75,7 @@ def edit_files(
             sink = writing.open(job.output, source.info, force=settings.force)
             return relay_frames(source, each, sink, count=source.info.count, on_progress=observe, cancelled=cancelled)
 
-    run_jobs(jobs, work, settings, about)
+    run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), about)
 
 
 def read_picture(path: Path, reading: Reading) -> Array:

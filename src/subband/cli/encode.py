@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, EngineName, Force, MostPixels, offer
+from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet, offer
+from subband.cli.outputs import Reads, Writes, show_plan
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -23,19 +24,27 @@ _ENDINGS = (".jp2", ".jpx", ".j2k", ".j2c", ".jpc")
 @app.command()
 def encode(
     source: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A picture: PNG, TIFF, JPEG, JP2, ...")
+        Path,
+        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A picture: PNG, TIFF, JPEG, JP2, ..."),
+        Reads(),
     ],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help=".jp2 for a file with boxes, .j2k for the codestream.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help=".jp2 for a file with boxes, .j2k for the codestream."), Writes()
+    ],
     lossless: Annotated[
-        bool, typer.Option("--lossless", help="Every bit comes back; so without --rate, --size and --psnr, too.")
+        bool, typer.Option("--lossless", help="Every bit comes back; so without --bpp, --bytes and --psnr, too.")
     ] = False,
     rate: Annotated[
-        str | None, typer.Option(metavar="R", help="Bits a pixel; several as in 0.25,0.5,1 make as many layers.")
+        str | None,
+        typer.Option("--bpp", metavar="B", help="Bits per pixel; several as in 0.25,0.5,1 make as many layers."),
     ] = None,
-    size: Annotated[str | None, typer.Option(metavar="BYTES", help="Bytes of the file; or several.")] = None,
+    size: Annotated[str | None, typer.Option("--bytes", metavar="N", help="Bytes of the file; or several.")] = None,
     psnr: Annotated[str | None, typer.Option(metavar="DB", help="Signal-to-noise ratio in dB; or several.")] = None,
     layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Layers of quality.")] = None,
-    levels: Annotated[int | None, typer.Option(min=0, max=32, metavar="N", help="Levels; 5 by default.")] = None,
+    levels: Annotated[
+        int | None,
+        typer.Option("--level", "-l", min=0, max=32, metavar="N", help="Number of levels; 5 by default."),
+    ] = None,
     tile: Annotated[str | None, typer.Option(metavar="RxC", help="Rows and columns of tiles, as in 1024x1024.")] = None,
     block: Annotated[str, typer.Option(metavar="RxC", help="Rows and columns of code-blocks.")] = "64x64",
     precincts: Annotated[
@@ -48,7 +57,7 @@ def encode(
         str, typer.Option(metavar="NAMES", autocompletion=offer(*_STYLES), help=f"Some of {', '.join(_STYLES)}.")
     ] = "",
     colour: Annotated[
-        bool | None, typer.Option("--colour/--no-colour", help="Whether colours are decorrelated; so by default.")
+        bool | None, typer.Option("--mct/--no-mct", help="Whether colours are decorrelated first; so by default.")
     ] = None,
     sop: Annotated[bool, typer.Option("--sop", help="Put a marker before each packet.")] = False,
     eph: Annotated[bool, typer.Option("--eph", help="Put a marker behind the header of each packet.")] = False,
@@ -61,16 +70,19 @@ def encode(
     icc: Annotated[
         Path | None,
         typer.Option(exists=True, dir_okay=False, metavar="FILE", help="Colour profile; that of IN by default."),
+        Reads(),
     ] = None,
     comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A text for the codestream.")] = None,
     engine: EngineName = None,
     force: Force = False,
+    dry_run: DryRun = False,
     most_pixels: MostPixels = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Encode a picture as JPEG 2000, without a loss or to a size or quality.
 
-    `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --rate 0.5` takes half a bit
+    `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
     for each pixel.
     """
     import json
@@ -78,19 +90,16 @@ def encode(
 
     from subband.cli.progress import watch_progress
     from subband.codecs.jpeg2000 import encode as encode_picture
-    from subband.media import check_output, place_output, read_still
+    from subband.media import place_output, read_still
     from subband.pipeline.relay import Progress
 
     ending = output.suffix.lower()
     if ending not in _ENDINGS:
         raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(_ENDINGS)}")
-    if output.is_file() and not force:
-        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
-    check_output(output)
     settings: dict[str, Any] = {
         "lossless": True if lossless else False if step is not None else None,
-        "rate": _split_numbers("--rate", rate),
-        "size": _split_numbers("--size", size),
+        "rate": _split_numbers("--bpp", rate),
+        "size": _split_numbers("--bytes", size),
         "psnr": _split_numbers("--psnr", psnr),
         "layers": layers,
         "levels": levels,
@@ -107,10 +116,13 @@ def encode(
         "step": step,
         "comment": comment,
     }
+    if dry_run:
+        show_plan([source], [output], as_json=as_json)
+        return
     still = read_still(source, most_pixels=most_pixels)
     boxes = _describe(still, icc.read_bytes() if icc else None, dpi) if ending in (".jp2", ".jpx") else {"form": "j2k"}
     begin = perf_counter()
-    with watch_progress(is_quiet=as_json) as observe_file:
+    with watch_progress(is_quiet=as_json or quiet) as observe_file:
         observe = observe_file(source.name)
 
         def watch(part: float) -> None:
@@ -118,7 +130,7 @@ def encode(
 
         data = encode_picture(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
     seconds = perf_counter() - begin
-    with place_output(output) as unfinished:
+    with place_output(output, overwrite=force) as unfinished:
         unfinished.write_bytes(data)
     rows, columns = still.pixels.shape[:2]
     bits = 8 * len(data) / (rows * columns)
@@ -127,7 +139,8 @@ def encode(
         record = {"source": str(source), "output": str(output), "bytes": len(data), "bits_per_pixel": round(bits, 6)}
         typer.echo(json.dumps({**record, "ratio": round(ratio, 4), "seconds": round(seconds, 6)}, indent=2))
         return
-    typer.echo(f"{output}: {len(data)} bytes, {bits:.3f} bits a pixel, {ratio:.1f} : 1, {seconds:.2f} s")
+    if not quiet:
+        typer.echo(f"{output}: {len(data)} bytes, {bits:.3f} bpp, {ratio:.1f} : 1, {seconds:.2f} s")
 
 
 def _join(still: Still) -> Any:

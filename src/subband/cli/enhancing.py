@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ from subband.cli.files import Job, Settings, check_jobs, plan_jobs, run_jobs, sp
 from subband.errors import ArgumentError, FormatError
 
 if TYPE_CHECKING:
+    from subband.cli.pipes import Pipes
     from subband.enhance import Enhancer
     from subband.media import Sink, Source, SourceInfo
     from subband.pipeline.relay import Observe, Report
@@ -44,7 +46,9 @@ def read_chain(path: Path) -> Enhancer:
     except UnicodeDecodeError:
         raise FormatError(f"{str(path)!r} is not a text, and so no chain") from None
     except FormatError as error:
-        raise FormatError(f"{str(path)!r}: {error}") from error
+        # as it is written there, and not as options are
+        message = re.sub(r"\b([a-z_]+)=(?=\S)", r"\1 = ", str(error))
+        raise FormatError(f"{str(path)!r}: {message}") from error
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,19 @@ class Reading:
 
     most_pixels: int | None = None
     tolerant: bool = False
+    series: str | None = None
+    rate: float | None = None
+    trim: str | None = None
+    pipes: Pipes | None = None
 
     def open(self, path: Path, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
         """Open a file."""
         from subband.media import open_source
 
-        return open_source(path, colours=colours, most_pixels=self.most_pixels, tolerant=self.tolerant)
+        part: dict[str, Any] = {"rate": self.rate, "trim": self.trim, "most_pixels": self.most_pixels}
+        if self.pipes is not None and self.pipes.streams_from(path):
+            return self.pipes.open_source(colours=colours, **part)
+        return open_source(path, colours=colours, tolerant=self.tolerant, series=self.series, **part)
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,7 @@ class Writing:
     quality: float | None = None
     preset: str | None = None
     audio: bool = True
+    pipes: Pipes | None = None
 
     def open(self, path: Path, info: SourceInfo, *, force: bool) -> Sink:
         """Open a file for frames."""
@@ -80,6 +92,9 @@ class Writing:
         if not self.audio:
             options["audio"] = False
         given = {name: value for name, value in options.items() if value is not None}
+        if self.pipes is not None and self.pipes.streams_to(path):
+            given.pop("audio", None)
+            return self.pipes.open_sink(info, **given)
         return open_sink(path, info, overwrite=force, keep_partial=self.keep_partial, **given)
 
 
@@ -94,6 +109,8 @@ def enhance_files(
     engine: str | None,
     memory: float | None,
     part_of_white: str | None = None,
+    recursive: bool = False,
+    nonfinite: str = "refuse",
 ) -> None:
     """Carry all files through an enhancer, whose numbers are those of 8 bits.
 
@@ -101,20 +118,21 @@ def enhance_files(
     """
     calm_threads()
     from subband.engines import get_engine
-    from subband.media.film_formats import CONTAINERS
-    from subband.pipeline.files import check_view, describe_result, enhance_file, prefers_ycbcr
+    from subband.pipeline.files import check_view, choose_colours, describe_result, enhance_file
 
     check_view(view)
+    if nonfinite not in ("refuse", "mask"):
+        raise ArgumentError(f"--nonfinite {nonfinite} is not known; use refuse or mask")
+    pipes = writing.pipes
+    settings = settings if pipes is None else pipes.calm(settings)
     inputs, output = split_paths(paths)
-    jobs = plan_jobs(inputs, output, writing.ending)
+    jobs = plan_jobs(inputs, output, writing.ending, recursive=recursive)
     check_jobs(jobs, settings)
     chosen = get_engine(engine)
     most = None if memory is None else int(memory * 2**30)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        is_film = job.output.suffix.lower() in CONTAINERS
-        colours: Literal["rgb", "ycbcr"] = "ycbcr" if is_film and prefers_ycbcr(enhancer, view) else "rgb"
-        with reading.open(job.source, colours=colours) as source:
+        with reading.open(job.source, colours=choose_colours(enhancer, view)) as source:
             if part_of_white is not None and source.info.kind == "volume":
                 raise ArgumentError(
                     f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "
@@ -122,7 +140,15 @@ def enhance_files(
                 )
             sink = writing.open(job.output, describe_result(source.info, enhancer, view, chosen), force=settings.force)
             return enhance_file(
-                source, sink, enhancer, engine=chosen, view=view, memory=most, on_progress=observe, cancelled=cancelled
+                source,
+                sink,
+                enhancer,
+                engine=chosen,
+                view=view,
+                memory=most,
+                nonfinite=nonfinite,
+                on_progress=observe,
+                cancelled=cancelled,
             )
 
-    run_jobs(jobs, work, settings, {"chain": enhancer.to_dict()})
+    run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})

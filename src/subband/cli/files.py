@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from subband.cli.outputs import Files, check_file
+from subband.cli.results import describe_result, format_error, format_report, show_error
 from subband.errors import ArgumentError, SubbandError
 
 if TYPE_CHECKING:
     from subband.pipeline.relay import Observe, Report
 
-__all__ = ["Job", "Settings", "check_jobs", "plan_jobs", "run_jobs", "split_paths"]
+__all__ = ["Job", "Settings", "check_jobs", "find_sources", "plan_jobs", "run_jobs", "split_paths"]
 
 _PATTERN = "*?["
 _UNFINISHED = re.compile(r"\.part\d*$")
 
 # What can be read beside what Pillow reads and what can be written.
 _MORE_ENDINGS = {
-    ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf", ".nii",
-    ".npy", ".ogv", ".ts", ".vob", ".y4m",
+    ".3gp", ".asf", ".dv", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mha", ".mhd", ".mj2", ".mjpeg", ".mts",
+    ".mxf", ".nhdr", ".nii", ".npy", ".npz", ".nrrd", ".ogv", ".ts", ".vob", ".y4m",
 }  # fmt: skip
 
 
@@ -46,6 +49,9 @@ class Settings:
     dry_run: bool = False
     as_json: bool = False
     jobs: int = 1
+    skip_existing: bool = False
+    quiet: bool = False
+    keep_partial: bool = False
 
 
 #: Turns one file into the other.
@@ -65,7 +71,22 @@ def split_paths(paths: Sequence[Path] | None) -> tuple[list[Path], Path]:
     return list(paths[:-1]), paths[-1]
 
 
-def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -> list[Job]:
+def find_sources(inputs: Iterable[Path], *, recursive: bool = False, besides: Path | None = None) -> list[Path]:
+    """Return the files that names, folders and patterns stand for, each once.
+
+    Parameters
+    ----------
+    inputs : iterable of Path
+        As the user gave them.
+    recursive : bool
+        Whether folders stand for what is in all folders below them, too.
+    besides : Path, optional
+        A folder that is left out: that of the results.
+    """
+    return [source for source, _ in _place_sources(inputs, recursive=recursive, besides=besides)]
+
+
+def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *, recursive: bool = False) -> list[Job]:
     """Say which file becomes which.
 
     Parameters
@@ -77,22 +98,31 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -
         already or its name has no ending.
     ending : str, optional
         Of the results in a folder.
+    recursive : bool
+        Whether folders stand for what is in all folders below them, too; results go to folders of the same names.
 
     Raises
     ------
     ArgumentError
         If there is nothing to do, or two results would have the same name.
     """
-    # what is named twice, as a file and by its folder for instance, is done once
-    sources = list(dict.fromkeys(source for each in inputs for source in _find_sources(each)))
+    if any(str(path) == "-" for path in (*inputs, output)):
+        raise ArgumentError("- for standard input or output is known to denoise, filter and noise; give names of files")
+    placed = _place_sources(inputs, recursive=recursive, besides=output)
+    sources = [source for source, _ in placed]
     is_single = len(sources) == 1 and (_is_one(inputs[0]) or sources[0] == inputs[0])
-    if is_single and not output.is_dir() and output.suffix:
+    is_dataset = _strip_dataset(output) != output
+    if is_single and not output.is_dir() and (output.suffix or is_dataset):
         return [Job(sources[0], output)]
+    if is_dataset:
+        raise ArgumentError(f"{str(output)!r} names a dataset, which holds one volume, and {len(sources)} were given")
     if output.is_file():
         raise ArgumentError(f"{str(output)!r} is a file, and {len(sources)} results need a folder; take another name")
     chosen = "" if ending is None else ending if ending.startswith(".") else f".{ending}"
-    names = [_change_ending(source, chosen) if chosen else source.name for source in sources]
-    jobs = [Job(source, output / name, makes_folder=True) for source, name in zip(sources, names, strict=True)]
+    jobs = [
+        Job(source, output / folder / (_change_ending(source, chosen) if chosen else source.name), makes_folder=True)
+        for source, folder in placed
+    ]
     taken: dict[Path, Path] = {}
     for job in jobs:
         if (other := taken.setdefault(job.output, job.source)) != job.source:
@@ -103,19 +133,15 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None) -
 
 
 def check_jobs(jobs: Sequence[Job], settings: Settings) -> None:
-    """Refuse what would fail later for a reason that can be seen now, before anything is written."""
-    from subband.media import check_output
+    """Refuse what would fail later for a reason that can be seen now, before anything is written.
 
-    for job in jobs:
-        output = _strip_dataset(job.output)
-        if _is_own_result(job):
-            raise ArgumentError(f"{str(job.source)!r} would be replaced by its own result; take another name")
-        taken = None if settings.force else _find_taken(job)
-        if taken is not None:
-            raise ArgumentError(f"{str(taken)!r} is there already; use --force to replace it, or take another name")
-        # a folder of results is made when it is needed
-        if output.parent.is_dir() or not job.makes_folder:
-            check_output(output)
+    Of several files, those that are refused are told about by `run_jobs`, and do not keep the others from being done.
+    """
+    if settings.force and settings.skip_existing:
+        raise ArgumentError("--force replaces files that --skip-existing leaves; use one of them")
+    if len(jobs) == 1:
+        for refusal in _find_refusals(jobs, settings).values():
+            raise refusal
 
 
 def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[str, Any] | None = None) -> None:
@@ -137,74 +163,126 @@ def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[st
     """
     import json
 
+    refusals = _find_refusals(jobs, settings)
+    skipped = {job for job in jobs if settings.skip_existing and job not in refusals and _find_taken(job) is not None}
+    doing = [job for job in jobs if job not in refusals and job not in skipped]
+    if len(jobs) > 1:
+        for job, refusal in refusals.items():
+            show_error(job, refusal)
     if settings.dry_run:
-        entries: list[dict[str, Any]] = [_describe_job(job) for job in jobs]
+        _show_plan(jobs, skipped, refusals, settings, about)
+    else:
+        results = {**refusals, **_run_all(doing, work, settings)}
         if settings.as_json:
-            typer.echo(json.dumps({**(about or {}), "dry_run": True, "files": entries}, indent=2))
-            return
-        for job in jobs:
-            typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if _find_taken(job) else ""))
-        return
-    for folder in dict.fromkeys(job.output.parent for job in jobs if job.makes_folder):
-        _make_folder(folder)
-    with _plain_warnings():
-        results = _run_all(jobs, work, settings)
-    if settings.as_json:
-        entries = [_describe_result(job, result) for job, result in zip(jobs, results, strict=True)]
-        typer.echo(json.dumps({**(about or {}), "files": entries}, indent=2))
-    failures = [result for result in results if isinstance(result, BaseException)]
-    if len(jobs) == 1 and failures:
-        raise failures[0]
-    for job, result in zip(jobs, results, strict=True):
-        if isinstance(result, BaseException):
-            _show_error(job, result)
-        elif not settings.as_json:
-            typer.echo(f"{job.output}: {_spell_report(result)}")
-    if failures:
-        typer.echo(f"error: {len(failures)} of {len(jobs)} files could not be done", err=True)
+            entries = [describe_result(job, results.get(job)) for job in jobs]
+            typer.echo(json.dumps({**(about or {}), "files": entries}, indent=2))
+        refusals = {job: result for job, result in results.items() if isinstance(result, BaseException)}
+    if len(jobs) == 1 and refusals:
+        raise refusals[jobs[0]]
+    if skipped and not settings.as_json and not settings.quiet:
+        typer.echo(f"{len(skipped)} of {len(jobs)} results are there already, and were left out")
+    if refusals:
+        typer.echo(f"error: {len(refusals)} of {len(jobs)} files could not be done", err=True)
         raise typer.Exit(2)
 
 
-def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> list[Report | BaseException]:
-    from concurrent.futures import ThreadPoolExecutor, wait
+def _show_plan(
+    jobs: Sequence[Job],
+    skipped: Set[Job],
+    refusals: Mapping[Job, BaseException],
+    settings: Settings,
+    about: dict[str, Any] | None,
+) -> None:
+    """Say which file would become which."""
+    import json
 
+    if settings.as_json:
+        entries = [
+            {**_describe_job(job), "error": format_error(refusals[job])}
+            if job in refusals
+            else {**_describe_job(job), **({"skipped": True} if job in skipped else {})}
+            for job in jobs
+        ]
+        typer.echo(json.dumps({**(about or {}), "dry_run": True, "files": entries}, indent=2))
+        return
+    for job in jobs:
+        if job in skipped or job in refusals:
+            continue
+        typer.echo(f"{job.source} -> {job.output}" + (" (replaced)" if _find_taken(job) else ""))
+
+
+def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> dict[Job, Report | BaseException]:
+    """Do all files, and tell of each when it is done."""
+    from subband.cli.interruption import run_together
     from subband.cli.progress import watch_progress
 
     cancelled = Event()
-    with watch_progress(is_quiet=settings.as_json) as observe_file:
+    is_silent = settings.as_json or settings.quiet
+    done = 0
+    if len(folders := {job.output.parent for job in jobs if job.makes_folder}) == 1:
+        # where nothing can be written, that is one error and not one for each file
+        _make_folder(folders.pop())
+    with watch_progress(is_quiet=is_silent, files=len(jobs)) as watch:
 
         def run(job: Job) -> Report | BaseException:
+            observe = watch(job.source.name)
             try:
-                return work(job, observe_file(job.source.name), cancelled)
+                if job.makes_folder:
+                    _make_folder(job.output.parent)
+                return work(job, observe, cancelled)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is that of one file
                 return error
+            finally:
+                watch.end(observe)
 
-        if settings.jobs == 1 or len(jobs) == 1:
-            return [run(job) for job in jobs]
-        with ThreadPoolExecutor(settings.jobs, "subband file") as pool:
-            futures = [pool.submit(run, job) for job in jobs]
-            try:
-                while wait(futures, timeout=0.2).not_done:
-                    pass
-            except BaseException:
-                # those under way clean up after themselves
-                cancelled.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-            return [future.result() for future in futures]
+        def tell(number: int, result: Report | BaseException) -> None:
+            nonlocal done
+            done += 1
+            if isinstance(result, BaseException):
+                if len(jobs) > 1:
+                    show_error(jobs[number], result)
+            elif not is_silent:
+                count = f"{done} of {len(jobs)}: " if len(jobs) > 1 else ""
+                typer.echo(f"{count}{jobs[number].output}: {format_report(result)}")
+
+        tasks = [partial(run, job) for job in jobs]
+        results = run_together(tasks, settings.jobs, cancelled, tell, keep_partial=settings.keep_partial)
+    return dict(zip(jobs, results, strict=True))
 
 
-@contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Show warnings as one line, without where in the program they come from."""
-    import warnings
+def _place_sources(inputs: Iterable[Path], *, recursive: bool, besides: Path | None) -> list[tuple[Path, Path]]:
+    """Return files, each with the folder that it has below the one that was named."""
+    # what is named twice, as a file and by its folder for instance, is done once
+    placed: dict[Path, Path] = {}
+    for each in inputs:
+        if recursive and each.is_dir():
+            found = list(_walk_folder(each, besides))
+            if not found:
+                raise ArgumentError(f"the folder {str(each)!r} holds no picture, film or volume, nor does one in it")
+        else:
+            found = [(source, Path()) for source in _find_sources(each)]
+        for source, folder in found:
+            placed.setdefault(source, folder)
+    return list(placed.items())
 
-    usual = warnings.showwarning
-    warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {message}", err=True)
-    try:
-        yield
-    finally:
-        warnings.showwarning = usual
+
+def _walk_folder(folder: Path, besides: Path | None) -> Iterator[tuple[Path, Path]]:
+    """Find what can be read in a folder and in those below it; hidden ones and that of the results are left out."""
+    left_out = None if besides is None else besides.resolve()
+    for name, folders, _ in os.walk(folder):
+        here = Path(name)
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        if left_out is not None and here.resolve() == left_out and here != folder:
+            folders.clear()
+            continue
+        try:
+            found = _list_folder(here)
+        except ArgumentError:
+            continue
+        # a folder that is a volume by itself becomes a file beside it
+        below = here.parent if found == [here] else here
+        for source in found:
+            yield source, Path() if here == folder else below.relative_to(folder)
 
 
 def _find_sources(path: Path) -> list[Path]:
@@ -232,7 +310,7 @@ def _is_one(path: Path) -> bool:
 
 
 def _strip_dataset(path: Path) -> Path:
-    """Return the file of a name such as volume.h5:data."""
+    """Return the file of a name such as ``volume.h5:scan/data``."""
     from subband.media.volumes import split_dataset
 
     dataset = split_dataset(str(path))
@@ -244,6 +322,7 @@ def _list_folder(folder: Path) -> list[Path]:
     from PIL import Image
 
     from subband.media.film_formats import CONTAINERS
+    from subband.media.volume_dicom import is_dicom
 
     pictures = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
     known = pictures | set(CONTAINERS) | _MORE_ENDINGS
@@ -251,6 +330,9 @@ def _list_folder(folder: Path) -> list[Path]:
     if any(path.suffix.lower() == ".dcm" for path in files):
         return [folder]
     found = [path for path in files if path.suffix.lower() in known or path.name.lower().endswith(".nii.gz")]
+    # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
+    if any(is_dicom(path) for path in files if path not in found):
+        return [folder]
     if not found:
         raise ArgumentError(f"the folder {str(folder)!r} holds no picture, film or volume")
     return found
@@ -276,15 +358,31 @@ def _list_results(job: Job) -> list[tuple[Path, Path]]:
     return [(file, output.with_name(output.name % number)) for number, file in list_series(source)]
 
 
-def _is_own_result(job: Job) -> bool:
-    results = _list_results(job)
-    sources = {source.resolve() for source, _ in results}
-    return any(output.resolve() in sources for _, output in results)
+def _find_refusals(jobs: Sequence[Job], settings: Settings) -> dict[Job, BaseException]:
+    """Return which results must not be written, and why."""
+    read = Files(source for job in jobs for source, _ in _list_results(job))
+    refusals: dict[Job, BaseException] = {}
+    for job in jobs:
+        try:
+            _check_job(job, read, settings)
+        except SubbandError as error:
+            refusals[job] = error
+    return refusals
+
+
+def _check_job(job: Job, read: Files, settings: Settings) -> None:
+    own = Files(source for source, _ in _list_results(job))
+    for _, output in _list_results(job):
+        if output in own:
+            raise ArgumentError(f"{str(job.source)!r} would be replaced by its own result; take another name")
+        if output.parent.is_dir() or not job.makes_folder:
+            check_file(output, read, force=settings.force or settings.skip_existing)
+        # a folder of results is made when it is needed
 
 
 def _find_taken(job: Job) -> Path | None:
     """Return a file that would be replaced, if there is one."""
-    return next((output for _, output in _list_results(job) if output.is_file()), None)
+    return next((output for _, output in _list_results(job) if os.path.lexists(output)), None)
 
 
 def _make_folder(folder: Path) -> None:
@@ -298,38 +396,3 @@ def _make_folder(folder: Path) -> None:
 
 def _describe_job(job: Job) -> dict[str, Any]:
     return {"source": str(job.source), "output": str(job.output), "replaces": _find_taken(job) is not None}
-
-
-def _describe_result(job: Job, result: Report | BaseException) -> dict[str, Any]:
-    entry: dict[str, Any] = {"source": str(job.source), "output": str(job.output)}
-    if isinstance(result, BaseException):
-        return {**entry, "error": _spell_error(result)}
-    stages = {"decode": result.decode, "compute": result.compute, "encode": result.encode}
-    return {
-        **entry,
-        "frames": result.frames,
-        "seconds": round(result.seconds, 6),
-        "frames_per_second": round(result.rate, 3),
-        "stages": {name: round(seconds, 6) for name, seconds in stages.items()},
-        "shares": {name: round(share, 4) for name, share in result.shares.items()},
-    }
-
-
-def _spell_report(report: Report) -> str:
-    if report.frames == 1:
-        return f"{report.seconds:.2f} s"
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in report.shares.items())
-    return f"{report.frames} frames in {report.seconds:.1f} s, {report.rate:.1f} a second ({shares})"
-
-
-def _spell_error(error: BaseException) -> str:
-    """Say what went wrong; what was not foreseen does not explain itself."""
-    is_foreseen = isinstance(error, SubbandError | OSError)
-    return str(error) if is_foreseen else f"{type(error).__name__}: {error}"
-
-
-def _show_error(job: Job, error: BaseException) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    Console(stderr=True).print(Text(f"error: {job.source}: {_spell_error(error)}", style="bold red"), soft_wrap=True)

@@ -22,19 +22,27 @@ from subband.cli.options import (
     MemoryLimit,
     MostPixels,
     NoiseName,
+    NonFinite,
     Paths,
+    PipeFormatName,
     Precision,
     Preset,
     Quality,
+    Quiet,
+    Rate,
+    Recursive,
+    Series,
     Sigma,
+    SkipExisting,
     Sound,
     StageForm,
     StageLevel,
     Tolerant,
+    TrimPart,
     View,
     WaveletName,
 )
-from subband.errors import ArgumentError
+from subband.cli.outputs import Reads, Writes
 
 app = typer.Typer()
 
@@ -50,6 +58,7 @@ def filter(  # noqa: A001 - the name of the command
     chain: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A chain as TOML, where white is 255; the options below are added behind."),
+        Reads(),
     ] = None,
     soft: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a soft {_THRESHOLD}.")] = None,
     hard: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a hard {_THRESHOLD}.")] = None,
@@ -64,7 +73,7 @@ def filter(  # noqa: A001 - the name of the command
     blur: Annotated[_Values, typer.Option(metavar="S", help="Blur by a Gaussian of so many pixels.")] = None,
     sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
     denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
-    strength: Annotated[_Values, typer.Option(metavar="X", help="For the --denoise before.")] = None,
+    strength: Annotated[list[float] | None, typer.Option(metavar="X", help="For the --denoise before.")] = None,
     mode: Annotated[
         _Values, typer.Option(metavar="MODE", help="For the --denoise before: soft, hard or garrote, where it matters.")
     ] = None,
@@ -91,7 +100,7 @@ def filter(  # noqa: A001 - the name of the command
     colour: Colour = None,
     precision: Precision = None,
     save_chain: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain.")
+        Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain."), Writes()
     ] = None,
     show_chain: Annotated[bool, typer.Option("--show-chain", help="Print the chain as TOML.")] = False,
     view: View = "synthesis",
@@ -100,6 +109,9 @@ def filter(  # noqa: A001 - the name of the command
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     ending: Ending = None,
     memory: MemoryLimit = None,
@@ -109,6 +121,11 @@ def filter(  # noqa: A001 - the name of the command
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    nonfinite: NonFinite = None,
+    series: Series = None,
+    rate: Rate = None,
+    trim: TrimPart = None,
+    pipe_format: PipeFormatName = None,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
 
@@ -117,7 +134,8 @@ def filter(  # noqa: A001 - the name of the command
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
     from subband.cli.files import Settings
-    from subband.media import check_output, place_output
+    from subband.cli.pipes import Pipes
+    from subband.media import place_output
 
     # what they hold is in the context, in order
     del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength, mode, at, levels, kernel
@@ -127,25 +145,24 @@ def filter(  # noqa: A001 - the name of the command
         colour = "ycbcr"
     stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level, boundary, form)
     enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, precision=precision, base=base)
-    if save_chain is not None:
-        if save_chain.exists() and not force:
-            raise ArgumentError(f"{str(save_chain)!r} is there already; use --force to replace it, or another name")
-        check_output(save_chain)
-        if not dry_run:
-            with place_output(save_chain) as unfinished:
-                unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
+    if save_chain is not None and not dry_run:
+        with place_output(save_chain, overwrite=force) as unfinished:
+            unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
     if show_chain:
         typer.echo(enhancer.to_toml(), nl=False, err=as_json)
     if not paths and (show_chain or save_chain is not None):
         return
-    enhance_files(
-        paths,
-        enhancer,
-        Settings(force, dry_run, as_json, jobs),
-        Reading(most_pixels, tolerant),
-        Writing(ending, keep_partial, codec, quality, preset, audio),
-        view=view,
-        engine=engine,
-        memory=memory,
-        part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
-    )
+    with Pipes(paths, pipe_format) as pipes:
+        enhance_files(
+            pipes.paths,
+            enhancer,
+            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
+            Reading(most_pixels, tolerant, series, rate, trim, pipes),
+            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            view=view,
+            engine=engine,
+            memory=memory,
+            recursive=recursive,
+            nonfinite=nonfinite or "refuse",
+            part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
+        )

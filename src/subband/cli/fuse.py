@@ -9,15 +9,18 @@ import typer
 
 from subband.cli.options import (
     AsJson,
+    DryRun,
     EngineName,
     Force,
     MostPixels,
     Paths,
     Quality,
+    Quiet,
     StageLevel,
     WaveletName,
     offer,
 )
+from subband.cli.outputs import Files, check_file, show_plan
 from subband.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -50,7 +53,9 @@ def fuse(
     ] = 1.0,
     engine: EngineName = None,
     force: Force = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     quality: Quality = None,
     most_pixels: MostPixels = None,
 ) -> None:
@@ -63,22 +68,22 @@ def fuse(
     from time import perf_counter
 
     from subband.cli.enhancing import calm_threads
-    from subband.cli.files import plan_jobs, split_paths
+    from subband.cli.files import find_sources, split_paths
     from subband.edit import Fuser, Fusion
     from subband.engines import get_engine
-    from subband.media import check_output, read_still, write_still
+    from subband.media import read_still, write_still
 
     fusion = Fusion(rule, wavelet, level, window, consistency, strength)
     inputs, output = split_paths(paths)
-    if output.is_file() and not force:
-        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
-    check_output(output)
-    # the same names, folders and patterns as for other commands; of the jobs, only what is read counts
-    sources = [job.source for path in inputs for job in plan_jobs([path], output.with_suffix(".folder") / "any")]
+    sources = find_sources(inputs)
     if output.resolve() in {source.resolve() for source in sources}:
         raise ArgumentError(f"{str(output)!r} is one of the pictures to fuse; take another name")
+    check_file(output, Files(sources), force=force)
     if len(sources) < 2:
         raise ArgumentError(f"{len(sources)} picture is not enough to fuse; give two or more of the same scene")
+    if dry_run:
+        show_plan(sources, [output], as_json=as_json)
+        return
     calm_threads()
     begin = perf_counter()
     stills = [read_still(source, most_pixels=most_pixels) for source in sources]
@@ -87,13 +92,14 @@ def fuse(
         pixels = fuser.apply([still.pixels for still in stills])
     except (ArgumentError, ArgumentTypeError) as error:
         raise ArgumentError(_name_files(str(error), sources)) from None
-    write_still(output, stills[0].replace_pixels(pixels), quality=quality)
+    write_still(output, stills[0].replace_pixels(pixels), overwrite=force, quality=quality)
     seconds = perf_counter() - begin
     if as_json:
         record = {"sources": [str(source) for source in sources], "output": str(output)}
         typer.echo(json.dumps({"fusion": asdict(fusion), **record, "seconds": round(seconds, 6)}, indent=2))
         return
-    typer.echo(f"{output}: {len(stills)} pictures in {seconds:.2f} s")
+    if not quiet:
+        typer.echo(f"{output}: {len(stills)} pictures in {seconds:.2f} s")
 
 
 def _name_files(message: str, sources: list[Path]) -> str:

@@ -1,7 +1,11 @@
-"""How commands are found and how errors are shown."""
+"""How commands are found, what is looked at before one runs, and how errors are shown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +14,7 @@ from typer.core import TyperGroup
 
 from subband.errors import SubbandError
 
-__all__ = ["COMMANDS", "LazyGroup"]
+__all__ = ["COMMANDS", "LazyGroup", "explain", "walk_commands"]
 
 #: The commands in the order of the help text; each is a module of this package that holds an `app`.
 COMMANDS = (
@@ -40,6 +44,10 @@ COMMANDS = (
     "tune",
 )
 
+#: Where a context keeps its command when that has ended, and here, while it runs, for those who speak of its options.
+_COMMAND_KEY = "subband.command"
+_RUNNING: ContextVar[Any] = ContextVar("subband.command", default=None)
+
 
 class LazyGroup(TyperGroup):
     """A group of commands that imports the module of a command when it is asked for.
@@ -65,6 +73,7 @@ class LazyGroup(TyperGroup):
             return None
         command = typer.main.get_command(import_module(f"subband.cli.{cmd_name}").app)
         command.name = cmd_name
+        _guard(command, cmd_name)
         return command
 
     def invoke(self, ctx: Any) -> Any:
@@ -73,9 +82,12 @@ class LazyGroup(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            from subband.cli.signals import spell_interrupt
+
+            word, code = spell_interrupt(error)
+            typer.echo(word, err=True)
+            raise typer.Exit(code) from None
         except (SubbandError, OSError) as error:
             from rich.console import Console
             from rich.text import Text
@@ -84,12 +96,29 @@ class LazyGroup(TyperGroup):
             if ctx.params.get("debug"):
                 console.print_exception()
             else:
-                console.print(Text(f"error: {_spell(error)}", style="bold red"), soft_wrap=True)
+                console.print(
+                    Text(f"error: {explain(error, ctx.meta.get(_COMMAND_KEY))}", style="bold red"), soft_wrap=True
+                )
             raise typer.Exit(2) from None
 
 
-def _spell(error: Exception) -> str:
-    """Write an error in one line; those of the operating system without their number."""
+def explain(error: BaseException | str, command: Any = None) -> str:
+    """Write an error, or a warning, in one line: with the options of a command, and without the system's numbers.
+
+    Parameters
+    ----------
+    error : BaseException or str
+        What went wrong.
+    command : command of Typer, optional
+        Whose options are named; the one that runs, if left out.
+
+    Examples
+    --------
+    >>> explain(FileNotFoundError(2, "No such file or directory", "a.png"))
+    "'a.png': No such file or directory"
+    """
+    from subband.cli.spelling import translate
+
     if (
         isinstance(error, OSError)
         and error.filename is not None
@@ -97,4 +126,67 @@ def _spell(error: Exception) -> str:
         and not isinstance(error, SubbandError)
     ):
         return f"{str(error.filename)!r}: {error.strerror}"
-    return str(error)
+    return translate(str(error), command or _RUNNING.get())
+
+
+def walk_commands() -> dict[str, Any]:
+    """Return every command that does something, by what is typed for it, such as ``bench cpu``.
+
+    Examples
+    --------
+    >>> "bench cpu" in walk_commands(), "bench" in walk_commands()
+    (True, False)
+    """
+    group = LazyGroup()
+    found: dict[str, Any] = {}
+    for name in COMMANDS:
+        command = group.get_command(None, name)
+        for part, each in getattr(command, "commands", {"": command}).items():
+            found[f"{name} {part}".strip()] = each
+    return found
+
+
+@contextmanager
+def _plain_warnings(command: Any) -> Iterator[None]:
+    """Show warnings as one line, in the words of a command, without where in the program they come from."""
+    import warnings
+
+    usual = warnings.showwarning
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {explain(str(message), command)}", err=True)
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
+def _guard(command: Any, name: str) -> None:
+    """Let a command, or all of a group, take old names of options, and look at what it would write before it runs."""
+    from subband.cli.outputs import check_outputs, find_marks
+    from subband.cli.spelling import respell
+
+    if parts := getattr(command, "commands", None):
+        for part, each in parts.items():
+            _guard(each, f"{name} {part}")
+        return
+    parse, run = command.parse_args, command.callback
+    marks = find_marks(run)
+
+    def parse_args(ctx: Any, args: list[str]) -> Any:
+        words, remarks = respell(name, args)
+        ctx.meta[_COMMAND_KEY] = command
+        if not ctx.resilient_parsing:
+            for remark in dict.fromkeys(remarks):
+                typer.echo(f"note: {remark}", err=True)
+        return parse(ctx, words)
+
+    @wraps(run)
+    def callback(**values: Any) -> Any:
+        token = _RUNNING.set(command)
+        try:
+            check_outputs(marks, values)
+            with _plain_warnings(command):
+                return run(**values)
+        finally:
+            _RUNNING.reset(token)
+
+    command.parse_args, command.callback = parse_args, callback

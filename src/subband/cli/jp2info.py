@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from subband.cli.options import AsJson
+from subband.cli.outputs import Reads
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -20,7 +21,7 @@ app = typer.Typer()
 @app.command()
 def jp2info(
     source: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="A JP2 file or a codestream.")
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="A JP2 file or a codestream."), Reads()
     ],
     as_json: AsJson = False,
 ) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from subband.cli.options import EngineName, Force
-from subband.errors import ArgumentError
+from subband.cli.options import AsJson, DryRun, EngineName, Force
+from subband.cli.outputs import Writes
+from subband.cli.reporting import JsonFile, Markdown
 
 app = typer.Typer()
 
@@ -18,26 +19,25 @@ _QUICK_SIDES = (32, 96, 320, 1024)
 
 Shape = Annotated[
     str | None,
-    typer.Option(
-        metavar="ROWSxCOLUMNS", help="A transform of your own, such as 1080x1920, instead of those of the table."
-    ),
+    typer.Option(metavar="RxC", help="A transform of your own, such as 1080x1920, instead of those of the table."),
 ]
 
 
 @app.command()
 def model(
     shape: Shape = None,
-    wavelet: Annotated[str, typer.Option("--wavelet", "-w", metavar="NAME", help="Of your own transform.")] = "cdf97",
-    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Of your own transform.")] = 3,
+    wavelet: Annotated[
+        str, typer.Option("--wavelet", "-w", metavar="NAME", help="Wavelet of your own transform.")
+    ] = "cdf97",
+    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Levels of your own transform.")] = 3,
     engine: EngineName = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures only, a few seconds in all.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the roofline.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the roofline."), Writes()] = None,
+    output: JsonFile = None,
+    markdown: Markdown = None,
     force: Force = False,
-    as_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the tables into a page, between its two lines `measured`."),
-    ] = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict how long transforms take on this machine, say by what they are bound, and measure them.
 
@@ -51,13 +51,13 @@ def model(
     from subband.bench.model.comparison import Study, report_comparison
     from subband.bench.model.roofline import draw_roofline
     from subband.bench.workbench import open_workbench
-    from subband.cli.reporting import check_outputs, watch_results, write_reports
+    from subband.cli.reporting import Outputs, watch_results
+    from subband.media import place_output
 
     chosen = engine or "cpu"
     part = f"model {chosen.partition(':')[0]}"
-    check_outputs(as_json, markdown, part)
-    if plot is not None and plot.exists() and not force:
-        raise ArgumentError(f"{str(plot)!r} is there already; use --force to replace it, or take another name")
+    outputs = Outputs(output, None, None, markdown, force, dry_run, as_json)
+    outputs.check(part, is_partial=shape is not None, others=[] if plot is None else [plot])
     bench = open_workbench(chosen)
     cases = list_own_cases(shape, wavelet, level) if shape is not None else list(MODEL_CASES)
     if quick:
@@ -75,6 +75,7 @@ def model(
     watch_results(study.run(), None)
     device, comparisons = study.conclude(machine.device or machine.processor)
     report = report_comparison(device, comparisons, machine, is_whole=shape is None and not quick)
-    write_reports({part: report}, as_json, markdown)
+    outputs.write("", {part: report})
     if plot is not None:
-        draw_roofline(device, comparisons).save(plot)
+        with place_output(plot, overwrite=force) as unfinished:
+            draw_roofline(device, comparisons).save(unfinished)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from subband.cli.outputs import Reads, Writes
+
 __all__ = [
     "AsJson",
     "Boundary",
@@ -22,20 +24,27 @@ __all__ = [
     "Level",
     "MemoryLimit",
     "MethodName",
-    "ModeOption",
     "MostPixels",
     "NoiseName",
+    "NonFinite",
     "Paths",
     "PictureFile",
+    "PipeFormatName",
     "Precision",
     "Preset",
     "Quality",
+    "Quiet",
+    "Rate",
+    "Recursive",
+    "Series",
     "Sigma",
+    "SkipExisting",
     "Sound",
     "StageForm",
     "StageLevel",
     "Strength",
     "Tolerant",
+    "TrimPart",
     "View",
     "WaveletName",
     "offer",
@@ -56,7 +65,7 @@ def offer(*names: str) -> Callable[[str], list[str]]:
 def _offer_wavelets(incomplete: str) -> list[str]:
     from subband.wavelets import wavelist
 
-    names = [*wavelist("cdf"), *wavelist(kind="discrete")]
+    names = dict.fromkeys([*wavelist("cdf"), *wavelist(kind="discrete")])
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -71,6 +80,7 @@ PictureFile = Annotated[
     typer.Argument(
         exists=True, dir_okay=False, readable=True, metavar="IMAGE", help="A picture: PNG, TIFF, JPEG, WebP, ..."
     ),
+    Reads(),
 ]
 
 WaveletName = Annotated[
@@ -81,11 +91,6 @@ WaveletName = Annotated[
 ]
 
 Level = Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Number of levels.")]
-
-ModeOption = Annotated[
-    str | None,
-    typer.Option("--mode", "-m", metavar="MODE", help="How the picture goes on outside; the wavelet's own by default."),
-]
 
 EngineName = Annotated[
     str | None,
@@ -104,8 +109,10 @@ Paths = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="IN... OUT",
-        help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results.",
+        help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results. "
+        "Where --format is an option, - is standard input or output.",
     ),
+    Writes("last"),
 ]
 
 MethodName = Annotated[
@@ -139,8 +146,8 @@ Sigma = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="Standard deviation of the noise, where white is 255, whatever the depth; for volumes in their own units. "
-        "Measured if left out.",
+        help="Standard deviation of the noise in red, green and blue, or in each plane of Y'CbCr video, where samples "
+        "go to 255, whatever the depth; for volumes in their own units. Measured in each plane if left out.",
     ),
 ]
 
@@ -204,6 +211,19 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done,
 
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Files at the same time.")]
 
+SkipExisting = Annotated[
+    bool, typer.Option("--skip-existing", help="Leave out files whose result is there already, and do the others.")
+]
+
+Recursive = Annotated[
+    bool,
+    typer.Option(
+        "--recursive", "-r", help="Folders with all folders in them; results go to folders of the same names."
+    ),
+]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")]
+
 KeepPartial = Annotated[
     bool,
     typer.Option("--keep-partial", help="Keep what there is of an interrupted film, playable under its .part name."),
@@ -223,6 +243,21 @@ MostPixels = Annotated[
     int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
 ]
 
+Series = Annotated[
+    str | None,
+    typer.Option("--series", metavar="ID", help="Of a folder of DICOM files: the number or identifier of a series."),
+]
+
+NonFinite = Annotated[
+    str | None,
+    typer.Option(
+        "--nonfinite",
+        metavar="refuse|mask",
+        autocompletion=offer("refuse", "mask"),
+        help="What is done with NaN and infinities: refuse, or mask to leave them as they are; refuse by default.",
+    ),
+]
+
 Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]
 
 Codec = Annotated[str | None, typer.Option("--codec", metavar="NAME", help="Of film: h264, vp9, ffv1, mpeg2, raw, ...")]
@@ -236,3 +271,29 @@ Preset = Annotated[
 ]
 
 Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Whether the sound of a film is kept.")]
+
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--rate", min=0.001, metavar="FPS", help="Frames per second: of volumes and series as video (25), or new ones."
+    ),
+]
+
+TrimPart = Annotated[
+    str | None,
+    typer.Option(
+        "--trim",
+        metavar="START:END",
+        help="A part of video or a series: in seconds, as 1.5:4, or in frames, as 100f:250f.",
+    ),
+]
+
+PipeFormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        autocompletion=offer("y4m", "png", "tiff", "npy", "raw:yuv420p:640x480"),
+        help="What - holds: y4m or raw:yuv420p:640x480 frame by frame, or the ending of a file, such as png.",
+    ),
+]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Display
+    from rich.progress import TaskID
+
     from subband.pipeline.relay import Observe, Progress
 
-__all__ = ["Compilation", "watch_progress"]
+__all__ = ["Compilation", "Watch", "watch_progress"]
 
 _COMPILING = "compiling kernels, once for this machine"
 
@@ -76,8 +79,49 @@ def is_loaded(name: str) -> bool:
     return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
+class Watch:
+    """Shows how far files are; called with the name of a file, it gives what observes that one.
+
+    Parameters
+    ----------
+    display : rich.progress.Progress
+        Where.
+    files : int
+        How many files there will be; several have a line of their own.
+    """
+
+    def __init__(self, display: Display, files: int = 1) -> None:
+        self._display = display
+        self._files, self._done = files, 0
+        self._all = display.add_task(self._count(), total=files, rate="") if files > 1 else None
+        self._tasks: dict[Observe, TaskID] = {}
+
+    def __call__(self, name: str) -> Observe:
+        """Begin a file."""
+        task = self._display.add_task(name, total=None, rate="")
+
+        def observe(progress: Progress) -> None:
+            rate = f"{progress.rate:.1f} a second"
+            self._display.update(task, completed=progress.frames, total=progress.count, rate=rate)
+            if progress.frames == progress.count:
+                self._display.update(task, visible=False)
+
+        self._tasks[observe] = task
+        return observe
+
+    def end(self, observe: Observe) -> None:
+        """End a file, well or not."""
+        self._display.remove_task(self._tasks.pop(observe))
+        self._done += 1
+        if self._all is not None:
+            self._display.update(self._all, completed=self._done, description=self._count())
+
+    def _count(self) -> str:
+        return f"{self._done} of {self._files} files"
+
+
 @contextmanager
-def watch_progress(*, is_quiet: bool) -> Iterator[Callable[[str], Observe]]:
+def watch_progress(*, is_quiet: bool, files: int = 1) -> Iterator[Watch]:
     """Show how far files are, on a terminal; the context gives what makes an observer for a file."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -100,17 +144,11 @@ def watch_progress(*, is_quiet: bool) -> Iterator[Callable[[str], Observe]]:
         TimeRemainingColumn(compact=True),
     )
     is_hidden = is_quiet or not errors.is_terminal
-    with Compilation() as compilation, Display(*columns, console=errors, transient=True, disable=is_hidden) as display:
-
-        def observe_file(name: str) -> Observe:
-            task = display.add_task(name, total=None, rate="")
-
-            def observe(progress: Progress) -> None:
-                rate = f"{progress.rate:.1f} a second"
-                display.update(task, completed=progress.frames, total=progress.count, rate=rate)
-                if progress.frames == progress.count:
-                    display.update(task, visible=False)
-
-            return observe
-
-        yield observe_file
+    with (
+        Compilation() as compilation,
+        # what is printed meanwhile goes above the display, but only where both are on one screen
+        Display(
+            *columns, console=errors, transient=True, disable=is_hidden, redirect_stdout=sys.stdout.isatty()
+        ) as display,
+    ):
+        yield Watch(display, files)

@@ -7,19 +7,22 @@ from typing import Annotated
 
 import typer
 
-from subband.cli.options import AsJson, DryRun, Force, WaveletName
+from subband.cli.options import AsJson, DryRun, Force, Quiet, WaveletName
+from subband.cli.outputs import Reads, Writes, show_plan
 
 app = typer.Typer()
 
 
 @app.command()
 def pyramid(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Zarr, OME-Zarr, HDF5 (file.h5:name) or a TIFF stack.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT.ome.zarr", help="The store to write.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="Zarr, OME-Zarr, HDF5 (file.h5:name) or a TIFF stack."), Reads()
+    ],
+    output: Annotated[Path, typer.Argument(metavar="OUT.ome.zarr", help="The store to write."), Writes("store")],
     wavelet: WaveletName = "cdf97",
     levels: Annotated[
         int | None,
-        typer.Option("--levels", "-l", min=0, metavar="N", help="Besides the array; until 256 samples are left."),
+        typer.Option("--level", "-l", min=0, metavar="N", help="Besides the array; until 256 samples are left."),
     ] = None,
     chunks: Annotated[
         str | None, typer.Option("--chunks", metavar="N,N,...", help="Lengths of a chunk, one for all axes or each.")
@@ -31,12 +34,13 @@ def pyramid(
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write an array and its approximations as the levels of an OME-Zarr image.
 
     Viewers load the level that fits the screen. Approximations are in the units of the array.
     """
-    from subband.cli.stores import is_store, read_chunks, require_dask, show_plan, show_report, watch_chunks
+    from subband.cli.stores import is_store, read_chunks, require_dask, show_report, watch_chunks
     from subband.errors import ArgumentError
 
     if not is_store(output):
@@ -46,9 +50,9 @@ def pyramid(
 
     lengths = read_chunks(chunks)
     if dry_run:
-        show_plan(source, output, as_json=as_json)
+        show_plan([source], [output], as_json=as_json)
         return
-    with watch_chunks(source.name, is_quiet=as_json) as observe:
+    with watch_chunks(source.name, is_quiet=as_json or quiet) as observe:
         report = write_pyramid(
             source,
             output,
@@ -60,4 +64,4 @@ def pyramid(
             overwrite=force,
             on_progress=observe,
         )
-    show_report(source, output, report, as_json=as_json)
+    show_report(source, output, report, as_json=as_json, quiet=quiet)

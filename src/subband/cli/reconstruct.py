@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from subband.cli.options import EngineName
+from subband.cli.options import AsJson, DryRun, EngineName, Force, Quiet
+from subband.cli.outputs import Reads, Writes, show_plan
 
 app = typer.Typer()
 
@@ -19,16 +20,31 @@ def reconstruct(
         typer.Argument(
             exists=True, dir_okay=False, readable=True, metavar="COEFFS", help="What `subband decompose --save` wrote."
         ),
+        Reads(),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture."), Writes()],
     engine: EngineName = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Turn saved coefficients back into the picture, in its own size, depth and transparency."""
+    import json
+
     import subband
     from subband.cli.coefficients import load_coefficients
     from subband.media import write_still
 
+    if dry_run:
+        show_plan([coefficients], [output], as_json=as_json)
+        return
     pyramid, empty = load_coefficients(coefficients)
-    write_still(output, empty.replace_pixels(subband.reconstruct(pyramid, engine=engine)))
+    write_still(output, empty.replace_pixels(subband.reconstruct(pyramid, engine=engine)), overwrite=force)
     rows, columns = pyramid.shape[:2]
-    typer.echo(f"{output}: {columns} × {rows} pixels, {empty.pixels.dtype.itemsize * 8} bits")
+    bits = empty.pixels.dtype.itemsize * 8
+    if as_json:
+        record = {"source": str(coefficients), "output": str(output), "rows": rows, "columns": columns, "bits": bits}
+        typer.echo(json.dumps(record, indent=2))
+    elif not quiet:
+        typer.echo(f"{output}: {columns} × {rows} pixels, {bits} bits")

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from subband.errors import ArgumentError
 
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from subband.media import Frame, Sink, Source, SourceInfo
     from subband.pipeline.relay import Observe, Report
 
-__all__ = ["open_camera", "record_camera"]
+__all__ = ["end_by_interrupt", "open_camera", "record_camera"]
 
 
-def open_camera(device: str, size: str | None = None, rate: float | None = None) -> Source:
-    """Open a camera by its number or name.
+def open_camera(
+    device: str,
+    size: str | None = None,
+    rate: float | None = None,
+    colours: Literal["rgb", "ycbcr"] = "rgb",
+) -> Source:
+    """Open a camera by its number or name; see `subband.media.open_source` for its colours.
 
     Raises
     ------
@@ -42,7 +47,7 @@ def open_camera(device: str, size: str | None = None, rate: float | None = None)
         wanted = (int(match[1]), int(match[2]))
     if name == "test:":
         name += (f"{wanted[0]}x{wanted[1]}" if wanted else "") + (f"@{rate:g}" if rate else "")
-    return open_source(name, size=wanted, rate=rate)
+    return open_source(name, colours=colours, size=wanted, rate=rate)
 
 
 def record_camera(
@@ -55,8 +60,9 @@ def record_camera(
     engine: str | None = None,
     on_progress: Observe | None = None,
     cancelled: Event | None = None,
+    enough: Event | None = None,
 ) -> Report:
-    """Record a camera through an enhancer; Ctrl-C ends the film in good order.
+    """Record a camera through an enhancer.
 
     Parameters
     ----------
@@ -68,6 +74,8 @@ def record_camera(
         When to end, whichever comes first.
     engine, on_progress, cancelled
         As in `subband.pipeline.enhance_file`.
+    enough : threading.Event, optional
+        Ends the film in good order when it is set; see `end_by_interrupt`.
     """
     from dataclasses import replace
 
@@ -82,9 +90,10 @@ def record_camera(
             count = lasting if count is None else min(count, lasting)
         work = choose_work(info, enhancer, engine=engine)
         sink = open_sink(replace(info, count=count))
-        with _end_by_interrupt() as enough:
-            taken = _take(source, seconds, count, enough)
-            return relay_frames(taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled)
+        taken = _take(source, seconds, count, enough or Event())
+        return relay_frames(
+            taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled, by_fields=True
+        )
 
 
 def _take(source: Source, seconds: float | None, count: int | None, enough: Event) -> Iterator[Frame]:
@@ -98,7 +107,7 @@ def _take(source: Source, seconds: float | None, count: int | None, enough: Even
 
 
 @contextmanager
-def _end_by_interrupt() -> Iterator[Event]:
+def end_by_interrupt() -> Iterator[Event]:
     """Let the first Ctrl-C say that it is enough; a second one interrupts as usual."""
     enough = Event()
     if threading.current_thread() is not threading.main_thread():

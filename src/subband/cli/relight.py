@@ -10,18 +10,21 @@ import typer
 from subband.cli.options import (
     AsJson,
     Codec,
+    DryRun,
     EngineName,
     Force,
     KeepPartial,
     MostPixels,
     Preset,
     Quality,
+    Quiet,
     Sound,
     StageLevel,
     Tolerant,
     WaveletName,
     offer,
 )
+from subband.cli.outputs import Reads, Writes
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -34,16 +37,22 @@ app = typer.Typer()
 
 @app.command()
 def relight(
-    picture: Annotated[Path, typer.Argument(metavar="IN", help="A picture or a film.")],
+    picture: Annotated[Path, typer.Argument(metavar="IN", help="A picture or a film."), Reads()],
     decal: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write the texture, evenly lit: for texture mapping.")
+        Path | None,
+        typer.Option(metavar="OUT", help="Write the texture, evenly lit: for texture mapping."),
+        Writes("results"),
     ] = None,
-    light: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the light.")] = None,
+    light: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the light."), Writes("results")] = None,
     lit: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write the picture under the light of --under.")
+        Path | None,
+        typer.Option(metavar="OUT", help="Write the picture under the light of --under."),
+        Writes("results"),
     ] = None,
     under: Annotated[
-        Path | None, typer.Option(metavar="LIGHT", help="A picture of another light; stretched to the size of IN.")
+        Path | None,
+        typer.Option(metavar="LIGHT", help="A picture of another light; stretched to the size of IN."),
+        Reads(),
     ] = None,
     strength: Annotated[
         float, typer.Option("--strength", "-s", metavar="X", help="How much of the light is taken away, 0 to 1.")
@@ -67,7 +76,9 @@ def relight(
     ] = 0.5,
     engine: EngineName = None,
     force: Force = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     codec: Codec = None,
     quality: Quality = None,
@@ -111,7 +122,7 @@ def relight(
     edit_files(
         list(names),
         make_change,
-        Settings(force, as_json=as_json),
+        Settings(force, dry_run, as_json, quiet=quiet),
         reading,
         Writing(None, keep_partial, codec, quality, preset, audio),
         {"lighting": asdict(lighting)},

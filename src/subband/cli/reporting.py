@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from subband.cli.outputs import Writes, show_plan
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -21,23 +23,28 @@ if TYPE_CHECKING:
 __all__ = [
     "Hdf5",
     "Html",
-    "Json",
+    "JsonFile",
     "Markdown",
     "Outputs",
-    "check_outputs",
     "open_console",
     "show_report",
     "watch_cases",
     "watch_results",
-    "write_reports",
 ]
 
-Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured as JSON.")]
-Hdf5 = Annotated[Path | None, typer.Option("--hdf5", metavar="FILE", help="Write everything measured as HDF5.")]
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with tables and drawings.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write everything measured as JSON."), Writes()
+]
+Hdf5 = Annotated[
+    Path | None, typer.Option("--hdf5", metavar="FILE", help="Write everything measured as HDF5."), Writes()
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page with tables and drawings."), Writes()
+]
 Markdown = Annotated[
     Path | None,
     typer.Option("--markdown", metavar="FILE", help="Write the tables into a page, between its two lines `measured`."),
+    Writes("page"),
 ]
 
 _PAPER_WIDTH = 220
@@ -53,15 +60,33 @@ class Outputs:
     ----------
     json, hdf5, html, markdown : Path or None
         Everything measured, twice; a page that stands by itself; and a page that has a place for it.
+    force : bool
+        Whether files that are there may be replaced.
+    dry_run : bool
+        Whether nothing is measured, and only told what would be written.
+    as_json : bool
+        Whether everything measured is printed as JSON, instead of tables.
     """
 
     json: Path | None = None
     hdf5: Path | None = None
     html: Path | None = None
     markdown: Path | None = None
+    force: bool = False
+    dry_run: bool = False
+    as_json: bool = False
 
-    def check(self, *parts: str) -> Outputs:
-        """Try now what would fail at the end: files that cannot be written, a page without a place for a part.
+    def check(self, *parts: str, is_partial: bool = False, others: Sequence[Path] = ()) -> Outputs:
+        """Try now what would fail at the end: a library that is not there, a page without a place for a part.
+
+        Parameters
+        ----------
+        *parts : str
+            What will be written to a page of Markdown.
+        is_partial : bool
+            Whether only some of the cases of a table are measured, which would take the place of all of them.
+        others : sequence of Path
+            What else the command would write, to be told of.
 
         Raises
         ------
@@ -70,21 +95,30 @@ class Outputs:
         MissingExtraError
             If HDF5 is asked for and h5py is not installed.
         ArgumentError
-            If a file cannot be written.
+            If some cases would take the place of all.
+        typer.Exit
+            If it is only to be told what would be written.
         """
-        from subband.bench.pages import insert_section, load_h5py
-        from subband.media import check_output
+        from subband.bench.pages import load_h5py, read_section
+        from subband.errors import ArgumentError
 
         if self.markdown is not None:
             for part in parts:
-                insert_section(self.markdown, "", part)
+                if read_section(self.markdown, part) and is_partial:
+                    raise ArgumentError(
+                        f"{str(self.markdown)!r} has a table of all cases, and only some of them would take its place; "
+                        "measure all of them, or name a page that is not there yet"
+                    )
         if self.hdf5 is not None:
             load_h5py()
-        for path in filter(None, (self.json, self.hdf5, self.html, self.markdown)):
-            check_output(path)
+        if self.dry_run:
+            show_plan([], (self.json, self.hdf5, self.html, self.markdown, *others), as_json=self.as_json)
+            raise typer.Exit
         return self
 
-    def write(self, title: str, reports: Mapping[str, Report], whole: str | None = None) -> None:
+    def write(
+        self, title: str, reports: Mapping[str, Report], whole: str | None = None, *, is_partial: bool = False
+    ) -> None:
         """Show reports, and write them wherever it was asked for.
 
         Parameters
@@ -94,21 +128,32 @@ class Outputs:
         reports : mapping of str to Report
             By the name of each part.
         whole : str, optional
-            A part of the page of Markdown that takes all of them; each has its own if left out.
+            A part of the page of Markdown that takes all of them as chapters; each has its own part if left out.
+        is_partial : bool
+            Whether other chapters of that part stay as they are.
         """
-        from subband.bench.pages import to_html, write_hdf5, write_json
+        from subband.bench.pages import merge_chapters, read_section, to_html, to_json, write_hdf5, write_json
 
-        for report in reports.values():
-            show_report(report)
-        _place(self.json, lambda path: write_json(path, reports))
-        _place(self.hdf5, lambda path: write_hdf5(path, reports))
-        _place(self.html, lambda path: _write_text(path, to_html(title, reports)))
+        if self.as_json:
+            typer.echo(to_json(reports))
+        else:
+            for report in reports.values():
+                show_report(report)
+        _place(self.json, lambda path: write_json(path, reports), overwrite=self.force)
+        _place(self.hdf5, lambda path: write_hdf5(path, reports), overwrite=self.force)
+        _place(self.html, lambda path: _write_text(path, to_html(title, reports)), overwrite=self.force)
         if self.markdown is None:
             return
-        sections = {part: report.to_markdown() for part, report in reports.items()}
-        if whole is not None:
-            sections = {whole: "\n\n".join(f"### {part.capitalize()}\n\n{text}" for part, text in sections.items())}
-        _write_markdown(self.markdown, sections)
+        if whole is None:
+            _write_markdown(self.markdown, {part: report.to_markdown() for part, report in reports.items()})
+            for part, report in reports.items():
+                _write_record(self.markdown, part, {part: report}, has_chapters=False)
+            return
+        chapters = {name.capitalize(): report for name, report in reports.items()}
+        before = read_section(self.markdown, whole) if is_partial else ""
+        section = merge_chapters(before, {heading: report.to_markdown() for heading, report in chapters.items()})
+        _write_markdown(self.markdown, {whole: section})
+        _write_record(self.markdown, whole, chapters, has_chapters=True, keeps=is_partial)
 
 
 def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
@@ -123,27 +168,31 @@ def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
         _place(page, partial(_write_text, text=insert_section(page, section, part)))
 
 
-def _place(path: Path | None, write: Callable[[Path], object]) -> None:
+def _write_record(
+    page: Path, part: str, reports: Mapping[str, Report], *, has_chapters: bool, keeps: bool = False
+) -> None:
+    """Keep what a page was made from in the folder beside it that is there for this."""
+    import json
+
+    from subband.bench.records import find_record, load_record, update_record
+
+    path = find_record(page)
+    if path is not None:
+        record = update_record(load_record(path), part, reports, has_chapters=has_chapters, keeps=keeps)
+        _place(path, partial(_write_text, text=json.dumps(record, indent=1, ensure_ascii=False) + "\n"))
+
+
+def _place(path: Path | None, write: Callable[[Path], object], *, overwrite: bool = True) -> None:
     """Write a file under another name, and give it its own when it is whole."""
     from subband.media import place_output
 
     if path is not None:
-        with place_output(path) as unfinished:
+        with place_output(path, overwrite=overwrite) as unfinished:
             write(unfinished)
 
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
-
-
-def check_outputs(as_json: Path | None, markdown: Path | None, part: str) -> None:
-    """Try now what would fail at the end, for a command without other outputs."""
-    Outputs(as_json, markdown=markdown).check(part)
-
-
-def write_reports(reports: Mapping[str, Report], as_json: Path | None, markdown: Path | None) -> None:
-    """Show reports and write them, for a command without other outputs."""
-    Outputs(as_json, markdown=markdown).write("", reports)
 
 
 def show_report(report: Report) -> None:

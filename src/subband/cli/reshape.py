@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, EngineName, Force, WaveletName, offer
+from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet, WaveletName, offer
+from subband.cli.outputs import Reads, Writes, show_plan
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ def reshape(
             autocompletion=offer("head", "ring", "terrain"),
             help="A grid as OBJ, PLY or JSON; a picture of heights; or one of head, ring and terrain.",
         ),
+        Reads(),
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="An OBJ, PLY or JSON file, or a picture of the surface.")
+        Path, typer.Argument(metavar="OUT", help="An OBJ, PLY or JSON file, or a picture of the surface."), Writes()
     ],
-    gain: Annotated[
+    gains: Annotated[
         str,
         typer.Option(
-            "--gain",
+            "--band-gains",
             "-g",
             metavar="GAINS",
             help="Level:gain, the finest level is 1, as in 1:1.5,2:0.3; with h, v or d for one orientation, as in "
@@ -53,8 +55,7 @@ def reshape(
     mode: Annotated[
         str | None,
         typer.Option(
-            "--mode",
-            "-m",
+            "--boundary",
             metavar="MODE",
             help="How the surface goes on outside, or two with a comma for rows and columns; as it is closed or open.",
         ),
@@ -72,21 +73,25 @@ def reshape(
     tilt: Annotated[
         float | None, typer.Option(metavar="DEGREES", help="From where a picture is seen, from above.")
     ] = None,
-    size: Annotated[str, typer.Option(metavar="RxC", help="Rows and columns of a picture.")] = "720x720",
+    shape: Annotated[
+        str | None, typer.Option(metavar="RxC", help="Rows and columns of a picture; 720x720 by default.")
+    ] = None,
     transparent: Annotated[bool, typer.Option("--transparent", help="Draw no background.")] = False,
     engine: EngineName = None,
+    most_pixels: MostPixels = None,
     force: Force = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Scale the bands of a surface: fine levels hold wrinkles, coarse ones the shape.
 
-    `subband reshape head caricature.png --gain 2:1.8,3:1.5` draws a bundled head with stronger features.
+    `subband reshape head caricature.png --band-gains 2:1.8,3:1.5` draws a bundled head with stronger features.
     """
     import json
 
     from subband.edit.surfaces import Reshaper, parse_gains, write_surface
     from subband.edit.surfaces.files import ENDINGS
-    from subband.media import check_output
 
     is_drawing = output.suffix.lower() not in ENDINGS
     if is_drawing and output.suffix.lower() not in _PICTURES:
@@ -95,21 +100,18 @@ def reshape(
         )
     if transparent and output.suffix.lower() not in _TRANSPARENT:
         raise ArgumentError(f"{output.name!r} has no transparency; use {', '.join(_TRANSPARENT)}")
-    if output.is_file() and not force:
-        raise ArgumentError(f"{str(output)!r} is there already; use --force to replace it, or take another name")
-    check_output(output)
-    given = _open_surface(surface, rows)
-    if Path(surface).is_file() and output.exists() and output.samefile(surface):
-        raise ArgumentError(f"{surface!r} would be replaced by its own result; take another name")
+    given = _open_surface(surface, rows, most_pixels)
     grid = None if points is None else _read_size("--points", points)
     modes = None if mode is None else mode.split(",") if "," in mode else mode
     reshaper = Reshaper(given, wavelet, level, modes, engine)
-    gains, approximation = parse_gains(gain, reshaper.level) if gain.strip() else (1.0, 1.0)
-    made = reshaper.reshape(gains, approximation)
+    details, approximation = parse_gains(gains, reshaper.level) if gains.strip() else (1.0, 1.0)
+    size = _read_size("--shape", shape or "720x720")
+    if dry_run:
+        show_plan([surface], [output], as_json=as_json)
+        return
+    made = reshaper.reshape(details, approximation)
     if is_drawing:
-        _write_picture(
-            output, made, given, grid, _choose_view(given, turn, tilt), _read_size("--size", size), transparent
-        )
+        _write_picture(output, made, given, grid, _choose_view(given, turn, tilt), size, transparent, force)
     else:
         write_surface(output, made, points=grid)
     is_evaluated = made.is_net and output.suffix.lower() != ".json"
@@ -125,10 +127,11 @@ def reshape(
     if as_json:
         typer.echo(json.dumps(record, indent=2))
         return
-    typer.echo(f"{output}: {written[0]} × {written[1]} points, {reshaper.level} levels")
+    if not quiet:
+        typer.echo(f"{output}: {written[0]} × {written[1]} points, {reshaper.level} levels")
 
 
-def _open_surface(name: str, rows: int | None) -> Surface:
+def _open_surface(name: str, rows: int | None, most_pixels: int | None) -> Surface:
     """Return a surface by its file or its name; a file of that name comes first."""
     from subband.edit.surfaces import Surface, make_shape, read_surface
     from subband.edit.surfaces.files import ENDINGS
@@ -145,7 +148,7 @@ def _open_surface(name: str, rows: int | None) -> Surface:
         return read_surface(path, rows=rows)
     from subband.media import read_still
 
-    still = read_still(path)
+    still = read_still(path, most_pixels=most_pixels)
     if still.is_colour:
         raise ArgumentError(f"{name!r} is a picture in colour, and heights are grey; convert it first")
     # a picture as high as a quarter of its width
@@ -170,6 +173,7 @@ def _write_picture(
     view: Any,
     size: tuple[int, int],
     transparent: bool,
+    force: bool,
 ) -> None:
     from subband.edit.surfaces import draw
     from subband.media import Still, write_still
@@ -177,9 +181,9 @@ def _write_picture(
     background = None if transparent else (255, 255, 255)
     pixels = draw(surface, size, view, background=background, points=grid, frame=frame)
     if transparent:
-        write_still(path, Still(pixels[..., :3], pixels[..., 3]))
+        write_still(path, Still(pixels[..., :3], pixels[..., 3]), overwrite=force)
     else:
-        write_still(path, Still(pixels))
+        write_still(path, Still(pixels), overwrite=force)
 
 
 def _read_size(option: str, text: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from subband.cli.outputs import show_plan
 from subband.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ __all__ = [
     "read_chunks",
     "refuse_stores",
     "require_dask",
-    "show_plan",
     "show_report",
     "watch_chunks",
 ]
@@ -41,6 +41,7 @@ class StoreOptions:
     as_json: bool = False
     mask: Path | None = None
     nonfinite: str = "refuse"
+    quiet: bool = False
 
 
 def is_store(path: Path) -> bool:
@@ -129,9 +130,9 @@ def denoise_into_store(
     source, output = paths
     chunks = read_chunks(options.chunks)
     if options.dry_run:
-        show_plan(source, output, as_json=options.as_json)
+        show_plan([source], [output], as_json=options.as_json)
         return
-    with watch_chunks(source.name, is_quiet=options.as_json) as observe:
+    with watch_chunks(source.name, is_quiet=options.as_json or options.quiet) as observe:
         report = denoise_store(
             source,
             output,
@@ -145,21 +146,10 @@ def denoise_into_store(
             engine=engine,
             on_progress=observe,
         )
-    show_report(source, output, report, as_json=options.as_json)
+    show_report(source, output, report, as_json=options.as_json, quiet=options.quiet)
 
 
-def show_plan(source: Path, output: Path, *, as_json: bool) -> None:
-    """Say what would be done."""
-    import json
-
-    if as_json:
-        entry = {"source": str(source), "output": str(output), "replaces": output.exists()}
-        typer.echo(json.dumps({"dry_run": True, "files": [entry]}, indent=2))
-        return
-    typer.echo(f"{source} -> {output}" + (" (replaced)" if output.exists() else ""))
-
-
-def show_report(source: Path, output: Path, report: JobReport, *, as_json: bool) -> None:
+def show_report(source: Path, output: Path, report: JobReport, *, as_json: bool, quiet: bool = False) -> None:
     """Say what came of a job."""
     import json
 
@@ -173,6 +163,8 @@ def show_report(source: Path, output: Path, report: JobReport, *, as_json: bool)
             "peak_bytes": report.peak,
         }
         typer.echo(json.dumps({"files": [entry]}, indent=2))
+        return
+    if quiet:
         return
     kept = f", {report.kept} were there already" if report.kept else ""
     typer.echo(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from subband.cli.options import EngineName, MostPixels
+from subband.cli.outputs import Reads
 from subband.errors import ArgumentError
 
 app = typer.Typer()
@@ -16,7 +17,9 @@ app = typer.Typer()
 @app.command()
 def studio(
     media: Annotated[
-        list[Path] | None, typer.Argument(metavar="[MEDIA]...", help="Pictures and film that the page can open.")
+        list[Path] | None,
+        typer.Argument(metavar="[MEDIA]...", help="Pictures and film that the page can open."),
+        Reads(),
     ] = None,
     listen: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen; beyond this machine, a token is needed.")

@@ -19,21 +19,29 @@ from subband.cli.options import (
     MostPixels,
     Preset,
     Quality,
+    Quiet,
+    Recursive,
+    SkipExisting,
     Sound,
     StageLevel,
     Tolerant,
     WaveletName,
     offer,
 )
+from subband.cli.outputs import Reads, Writes
 
 app = typer.Typer()
 
 
 @app.command()
 def stylise(
-    picture: Annotated[Path, typer.Argument(metavar="A", help="A picture or a film; a folder or a pattern of them.")],
-    texture: Annotated[Path, typer.Argument(metavar="B", help="The picture whose bumps are carried over.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="The file, or the folder, of the result.")],
+    picture: Annotated[
+        Path, typer.Argument(metavar="A", help="A picture or a film; a folder or a pattern of them."), Reads()
+    ],
+    texture: Annotated[Path, typer.Argument(metavar="B", help="The picture whose bumps are carried over."), Reads()],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The file, or the folder, of the result."), Writes("results")
+    ],
     rule: Annotated[
         str,
         typer.Option(
@@ -75,6 +83,9 @@ def stylise(
     dry_run: DryRun = False,
     as_json: AsJson = False,
     jobs: Jobs = 1,
+    skip_existing: SkipExisting = False,
+    recursive: Recursive = False,
+    quiet: Quiet = False,
     keep_partial: KeepPartial = False,
     ending: Ending = None,
     codec: Codec = None,
@@ -102,9 +113,9 @@ def stylise(
     reading = Reading(most_pixels, tolerant)
     stylist = Stylist(read_picture(texture, reading), style, engine=get_engine(engine))
     edit_files(
-        plan_jobs([picture], output, ending),
+        plan_jobs([picture], output, ending, recursive=recursive),
         lambda job, info: stylist.apply,  # noqa: ARG005 - the same for all
-        Settings(force, dry_run, as_json, jobs),
+        Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
         reading,
         Writing(ending, keep_partial, codec, quality, preset, audio),
         {"texture": str(texture), "style": asdict(style)},

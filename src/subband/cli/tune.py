@@ -24,10 +24,10 @@ def tune(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WORDS", help="Kernels whose name holds all these words, such as 'cdf97 forward'; repeatable."
+            metavar="NAME", help="Kernels whose name holds all these words, such as 'cdf97 forward'; repeatable."
         ),
     ] = None,
-    size: Annotated[int, typer.Option(min=16, metavar="N", help="Rows and columns of the image.")] = 8192,
+    side: Annotated[int, typer.Option(min=16, metavar="N", help="Rows and columns of the image.")] = 8192,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not remember what is found.")] = False,
 ) -> None:
     """Measure how kernels run best on this device, and remember it in the user's cache folder.
@@ -42,7 +42,7 @@ def tune(
     from subband.bench.measuring import Effort
     from subband.engines.tuned import identify, save_tuned
 
-    cases = tuning.select_tuning_cases(tuning.list_tuning_cases(size), only or ())
+    cases = tuning.select_tuning_cases(tuning.list_tuning_cases(side), only or ())
     bed = open_bed(engine)
     device = bed.engine.device
     grid = tuning.choose_grid(device.dialect)
@@ -70,7 +70,7 @@ def tune(
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)
-    console.print(_tabulate(found, f"{identify(device)}, {size}×{size}"))
+    console.print(_tabulate(found, f"{identify(device)}, {side}×{side}"))
     for remark in dict.fromkeys(remark for entry in found for remark in entry.remarks):
         typer.echo(remark)
     typer.echo("nothing is remembered" if path is None else f"remembered in {path}")

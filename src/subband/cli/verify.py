@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, EngineName, Level, ModeOption, PictureFile, WaveletName
+from subband.cli.options import AsJson, Boundary, EngineName, Level, MostPixels, PictureFile, WaveletName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,12 +19,13 @@ def verify(
     image: PictureFile,
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
-    mode: ModeOption = None,
+    boundary: Boundary = None,
     engine: EngineName = None,
     tolerance: Annotated[
         float | None,
         typer.Option(min=0.0, metavar="X", help="Largest error allowed, of the largest value of a band or pixel."),
     ] = None,
+    most_pixels: MostPixels = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare each band of each level with the reference engine, with and without a border of 5 pixels.
@@ -39,9 +40,9 @@ def verify(
     from subband.bench.verification import verify_engine
     from subband.media import read_still
 
-    still = read_still(image)
+    still = read_still(image, most_pixels=most_pixels)
     verification = verify_engine(
-        still.pixels.astype(np.float32), still.peak, wavelet, level, mode, engine, tolerance=tolerance
+        still.pixels.astype(np.float32), still.peak, wavelet, level, boundary, engine, tolerance=tolerance
     )
     if as_json:
         typer.echo(json.dumps({"image": str(image), **verification.to_dict()}, indent=2))

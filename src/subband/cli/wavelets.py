@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from subband.cli.options import AsJson, DryRun, Force
+from subband.cli.outputs import Writes, show_plan
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -23,8 +26,11 @@ def wavelets(
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw its functions and filters into a picture (PNG, JPEG, ...)."),
+        Writes(),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the wavelets, or show one: its filters, lifting steps, moments and a plot."""
     import json
@@ -40,10 +46,15 @@ def wavelets(
             Console().print(_tabulate_families())
         return
     wavelet = _find_wavelet(name)
+    if dry_run:
+        show_plan([], [plot], as_json=as_json)
+        return
     if plot is not None:
         from subband.cli.wavelet_figure import draw_wavelet
+        from subband.media import place_output
 
-        draw_wavelet(wavelet).save(plot)
+        with place_output(plot, overwrite=force) as unfinished:
+            draw_wavelet(wavelet).save(unfinished)
     if as_json:
         typer.echo(json.dumps(_describe(wavelet), indent=2))
         return
@@ -57,7 +68,7 @@ def _list_names() -> list[str]:
     """List our own wavelets first, then those of PyWavelets."""
     from subband.wavelets import wavelist
 
-    return [*wavelist("cdf"), *wavelist()]
+    return list(dict.fromkeys([*wavelist("cdf"), *wavelist()]))
 
 
 def _find_wavelet(name: str) -> Wavelet | ContinuousWavelet:
@@ -121,7 +132,7 @@ def _tabulate_families() -> Table:
 
     from subband.wavelets import families, wavelist
 
-    names = [wavelist(short) for short in ("cdf", *families())]
+    names = [wavelist(short) for short in dict.fromkeys(["cdf", *families()])]
     count = sum(len(row) for row in names)
     table = Table(title=f"{count} wavelets", box=box.SIMPLE_HEAVY, title_justify="left")
     table.add_column("family", style="bold")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numba as nb
 
+from subband.engines.compiling import stored
 from subband.typing import Array
 
 __all__ = ["combine_bands", "keep_connected", "link_scales", "mark_maxima"]
@@ -228,11 +229,11 @@ def _keep_connected(marks: Array, shortest: int) -> None:
         flat[place] = flat[place] == 3
 
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
-sample = nb.njit(**_OPTIONS)(_sample)
-sample_plane = nb.njit(**_OPTIONS)(_sample_plane)
-combine_bands = nb.njit(**_OPTIONS)(_combine_bands)
-mark_maxima = nb.njit(**_OPTIONS)(_mark_maxima)
-link_scales = nb.njit(**_OPTIONS)(_link_scales)
-keep_connected = nb.njit(**_OPTIONS)(_keep_connected)
+sample = stored(**_OPTIONS)(_sample)
+sample_plane = stored(**_OPTIONS)(_sample_plane)
+combine_bands = stored(**_OPTIONS)(_combine_bands)
+mark_maxima = stored(**_OPTIONS)(_mark_maxima)
+link_scales = stored(**_OPTIONS)(_link_scales)
+keep_connected = stored(**_OPTIONS)(_keep_connected)

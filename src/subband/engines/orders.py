@@ -136,13 +136,19 @@ class BlockEngine(_Ordered):
 
     def _run(self, plan: LevelPlan, direction: Literal["forward", "inverse"], x: Array, bands: Bands) -> None:
         from subband.engines.cpu.block_kernels import merge_blocks, split_blocks
+        from subband.engines.cpu.sweep import run_kernel
 
         vertical, horizontal = _pick_filters(plan, direction)
         down, across = (np.array(pair.taps, x.dtype) for pair in (vertical, horizontal))
         rows, columns = _map_places(plan, direction)
         signs = (rows[1].astype(x.dtype), columns[1].astype(x.dtype))
-        work = split_blocks if direction == "forward" else merge_blocks
-        work(x, *(bands[key] for key in plan.band_shapes), down, across, rows[0], signs[0], columns[0], signs[1])
+        four = [bands[key] for key in plan.band_shapes]
+        arguments = (x, *four, down, across, rows[0], signs[0], columns[0], signs[1])
+        if direction == "forward":
+            extent = len(x), max(band.shape[1] for band in four), max(band.shape[2] for band in four)
+            run_kernel(split_blocks, arguments, extent)
+        else:
+            run_kernel(merge_blocks, arguments, (len(x), (x.shape[1] + 1) // 2, (x.shape[2] + 1) // 2))
 
     def _forward_on_device(self, engine: DeviceEngine, plan: LevelPlan, x: Any) -> Bands:
         if not engine.device.owns(x):

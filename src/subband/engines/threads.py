@@ -1,21 +1,41 @@
 """A few threads that share the tasks of a sweep.
 
-The kernels hold no lock while they run, so ordinary Python threads are enough, and unlike OpenMP they survive a
-``fork``: a child process simply starts its own.
+The kernels hold no lock while they run, so ordinary Python threads are enough. Unlike OpenMP's they sleep when they
+have nothing to do, and they survive a ``fork``: a child process simply starts its own.
+
+The thread that calls works too, and only ever waits for a helper that is in the middle of a task. Where more time is
+lost than is spent computing, other programs have the cores: then calls are left to one thread for a while
+(`_Sharing`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import index
 from queue import SimpleQueue
 from threading import Lock, Thread
+from time import get_clock_info, perf_counter, thread_time
 
 from subband.errors import ArgumentError
 
-__all__ = ["get_threads", "run_tasks", "set_threads"]
+__all__ = ["get_threads", "run_tasks", "run_together", "set_threads"]
+
+#: Seconds that a call may lose, to helpers that wake late and do the last task, before it counts as held up.
+_PATIENCE = 2e-4
+
+#: After that, calls are left to one thread for so many times as long: what waiting costs stays a twentieth of all.
+_PAUSE = 20
+
+#: Nobody knows how busy the machine is after so many seconds.
+_LONGEST_PAUSE = 1.0
+
+#: What tells how long a thread has computed. Some systems count that in hundredths of a second only; there it seems to
+#: compute as long as it does not wait for its helpers.
+_busy_clock = thread_time if get_clock_info("thread_time").resolution < 1e-5 else perf_counter
+
+#: Helpers that each thread of a job calls, so that many are awake soon, and nobody spends long calling.
+_CALLS = 2
 
 _count: int | None = None
 
@@ -61,81 +81,201 @@ def _count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_tasks(work: Callable[..., object], tasks: Sequence[tuple[int, ...]]) -> None:
+def run_tasks(work: Callable[..., object], tasks: Sequence[tuple[int, ...]], *, is_even: bool = False) -> None:
     """Call `work(*task)` for every task, in this thread and its helpers, and wait until all are done.
 
-    A helper that wakes up late finds nothing left and is not waited for.
+    A helper that wakes up late finds nothing left and is not waited for. If a task fails, no further ones are begun.
+
+    Parameters
+    ----------
+    work : callable
+        Called by several threads at once.
+    tasks : sequence of tuple
+        What it is called with.
+    is_even : bool
+        Whether tasks take about the same time; see `run_together`.
     """
-    if not tasks:
+    waiting = iter(tasks)
+    has_failed = False
+
+    def take_tasks() -> None:
+        nonlocal has_failed
+        for task in waiting:
+            if has_failed:
+                return
+            try:
+                work(*task)
+            except BaseException:
+                has_failed = True
+                raise
+
+    run_together(take_tasks, min(get_threads(), len(tasks)), is_even=is_even)
+
+
+def run_together(
+    work: Callable[[], object],
+    threads: int,
+    *,
+    is_even: bool = False,
+    has_finished: Callable[[], bool] | None = None,
+) -> None:
+    """Call `work`, which takes tasks from somewhere until there are none left, in so many threads at once.
+
+    Parameters
+    ----------
+    work : callable
+        Called in this thread, and in those helpers that wake up in time.
+    threads : int
+        How many there should be, this one included.
+    is_even : bool
+        Whether tasks take about the same time, so that a helper that takes much longer has been held up: by other
+        programs, or by other threads of this one.
+    has_finished : callable, optional
+        Tells, perhaps after a moment, whether all tasks are done; then helpers need not say so.
+    """
+    if threads <= 1 or (is_even and _sharing.is_paused()):
+        work()
         return
-    job = _Job(work, tasks)
-    queue = _helpers(get_threads() - 1)
-    for _ in range(min(get_threads(), len(tasks)) - 1):
-        queue.put(job)
-    job.work_off()
-    job.wait()
+    pool = _find_pool(threads - 1)
+    start = perf_counter()
+    busy = _Job(work, threads - 1, pool).lead(has_finished)
+    lost = perf_counter() - start - busy
+    if is_even and lost > max(_PATIENCE, busy):
+        _sharing.pause(lost)
 
 
 class _Job:
-    """Tasks that several threads take from one list."""
+    """Work that the thread which asks for it and several helpers do together."""
 
-    def __init__(self, work: Callable[..., object], tasks: Sequence[tuple[int, ...]]) -> None:
-        self._work = work
-        self._waiting = iter(tasks)
-        self._left = len(tasks)
-        self._counting = Lock()
-        self._done = Lock()
-        self._done.acquire()
+    def __init__(self, work: Callable[[], object], helpers: int, pool: _Pool) -> None:
+        self._work: Callable[[], object] | None = work
+        self._wanted = helpers
+        self._pool = pool
+        self._inside = 0  # helpers that are at work
+        self._state = Lock()
+        self._last_left = Lock()
+        self._last_left.acquire()
         self._error: BaseException | None = None
 
-    def work_off(self) -> None:
-        for task in self._waiting:
-            try:
-                self._work(*task)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, the thread that waits must get it
-                self._error = error
-            with self._counting:
-                self._left -= 1
-                if self._left == 0:
-                    self._done.release()
-
-    def wait(self) -> None:
-        self._done.acquire()
+    def lead(self, has_finished: Callable[[], bool] | None) -> float:
+        """Do the work with those helpers who come, wait for them, and return how long this thread computed."""
+        work = self._work
+        assert work is not None
+        start = _busy_clock()
+        self._call_helpers()
+        try:
+            work()
+        finally:
+            busy = _busy_clock() - start
+            with self._state:
+                # whoever comes now finds nothing to do, and keeps no array alive
+                self._work = None
+                is_alone = self._inside == 0
+            if not is_alone and not (has_finished is not None and has_finished()):
+                self._await_helpers()
         if self._error is not None:
             raise self._error
+        return busy
+
+    def _await_helpers(self) -> None:
+        """Wait until no helper is at work, even if interrupted: it would go on writing to arrays that are gone."""
+        interruption = None
+        while True:
+            try:
+                self._last_left.acquire()
+            except KeyboardInterrupt as error:
+                interruption = error
+            else:
+                break
+        if interruption is not None:
+            raise interruption
+
+    def help(self) -> None:
+        """Do the work beside others, if there is any left."""
+        with self._state:
+            work = self._work
+            if work is None:
+                return
+            self._inside += 1
+        try:
+            self._call_helpers()
+            work()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the thread that waits must get it
+            self._error = error
+        with self._state:
+            self._inside -= 1
+            if self._work is None and self._inside == 0:
+                self._last_left.release()
+
+    def _call_helpers(self) -> None:
+        with self._state:
+            count = min(_CALLS, self._wanted)
+            self._wanted -= count
+        for _ in range(count):
+            self._pool.call(self)
 
 
-def _helpers(count: int) -> SimpleQueue[_Job]:
-    """Return the queue that at least `count` threads of this process listen to."""
-    global _pool
-    with _starting:
-        if _pool is None or _pool.process != os.getpid():
-            _pool = _Pool(os.getpid(), SimpleQueue(), 0)
-        for number in range(_pool.count, count):
-            Thread(target=_listen, args=(_pool.queue,), name=f"subband-{number}", daemon=True).start()
-            _pool.count += 1
-        return _pool.queue
+class _Sharing:
+    """Whether helpers are worth calling: not for a while after a call that lost more time than it computed."""
+
+    def __init__(self) -> None:
+        self._resumption = 0.0
+
+    def is_paused(self) -> bool:
+        return perf_counter() < self._resumption
+
+    def pause(self, lost: float) -> None:
+        self._resumption = perf_counter() + min(_PAUSE * lost, _LONGEST_PAUSE)
+
+    def resume(self) -> None:
+        self._resumption = 0.0
 
 
-def _listen(queue: SimpleQueue[_Job]) -> None:
-    while True:
-        queue.get().work_off()
-
-
-def _forget_lock() -> None:
-    global _starting
-    _starting = Lock()
-
-
-@dataclass
 class _Pool:
-    process: int
-    queue: SimpleQueue[_Job]
-    count: int
+    """The helpers of a process, who sleep until they are called."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._calls: SimpleQueue[_Job] = SimpleQueue()
+        self._count = 0
+        self._starting = Lock()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its threads are in this process: after a fork they have stayed behind."""
+        return self._process == os.getpid()
+
+    def grow(self, count: int) -> None:
+        """Start threads until there are `count`, or the system gives no more."""
+        if self._count >= count:
+            return
+        with self._starting:
+            while self._count < count:
+                name = f"subband-{self._count}"
+                try:
+                    Thread(target=_listen, args=(self._calls,), name=name, daemon=True).start()
+                except RuntimeError:
+                    return
+                self._count += 1
+
+    def call(self, job: _Job) -> None:
+        # helpers that have not even answered earlier calls will not come in time for this one
+        if self._calls.qsize() < self._count:
+            self._calls.put(job)
 
 
-_pool: _Pool | None = None
-_starting = Lock()
-# a child would inherit the lock as it was in the middle of the fork
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)
+def _listen(calls: SimpleQueue[_Job]) -> None:
+    while True:
+        calls.get().help()
+
+
+def _find_pool(helpers: int) -> _Pool:
+    global _pool
+    if not _pool.is_own:
+        _pool = _Pool()
+    _pool.grow(helpers)
+    return _pool
+
+
+_pool = _Pool()
+_sharing = _Sharing()

@@ -10,13 +10,13 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from subband.kernels.axis import AxisProgram
 from subband.kernels.launch import Launch
+from subband.outputs import place_output
 
 __all__ = ["cache_folder", "classify", "identify", "load_tuned", "measure_span", "save_tuned", "tuned_path"]
 
@@ -146,14 +146,8 @@ def save_tuned(device_name: str, entries: Mapping[str, Launch]) -> Path:
     known = dict(_read_entries(devices.get(device_name, {}), device_name))
     devices[device_name] = {name: asdict(launch) for name, launch in sorted({**known, **entries}.items())}
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Beside its name and then moved, so that nobody reads half a file.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with place_output(path) as unfinished:
         unfinished.write_text(json.dumps({"version": _VERSION, "devices": devices}, indent=1) + "\n", encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
     return path
 
 

@@ -190,8 +190,9 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
             if parent is not None and 0 in parent.shape:
                 parent = None
             dimensions = len(coefficients.wavelets)
+            step = 1 if coefficients.is_decimated else 2**level
             bands[key] = method.shrink(
-                filters, Band(band, noise, gain, stage.mode, count, dimensions, parent, parent_gain, shift, scale)
+                filters, Band(band, noise, gain, stage.mode, count, dimensions, step, parent, parent_gain, shift, scale)
             )
 
 

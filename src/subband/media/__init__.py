@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource
-from subband.media.faults import DamagedError, DamageWarning, OutputError
+from subband.media.cuts import Trim
+from subband.media.faults import DamagedError, DamageWarning, LossWarning, OutputError
 from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
 from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.outputs import check_output, place_output
+from subband.media.pipes import PipeFormat, open_pipe_sink, open_pipe_source
 from subband.media.registry import open_sink, open_source, open_volume
 from subband.media.stills import Still, read_still, write_still
 from subband.media.volumes import VolumeSource
@@ -26,15 +28,20 @@ __all__ = [
     "FilmSink",
     "FilmSource",
     "Frame",
+    "LossWarning",
     "OutputError",
+    "PipeFormat",
     "Sink",
     "Source",
     "SourceInfo",
     "Still",
     "TestSource",
     "TooLargeError",
+    "Trim",
     "VolumeSource",
     "check_output",
+    "open_pipe_sink",
+    "open_pipe_source",
     "open_sink",
     "open_source",
     "open_volume",

@@ -36,13 +36,16 @@ import numpy as np
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.typing import Array
 
-__all__ = ["ColourTags", "Colours", "Frame", "Kind", "Sink", "Source", "SourceInfo", "fit_pixels"]
+__all__ = ["ColourTags", "Colours", "FieldOrder", "Frame", "Kind", "Sink", "Source", "SourceInfo", "fit_pixels"]
 
 #: What a source is.
 Kind: TypeAlias = Literal["still", "film", "camera", "volume", "sequence"]
 
 #: What the channels of a frame are.
 Colours: TypeAlias = Literal["grey", "rgb", "ycbcr"]
+
+#: Which field of interlaced frames comes first.
+FieldOrder: TypeAlias = Literal["progressive", "top", "bottom"]
 
 
 def fit_pixels(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -76,7 +79,7 @@ class Frame:
     alpha : ndarray or None
         How opaque each pixel is, rows × columns, of the same dtype, if the source says so.
     metadata : mapping
-        What else is known about this frame.
+        What else is known about this frame; ``"fields"`` of an interlaced one, with the field that comes first.
 
     Examples
     --------
@@ -138,24 +141,37 @@ class SourceInfo:
         Frames in a second.
     count : int or None
         Number of frames, as far as the file says so.
+    groups : int
+        How many volumes follow each other, each of ``count // groups`` slices: the times or channels of a file, which
+        are filtered apart.
     duration : float or None
         Seconds.
     voxel_size : tuple of float or None
         Distance of slices, of rows and of columns, in `voxel_unit`.
     voxel_unit : str
         ``"mm"`` if nothing else is known.
-    has_alpha, has_audio : bool
-        Whether frames say how opaque they are; whether the file has sound.
+    has_alpha, has_audio, has_extras : bool
+        Whether frames say how opaque they are; whether the file has sound; whether it has subtitles, chapters or
+        attachments.
     origin : Path or None
         The file, from which a sink copies the sound.
     container, codec, pixel_format : str
         What the file is, in FFmpeg's words; empty where that says nothing.
     tags : ColourTags
         Of film.
+    chroma_steps : tuple of int
+        Rows and columns of pixels that share their chroma, which is repeated for them; of film as Y'CbCr.
+    field_order : {"progressive", "top", "bottom"}
+        Which field comes first, if frames are interlaced: that of the first, or of the second row.
+    time_base : Fraction or None
+        What times of the file are multiples of, in seconds.
+    span : tuple of Fraction
+        First second of `origin` that the frames are taken from, and its end, or None for that of the file.
     pixel_aspect : Fraction
         Width of a pixel by its height.
     metadata : mapping
-        What else is known: ``"icc"`` and ``"exif"`` of stills, the title of a film.
+        What else is known: ``"icc"`` and ``"exif"`` of stills, the title of a film, the ``"affine"`` of a volume (see
+        `subband.media.geometry`).
 
     Examples
     --------
@@ -171,16 +187,22 @@ class SourceInfo:
     bits: int = 8
     rate: Fraction | None = None
     count: int | None = None
+    groups: int = 1
     duration: float | None = None
     voxel_size: tuple[float, float, float] | None = None
     voxel_unit: str = "mm"
     has_alpha: bool = False
     has_audio: bool = False
+    has_extras: bool = False
     origin: Path | None = None
     container: str = ""
     codec: str = ""
     pixel_format: str = ""
     tags: ColourTags = ColourTags()
+    chroma_steps: tuple[int, int] = (1, 1)
+    field_order: FieldOrder = "progressive"
+    time_base: Fraction | None = None
+    span: tuple[Fraction, Fraction | None] = (Fraction(0), None)
     pixel_aspect: Fraction = Fraction(1)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 

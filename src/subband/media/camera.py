@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class CameraSource(Source):
         Frames in a second to ask it for.
     count : int, optional
         How many frames to take; else for as long as it runs.
-    quick : bool
+    colours, quick
         See `FilmSource`; a live picture is better fast.
     container : optional
         An open container of PyAV to read instead of a device.
@@ -67,6 +67,7 @@ class CameraSource(Source):
         size: tuple[int, int] | None = None,
         rate: Fraction | float | None = None,
         count: int | None = None,
+        colours: Literal["rgb", "ycbcr"] = "rgb",
         quick: bool = True,
         container: Any = None,
     ) -> None:
@@ -74,7 +75,7 @@ class CameraSource(Source):
         opened = _open_device(name, size, rate) if container is None else container
         try:
             # Several threads would hold back as many frames.
-            self._film = FilmSource(name, quick=quick, threads=1, container=opened)
+            self._film = FilmSource(name, colours=colours, quick=quick, threads=1, container=opened)
         except ValueError as error:
             raise NoDeviceError(f"the camera {name!r} gives no picture: {error}") from error
         self.info = replace(self._film.info, kind="camera", count=count, duration=None, has_audio=False, origin=None)

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from subband.errors import FormatError
-from subband.media.faults import BROKEN, require
-from subband.media.limits import refuse_bomb
+from subband.media.faults import require
+from subband.media.still_metadata import choose_compression, list_directories, list_texts
+from subband.media.tiff_tags import attach_directories
 from subband.typing import Array
 
-__all__ = ["encode_png", "find_depth", "read_through_ffmpeg", "read_tiff", "write_tiff"]
+__all__ = [
+    "encode_png",
+    "find_depth",
+    "frame_png",
+    "make_chunk",
+    "pack_png_lines",
+    "read_through_ffmpeg",
+    "separate_opacity",
+    "turn_upright",
+    "write_tiff",
+]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-_ICC_TAG, _ORIENTATION_TAG = 34675, 274
+_XMP_TAG = 700
+# What tifffile calls the compressions of Pillow.
+_TIFFFILE_NAMES = {"tiff_lzw": "lzw", "tiff_adobe_deflate": "zlib", "packbits": "packbits", "zstd": "zstd"}
 
 # What an orientation asks for: whether rows and columns change places, and which of them run backwards after that.
 _TURNS = {
@@ -60,6 +75,22 @@ def turn_upright(pixels: Array, orientation: int) -> Array:
     return np.ascontiguousarray(turned[::down, ::across])
 
 
+def separate_opacity(colours: Array, alpha: Array) -> Array:
+    """Divide colours by the opacity that they were multiplied with; what is invisible stays as it is.
+
+    Examples
+    --------
+    >>> separate_opacity(np.full((1, 1, 3), 100, np.uint8), np.full((1, 1), 127, np.uint8)).tolist()
+    [[[201, 201, 201]]]
+    """
+    opacity = alpha[..., None].astype(np.float64)
+    if colours.dtype.kind == "f":
+        return np.divide(colours, opacity, out=colours.astype(np.float64), where=opacity > 0).astype(colours.dtype)
+    peak = np.iinfo(colours.dtype).max
+    plain = np.divide(colours * float(peak), opacity, out=colours.astype(np.float64), where=opacity > 0)
+    return np.clip(np.rint(plain), 0, peak).astype(colours.dtype)
+
+
 def read_through_ffmpeg(path: Path, orientation: int) -> tuple[Array, Array | None]:
     """Read 16 bits of colour or of grey with opacity from PNG; return pixels and opacity."""
     av = require("av", f"reading more than 8 bits in colour from {path.name!r}", "video")
@@ -76,7 +107,13 @@ def read_through_ffmpeg(path: Path, orientation: int) -> tuple[Array, Array | No
     return np.ascontiguousarray(colours), (np.ascontiguousarray(values[..., 3]) if True in names else None)
 
 
-def encode_png(pixels: Array, alpha: Array | None = None, icc: bytes | None = None, exif: bytes | None = None) -> bytes:
+def encode_png(
+    pixels: Array,
+    alpha: Array | None = None,
+    icc: bytes | None = None,
+    exif: bytes | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> bytes:
     """Return a PNG file of 16 bits.
 
     Parameters
@@ -87,70 +124,108 @@ def encode_png(pixels: Array, alpha: Array | None = None, icc: bytes | None = No
         Rows × columns.
     icc, exif : bytes, optional
         The colour profile and what the camera says.
+    metadata : mapping, optional
+        See `subband.media.still_metadata`.
     """
+    planes = join_opacity(pixels, alpha)
+    data = make_chunk(b"IDAT", zlib.compress(pack_png_lines(planes), 4))
+    return frame_png(planes, icc, exif, metadata or {}) + data + make_chunk(b"IEND", b"")
+
+
+def join_opacity(pixels: Array, alpha: Array | None) -> Array:
+    """Return rows × columns × channels, the last of which is the opacity if there is one."""
     planes = pixels[..., None] if pixels.ndim == 2 else pixels
-    if alpha is not None:
-        planes = np.concatenate([planes, alpha[..., None]], axis=2)
-    kind = {1: 0, 2: 4, 3: 2, 4: 6}[planes.shape[2]]
-    lines = planes.astype(">u2").view(np.uint8).reshape(planes.shape[0], -1)
-    # Each line as its difference from the one above: the filter that needs no loop.
+    return planes if alpha is None else np.concatenate([planes, alpha[..., None]], axis=2)
+
+
+def pack_png_lines(planes: Array) -> bytes:
+    """Return the lines of a PNG file, each as its difference from the one above: the filter that needs no loop."""
+    samples = planes.astype(">u2") if planes.dtype == np.uint16 else np.ascontiguousarray(planes)
+    lines = samples.view(np.uint8).reshape(planes.shape[0], -1)
     filtered = np.empty((lines.shape[0], lines.shape[1] + 1), np.uint8)
     filtered[:, 0] = 2
     filtered[0, 1:] = lines[0]
     filtered[1:, 1:] = lines[1:] - lines[:-1]
-    header = struct.pack(">IIBBBBB", planes.shape[1], planes.shape[0], 16, kind, 0, 0, 0)
-    chunks = [_make_chunk(b"IHDR", header)]
+    return filtered.tobytes()
+
+
+def frame_png(planes: Array, icc: bytes | None, exif: bytes | None, metadata: Mapping[str, Any]) -> bytes:
+    """Return what stands before the pixels of a PNG file, for rows × columns × channels of 8 or 16 bits."""
+    kind = {1: 0, 2: 4, 3: 2, 4: 6}[planes.shape[2]]
+    header = struct.pack(">IIBBBBB", planes.shape[1], planes.shape[0], 8 * planes.dtype.itemsize, kind, 0, 0, 0)
+    chunks = [make_chunk(b"IHDR", header)]
     if icc is not None:
-        chunks.append(_make_chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(icc)))
+        chunks.append(make_chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(icc)))
+    if "dpi" in metadata:
+        chunks.append(
+            make_chunk(b"pHYs", struct.pack(">IIB", *(round(value / 0.0254) for value in metadata["dpi"]), 1))
+        )
     if exif is not None:
-        chunks.append(_make_chunk(b"eXIf", exif.removeprefix(b"Exif\0\0")))
-    chunks += [_make_chunk(b"IDAT", zlib.compress(filtered.tobytes(), 4)), _make_chunk(b"IEND", b"")]
+        chunks.append(make_chunk(b"eXIf", exif.removeprefix(b"Exif\0\0")))
+    chunks += [make_chunk(name, content) for name, content in list_texts(metadata)]
     return _PNG + b"".join(chunks)
 
 
-def read_tiff(path: Path, most_pixels: int) -> tuple[Array, Array | None, bytes | None]:
-    """Read the first picture of a TIFF file of any depth; return pixels, opacity and colour profile."""
-    tifffile = require("tifffile", f"reading more than 8 bits in colour from {path.name!r}", "volumes")
-    try:
-        with tifffile.TiffFile(path) as file:
-            page = file.pages[0]
-            refuse_bomb(str(path), page.imagelength, page.imagewidth, most_pixels)
-            values = page.asarray()
-            values = np.moveaxis(values, 0, -1) if page.planarconfig == 2 and values.ndim == 3 else values
-            icc, turn = (tag.value if tag else None for tag in map(page.tags.get, (_ICC_TAG, _ORIENTATION_TAG)))
-            is_inverted = page.photometric == 0
-    except FormatError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-    values = turn_upright(values, int(turn or 1))
-    if values.dtype.kind == "f":
-        values = values.astype(np.float32)
-    elif values.dtype not in (np.uint8, np.uint16):
-        raise FormatError(f"{str(path)!r} holds {values.dtype}; pictures of uint8, uint16 and float32 are read")
-    elif is_inverted:
-        values = np.iinfo(values.dtype).max - values
-    alpha = None
-    if values.ndim == 3:
-        channels = values.shape[2]
-        alpha = np.ascontiguousarray(values[..., -1]) if channels in (2, 4) else None
-        values = values[..., :3] if channels >= 3 else values[..., 0]
-    return np.ascontiguousarray(values), alpha, bytes(icc) if icc is not None else None
-
-
-def write_tiff(path: Path, pixels: Array, alpha: Array | None, icc: bytes | None) -> None:
+def write_tiff(
+    path: Path,
+    pixels: Array,
+    alpha: Array | None,
+    icc: bytes | None,
+    exif: bytes | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
     """Write a TIFF file of 16 bits or of floating point in colour."""
     tifffile = require("tifffile", f"writing more than 8 bits in colour to {path.name!r}", "volumes")
     extra: dict[str, Any] = {}
     if alpha is not None:
-        planes = pixels[..., None] if pixels.ndim == 2 else pixels
-        pixels = np.concatenate([planes, alpha[..., None]], axis=2)
+        pixels = join_opacity(pixels, alpha)
         extra["extrasamples"] = ["unassalpha"]
-    photometric = "rgb" if pixels.ndim == 3 and pixels.shape[2] >= 3 else "minisblack"
+    extra["photometric"] = "rgb" if pixels.ndim == 3 and pixels.shape[2] >= 3 else "minisblack"
     # "planarconfig" would be guessed from the shape, and wrongly for narrow pictures.
-    layout = {"planarconfig": "contig"} if pixels.ndim == 3 else {}
-    tifffile.imwrite(path, pixels, photometric=photometric, iccprofile=icc, metadata=None, **layout, **extra)
+    extra |= {"planarconfig": "contig"} if pixels.ndim == 3 else {}
+    metadata = metadata or {}
+    if "dpi" in metadata:
+        extra |= {"resolution": metadata["dpi"], "resolutionunit": "inch"}
+    tags, directories = _split_exif(exif)
+    if "xmp" in metadata:
+        tags.append((_XMP_TAG, "B", len(metadata["xmp"]), metadata["xmp"], True))
+    description = next((value for tag, _, _, value, _ in tags if tag == 270), None)
+    options = {"description": description, "software": False, "metadata": None, "iccprofile": icc, **extra}
+    options["extratags"] = [tag for tag in tags if tag[0] != 270]
+    path.write_bytes(_encode_compressed(tifffile, pixels, choose_compression(metadata), options))
+    attach_directories(path, directories)
 
 
-def _make_chunk(name: bytes, content: bytes) -> bytes:
+def _encode_compressed(tifffile: Any, pixels: Array, compression: str | None, options: dict[str, Any]) -> bytes:
+    """Encode with a compression; with the one that needs no further library if there is none for it.
+
+    Into memory: NumPy does not see that a disk takes only a part of what it writes to a file.
+    """
+    names = [None] if compression is None else [_TIFFFILE_NAMES[compression], "zlib"]
+    for name in names:
+        encoded = BytesIO()
+        try:
+            tifffile.imwrite(encoded, pixels, compression=name, **options)
+        except (ImportError, ValueError):
+            if name == names[-1]:
+                raise
+        else:
+            return encoded.getvalue()
+    raise AssertionError
+
+
+def _split_exif(exif: bytes | None) -> tuple[list[tuple[Any, ...]], dict[int, Any]]:
+    """Return the texts of EXIF as tags for tifffile, and its directories."""
+    from PIL import Image
+
+    if exif is None:
+        return [], {}
+    known: Any = Image.Exif()
+    known.load(exif)
+    texts = [(tag, "s", 0, value, True) for tag, value in known.items() if isinstance(value, str) and value]
+    return texts, list_directories(exif)
+
+
+def make_chunk(name: bytes, content: bytes) -> bytes:
+    """Return a chunk of a PNG file."""
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))

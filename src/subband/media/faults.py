@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import struct
 import tokenize
 import zlib
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from subband.errors import FormatError, MissingExtraError, SubbandError
+from subband.errors import FormatError, MissingExtraError
+from subband.outputs import OutputError, explain_output_error
 
-__all__ = ["BROKEN", "DamageWarning", "DamagedError", "OutputError", "explain_output_error", "require"]
+__all__ = ["BROKEN", "DamageWarning", "DamagedError", "LossWarning", "OutputError", "explain_output_error", "require"]
 
 #: What libraries raise when they stumble over damaged files.
 BROKEN: tuple[type[Exception], ...] = (
     ArithmeticError,
     AssertionError,
+    AttributeError,
     EOFError,
     LookupError,
     OSError,
@@ -32,17 +32,6 @@ BROKEN: tuple[type[Exception], ...] = (
 )
 
 _SILENT = logging.NullHandler()
-
-# What the operating system says, in words that lead somewhere.
-_CAUSES = {
-    errno.ENOSPC: "the disk is full; make room or write to another one",
-    errno.EDQUOT: "the quota of this user is used up; make room or write elsewhere",
-    errno.EFBIG: "files of this size are not allowed there; raise the limit or write elsewhere",
-    errno.EROFS: "the disk can only be read; write elsewhere",
-    errno.EACCES: "the folder or the file may not be written to; change its permissions or write elsewhere",
-    errno.EPERM: "the folder or the file may not be written to; change its permissions or write elsewhere",
-    errno.ENOENT: "the folder does not take new files; write elsewhere",
-}
 
 
 class DamagedError(FormatError):
@@ -70,22 +59,8 @@ class DamageWarning(UserWarning):
     """A damaged file was read on, because its reader was asked to be tolerant."""
 
 
-class OutputError(SubbandError, OSError):
-    """A file cannot be written: the disk is full, the folder takes no files, or the connection is gone."""
-
-
-def explain_output_error(path: Path, error: OSError) -> OutputError:
-    """Say in one line why a file cannot be written.
-
-    Examples
-    --------
-    >>> print(explain_output_error(Path("film.mkv"), OSError(errno.ENOSPC, "No space left on device")))
-    'film.mkv' cannot be written: the disk is full; make room or write to another one
-    """
-    cause = _CAUSES.get(error.errno or 0) or error.strerror or str(error)
-    explained = OutputError(f"{str(path)!r} cannot be written: {cause}")
-    explained.errno = error.errno
-    return explained
+class LossWarning(UserWarning):
+    """Something of a file cannot be kept in another; the message says what, in one line."""
 
 
 def require(module: str, feature: str, extra: str) -> Any:

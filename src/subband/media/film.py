@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -13,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from subband.errors import ArgumentError, FormatError
-from subband.media.base import Colours, ColourTags, Frame, Source, SourceInfo
+from subband.media.base import Colours, ColourTags, FieldOrder, Frame, Source, SourceInfo
 from subband.media.faults import DamagedError, DamageWarning, require
+from subband.media.film_fields import find_first_field
+from subband.media.film_light import describe_light
 from subband.media.film_pixels import FrameReader
 from subband.media.limits import choose_most_pixels, refuse_bomb
 
@@ -24,6 +26,9 @@ __all__ = ["FilmSource", "find_start", "open_container"]
 _STRICT = {"err_detect": "crccheck+bitstream+buffer+explode"}
 
 _MICROSECONDS = 1_000_000
+
+# By FFmpeg's numbers: fields are shown in the order of the first letter, and stored in that of the second.
+_FIELD_ORDERS: dict[int, FieldOrder] = {2: "top", 3: "bottom", 4: "bottom", 5: "top"}
 
 
 def open_container(path: Path | str, **options: Any) -> Any:
@@ -131,6 +136,7 @@ class FilmSource(Source):
             context.thread_count = threads
             if not tolerant:
                 context.options = _STRICT
+            self._decoder = self._choose_decoder()
             self._start = find_start(self._container)
             self._decoded = self._decode()
             self._first = self._decode_first()
@@ -187,7 +193,7 @@ class FilmSource(Source):
             self._packets += packet.size > 0
             corrupt = corrupt or packet.is_corrupt
             try:
-                frames = packet.decode()
+                frames = packet.decode() if self._decoder is None else self._decode_opacity(packet)
             except av.FFmpegError as error:
                 self._damage = self._damage or f"is damaged after frame {self._count}: {error.strerror}"
                 if self._tolerant:
@@ -205,6 +211,25 @@ class FilmSource(Source):
                 self._damage = f"ends too early, after {self._count} frames; the file says {self._tell_expected()}"
             elif corrupt:
                 self._damage = f"is cut off or damaged after {self._count} frames"
+
+    def _choose_decoder(self) -> Any:
+        """Return a decoder of the opacity that VP8 and VP9 keep beside their frames; FFmpeg's own leave it out."""
+        import av
+
+        name = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(self._stream.codec_context.name)
+        said = {key.lower(): value for key, value in self._stream.metadata.items()}
+        if name is None or said.get("alpha_mode") != "1":
+            return None
+        try:
+            decoder = av.CodecContext.create(name, "r")
+        except ValueError:
+            return None
+        decoder.extradata = self._stream.codec_context.extradata
+        return decoder
+
+    def _decode_opacity(self, packet: Any) -> list[Any]:
+        # the last packet is empty, and asks for what is left
+        return list(self._decoder.decode(packet if packet.size else None))
 
     def _note_time(self, frame: Any) -> None:
         """Keep the longest time that a frame was shown."""
@@ -293,14 +318,49 @@ class FilmSource(Source):
             duration=float(duration) if duration is not None else None,
             has_alpha=reader.has_alpha,
             has_audio=self._has_audio(),
+            has_extras=self._has_extras(),
             origin=self._path if isinstance(self._path, Path) else None,
             container=self._container.format.name,
             codec=context.name,
             pixel_format=first.format.name,
             tags=self._tags(first),
+            chroma_steps=self._find_steps(first, reader),
+            field_order=self._find_field_order(first),
+            time_base=Fraction(stream.time_base) if stream.time_base else None,
             pixel_aspect=1 / aspect if first.rotation % 180 else aspect,
-            metadata=MappingProxyType(dict(self._container.metadata)),
+            metadata=MappingProxyType(self._describe_more(first)),
         )
+
+    def _has_extras(self) -> bool:
+        streams = self._container.streams
+        has_streams = any(stream.type in ("subtitle", "attachment") for stream in streams)
+        return has_streams or bool(self._container.chapters())
+
+    def _describe_more(self, frame: Any) -> dict[str, Any]:
+        """Return what the film says about itself, its time code and its light."""
+        known: dict[str, Any] = dict(self._container.metadata)
+        own = {key.lower(): value for key, value in self._stream.metadata.items()}
+        # Matroska shouts
+        timecode = own.get("timecode") or known.get("timecode") or known.pop("TIMECODE", None)
+        if timecode:
+            known["timecode"] = timecode
+        if own.get("language", "und") != "und":
+            known["video_language"] = own["language"]
+        return {**known, **describe_light(frame)}
+
+    def _find_steps(self, frame: Any, reader: FrameReader) -> tuple[int, int]:
+        if reader.colours != "ycbcr":
+            return (1, 1)
+        down, across = reader.format.steps
+        return (across, down) if frame.rotation % 180 else (down, across)
+
+    def _find_field_order(self, frame: Any) -> FieldOrder:
+        """Return what the stream says of its fields; a first frame may be progressive and others not."""
+        if frame.rotation % 360:
+            return "progressive"
+        if frame.interlaced_frame:
+            return find_first_field(frame)
+        return _FIELD_ORDERS.get(int(self._stream.codec_context.field_order), "progressive")
 
     def _tags(self, frame: Any) -> ColourTags:
         ranges: dict[int, bool | None] = {1: False, 2: True}
@@ -328,9 +388,17 @@ class FilmSource(Source):
             frame, pixels, alpha = self._fit_size(frame, pixels)
         rate = self.info.rate or Fraction(25)
         time = self._count / rate if frame.pts is None else frame.pts * Fraction(frame.time_base) - self._start
-        made = Frame(pixels, self._count, float(time), alpha)
+        made = Frame(pixels, self._count, float(time), alpha, self._describe_fields(frame))
         self._count += 1
         return made
+
+    def _describe_fields(self, frame: Any) -> Mapping[str, Any]:
+        """Say of an interlaced frame which field comes first."""
+        if not frame.interlaced_frame or frame.rotation % 360:
+            return {}
+        if self.info.field_order != "progressive":
+            return {"fields": self.info.field_order}
+        return {"fields": find_first_field(frame)}
 
     def _fit_size(self, frame: Any, pixels: Any) -> tuple[Any, Any, Any]:
         """Scale a frame that is unlike the first, or refuse it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,7 @@ from fractions import Fraction
 from subband.errors import ArgumentError, suggest_names
 from subband.media.base import SourceInfo
 
-__all__ = ["CONTAINERS", "PRESETS", "Container", "choose_encoder", "choose_options", "choose_pixel_format"]
+__all__ = ["CONTAINERS", "PRESETS", "RAW", "Container", "choose_encoder", "choose_options", "choose_pixel_format"]
 
 #: The trade of time for size, in the words of x264.
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
@@ -39,6 +40,9 @@ class Container:
     partial: tuple[tuple[str, str], ...] = ()
 
 
+#: Frames one behind the other and nothing else; only for pipes, as such a file does not say what it holds.
+RAW = Container("rawvideo", "rawvideo", is_steady=True)
+
 #: By the ending of the name.
 CONTAINERS = {
     ".avi": Container("avi", "rawvideo", is_steady=True),
@@ -48,27 +52,42 @@ CONTAINERS = {
     ".mp4": Container("mp4", "libx264", partial=tuple(_FRAGMENTS.items())),
     ".mpeg": Container("mpeg", "mpeg1video", is_steady=True),
     ".mpg": Container("mpeg", "mpeg1video", is_steady=True),
+    ".mxf": Container("mxf", "mpeg2video", is_steady=True),
+    ".ts": Container("mpegts", "libx264"),
     ".webm": Container("webm", "libvpx-vp9"),
     ".wmv": Container("asf", "wmv2", is_steady=True),
+    ".y4m": Container("yuv4mpegpipe", "rawvideo", is_steady=True),
 }
 
 # What people call them.
 _ENCODERS = {
+    "animation": "qtrle",
     "av1": "libsvtav1",
     "h264": "libx264",
     "h265": "libx265",
     "hevc": "libx265",
     "mpeg1": "mpeg1video",
     "mpeg2": "mpeg2video",
+    "prores": "prores_ks",
     "raw": "rawvideo",
     "vp8": "libvpx",
     "vp9": "libvpx-vp9",
 }
-_LOSSLESS = ("ffv1", "ffvhuff", "huffyuv", "libx264rgb", "png", "rawvideo", "utvideo")
+_LOSSLESS = ("ffv1", "ffvhuff", "huffyuv", "libx264rgb", "png", "qtrle", "rawvideo", "utvideo")
 _QUANTISED = ("mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "msmpeg4", "msmpeg4v2", "wmv1", "wmv2")
 
 # Uncompressed film in AVI files that everybody reads.
 _RAW_FORMATS = ("bgr24", "bgra", "gray", "yuv420p", "yuv422p", "yuv444p")
+
+# What Y4M has words for.
+_Y4M_FORMATS = (
+    "gray", "yuv411p", "yuv420p", "yuv422p", "yuv444p",
+    *(f"yuv{sampling}p{bits}le" for sampling in (420, 422, 444) for bits in (9, 10, 12, 14, 16)),
+    *(f"gray{bits}le" for bits in (9, 10, 12, 16)),
+)  # fmt: skip
+
+# Bits of the samples of planar formats beyond 8.
+_WIDTHS = (9, 10, 12, 14, 16)
 
 _MPEG1_RATES = tuple(
     Fraction(rate) for rate in ("24000/1001", "24", "25", "30000/1001", "30", "50", "60000/1001", "60")
@@ -141,7 +160,7 @@ def choose_options(codec: str, quality: float | None, preset: str | None) -> dic
     return {}
 
 
-def choose_pixel_format(codec: str, available: Sequence[str], info: SourceInfo) -> str:
+def choose_pixel_format(codec: str, available: Sequence[str], info: SourceInfo, container: str = "") -> str:
     """Return the pixel format that keeps most of the frames and that players open.
 
     Encoders without loss get what they can give back bit for bit; the others brightness and a quarter of the chroma,
@@ -159,8 +178,15 @@ def choose_pixel_format(codec: str, available: Sequence[str], info: SourceInfo) 
     >>> choose_pixel_format("ffv1", ["yuv420p", "bgr0"], info), choose_pixel_format("h264", ["yuv420p"], info)
     ('bgr0', 'yuv420p')
     """
-    available = _RAW_FORMATS if codec == "rawvideo" else available
+    if container == RAW.name:
+        return _choose_raw(info)
+    if codec == "rawvideo":
+        available = _Y4M_FORMATS if container == "yuv4mpegpipe" else _RAW_FORMATS
     wanted = _list_wanted(codec, info)
+    if container == "yuv4mpegpipe" and info.colours == "rgb":
+        wanted = [f"yuv444p{depth}" for depth in _list_depths(info)]
+    if info.has_alpha:
+        wanted = [*_list_opacity(codec, info), *wanted]
     for name in wanted:
         if name in available:
             return name
@@ -170,29 +196,83 @@ def choose_pixel_format(codec: str, available: Sequence[str], info: SourceInfo) 
     return available[0] if available else "yuv420p"
 
 
-def _list_wanted(codec: str, info: SourceInfo) -> list[str]:
-    """List pixel formats, the best first."""
+def _choose_raw(info: SourceInfo) -> str:
+    """Return the format of the source; raw frames can have any."""
     deep = info.dtype.itemsize > 1
-    bits = info.bits if deep and info.bits > 8 else 8
-    widths = [width for width in (9, 10, 12, 14, 16) if width >= bits] if deep else []
+    if info.colours == "ycbcr":
+        return info.pixel_format.replace("yuvj", "yuv") or "yuv444p"
+    if info.colours == "grey":
+        return "gray16le" if deep else "gray"
+    if info.has_alpha:
+        return "rgba64le" if deep else "rgba"
+    return "rgb48le" if deep else "rgb24"
+
+
+def _list_depths(info: SourceInfo) -> list[str]:
+    """List what ends the names of formats: depths that hold all bits, the smallest first, then the others."""
+    if info.dtype.itemsize == 1:
+        return [""]
+    bits = max(info.bits, 8)
+    enough = [f"{width}le" for width in _WIDTHS if width >= bits]
+    return [*enough, *(f"{width}le" for width in reversed(_WIDTHS) if 9 < width < bits)]
+
+
+def _list_opacity(codec: str, info: SourceInfo) -> list[str]:
+    """List formats that say how opaque pixels are, the best first."""
+    if codec.startswith("libvpx"):
+        # whatever its list says
+        return ["yuva420p"]
+    depths = _list_depths(info)
+    deep = info.dtype.itemsize > 1
+    shallow = ["bgra", "rgba", "argb"]
+    packed = ["rgba64be", "rgba64le", *shallow] if deep else shallow
+    planar = [f"gbrap{depth}" for depth in depths]
+    if info.colours == "grey":
+        return [*(["ya16be", "ya16le"] if deep else ["ya8"]), *packed]
+    sampling = _find_sampling(info) if info.colours == "ycbcr" else "444"
+    samplings = list(dict.fromkeys((sampling, "444", "422", "420")))
+    subsampled = [f"yuva{each}p{depth}" for each in samplings for depth in depths]
+    if codec not in _LOSSLESS:
+        # 10 bits of an encoder that has nothing less hold 8, and 8 of one that has nothing more are better than none
+        others = [f"yuva{each}p{depth}" for each in samplings for depth in ("10le", "")]
+        return [*subsampled, *others, *packed]
+    exact = [f"yuva{sampling}p{depth}" for depth in depths]
+    if info.colours == "ycbcr":
+        return [*exact, *packed]
+    return [*planar, *packed] if deep else ["bgra", *planar, *packed]
+
+
+def _find_sampling(info: SourceInfo) -> str:
+    """Return how chroma is sampled, in the words of FFmpeg's names."""
+    found = re.match(r"yuvj?a?(\d{3})p", info.pixel_format)
+    return found[1] if found else "420"
+
+
+def _list_wanted(codec: str, info: SourceInfo) -> list[str]:
+    """List opaque pixel formats, the best first."""
+    deep = info.dtype.itemsize > 1
+    depths = _list_depths(info)
+    exact_depths = [depth for depth in depths if not deep or int(depth[:-2]) >= info.bits]
     lossless = codec in _LOSSLESS
     # Without a chroma sample of their own, the last row or column of an odd size would have to go.
     odd = codec in ("libx264", "libx265") and bool(info.shape[0] % 2 or info.shape[1] % 2)
     common = [*(["yuv444p10le"] if deep else []), "yuv444p"] if odd else ["yuv420p10le"] if deep else []
     if info.colours == "ycbcr":
-        native = info.pixel_format.replace("yuvj", "yuv")
-        sampling = native[3:6] if native.startswith("yuv") and native[3:6].isdigit() else "420"
-        exact = [f"yuv{sampling}p{width}le" for width in widths] if deep else [f"yuv{sampling}p"]
+        native = info.pixel_format.replace("yuvj", "yuv").replace("yuva", "yuv")
+        sampling = _find_sampling(info)
+        exact = [f"yuv{sampling}p{depth}" for depth in (exact_depths if lossless else depths)]
         if lossless:
-            return [native, *exact]
+            # Encoders of red, green and blue that are asked for by name get the film converted.
+            converted = [] if codec == "rawvideo" else ["rgb48be"] if deep else ["rgb24"]
+            return [native, *exact, *converted]
         kept = [name for name in (native, *exact) if not odd or name.startswith("yuv444p")]
         return [*kept, *common, "yuv420p"]
     if not lossless:
         return [*common, "yuv420p", "yuvj420p"]
     if info.colours == "grey":
-        return [f"gray{width}le" for width in widths] if deep else ["gray", "bgr0", "bgr24", "rgb24", "gbrp"]
+        return [f"gray{depth}" for depth in [*exact_depths, "16be"]] if deep else [
+            "gray", "bgr0", "bgr24", "rgb24", "gbrp"
+        ]  # fmt: skip
     if deep:
-        planar = [f"gbrp{width}le" for width in widths]
-        return ["gbrap16le", *planar] if info.has_alpha else planar
-    opaque = ["bgr0", "bgr24", "rgb24", "gbrp"]
-    return ["bgra", "gbrap", *opaque] if info.has_alpha else opaque
+        return [*(f"gbrp{depth}" for depth in exact_depths), "rgb48be"]
+    return ["bgr0", "bgr24", "rgb24", "gbrp"]

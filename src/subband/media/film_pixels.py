@@ -8,11 +8,15 @@ The pixel formats of film are many, and fall into three kinds:
 * **Y'CbCr** either becomes red, green and blue through FFmpeg's libswscale, with bicubic chroma and exact rounding;
   going there and back costs the brightness at most a unit now and then (76 dB) and the chroma somewhat more. Or it is
   given as it stands, with ``colours="ycbcr"``: chroma is repeated up to the size of the brightness, averaged back when
-  it is written, and more than 8 bits are shifted to 16. That is bit for bit.
+  it is written, and more than 8 bits are shifted to 16. That is bit for bit. `SourceInfo.chroma_steps` says how often
+  chroma was repeated. In interlaced frames, whose chroma rows belong to one field each, it is repeated inside a field.
+
+Opacity comes beside the pixels, of full range whatever theirs is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,9 @@ __all__ = ["FrameReader", "FrameWriter", "PixelFormat", "choose_matrix"]
 
 # Columns and rows of chroma that stand for 8 × 8 pixels, in the words of FFmpeg's names.
 _SUBSAMPLINGS = {(8, 8): "444", (4, 8): "422", (4, 4): "420", (8, 4): "440", (2, 8): "411", (2, 2): "410"}
+
+# The same by the rows and columns of pixels that share their chroma.
+_SAMPLINGS = {(8 // rows, 8 // columns): name for (columns, rows), name in _SUBSAMPLINGS.items()}
 
 _MATRIX_709, _MATRIX_601 = 1, 5
 _MATRIX_OF_TAG = {1: 1, 4: 4, 5: 5, 6: 5, 7: 7, 9: 9, 10: 9}
@@ -81,8 +88,7 @@ class PixelFormat:
             self.colours = "ycbcr"
             width, height = known.chroma_width(8), known.chroma_height(8)
             self.steps = (8 // height, 8 // width)
-            deep = "" if self.bits == 8 else f"{self.bits}le"
-            self._planar = f"yuv{_SUBSAMPLINGS.get((width, height), '444')}p{deep}"
+            self._planar = _name_planar(_SUBSAMPLINGS.get((width, height), "444"), self.bits, self.has_alpha)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -91,8 +97,22 @@ class PixelFormat:
 
     @property
     def planar(self) -> str:
-        """The format that holds the same Y'CbCr in three planes."""
+        """The format that holds the same Y'CbCr in planes, with one more if there is opacity."""
         return self._planar
+
+
+def _name_planar(sampling: str, bits: int, has_alpha: bool) -> str:
+    """Return FFmpeg's name of planar Y'CbCr; opacity goes with fewer depths, so that it may need a deeper one."""
+    from av.video.format import VideoFormat
+
+    depths = (bits, *(more for more in (10, 12, 16) if more > bits)) if has_alpha else (bits,)
+    for depth in depths:
+        name = f"yuv{'a' if has_alpha else ''}{sampling}p{'' if depth == 8 else f'{depth}le'}"
+        try:
+            return str(VideoFormat(name).name)
+        except ValueError:
+            continue
+    return _name_planar("444", bits, has_alpha)
 
 
 class FrameReader:
@@ -117,7 +137,8 @@ class FrameReader:
 
         self.format = PixelFormat(pixel_format)
         self.colours: Colours = colours if self.format.colours == "ycbcr" else self.format.colours
-        self.has_alpha = self.format.has_alpha and self.colours == "rgb"
+        self.has_alpha = self.format.has_alpha
+        self._planar = PixelFormat(self.format.planar) if self.colours == "ycbcr" else self.format
         self._converter = VideoReformatter()
         self._matrix = choose_matrix(tags, rows)
         self._range = _FULL if tags.full_range or self.format.is_full_range else _LIMITED
@@ -126,7 +147,11 @@ class FrameReader:
     def read(self, frame: Any) -> tuple[Array, Array | None]:
         """Return the pixels of a frame, which are the caller's own, and how opaque they are."""
         if self.colours == "ycbcr":
-            return self._read_planes(frame), None
+            return self._read_planes(frame)
+        if self.colours == "grey" and self.has_alpha:
+            deep = self.format.bits > 8
+            values = self._convert(frame, "rgba64le" if deep else "rgba").to_ndarray()
+            return np.ascontiguousarray(values[..., 0]), np.ascontiguousarray(values[..., 3])
         if self.colours == "grey":
             name = "gray" if self.format.bits <= 8 else f"gray{self.format.bits}le"
             values = self._convert(frame, name).to_ndarray()
@@ -137,7 +162,11 @@ class FrameReader:
         deep = self.format.bits > 8
         if self.has_alpha:
             values = self._convert(frame, "rgba64le" if deep else "rgba").to_ndarray()
-            return np.ascontiguousarray(values[..., :3]), np.ascontiguousarray(values[..., 3])
+            opacity = np.ascontiguousarray(values[..., 3])
+            if deep and self.format.name.startswith(("yuva", "gbrap")) and self.format.name.endswith("le"):
+                # libswscale shifts, and what is opaque would not be any more
+                opacity = _widen(np.array(_view_plane(frame.planes[3], np.dtype(np.uint16))), self.format.bits)
+            return np.ascontiguousarray(values[..., :3]), opacity
         values = self._convert(frame, "rgb48le" if deep else "rgb24").to_ndarray()
         # A frame that needed no conversion is still the decoder's.
         own = frame.format.name in ("rgb24", "rgb48le")
@@ -155,25 +184,25 @@ class FrameReader:
             interpolation=self._flags,
         )
 
-    def _read_planes(self, frame: Any) -> Array:
-        """Put Y', Cb and Cr side by side, the chroma repeated."""
-        if frame.format.name.replace("yuvj", "yuv") != self.format.planar:
-            frame = self._converter.reformat(frame, format=self.format.planar, interpolation=self._flags)
-        dtype = self.format.dtype
-        shift = 16 - self.format.bits if self.format.bits > 8 else 0
+    def _read_planes(self, frame: Any) -> tuple[Array, Array | None]:
+        """Put Y', Cb and Cr side by side, the chroma repeated; opacity apart."""
+        is_interlaced = bool(frame.interlaced_frame)
+        if frame.format.name.replace("yuvj", "yuv") != self._planar.name:
+            frame = self._converter.reformat(frame, format=self._planar.name, interpolation=self._flags)
+        dtype = self._planar.dtype
+        shift = 16 - self._planar.bits if self._planar.bits > 8 else 0
         pixels = np.empty((frame.height, frame.width, 3), dtype)
-        down, across = self.format.steps
         for channel, plane in enumerate(frame.planes[:3]):
             values = _view_plane(plane, dtype) << shift if shift else _view_plane(plane, dtype)
             if channel == 0:
                 pixels[..., 0] = values
-                continue
-            for row in range(down):
-                rows = pixels[row::down, :, channel]
-                for column in range(across):
-                    target = rows[:, column::across]
-                    target[...] = values[: target.shape[0], : target.shape[1]]
-        return pixels
+            else:
+                for part, chroma in _pair_rows(pixels[..., channel], values, self._planar.steps, is_interlaced):
+                    _repeat_blocks(part, chroma, self._planar.steps)
+        if not self.has_alpha:
+            return pixels, None
+        opaque = np.array(_view_plane(frame.planes[3], dtype))
+        return pixels, _widen(opaque, self._planar.bits)
 
 
 class FrameWriter:
@@ -187,9 +216,13 @@ class FrameWriter:
         That the encoder takes.
     quick : bool
         Convert from red, green and blue with less care.
+    full_range : bool, optional
+        Whether Y'CbCr is to go from 0 to 255; as in the source if left out.
     """
 
-    def __init__(self, info: SourceInfo, pixel_format: str, *, quick: bool = False) -> None:
+    def __init__(
+        self, info: SourceInfo, pixel_format: str, *, quick: bool = False, full_range: bool | None = None
+    ) -> None:
         from av.video.frame import VideoFrame
         from av.video.reformatter import VideoReformatter
 
@@ -198,18 +231,29 @@ class FrameWriter:
         self._make = VideoFrame
         self._converter = VideoReformatter()
         self._matrix = choose_matrix(info.tags, info.shape[0])
-        self._range = _FULL if info.tags.full_range or self.format.is_full_range else _LIMITED
+        is_full = info.tags.full_range if full_range is None else full_range
+        self._range = _FULL if is_full or self.format.is_full_range else _LIMITED
         self._flags = _choose_flags(quick=quick)
+        if info.colours == "ycbcr":
+            self._native = PixelFormat(self.choose_native(info, has_alpha=self.format.has_alpha))
+
+    @staticmethod
+    def choose_native(info: SourceInfo, *, has_alpha: bool = False) -> str:
+        """Return the pixel format that holds Y'CbCr as the source had it."""
+        bits = info.bits if info.dtype.itemsize > 1 else 8
+        return _name_planar(_SAMPLINGS.get(info.chroma_steps, "444"), bits, has_alpha)
 
     def write(self, frame: Frame) -> Any:
         """Return a frame for the encoder, which shares no memory with the array."""
         pixels = frame.pixels
         if self._info.colours == "ycbcr" and self.format.colours == "ycbcr":
-            return self._write_planes(pixels)
+            made = self._write_planes(frame, self.format)
+            return self._convert_range(made) if self._info.tags.full_range and self._range == _LIMITED else made
         if self._info.colours == "ycbcr":
-            raise AssertionError("Y'CbCr goes only to formats of Y'CbCr")
+            # An encoder of red, green and blue: libswscale knows the way from what the source had.
+            return self._convert(self._write_planes(frame, self._native))
         if self._info.colours == "grey":
-            return self._write_grey(pixels)
+            return self._write_grey(frame)
         deep = pixels.dtype == np.uint16
         if self.format.name.startswith("gbrp") and self.format.bits > 8 and deep:
             narrow = _narrow(pixels, self.format.bits)
@@ -219,9 +263,7 @@ class FrameWriter:
                 _view_plane(plane, np.dtype(np.uint16))[...] = narrow[..., channel]
             return made
         if self.format.has_alpha:
-            alpha = np.full(pixels.shape[:2], np.iinfo(pixels.dtype).max, pixels.dtype)
-            opaque = alpha if frame.alpha is None else frame.alpha
-            pixels = np.concatenate([pixels, opaque[..., None]], axis=2)
+            pixels = np.concatenate([pixels, _get_opacity(frame)[..., None]], axis=2)
             name = "rgba64le" if deep else "rgba"
         else:
             name = "rgb48le" if deep else "rgb24"
@@ -231,6 +273,15 @@ class FrameWriter:
         return self._convert(made)
 
     def _convert(self, made: Any) -> Any:
+        if self._info.colours == "ycbcr":
+            return self._converter.reformat(
+                made,
+                format=self.format.name,
+                src_colorspace=self._matrix,
+                src_color_range=_FULL if self._info.tags.full_range else _LIMITED,
+                dst_color_range=_FULL,
+                interpolation=self._flags,
+            )
         if self.format.colours != "ycbcr":
             return self._converter.reformat(made, format=self.format.name, interpolation=self._flags)
         return self._converter.reformat(
@@ -242,12 +293,28 @@ class FrameWriter:
             interpolation=self._flags,
         )
 
-    def _write_grey(self, pixels: Array) -> Any:
+    def _convert_range(self, made: Any) -> Any:
+        """Return Y'CbCr of full range in the usual one, for files that cannot say which it is."""
+        return self._converter.reformat(
+            made,
+            format=self.format.name,
+            src_color_range=_FULL,
+            dst_color_range=_LIMITED,
+            interpolation=self._flags,
+        )
+
+    def _write_grey(self, frame: Frame) -> Any:
+        pixels = frame.pixels
+        if self.format.has_alpha and self.format.colours == "grey":
+            made = self._make(pixels.shape[1], pixels.shape[0], "ya16le" if self.format.bits > 8 else "ya8")
+            both = np.stack([_to_depth(values, self.format.bits) for values in (pixels, _get_opacity(frame))], axis=-1)
+            flat = _view_plane(made.planes[0], self.format.dtype, channels=2)
+            flat[...] = both.reshape(pixels.shape[0], -1)
+            return self._converter.reformat(made, format=self.format.name)
         if self.format.colours == "grey" and self.format.bits > 8:
-            made = self._make(pixels.shape[1], pixels.shape[0], self.format.name)
-            deep = pixels if pixels.dtype == np.uint16 else pixels.astype(np.uint16) * np.uint16(257)
-            _view_plane(made.planes[0], np.dtype(np.uint16))[...] = _narrow(deep, self.format.bits)
-            return made
+            made = self._make(pixels.shape[1], pixels.shape[0], self.format.name.replace("be", "le"))
+            _view_plane(made.planes[0], np.dtype(np.uint16))[...] = _to_depth(pixels, self.format.bits)
+            return self._converter.reformat(made, format=self.format.name)
         if self.format.colours != "grey":
             return self.write_colour(pixels)
         made = self._make(pixels.shape[1], pixels.shape[0], "gray")
@@ -263,21 +330,61 @@ class FrameWriter:
         flat[...] = np.repeat(pixels, 3, axis=1)
         return self._convert(made)
 
-    def _write_planes(self, pixels: Array) -> Any:
+    def _write_planes(self, frame: Frame, target: PixelFormat) -> Any:
         """Average chroma over the pixels that share it, which undoes its being repeated."""
-        made = self._make(pixels.shape[1], pixels.shape[0], self.format.name)
-        down, across = self.format.steps
-        bits = self.format.bits
+        pixels = frame.pixels
+        made = self._make(pixels.shape[1], pixels.shape[0], target.name)
+        is_interlaced = "fields" in frame.metadata
+        bits = target.bits
         for channel, plane in enumerate(made.planes[:3]):
             values = pixels[..., channel]
-            if channel > 0 and (down, across) != (1, 1):
-                values = _average_blocks(values, down, across)
+            if channel > 0 and target.steps != (1, 1):
+                averaged = np.empty((plane.height, plane.width), values.dtype)
+                for part, chroma in _pair_rows(values, averaged, target.steps, is_interlaced):
+                    chroma[...] = _average_blocks(part, *target.steps)[: chroma.shape[0]]
+                values = averaged
             if pixels.dtype == np.uint16 and bits < 16:
                 values = _shift_down(values, 16 - bits)
             elif pixels.dtype == np.uint8 and bits > 8:
                 values = values.astype(np.uint16) << (bits - 8)
-            _view_plane(plane, self.format.dtype)[...] = values
+            _view_plane(plane, target.dtype)[...] = values
+        if target.has_alpha:
+            _view_plane(made.planes[3], target.dtype)[...] = _to_depth(_get_opacity(frame), bits)
         return made
+
+
+def _get_opacity(frame: Frame) -> Array:
+    """Return how opaque pixels are: wholly, if nothing is said."""
+    if frame.alpha is not None:
+        return frame.alpha
+    return np.full(frame.pixels.shape[:2], np.iinfo(frame.pixels.dtype).max, frame.pixels.dtype)
+
+
+def _to_depth(values: Array, bits: int) -> Array:
+    """Return samples of full range in another depth, of the dtype that goes with it."""
+    if bits <= 8:
+        return values if values.dtype == np.uint8 else _narrow(values, 8).astype(np.uint8)
+    return _narrow(values if values.dtype == np.uint16 else values.astype(np.uint16) * np.uint16(257), bits)
+
+
+def _pair_rows(
+    values: Array, chroma: Array, steps: tuple[int, int], is_interlaced: bool
+) -> Iterator[tuple[Array, Array]]:
+    """Return rows of full size with the rows of chroma that they share: all, or those of each field."""
+    if is_interlaced and steps[0] == 2 and values.shape[0] % 4 == 0:
+        for field in (0, 1):
+            yield values[field::2], chroma[field::2]
+    else:
+        yield values, chroma
+
+
+def _repeat_blocks(target: Array, values: Array, steps: tuple[int, int]) -> None:
+    """Repeat each value down and across; the last one may be cut by the border."""
+    down, across = steps
+    for row in range(down):
+        for column in range(across):
+            part = target[row::down, column::across]
+            part[...] = values[: part.shape[0], : part.shape[1]]
 
 
 def _choose_flags(*, quick: bool) -> int:

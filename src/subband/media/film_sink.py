@@ -3,41 +3,59 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import warnings
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from subband.errors import ArgumentError, DtypeError, SubbandError
+from subband.errors import ArgumentError, DtypeError, NoDeviceError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
-from subband.media.faults import explain_output_error, require
-from subband.media.film_formats import CONTAINERS, choose_encoder, choose_options, choose_pixel_format
-from subband.media.film_pixels import FrameWriter, PixelFormat, choose_matrix
+from subband.media.faults import LossWarning, explain_output_error, require
+from subband.media.film_aspect import Y4mHead, write_aspect
+from subband.media.film_clock import Clock
+from subband.media.film_fields import FieldMarker
+from subband.media.film_formats import CONTAINERS, RAW, choose_encoder, choose_options, choose_pixel_format
+from subband.media.film_light import list_light_options
+from subband.media.film_pixels import FrameWriter, choose_matrix
 from subband.media.film_sound import Soundtrack
 from subband.media.outputs import Unfinished
 
 __all__ = ["FilmSink"]
 
-# How much finer than a frame times are kept; about a hundred thousandth of a second for usual rates.
-_FINEST = 90_000
-# A time that is this near to that of a steady rate, in frames, was rounded by the container that it comes from.
-_ROUNDED = Fraction(1, 20)
+# What a film says about itself.
+_KEPT = ("title", "artist", "comment", "description", "date", "copyright", "genre", "creation_time", "timecode")
+# Containers that keep a time code, some of them as a track.
+_WITH_TIMECODE = ("matroska", "mov", "mp4", "mxf")
+# Those that say for any codec whether Y'CbCr goes from 0 to 255, and the encoders that say it themselves.
+_TELL_RANGE = ("matroska", "mp4", "webm", "yuv4mpegpipe")
+_CODE_RANGE = ("libaom-av1", "libsvtav1", "libvpx-vp9", "libx264", "libx265", "mjpeg")
+# Encoders that write the shape of pixels, and containers whose writers know it from them.
+_CODE_ASPECT = ("libx264", "libx265", "mpeg1video", "mpeg2video", "mpeg4")
+_WITHOUT_ASPECT = ("avi", "matroska", "webm")
+# Encoders of a GPU, by how their names end.
+_MAKERS = {"nvenc": "NVIDIA", "amf": "AMD", "qsv": "Intel", "vaapi": "VA-API", "videotoolbox": "Apple"}
+# Bytes that are written at once; fewer where all but the last of them are to be there if the process is killed, and
+# where somebody is waiting for the next frame.
+_PIECE, _PIECE_PARTIAL, _PIECE_PIPED = 2**18, 2**15, 2**12
 
 
 class FilmSink(Sink):
     """A film that is written frame by frame.
 
-    The kind of file follows from the ending of the name: ``.mp4``, ``.m4v`` and ``.mov`` for H.264, ``.avi``
-    for uncompressed film, ``.mpg`` for MPEG-1, ``.wmv``, ``.mkv`` for FFV1 without loss, ``.webm`` for VP9.
+    The kind of file follows from the ending of the name: ``.mp4``, ``.m4v``, ``.mov`` and ``.ts`` for H.264, ``.avi``
+    and ``.y4m`` for uncompressed film, ``.mpg`` for MPEG-1, ``.mxf`` for MPEG-2, ``.wmv``, ``.mkv`` for FFV1 without
+    loss, ``.webm`` for VP9. What such a file cannot hold of the source is named in a `subband.media.LossWarning`.
 
     Parameters
     ----------
     path : Path
         Where the film is to appear; until it is finished, it grows beside it under a ``.part`` name.
     info : SourceInfo
-        Of the frames; its rate, colour tags, pixel aspect and title go into the file.
+        Of the frames; its rate, colour tags, pixel aspect, field order and title go into the file.
     codec : str, optional
         Another encoder, such as ``"h264"``, ``"vp9"``, ``"ffv1"``, ``"mpeg2"`` or ``"raw"``, or any of FFmpeg's.
     quality : float, optional
@@ -51,12 +69,14 @@ class FilmSink(Sink):
     options : mapping, optional
         More of the encoder's own options.
     audio : bool
-        Copy the sound of ``info.origin``, if it has any.
+        Copy the sound of ``info.origin``, if it has any. Subtitles and chapters are copied in any case.
     overwrite : bool
         Whether a file of that name may be replaced.
     keep_partial : bool
         Keep what there is, playable under its ``.part`` name, when the sink is aborted; MP4 and MOV are then written
         in fragments, so that even the file of a killed process plays.
+    pipe : file, optional
+        Where bytes go instead of into a file, as they come; `path` then only says of which kind.
 
     Raises
     ------
@@ -73,7 +93,7 @@ class FilmSink(Sink):
     Traceback (most recent call last):
         ...
     subband.errors.ArgumentError: 'film.xyz' does not end like a film; take one of .avi, .m4v, .mkv, .mov, .mp4,
-    .mpeg, .mpg, .webm, .wmv
+    .mpeg, .mpg, .mxf, .ts, .webm, .wmv, .y4m
     """
 
     def __init__(
@@ -90,44 +110,65 @@ class FilmSink(Sink):
         audio: bool = True,
         overwrite: bool = False,
         keep_partial: bool = False,
+        pipe: IO[bytes] | None = None,
     ) -> None:
-        kind = CONTAINERS.get(path.suffix.lower())
+        kind = RAW if pipe is not None and path.suffix == ".raw" else CONTAINERS.get(path.suffix.lower())
         if kind is None:
             raise ArgumentError(f"{path.name!r} does not end like a film; take one of {', '.join(CONTAINERS)}")
         av = require("av", "writing film", "video")
         if info.dtype not in (np.uint8, np.uint16):
             raise DtypeError(f"film holds uint8 or uint16, not {info.dtype}; scale the frames to one of them")
         self.path, self.info = path, info
+        self._kind = kind
         self._keep_partial = keep_partial
         self._rate = info.rate or Fraction(25)
         name = choose_encoder(codec or kind.codec, self._rate)
+        self._codec = name
         available = [known.name for known in av.Codec(name, "w").video_formats or []]
-        format_name = pixel_format or choose_pixel_format(name, available, info)
-        if info.colours == "ycbcr" and PixelFormat(format_name).colours != "ycbcr":
-            raise ArgumentError(f"pixel_format={format_name!r} holds no Y'CbCr; open the source with colours='rgb'")
-        self._writer = FrameWriter(info, format_name, quick=quick)
-        # A whole part of a frame, so that a steady rate stays one.
-        finer = 1 if kind.is_steady else max(1, int(_FINEST / self._rate))
-        self._time_base = 1 / (self._rate * finer)
-        self._is_steady = kind.is_steady
-        self._last_tick = -1
+        format_name = pixel_format or choose_pixel_format(name, available, info, kind.name)
+        tells_range = kind.name in _TELL_RANGE or name in _CODE_RANGE
+        self._full_range = info.tags.full_range if tells_range or not info.tags.full_range else False
+        self._writer = FrameWriter(info, format_name, quick=quick, full_range=self._full_range)
+        # MPEG-4 counts no more parts of a second than that
+        self._clock = Clock(info, self._rate, is_steady=kind.is_steady or name in ("mpeg4", "msmpeg4v2", "msmpeg4"))
+        self._marker = FieldMarker()
         self._sound: Soundtrack | None = None
-        self._unfinished = Unfinished(path, overwrite=overwrite)
+        self._unfinished = None if pipe is not None else Unfinished(path, overwrite=overwrite)
         self._container: Any = None
         try:
             with self._explain():
-                movflags = dict(kind.partial) if keep_partial else {}
-                self._container = av.open(str(self._unfinished.part), "w", format=kind.name, container_options=movflags)
-                settings = {**choose_options(name, quality, preset), **(options or {})}
+                self._container = self._open_container(pipe)
+                light = list_light_options(name, info.metadata)
+                settings = {**choose_options(name, quality, preset), **(light or {}), **(options or {})}
                 self._stream = self._add_stream(name, format_name, settings)
-                for key in ("title", "artist", "comment", "description", "date", "copyright"):
+                self._tell_losses(has_light=light is not None)
+                for key in _KEPT:
                     if isinstance(value := info.metadata.get(key), str):
                         self._container.metadata[key] = value
-                if audio and info.has_audio and info.origin is not None:
-                    self._sound = Soundtrack(info.origin, self._container, path)
+                if info.origin is not None and ((audio and info.has_audio) or info.has_extras):
+                    self._sound = Soundtrack(
+                        info.origin, self._container, path, audio=audio and info.has_audio, span=info.span
+                    )
         except BaseException:
             self.abort()
             raise
+
+    def _open_container(self, pipe: IO[bytes] | None) -> Any:
+        import av
+
+        options = dict(self._kind.partial) if self._keep_partial else {}
+        target: Any = pipe
+        if self._unfinished is not None:
+            # Not by its name: FFmpeg does not always tell that a disk has taken only a part of what it wrote.
+            target = self._unfinished.open(quiet=True)
+        if self._kind.name == "yuv4mpegpipe":
+            # depths beyond 8 bits are an extension that everybody reads
+            options = {**options, "strict": "-1"}
+            target = Y4mHead(target, self.info.pixel_aspect)
+        elif pipe is not None:
+            target = _Pipe(pipe)
+        piece = _PIECE_PIPED if pipe is not None else _PIECE_PARTIAL if self._keep_partial else _PIECE
+        return av.open(target, "w", format=self._kind.name, container_options=options, buffer_size=piece)
 
     def _add_stream(self, codec: str, format_name: str, options: dict[str, str]) -> Any:
         try:
@@ -139,7 +180,7 @@ class FilmSink(Sink):
         stream.height, stream.width = self.info.shape[:2]
         stream.pix_fmt = format_name
         context = stream.codec_context
-        context.time_base = self._time_base
+        context.time_base = self._clock.time_base
         context.thread_type = "AUTO"
         context.thread_count = 0
         if self.info.pixel_aspect != 1:
@@ -150,37 +191,82 @@ class FilmSink(Sink):
             converted = self.info.colours != "ycbcr"
             matrix = choose_matrix(tags, self.info.shape[0]) if converted and tags.matrix in (0, 2) else tags.matrix
             context.colorspace = matrix
-            full = tags.full_range or self._writer.format.is_full_range
+            full = self._full_range or self._writer.format.is_full_range
             context.color_range = 2 if full else 1 if converted or tags.full_range is not None else 0
         context.color_primaries, context.color_trc = tags.primaries, tags.transfer
-        # Else an encoder would say only at the first frame what it does not take.
-        context.open(strict=False)
+        self._marks_fields = self._marker.prepare(context, codec, self._kind.name, self.info.field_order)
+        for key in ("language", "timecode"):
+            if isinstance(value := self.info.metadata.get(f"video_{key}"), str):
+                stream.metadata[key] = value
+        self._open_encoder(context)
         return stream
+
+    def _open_encoder(self, context: Any) -> None:
+        """Open the encoder now; else it would say only at the first frame what it does not take."""
+        import av
+
+        try:
+            context.open(strict=False)
+        except av.FFmpegError as error:
+            maker = next((maker for end, maker in _MAKERS.items() if self._codec.endswith(f"_{end}")), None)
+            if maker is not None:
+                raise NoDeviceError(
+                    f"codec={self._codec!r} needs {_spell_gpu(maker)} and its driver, which this machine does not "
+                    f"offer ({error.strerror}); leave the codec out, or take one that runs on the CPU, such as h264"
+                ) from error
+            if isinstance(error, OSError) and error.errno is not None and error.errno < 1000:
+                # whatever it says, no file has been touched
+                error.errno = errno.EINVAL
+            raise
+
+    def _tell_losses(self, *, has_light: bool) -> None:
+        """Name what frames have and the file cannot keep, each in one line."""
+        info, name = self.info, self.path.name
+        losses = []
+        if info.has_alpha and not self._writer.format.has_alpha:
+            losses.append(
+                f"{name!r} keeps no opacity with {self._codec}; ffv1 in .mkv, prores or png in .mov and vp9 in .webm do"
+            )
+        if not has_light:
+            losses.append(f"{name!r} keeps no HDR10 mastering data with {self._codec}; h265, h264 and av1 do")
+        if not self._marks_fields:
+            losses.append(f"{name!r} cannot tell that it is interlaced with {self._codec}; h264 and ffv1 in .mkv can")
+        if "timecode" in info.metadata and self._kind.name not in _WITH_TIMECODE:
+            losses.append(f"{name!r} keeps no time code; .mov, .mp4, .mkv and .mxf do")
+        if self._unfinished is None and info.pixel_aspect != 1 and self._kind.name != "yuv4mpegpipe":
+            losses.append(f"{name!r} does not keep the shape of pixels in a pipe")
+        for loss in losses:
+            warnings.warn(loss, LossWarning, stacklevel=4)
 
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
         made = self._writer.write(frame)
-        made.pts, made.time_base = self._choose_tick(frame), self._time_base
+        made.pts, made.time_base = self._clock.tick(frame), self._clock.time_base
+        order = frame.metadata.get("fields")
+        if order is not None and self.info.field_order != "progressive":
+            made = self._marker.mark(made, order)
         with self._explain():
             if self._sound is not None:
                 self._sound.copy_until(frame.time)
             self._container.mux(self._stream.encode(made))
 
-    def _choose_tick(self, frame: Frame) -> int:
-        """Return when a frame is shown, in units of the time base, after the frame before."""
-        place = Fraction(frame.time) * self._rate
-        nearest = round(place)
-        if self._is_steady or abs(place - nearest) < _ROUNDED:
-            tick = round(nearest / (self._rate * self._time_base))
-        else:
-            tick = round(Fraction(frame.time) / self._time_base)
-        self._last_tick = max(tick, self._last_tick + 1)
-        return self._last_tick
-
     def _finish(self) -> None:
         with self._explain():
             self._complete(with_sound=True)
+            if self._unfinished is None:
+                return
+            if self.info.pixel_aspect != 1 and self._kind.name in _WITHOUT_ASPECT and self._codec not in _CODE_ASPECT:
+                self._write_aspect(self._unfinished.part)
         self._unfinished.place()
+
+    def _write_aspect(self, part: Path) -> None:
+        if not write_aspect(part, self._kind.name, self.info.pixel_aspect):
+            aspect = self.info.pixel_aspect
+            warnings.warn(
+                f"{self.path.name!r} does not keep the shape of its pixels, {aspect.numerator}:{aspect.denominator}",
+                LossWarning,
+                stacklevel=4,
+            )
 
     def _complete(self, *, with_sound: bool) -> None:
         self._container.mux(self._stream.encode())
@@ -202,7 +288,8 @@ class FilmSink(Sink):
         finally:
             if self._sound is not None:
                 self._sound.close()
-            (self._unfinished.keep if keep else self._unfinished.remove)()
+            if self._unfinished is not None:
+                (self._unfinished.keep if keep else self._unfinished.remove)()
 
     @contextlib.contextmanager
     def _explain(self) -> Iterator[None]:
@@ -211,12 +298,34 @@ class FilmSink(Sink):
 
         try:
             yield
+            self._check_written()
         except SubbandError:
             raise
         except (av.FFmpegError, OSError) as error:
+            self._check_written()
             if isinstance(error, OSError) and error.errno is not None and error.errno < 1000 and error.errno != 22:
                 raise explain_output_error(self.path, error) from error
             raise ArgumentError(
                 f"{self.path.name!r} cannot be written with {self._writer.format.name} frames of "
                 f"{self.info.shape[1]} × {self.info.shape[0]} at {float(self._rate):.5g} per second: {error}"
             ) from error
+
+    def _check_written(self) -> None:
+        if self._unfinished is not None:
+            self._unfinished.check()
+
+
+def _spell_gpu(maker: str) -> str:
+    return f"{'an' if maker[0] in 'AINV' else 'a'} {maker} GPU"
+
+
+class _Pipe:
+    """What PyAV writes to where nothing can be sought."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        self._file.write(bytes(data))
+        self._file.flush()
+        return len(data)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from subband.codecs.jpeg2000 import Picture, decode, encode, read_header
+from subband.codecs.jpeg2000.boxes import pack_box
 from subband.codecs.jpeg2000.files import STREAM_ENDINGS
 from subband.errors import FormatError
+from subband.media.faults import BROKEN
 from subband.media.limits import TooLargeError, refuse_bomb
+from subband.media.still_metadata import straighten_xmp, strip_exif
 from subband.typing import Array
 
-__all__ = ["read_jpeg2000", "write_jpeg2000"]
+__all__ = ["read_jpeg2000", "read_jpeg2000_metadata", "write_jpeg2000"]
+
+# Boxes of others, by their UUID: what Adobe says that XMP has, and what writers of EXIF agree on.
+_XMP, _EXIF = bytes.fromhex("be7acfcb97a942e89c71999491e3afac"), b"JpgTiffExif->JP2"
+_ORIENTATION = 274
 
 # Channels that a picture of the largest size may have.
 _MOST_CHANNELS = 4
@@ -50,13 +58,47 @@ def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> tuple[Array, 
     return _arrange(picture)
 
 
-def write_jpeg2000(path: Path, pixels: Array, alpha: Array | None, icc: bytes | None) -> None:
+def read_jpeg2000_metadata(path: Path) -> tuple[bytes | None, int, dict[str, Any]]:
+    """Return EXIF, the orientation that it asks for, and resolution and XMP, from the boxes of a JP2 file."""
+    from PIL import Image
+
+    header = read_header(path)
+    content = path.read_bytes()
+    boxes = [content[box.start : box.stop] for box in header.boxes if box.kind == "uuid"]
+    found = {box[:16]: box[16:] for box in reversed(boxes)}
+    metadata: dict[str, Any] = {}
+    if header.jp2 is not None and header.jp2.resolutions:
+        known = header.jp2.resolutions[0]
+        metadata["dpi"] = (float(known.horizontal) * 0.0254, float(known.vertical) * 0.0254)
+    if found.get(_XMP):
+        metadata["xmp"] = straighten_xmp(found[_XMP])
+    exif: Any = Image.Exif()
+    try:
+        exif.load(found.get(_EXIF, b""))
+        return strip_exif(exif, is_tiff=False), int(exif.get(_ORIENTATION, 1)), metadata
+    except BROKEN:
+        return None, 1, metadata
+
+
+def write_jpeg2000(
+    path: Path,
+    pixels: Array,
+    alpha: Array | None,
+    icc: bytes | None,
+    exif: bytes | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
     """Write a picture of 8 or 16 bits without a loss."""
     planes = pixels if alpha is None else np.dstack([pixels, alpha])
     if path.suffix.lower() in STREAM_ENDINGS:
         path.write_bytes(encode(planes, form="j2k"))
-    else:
-        path.write_bytes(encode(planes, alpha=alpha is not None, icc=icc))
+        return
+    metadata = metadata or {}
+    across, down = metadata.get("dpi", (None, None))
+    data = encode(planes, alpha=alpha is not None, icc=icc, dpi=None if across is None else (down, across))
+    xmp = metadata.get("xmp")
+    boxes = [(_EXIF, exif.removeprefix(b"Exif\0\0") if exif else None), (_XMP, xmp)]
+    path.write_bytes(data + b"".join(pack_box("uuid", name + content) for name, content in boxes if content))
 
 
 def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:

@@ -1,31 +1,25 @@
-"""Single pictures, moving ones, and numbered series of them, as sources and sinks of frames."""
+"""Single pictures and numbered series of them, as sources and sinks of frames."""
 
 from __future__ import annotations
 
-import itertools
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
-from subband.media.faults import DamagedError, DamageWarning
-from subband.media.limits import choose_most_pixels
-from subband.media.outputs import Unfinished, check_output
-from subband.media.stills import Still, list_broken, open_image, read_still, split_image, write_still
+from subband.media.faults import DamagedError
+from subband.media.outputs import Unfinished, check_output, defer_signals
+from subband.media.still_metadata import KEPT, warn_of_losses
+from subband.media.stills import Still, check_format, read_still, save_still, write_still
 
 __all__ = [
-    "AnimationSource",
     "SequenceSink",
     "SequenceSource",
     "StillSink",
     "StillSource",
-    "is_moving",
     "is_numbered",
     "list_series",
 ]
@@ -58,15 +52,6 @@ def list_series(path: Path) -> list[tuple[int, Path]]:
     pattern = re.compile(f"{re.escape(before)}(\\d{{{digits or 1},}}){re.escape(after)}")
     found = [(match, child) for child in path.parent.iterdir() if (match := pattern.fullmatch(child.name))]
     return sorted((int(match[1]), child) for match, child in found)
-
-
-def is_moving(path: Path, most_pixels: int | None = None) -> bool:
-    """Tell whether a file holds several pictures, as Pillow sees it."""
-    with open_image(path, choose_most_pixels(most_pixels)) as image:
-        try:
-            return bool(getattr(image, "is_animated", False))
-        except list_broken():
-            return False
 
 
 class StillSource(Source):
@@ -107,6 +92,8 @@ class StillSink(Sink):
         check_output(path, overwrite=overwrite)
         if info.colours == "ycbcr":
             raise ArgumentError("pictures hold red, green and blue; open the source with colours='rgb'")
+        # what a format cannot hold is told before anything is computed
+        check_format(path, info.dtype, is_colour=info.is_colour)
         self.path, self.info = path, info
         self._quality, self._overwrite = quality, overwrite
         self._still: Still | None = None
@@ -116,7 +103,7 @@ class StillSink(Sink):
         if self._still is not None:
             raise ArgumentError(
                 f"{self.path.name!r} holds one picture, and this is a second; take a name of film such as film.mp4, "
-                f"or a numbered one such as {self.path.stem}%04d{self.path.suffix}"
+                f"of an animation such as film.apng, or a numbered one such as {self.path.stem}%04d{self.path.suffix}"
             )
         self._still = _make_still(frame, self.info)
 
@@ -126,71 +113,6 @@ class StillSink(Sink):
 
     def _abort(self) -> None:
         self._still = None
-
-
-class AnimationSource(Source):
-    """The pictures of a moving GIF, WebP or PNG.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    most_pixels : int, optional
-        Rows × columns that are allowed.
-    tolerant : bool
-        End at damage with a warning, not with an error.
-    """
-
-    def __init__(self, path: Path, *, most_pixels: int | None = None, tolerant: bool = False) -> None:
-        self._path, self._tolerant = path, tolerant
-        self._image = open_image(path, choose_most_pixels(most_pixels))
-        try:
-            self._image.load()
-            first = split_image(self._image)
-        except list_broken() as error:
-            self._image.close()
-            raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-        self._wait = Fraction(round(float(self._image.info.get("duration") or 100)), 1000)
-        try:
-            count: int | None = int(self._image.n_frames)
-        except list_broken():
-            # Counting goes through the whole file, and so over its damage.
-            count = None
-        # Moving pictures turn to colour when a later one has it, so all of them come as colour.
-        shape = (*first.pixels.shape[:2], 3)
-        self.info = SourceInfo(
-            "film",
-            shape,
-            np.dtype(np.uint8),
-            rate=1 / self._wait,
-            count=count,
-            duration=None if count is None else float(count * self._wait),
-            has_alpha=first.alpha is not None,
-            origin=path,
-            container=str(self._image.format or "").lower(),
-        )
-
-    def __iter__(self) -> Iterator[Frame]:
-        time = Fraction(0)
-        for number in itertools.count():
-            if number == self.info.count:
-                return
-            try:
-                self._image.seek(number)
-                pixels = np.array(self._image.convert("RGBA"))
-            except list_broken() as error:
-                message = f"{str(self._path)!r} is damaged after frame {number}: {error}"
-                if not self._tolerant:
-                    raise DamagedError(message, number) from error
-                warnings.warn(message, DamageWarning, stacklevel=2)
-                return
-            alpha = np.ascontiguousarray(pixels[..., 3]) if self.info.has_alpha else None
-            yield Frame(np.ascontiguousarray(pixels[..., :3]), number, float(time), alpha)
-            time += Fraction(round(float(self._image.info.get("duration") or 100)), 1000)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._image.close()
 
 
 class SequenceSource(Source):
@@ -237,7 +159,13 @@ class SequenceSource(Source):
                     f"{self.info.shape} of {self.info.dtype}",
                     number,
                 )
-            metadata = {"file": file, "file_number": file_number, "icc": still.icc, "exif": still.exif}
+            metadata = {
+                "file": file,
+                "file_number": file_number,
+                "icc": still.icc,
+                "exif": still.exif,
+                **still.metadata,
+            }
             yield Frame(still.pixels, number, float(number / rate), still.alpha, metadata)
 
 
@@ -270,6 +198,7 @@ class SequenceSink(Sink):
         overwrite: bool = False,
         keep_partial: bool = False,
     ) -> None:
+        check_format(path, info.dtype, is_colour=info.is_colour)
         self.path, self.info = path, info
         self._quality, self._overwrite, self._keep_partial = quality, overwrite, keep_partial
         self._unfinished: list[Unfinished] = []
@@ -289,8 +218,12 @@ class SequenceSink(Sink):
         # never one that was written already, whatever frames are put together
         number = max(frame.metadata.get("file_number", self._next), self._next)
         unfinished = Unfinished(self._name(number), overwrite=self._overwrite)
+        still = _make_still(frame, self.info)
+        if self.count == 0:
+            # once, not for every frame
+            warn_of_losses(self.path, still.alpha is not None, still.icc, still.exif, still.metadata)
         try:
-            write_still(unfinished.part, _make_still(frame, self.info), quality=self._quality)
+            save_still(unfinished.part, still, quality=self._quality)
         except BaseException:
             unfinished.remove()
             raise
@@ -301,9 +234,11 @@ class SequenceSink(Sink):
         # all are checked before the first is moved
         for unfinished in self._unfinished:
             check_output(unfinished.path, overwrite=self._overwrite)
-        while self._unfinished:
-            self._unfinished[0].place()
-            del self._unfinished[0]
+        # half a series under its name would look like a whole one
+        with defer_signals():
+            while self._unfinished:
+                self._unfinished[0].place(is_complete=True)
+                del self._unfinished[0]
 
     def _abort(self) -> None:
         for unfinished in self._unfinished:
@@ -311,7 +246,10 @@ class SequenceSink(Sink):
 
 
 def _describe(still: Still, path: Path) -> SourceInfo:
-    metadata = {name: value for name, value in (("icc", still.icc), ("exif", still.exif)) if value}
+    metadata = {
+        **still.metadata,
+        **{name: value for name, value in (("icc", still.icc), ("exif", still.exif)) if value},
+    }
     return SourceInfo(
         "still",
         still.pixels.shape,
@@ -330,4 +268,4 @@ def _make_still(frame: Frame, info: SourceInfo) -> Still:
     icc, exif = known.get("icc"), known.get("exif")
     if isinstance(icc, bytes) and icc[16:20] != (b"RGB " if frame.pixels.ndim == 3 else b"GRAY"):
         icc = None
-    return Still(frame.pixels, frame.alpha, icc, exif)
+    return Still(frame.pixels, frame.alpha, icc, exif, {name: known[name] for name in KEPT if name in known})

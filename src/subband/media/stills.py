@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from subband.errors import ArgumentError, FormatError, SubbandError
-from subband.media import deep_stills
+from subband.media import deep_stills, heif_stills, netpbm
 from subband.media.base import fit_pixels
-from subband.media.faults import BROKEN, explain_output_error
-from subband.media.limits import TooLargeError, choose_most_pixels, refuse_bomb
+from subband.media.exr_stills import is_exr, read_exr, write_exr
+from subband.media.faults import explain_output_error
+from subband.media.limits import choose_most_pixels
 from subband.media.outputs import place_output
+from subband.media.pillow_files import list_broken, open_image
+from subband.media.radiance import is_radiance, read_radiance
+from subband.media.raw_stills import is_raw, read_raw
+from subband.media.still_metadata import (
+    choose_quality,
+    find_exif,
+    find_metadata,
+    is_lossless_webp,
+    list_directories,
+    make_options,
+    name_format,
+    warn_of_losses,
+)
+from subband.media.tiff_stills import pick_profile, read_tiff
+from subband.media.tiff_tags import attach_directories, describe_tiff
 from subband.typing import Array
 
-__all__ = ["Still", "list_broken", "open_image", "read_still", "split_image", "write_still"]
+__all__ = [
+    "Still",
+    "check_format",
+    "list_broken",
+    "open_image",
+    "read_still",
+    "save_still",
+    "split_image",
+    "write_still",
+]
 
 # What Pillow calls 16 bits of grey, in either byte order; "I" holds the same where a file gives no sign.
 _DEEP_GREY = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _TIFF_ENDINGS = (".tif", ".tiff")
-_JPEG2000_ENDINGS = (".j2c", ".j2k", ".jp2", ".jpc", ".jpf", ".jpx")
 _JPEG2000_STARTS = (bytes.fromhex("0000000c6a5020200d0a870a"), bytes.fromhex("ff4fff51"))
-_DEEP_ENDINGS = (".png", *_TIFF_ENDINGS, *_JPEG2000_ENDINGS)
-_TRANSPARENT_ENDINGS = (".gif", ".png", ".webp", *_TIFF_ENDINGS)
-_PROFILE_ENDINGS = (".jpeg", ".jpg", ".png", ".webp", *_TIFF_ENDINGS)
+# Formats of 16 bits a sample, and of floating point.
+_DEEP_FORMATS = ("PNG", "TIFF", "JPEG2000", "PPM", "PAM")
+_FLOAT_ENDINGS = (".exr", ".pfm", *_TIFF_ENDINGS)
+# Formats that Pillow writes with opacity, and those of them, and others, that know no grey.
+_TRANSPARENT_FORMATS = ("AVIF", "DDS", "GIF", "ICNS", "ICO", "PNG", "QOI", "SGI", "TGA", "TIFF", "WEBP")
+_NO_GREY_FORMATS = ("QOI",)
+_NO_GREY_OPACITY_FORMATS = ("QOI", "SGI")
+_LARGEST_ICON = 256
 
-_ORIENTATION, _BITS, _SAMPLE_FORMAT = 274, 258, 339
-# Of a TIFF file, what the picture is about; the rest says where its bytes lie. The last two are those of EXIF and GPS.
-_DESCRIPTIVE = (270, 271, 272, 305, 306, 315, 33432, 0x8769, 0x8825)
-
-_PILLOW_LIMIT = Lock()
+_ORIENTATION = 274
 
 
 @dataclass(frozen=True)
@@ -50,6 +75,8 @@ class Still:
         The colour profile.
     exif : bytes or None
         What the camera says about the picture, which is upright already.
+    metadata : mapping
+        Resolution, texts and the like; see `subband.media.still_metadata`.
 
     Examples
     --------
@@ -62,6 +89,7 @@ class Still:
     alpha: Array | None = None
     icc: bytes | None = None
     exif: bytes | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def peak(self) -> int:
@@ -83,12 +111,13 @@ class Still:
 
 
 def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
-    """Read a picture in any format that Pillow or our own codec reads, turned as its camera was held.
+    """Read an image in any format that Pillow, a library for its format or our own codec reads, turned upright.
 
     Parameters
     ----------
     path : Path
-        PNG, TIFF, JPEG, WebP, GIF, BMP, JPEG 2000 and others. Of several pictures in a file, the first is read.
+        PNG, TIFF, JPEG, WebP, GIF, BMP, JPEG 2000, Netpbm, OpenEXR, HEIC, raw files of cameras and others. Of several
+        pictures in a file, the first is read.
     most_pixels : int, optional
         Rows × columns that are allowed; else the environment variable ``SUBBAND_MOST_PIXELS``, else 2²⁸.
 
@@ -104,44 +133,39 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     FormatError
         If it is not a picture, is damaged, or is larger than `most_pixels`.
     MissingExtraError
-        If it is one of more than 8 bits in colour, and the library that reads those is not installed: PyAV for PNG,
-        tifffile for TIFF.
+        If the library for its format is not installed: PyAV for PNG of more than 8 bits in colour and
+        Radiance HDR, tifffile for the rarer kinds of TIFF, OpenEXR, pillow-heif for HEIC, rawpy for raw files.
+
+    Warns
+    -----
+    LossWarning
+        If a part of it has no place in a still.
     """
-    from PIL import ImageOps
-
     most_pixels = choose_most_pixels(most_pixels)
-    if _is_jpeg2000(path):
-        from subband.media.jpeg2000 import read_jpeg2000
-
-        return Still(*read_jpeg2000(path, most_pixels))
+    if path.is_dir():
+        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
     try:
-        opened = open_image(path, most_pixels)
-    except TooLargeError:
-        raise
-    except FormatError as error:
-        # Kinds of TIFF that only scientists use.
-        if path.suffix.lower() not in _TIFF_ENDINGS:
-            raise
-        return _read_tiff(path, most_pixels, otherwise=error)
-    try:
-        with opened:
-            if _is_deep_tiff(opened):
-                return replace(_read_tiff(path, most_pixels), exif=_find_exif(opened))
-            with path.open("rb") as file:
-                bits, channels = deep_stills.find_depth(file.read(1024))
-            if bits > 8 and channels > 1:
-                turn = int(opened.getexif().get(_ORIENTATION, 1))
-                icc, exif = _find_profile(opened, is_colour=channels > 2), _find_exif(opened)
-                pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
-                return Still(pixels, alpha, icc, exif)
-            opened.load()
-            still = split_image(ImageOps.exif_transpose(opened))
-            # the turned one is a copy, which knows nothing of the tags of a TIFF file
-            return replace(still, exif=_find_exif(opened))
-    except list_broken() as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+        with path.open("rb") as file:
+            head = file.read(1024)
+    except PermissionError as error:
+        raise FormatError(f"{str(path)!r} cannot be read: {error.strerror}") from error
+    if head.startswith(_JPEG2000_STARTS):
+        return _read_jpeg2000(path, most_pixels)
+    if netpbm.is_deep_netpbm(path):
+        return Still(*netpbm.read_netpbm(path, most_pixels))
+    if is_exr(head):
+        return Still(*read_exr(path, most_pixels))
+    if is_radiance(head):
+        return Still(read_radiance(path, most_pixels))
+    if heif_stills.is_heif(head):
+        return Still(*heif_stills.read_heif(path, most_pixels))
+    if is_raw(path):
+        pixels, exif = read_raw(path, most_pixels)
+        return Still(pixels, exif=exif)
+    layout = describe_tiff(path)
+    if layout is not None and not layout.suits_pillow:
+        return _read_tiff(path, most_pixels)
+    return _read_through_pillow(path, head, most_pixels)
 
 
 def write_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
@@ -150,11 +174,12 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     Parameters
     ----------
     path : Path
-        Where; PNG, TIFF, JPEG 2000, BMP and GIF are written without loss of what they can hold.
+        Where; PNG, TIFF, JPEG 2000, Netpbm, OpenEXR, BMP and GIF are written without loss of what they can hold.
     still : Still
-        What. Transparency, colour profile and EXIF are left out where the format has no place for them.
+        What. A TIFF file is compressed as the one that was read.
     quality : float, optional
-        Of JPEG and WebP, from 0 to 100; 95 if left out. A WebP of 100 is one without loss.
+        Of JPEG, WebP and AVIF, from 0 to 100; 95 if left out. A WebP of 100 is one without loss, and so is one that was
+        read from such a file if this is left out.
     overwrite : bool
         Whether a file of that name may be replaced.
 
@@ -165,6 +190,11 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     OutputError
         If the disk is full, or the like.
 
+    Warns
+    -----
+    LossWarning
+        If the format has no place for opacity, colour profile, EXIF or other metadata; they are left out.
+
     Examples
     --------
     >>> import tempfile
@@ -174,18 +204,18 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     ...     bool((read_still(Path(folder, "grey.png")).pixels == grey).all())
     True
     """
-    from PIL import Image
+    save_still(path, still, quality=quality, overwrite=overwrite)
+    warn_of_losses(path, still.alpha is not None, still.icc, still.exif, still.metadata)
 
-    ending = path.suffix.lower()
-    # Asking for the endings also makes Pillow know all its formats.
-    if Image.registered_extensions().get(ending) not in Image.SAVE:
-        raise ArgumentError(f"{path.name!r} does not end like a picture; take a name such as picture.png")
-    _check_depth(path, still)
+
+def save_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
+    """Write a picture as `write_still` does, without a word about what is left out."""
+    check_format(path, still.pixels.dtype, is_colour=still.is_colour)
     if quality is not None and not 0 <= quality <= 100:
         raise ArgumentError(f"quality={quality:g} is not between 0 and 100")
     try:
         with place_output(path, overwrite=overwrite) as unfinished:
-            _save(unfinished, still, ending, quality)
+            _save(unfinished, still, name_format(path), quality)
     except OSError as error:
         raise explain_output_error(path, error) from error
     except (ValueError, SystemError) as error:
@@ -197,97 +227,110 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
         ) from error
 
 
-def list_broken() -> tuple[type[Exception], ...]:
-    """List what Pillow raises when it stumbles over a damaged file."""
-    from PIL import Image
-
-    return (*BROKEN, Image.DecompressionBombError)
-
-
-def open_image(path: Path, most_pixels: int) -> Any:
-    """Open a picture with Pillow, which reads no more than its head, and refuse one that is too large.
+def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> None:
+    """Refuse a name whose format is not written, or has fewer bits than there are.
 
     Raises
     ------
-    ArgumentError, FileNotFoundError, FormatError
-        As `read_still` says.
-    """
-    from PIL import Image, UnidentifiedImageError
+    ArgumentError
+        That says where such pixels can be written.
 
-    if path.is_dir():
-        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
-    try:
-        # Pillow has a limit of its own, the same for all threads, and lower than ours.
-        with _PILLOW_LIMIT:
-            limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
-            try:
-                opened = Image.open(path)
-            finally:
-                Image.MAX_IMAGE_PIXELS = limit
-    except UnidentifiedImageError:
-        raise FormatError(
-            f"{str(path)!r} is not a picture in a format that Pillow reads, such as PNG, TIFF or JPEG"
-        ) from None
-    except FileNotFoundError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-    try:
-        refuse_bomb(str(path), opened.height, opened.width, most_pixels)
-    except TooLargeError:
-        opened.close()
-        raise
-    return opened
+    Examples
+    --------
+    >>> check_format(Path("deep.jpg"), np.dtype(np.uint16), is_colour=False)
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentError: 'deep.jpg' cannot hold 16 bits a sample; write to .png, .tiff or .pgm
+    """
+    from PIL import Image
+
+    ending, form = path.suffix.lower(), name_format(path)
+    if form not in ("EXR", "PAM") and (form in ("HDR", "HEIF") or form not in Image.SAVE):
+        raise ArgumentError(
+            f"{path.name!r} does not end like a picture that is written; take a name such as picture.png"
+        )
+    if dtype not in (np.uint8, np.uint16, np.float32):
+        raise ArgumentError(f"pictures hold uint8, uint16 or float32, not {dtype}; convert the array first")
+    if dtype.kind == "f" and ending not in _FLOAT_ENDINGS:
+        raise ArgumentError(
+            f"{path.name!r} cannot hold floating point; write to .tiff, .exr or .pfm, or scale to uint8 or uint16"
+        )
+    if dtype.kind != "f" and ending in (".exr", ".pfm"):
+        raise ArgumentError(f"{path.name!r} holds floating point, and this is {dtype}; write to .png or .tiff")
+    if dtype == np.uint16 and is_colour and form not in _DEEP_FORMATS:
+        raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff, .ppm or .jp2")
+    if dtype == np.uint16 and form not in _DEEP_FORMATS:
+        raise ArgumentError(f"{path.name!r} cannot hold 16 bits a sample; write to .png, .tiff or .pgm")
 
 
 def split_image(image: Any) -> Still:
     """Turn one of Pillow's many kinds of image into ours."""
-    exif = _find_exif(image)
+    profile = image.info.get("icc_profile")
+    profile = profile if isinstance(profile, bytes) else None
+    metadata = find_metadata(image)
+    exif = find_exif(image)
     if image.mode in _DEEP_GREY:
         values = np.asarray(image)
         if values.size and (values.min() < 0 or values.max() > np.iinfo(np.uint16).max):
             raise FormatError(f"the picture has values from {values.min()} to {values.max()}; 16 bits are read at most")
-        return Still(values.astype(np.uint16), None, _find_profile(image, is_colour=False), exif)
+        return Still(values.astype(np.uint16), None, pick_profile(profile, is_colour=False), exif, metadata)
     if image.mode == "F":
-        return Still(np.array(image, np.float32), None, _find_profile(image, is_colour=False), exif)
+        grey = np.array(image, np.float32)
+        return Still(grey, None, pick_profile(profile, is_colour=False), exif, metadata)
     if image.mode == "CMYK":
-        return Still(np.array(_convert_inks(image)), exif=exif)
+        return Still(np.array(_convert_inks(image)), None, None, exif, metadata)
     has_alpha = image.has_transparency_data
     is_grey = image.mode in ("1", "L", "LA", "La")
-    icc = _find_profile(image, is_colour=not is_grey)
+    icc = pick_profile(profile, is_colour=not is_grey)
     if not has_alpha:
-        return Still(np.array(image.convert("L" if is_grey else "RGB")), None, icc, exif)
+        return Still(np.array(image.convert("L" if is_grey else "RGB")), None, icc, exif, metadata)
     pixels = np.array(image.convert("LA" if is_grey else "RGBA"))
     colours = pixels[..., 0] if is_grey else pixels[..., :3]
-    return Still(np.ascontiguousarray(colours), np.ascontiguousarray(pixels[..., -1]), icc, exif)
+    return Still(np.ascontiguousarray(colours), np.ascontiguousarray(pixels[..., -1]), icc, exif, metadata)
 
 
-def _is_jpeg2000(path: Path) -> bool:
-    """Tell by its first bytes whether a file is a JP2 file or a codestream."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(12).startswith(_JPEG2000_STARTS)
+def _read_through_pillow(path: Path, head: bytes, most_pixels: int) -> Still:
+    from PIL import ImageOps
+
+    with open_image(path, most_pixels) as opened:
+        try:
+            bits, channels = deep_stills.find_depth(head)
+            if bits > 8 and channels > 1:
+                turn = int(opened.getexif().get(_ORIENTATION, 1))
+                icc = pick_profile(opened.info.get("icc_profile"), is_colour=channels > 2)
+                exif, metadata = find_exif(opened), find_metadata(opened)
+                pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
+                return Still(pixels, alpha, icc, exif, metadata)
+            opened.load()
+            still = split_image(ImageOps.exif_transpose(opened))
+            # the turned one is a copy, which knows nothing of the tags of a TIFF file
+            metadata = find_metadata(opened)
+            if opened.format == "WEBP" and is_lossless_webp(path):
+                metadata["lossless"] = True
+            return replace(still, exif=find_exif(opened), metadata=metadata)
+        except list_broken() as error:
+            if isinstance(error, SubbandError):
+                raise
+            raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
 
 
-def _is_deep_tiff(image: Any) -> bool:
-    """Tell whether Pillow would drop bits of a TIFF file without a word."""
-    tags = getattr(image, "tag_v2", None)
-    if image.format != "TIFF" or tags is None:
-        return False
-    bits = tags.get(_BITS, (1,))
-    return bool(max(bits) > 8 and (len(bits) > 1 or (tags.get(_SAMPLE_FORMAT, (1,))[0] == 3 and bits[0] != 32)))
+def _read_jpeg2000(path: Path, most_pixels: int) -> Still:
+    from subband.media.jpeg2000 import read_jpeg2000, read_jpeg2000_metadata
+
+    pixels, alpha, icc = read_jpeg2000(path, most_pixels)
+    exif, turn, metadata = read_jpeg2000_metadata(path)
+    alpha = None if alpha is None else deep_stills.turn_upright(alpha, turn)
+    return Still(deep_stills.turn_upright(pixels, turn), alpha, icc, exif, metadata)
 
 
-def _read_tiff(path: Path, most_pixels: int, *, otherwise: FormatError | None = None) -> Still:
-    """Read through tifffile; if that cannot either, what Pillow said is shorter."""
+def _read_tiff(path: Path, most_pixels: int) -> Still:
+    """Read a TIFF file of a kind that Pillow reads wrongly, but whose tags it may understand all the same."""
+    pixels, alpha, icc = read_tiff(path, most_pixels)
     try:
-        pixels, alpha, icc = deep_stills.read_tiff(path, most_pixels)
-    except (FormatError, ImportError):
-        if otherwise is not None:
-            raise otherwise from None
-        raise
-    return Still(pixels, alpha, icc)
+        with open_image(path, most_pixels) as opened:
+            return Still(pixels, alpha, icc, find_exif(opened), find_metadata(opened))
+    except list_broken():
+        return Still(pixels, alpha, icc)
 
 
 def _convert_inks(image: Any) -> Any:
@@ -304,63 +347,44 @@ def _convert_inks(image: Any) -> Any:
     return image.convert("RGB")
 
 
-def _find_profile(image: Any, *, is_colour: bool) -> bytes | None:
-    """Return the colour profile, if it is one of such pixels."""
-    profile = image.info.get("icc_profile")
-    if not isinstance(profile, bytes) or profile[16:20] != (b"RGB " if is_colour else b"GRAY"):
-        return None
-    return profile
-
-
-def _find_exif(image: Any) -> bytes | None:
-    """Return what the camera says, less how it was held."""
-    exif = image.getexif()
-    if image.format == "TIFF" or getattr(image, "tag_v2", None) is not None:
-        for tag in [tag for tag in exif if tag not in _DESCRIPTIVE]:
-            del exif[tag]
-    exif.pop(_ORIENTATION, None)
-    return bytes(exif.tobytes()) if len(exif) else None
-
-
-def _check_depth(path: Path, still: Still) -> None:
-    """Refuse to write fewer bits than there are."""
-    ending = path.suffix.lower()
-    dtype = still.pixels.dtype
-    if dtype.kind == "f" and ending not in _TIFF_ENDINGS:
-        raise ArgumentError(f"{path.name!r} cannot hold floating point; write to .tiff, or scale to uint8 or uint16")
-    if dtype == np.uint16 and still.is_colour and ending not in _DEEP_ENDINGS:
-        raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff or .jp2")
-    if dtype == np.uint16 and ending not in _DEEP_ENDINGS:
-        raise ArgumentError(f"{path.name!r} cannot hold 16 bits a sample; write to .png or .tiff")
-    if dtype not in (np.uint8, np.uint16, np.float32):
-        raise ArgumentError(f"pictures hold uint8, uint16 or float32, not {dtype}; convert the array first")
-
-
-def _save(path: Path, still: Still, ending: str, quality: float | None) -> None:
+def _save(path: Path, still: Still, form: str, quality: float | None) -> None:
     """Write a file by whatever can hold the picture."""
     from PIL import Image
 
-    pixels = np.ascontiguousarray(still.pixels)
-    if ending in _JPEG2000_ENDINGS:
+    pixels, alpha = np.ascontiguousarray(still.pixels), still.alpha
+    ending = path.suffix.lower()
+    is_deep = pixels.dtype != np.uint8
+    if form == "JPEG2000":
         from subband.media.jpeg2000 import write_jpeg2000
 
-        write_jpeg2000(path, pixels, still.alpha, still.icc)
+        write_jpeg2000(path, pixels, alpha, still.icc, still.exif, still.metadata)
         return
-    is_deep = pixels.dtype != np.uint8
-    if ending == ".png" and is_deep and (still.is_colour or still.alpha is not None):
-        path.write_bytes(deep_stills.encode_png(pixels, still.alpha, still.icc, still.exif))
+    if form == "EXR":
+        write_exr(path, pixels, alpha)
         return
-    if ending in _TIFF_ENDINGS and is_deep and (still.is_colour or still.alpha is not None):
-        deep_stills.write_tiff(path, pixels, still.alpha, still.icc)
+    if form == "PAM" or (is_deep and ending in netpbm.ENDINGS):
+        netpbm.write_netpbm(path, pixels, alpha)
+        return
+    if form == "PNG" and is_deep and (still.is_colour or alpha is not None):
+        path.write_bytes(deep_stills.encode_png(pixels, alpha, still.icc, still.exif, still.metadata))
+        return
+    if form == "TIFF" and is_deep and (still.is_colour or alpha is not None):
+        deep_stills.write_tiff(path, pixels, alpha, still.icc, still.exif, still.metadata)
         return
     image = Image.fromarray(pixels)
-    if still.alpha is not None and not is_deep and ending in _TRANSPARENT_ENDINGS:
-        image.putalpha(Image.fromarray(np.ascontiguousarray(still.alpha)))
-    options: dict[str, Any] = {}
-    if ending in _PROFILE_ENDINGS:
-        options |= {name: value for name, value in (("icc_profile", still.icc), ("exif", still.exif)) if value}
-    if ending in (".jpg", ".jpeg"):
-        options |= {"quality": round(95 if quality is None else quality), "subsampling": 0}
-    if ending == ".webp":
-        options |= {"lossless": True} if quality == 100 else {"quality": round(95 if quality is None else quality)}
-    image.save(path, **options)
+    if form in _NO_GREY_FORMATS or (alpha is not None and form in _NO_GREY_OPACITY_FORMATS):
+        image = image.convert("RGB")
+    if alpha is not None and not is_deep and form in _TRANSPARENT_FORMATS:
+        image.putalpha(Image.fromarray(np.ascontiguousarray(alpha)))
+    options = make_options(form, still.icc, still.exif, still.metadata) | choose_quality(form, quality, still.metadata)
+    if form == "ICO":
+        if max(image.size) > _LARGEST_ICON:
+            raise ArgumentError(f"icons have up to {_LARGEST_ICON} × {_LARGEST_ICON} pixels; write to .png")
+        # else Pillow writes smaller copies, and not the image
+        options["sizes"] = [image.size]
+    # Into memory first: Pillow does not see that a disk takes only a part of what it writes to a file.
+    encoded = BytesIO()
+    image.save(encoded, form, **options)
+    path.write_bytes(encoded.getbuffer())
+    if form == "TIFF":
+        attach_directories(path, list_directories(still.exif))

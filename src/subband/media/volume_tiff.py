@@ -1,9 +1,11 @@
-"""TIFF stacks, with the voxel sizes of ImageJ and OME."""
+"""TIFF stacks, with the axes and the voxel sizes of ImageJ and OME."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,151 +13,202 @@ import numpy as np
 
 from subband.errors import FormatError, SubbandError
 from subband.media.faults import BROKEN, require
+from subband.media.lengths import convert_lengths, find_unit, name_unit
+from subband.media.tiff_layout import TiffLayout, find_layout
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["count_pages", "describe_imagej", "open_tiff"]
+__all__ = ["is_stack", "open_tiff"]
 
-# How ImageJ and OME write micrometres.
-_MICRO = {"\\u00B5m": "um", "µm": "um", "μm": "um", "micron": "um", "microns": "um"}
+# Where OME names no unit.
+_OME_UNIT = "µm"
 
 
-def count_pages(path: Path) -> int:
-    """Return how many slices a TIFF file holds.
+def is_stack(path: Path) -> bool:
+    """Tell whether a TIFF file is a volume: several pages, more channels than a picture has, or numbers of no picture.
 
     Raises
     ------
     MissingExtraError
         If tifffile is not installed.
     FormatError
-        If it is damaged, its pages have different sizes, or it has channels or other axes besides slices.
+        If it is damaged, its pages have different sizes, or it does not say which of its axes are slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
     try:
         with tifffile.TiffFile(path) as file:
-            return _survey(path, file)[0][0]
+            if _survey(path, file)[0].pages > 1:
+                return True
+            page = file.pages[0]
+            # floating point is a picture as well, and pictures of 1 bit are
+            is_integer = np.dtype(page.dtype).kind in "iu"
+            return page.samplesperpixel > 4 or (is_integer and page.dtype not in (np.uint8, np.uint16))
     except BROKEN as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as TIFF: {error}") from error
+        raise _explain(path, error) from error
 
 
 def open_tiff(path: Path) -> VolumeSource:
     """Open a TIFF stack, whose pages are read one by one, or mapped into memory where they lie bare in the file.
 
+    Times and channels are volumes of their own, one behind the other.
+
     Raises
     ------
     MissingExtraError
         If tifffile is not installed.
     FormatError
-        If it is damaged, its pages have different sizes, or it has channels or other axes besides slices.
+        If it is damaged, its pages have different sizes, or it does not say which of its axes are slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
     path.open("rb").close()
     try:
         file = tifffile.TiffFile(path)
     except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as TIFF: {error}") from error
+        raise _explain(path, error) from error
     try:
         series = file.series[0]
-        flat, pages = _survey(path, file)
-        colour = 1 if file.pages[0].samplesperpixel > 1 else 0
-        if len(flat) != 3 + colour or (colour and flat[-1] != 3):
-            raise FormatError(f"{str(path)!r} has the shape {series.shape}; a volume has slices, rows and columns")
-        size, unit = _find_voxel_size(file)
-        info = describe_volume(flat, series.dtype, origin=path, voxel_size=size, voxel_unit=unit, container="tiff")
-        mapped = _map_pages(path, file, series, flat) if pages is series.pages else None
+        layout, pages = _survey(path, file)
+        size, unit = _find_voxel_size(path, file)
+        info = describe_volume(
+            (layout.pages * layout.samples, *layout.shape),
+            layout.dtype,
+            origin=path,
+            voxel_size=size,
+            voxel_unit=unit,
+            groups=layout.groups,
+            container="tiff",
+            metadata={"tiff": layout},
+        )
+        # small values are white there, as in fax
+        is_inverted = file.pages[0].photometric == 0 and layout.dtype.kind == "u"
+        mapped = _map_pages(path, file, series, layout) if pages is series.pages and not is_inverted else None
     except BROKEN as error:
         file.close()
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as TIFF: {error}") from error
+        raise _explain(path, error) from error
+    order = layout.order
     if mapped is not None:
         file.close()
-        return VolumeSource(info, mapped.__getitem__, mapped.__getitem__)
+        if np.array_equal(order, np.arange(len(order))):
+            return VolumeSource(info, mapped.__getitem__, mapped.__getitem__)
+        return VolumeSource(info, lambda number: mapped[order[number]])
 
     def read_page(number: int) -> Array:
-        if len(pages) == 1 and flat[0] > 1:
+        page, sample = divmod(int(order[number]), layout.samples)
+        if len(pages) == 1 and layout.pages > 1:
             # ImageJ writes one page and the other slices behind it.
-            return np.asarray(series.asarray().reshape(flat)[number])
-        return np.asarray(pages[number].asarray())
+            values = np.asarray(series.asarray()).reshape(layout.pages, *layout.shape)[page]
+        else:
+            values = np.asarray(pages[page].asarray())
+        if layout.samples > 1:
+            values = values[sample] if layout.is_planar else values[..., sample]
+        elif layout.is_planar and values.ndim == 3:
+            values = np.moveaxis(values, 0, -1)
+        return np.asarray(np.iinfo(values.dtype).max - values) if is_inverted else values
 
     return VolumeSource(info, read_page, None, file.close)
 
 
-def _survey(path: Path, file: Any) -> tuple[tuple[int, ...], Any]:
-    """Return the shape of a stack, slices first, and its pages; refuse what is no single stack."""
+def _explain(path: Path, error: Exception) -> FormatError | SubbandError:
+    if isinstance(error, SubbandError):
+        return error
+    return FormatError(f"{str(path)!r} cannot be read as TIFF: {error}")
+
+
+def _survey(path: Path, file: Any) -> tuple[TiffLayout, Any]:
+    """Return how slices lie in the pages of a file, and its pages; refuse what is no single stack."""
     series = file.series[0]
-    named = list(zip(series.axes, series.shape, strict=True))
-    stacked = [(axis, int(length)) for axis, length in named if axis not in "YXS" and length > 1]
-    # A lone axis is that of the slices, whatever it is called, unless it is that of the channels.
-    if len(stacked) > 1 or any(axis == "C" for axis, _ in stacked):
-        raise FormatError(
-            f"{str(path)!r} has the axes {series.axes}; split channels and times first: a volume has slices, rows and "
-            "columns"
-        )
-    count = stacked[0][1] if stacked else 1
-    own = tuple(int(length) for axis, length in named if axis in "YXS")
+    named = [(axis, int(length)) for axis, length in zip(series.axes, series.shape, strict=True)]
+    stacked = [(axis, length) for axis, length in named if axis not in "YXS" and length > 1]
+    samples = _count_samples(path, file.pages[0])
+    count = int(np.prod([length for _, length in stacked], dtype=np.int64))
+    missing = sum(page is None for page in series.pages) if file.is_ome else 0
+    if missing:
+        raise FormatError(f"{missing} of the {count} pages that {str(path)!r} speaks of in its OME-XML are missing")
     if len(file.pages) <= count:
-        return (count, *own), series.pages
+        return find_layout(path, file, stacked, samples, is_whole=True), series.pages
     # Smaller copies and masks are marked as such, and belong to another page.
     pages = [page for page in map(file.pages.get, range(len(file.pages))) if not page.subfiletype & 5]
     if len({(page.shape, page.dtype) for page in pages}) > 1:
         raise FormatError(f"{str(path)!r} holds pages of different sizes; split it first")
     if len(pages) <= count:
-        return (count, *own), series.pages
+        return find_layout(path, file, stacked, samples, is_whole=True), series.pages
     if count > 1:
         raise FormatError(f"{str(path)!r} holds several stacks; split it first")
-    return (len(pages), *own), pages
+    is_plain = not (file.is_imagej or file.is_ome or file.is_shaped)
+    return find_layout(path, file, [("I", len(pages))], samples, is_whole=is_plain), pages
 
 
-def _map_pages(path: Path, file: Any, series: Any, shape: Sequence[int]) -> Array | None:
+def _count_samples(path: Path, page: Any) -> int:
+    """Return how many channels of a page are volumes of their own: none of grey, nor of red, green and blue."""
+    samples = int(page.samplesperpixel)
+    is_colour = page.photometric in (2, 6)
+    if is_colour and samples == 4:
+        raise FormatError(f"{str(path)!r} holds slices in colour with opacity; save it without opacity")
+    return 1 if is_colour and samples == 3 else samples
+
+
+def _map_pages(path: Path, file: Any, series: Any, layout: TiffLayout) -> Array | None:
     """Map slices into memory that follow each other bare; None if they do not."""
-    if series.dataoffset is None:
+    is_apart = layout.samples > 1 and not layout.is_planar
+    if series.dataoffset is None or is_apart or (layout.is_planar and len(layout.shape) == 3):
         return None
     dtype = np.dtype(file.byteorder + series.dtype.char)
+    shape = (layout.pages * layout.samples, *layout.shape)
     if series.dataoffset + dtype.itemsize * int(np.prod(shape, dtype=np.int64)) > path.stat().st_size:
         raise FormatError(f"{str(path)!r} is cut off: {shape[0]} slices do not fit into its size")
-    return np.memmap(path, dtype, "r", series.dataoffset, tuple(shape))
+    return np.memmap(path, dtype, "r", series.dataoffset, shape)
 
 
-def _find_voxel_size(file: Any) -> tuple[tuple[float, float, float] | None, str]:
+def _find_voxel_size(path: Path, file: Any) -> tuple[Sequence[float] | None, str]:
     """Return the distance of slices, rows and columns as ImageJ or OME says it, and the unit."""
     if file.is_ome:
-        found = dict(re.findall(r'PhysicalSize([XYZ])="([^"]+)"', file.ome_metadata or ""))
-        unit = re.search(r'PhysicalSizeXUnit="([^"]+)"', file.ome_metadata or "")
-        if "X" in found:
-            column = float(found["X"])
-            row = float(found.get("Y", column))
-            return (float(found.get("Z", column)), row, column), _name_unit(unit[1] if unit else "um")
+        return _find_ome_size(path, file.ome_metadata or "")
     if file.is_imagej:
         known = file.imagej_metadata or {}
         tags = file.pages[0].tags
         sides = [_invert(tags.get(name)) for name in ("YResolution", "XResolution")]
         if "spacing" in known or any(side is not None for side in sides):
             row, column = (1.0 if side is None else side for side in sides)
-            return (float(known.get("spacing", 1.0)), row, column), _name_unit(str(known.get("unit", "pixel")))
+            unit = name_unit(str(known.get("unit", "pixel")))
+            size = convert_lengths((float(known.get("spacing", 1.0)), row, column), (unit,) * 3, find_unit(unit))
+            return size, find_unit(unit)
     return None, "mm"
+
+
+def _find_ome_size(path: Path, text: str) -> tuple[Sequence[float] | None, str]:
+    """Return the size of voxels that OME-XML gives, each side of which may have a unit of its own."""
+    found = {axis: _read_length(number) for axis, number in re.findall(r'PhysicalSize([XYZ])="([^"]*)"', text)}
+    units = dict(re.findall(r'PhysicalSize([XYZ])Unit="([^"]*)"', text))
+    if not found.get("X"):
+        return None, "mm"
+    # a side that is not given is as long as the one before
+    sides, names = [found["X"]], [units.get("X", _OME_UNIT)]
+    for axis in "YZ":
+        is_given = bool(found.get(axis))
+        sides.append(found[axis] if is_given else sides[-1])
+        names.append(units.get(axis, _OME_UNIT) if is_given else names[-1])
+    unit = find_unit(names[0])
+    size = convert_lengths([side or 0.0 for side in sides[::-1]], names[::-1], unit)
+    if size is None:
+        warnings.warn(
+            f"{str(path)!r} gives the size of its voxels in {', '.join(names)}, which do not go together: not kept",
+            UserWarning,
+            stacklevel=2,
+        )
+        return None, "mm"
+    return size, unit
+
+
+def _read_length(text: str) -> float | None:
+    try:
+        length = float(text)
+    except ValueError:
+        return None
+    return length if isfinite(length) and length > 0 else None
 
 
 def _invert(tag: Any) -> float | None:
     """Turn pixels in a unit into units of a pixel."""
-    if tag is None or not tag.value[0]:
+    if tag is None or not tag.value[0] or not tag.value[1]:
         return None
     return float(tag.value[1] / tag.value[0])
-
-
-def _name_unit(unit: str) -> str:
-    return _MICRO.get(unit, unit)
-
-
-def describe_imagej(count: int, voxel_size: Sequence[float] | None, unit: str) -> str:
-    r"""Return what ImageJ wants to read in the first page of a stack.
-
-    Examples
-    --------
-    >>> describe_imagej(5, (2.5, 1, 1), "um")
-    'ImageJ=1.54\nimages=5\nslices=5\nspacing=2.5\nunit=um\nloop=false\n'
-    """
-    spacing = f"spacing={float(voxel_size[0])!r}\nunit={unit}\n" if voxel_size is not None else ""
-    return f"ImageJ=1.54\nimages={count}\nslices={count}\n{spacing}loop=false\n"

@@ -3,15 +3,21 @@
 A volume is walked slice by slice, as any other source, or read in blocks with `VolumeSource.read_block`. Both read no
 more from the file than they give.
 
-=================  ==========================================  =======================================================
-name               what it is                                  voxel size
-=================  ==========================================  =======================================================
-``.tif, .tiff``    several pages, through tifffile             of ImageJ and OME
-``.npy``           NumPy's own, mapped into memory             none
-``.h5, .hdf5``     ``file.h5:dataset``, through h5py           attribute ``voxel_size`` or ``element_size_um``
-``.nii, .nii.gz``  NIfTI, through nibabel                      its pixel dimensions
-folder, ``.dcm``   a series of DICOM files, through pydicom    pixel spacing, and the distance of positions
-=================  ==========================================  =======================================================
+==================  ==========================================  ======================================================
+name                what it is                                  voxel size
+==================  ==========================================  ======================================================
+``.tif, .tiff``     several pages, through tifffile             of ImageJ and OME
+``.npy, .npz``      NumPy's own; ``file.npz:name``              none
+``.h5, .hdf5``      ``file.h5:dataset``, through h5py           attribute ``voxel_size`` or ``element_size_um``
+``.nii, .nii.gz``   NIfTI, through nibabel                      its affine
+``.nrrd, .nhdr``    NRRD, through pynrrd                        its space directions or spacings
+``.mha, .mhd``      MetaImage                                   its spacing, origin and directions
+folder, ``.dcm``    a series of DICOM files, through pydicom    pixel spacing, positions and directions
+==================  ==========================================  ======================================================
+
+Files with a further axis, such as times or channels, hold several volumes, one behind the other: `SourceInfo.groups`
+says how many, and each is filtered by itself. Where voxels lie in space is said by an affine; see
+`subband.media.geometry`.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -28,9 +35,11 @@ from subband.media.base import Frame, Source, SourceInfo
 from subband.media.faults import BROKEN, DamagedError, require
 from subband.typing import Array
 
-__all__ = ["VolumeSource", "describe_volume", "open_hdf5", "open_npy", "split_dataset"]
+__all__ = ["VolumeSource", "describe_volume", "open_array", "open_hdf5", "open_npy", "open_npz", "split_dataset"]
 
-_HDF5_NAME = re.compile(r"(?P<file>.+\.(?:h5|hdf5|he5|hdf))(?::(?P<dataset>.+))?", re.IGNORECASE)
+_DATASET_NAME = re.compile(r"(?P<file>.+\.(?:h5|hdf5|he5|hdf|npz))(?::(?P<dataset>.+))?", re.IGNORECASE)
+
+_BROKEN_ARCHIVE: tuple[type[Exception], ...] = (*BROKEN, BadZipFile)
 
 
 class VolumeSource(Source):
@@ -50,7 +59,7 @@ class VolumeSource(Source):
     Attributes
     ----------
     shape : tuple of int
-        Slices × rows × columns, and × 3 for colour.
+        Slices × rows × columns, and × 3 for colour; the slices of all volumes of the file, one behind the other.
 
     Examples
     --------
@@ -76,15 +85,20 @@ class VolumeSource(Source):
         self._close = close
 
     def __iter__(self) -> Iterator[Frame]:
+        return self.walk(0, self.shape[0])
+
+    def walk(self, start: int, stop: int) -> Iterator[Frame]:
+        """Walk through some of the slices, such as those of one group."""
         distance = self.info.voxel_size[0] if self.info.voxel_size else 1.0
-        for number in range(self.shape[0]):
+        depth = max(self.shape[0] // self.info.groups, 1)
+        for number in range(start, stop):
             pixels = self._own(self._guard(number))
             if pixels.shape != self.info.shape:
                 raise DamagedError(
                     f"slice {number} of {str(self.info.origin)!r} has the shape {pixels.shape}, not {self.info.shape}",
                     number,
                 )
-            yield Frame(pixels, number, 0.0, None, {"position": number * distance})
+            yield Frame(pixels, number, 0.0, None, {"position": number % depth * distance})
 
     def read_block(self, slices: slice | Sequence[slice]) -> Array:
         """Return a part of the volume as an array of its own.
@@ -115,6 +129,10 @@ class VolumeSource(Source):
             result[place] = self._guard(number)[block[1:]]
         return result
 
+    def close_with(self, close: Callable[[], Any]) -> None:
+        """Have something else called when the source is closed."""
+        self._close = close
+
     def close(self) -> None:
         """Let go of the file."""
         if self._close is not None:
@@ -141,10 +159,13 @@ def describe_volume(
     origin: Path | None = None,
     voxel_size: Sequence[float] | None = None,
     voxel_unit: str = "mm",
+    groups: int = 1,
     container: str = "",
     metadata: dict[str, Any] | None = None,
 ) -> SourceInfo:
     """Describe a volume of slices × rows × columns, or slices × rows × columns × 3.
+
+    The slices are those of all `groups`.
 
     Raises
     ------
@@ -175,6 +196,7 @@ def describe_volume(
         colours="rgb" if is_colour else "grey",
         bits=8 * native.itemsize,
         count=int(shape[0]),
+        groups=groups,
         voxel_size=size,
         voxel_unit=voxel_unit,
         origin=origin,
@@ -197,20 +219,95 @@ def open_npy(path: Path) -> VolumeSource:
         raise
     except BROKEN as error:
         raise FormatError(f"{str(path)!r} cannot be read as an array: {error}") from error
+    _refuse_picture(array, path)
+    return open_array(array, path, "npy")
+
+
+def open_npz(path: Path, name: str | None = None) -> VolumeSource:
+    """Open an array of one of NumPy's archives; it is read into memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str, optional
+        Which of its arrays; may be left out if there is only one.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such array, or more than one to choose from; it names them.
+    FormatError
+        If the file is damaged, holds Python objects, or the array is no volume.
+    """
+    path.open("rb").close()
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            names = list(archive.files)
+            if name is None and len(names) != 1:
+                raise ArgumentError(
+                    f"{str(path)!r} holds the arrays {', '.join(names) or 'none'}; name one, as in {path.name}:NAME"
+                )
+            chosen = names[0] if name is None else name
+            if chosen not in names:
+                raise ArgumentError(f"{str(path)!r} has no array {chosen!r}; it has {', '.join(names) or 'none'}")
+            array = archive[chosen]
+    except _BROKEN_ARCHIVE as error:
+        if isinstance(error, SubbandError):
+            raise
+        raise FormatError(f"{str(path)!r} cannot be read as an archive of arrays: {error}") from error
+    _refuse_picture(array, path)
+    return open_array(array, path, "npz", {"dataset": chosen})
+
+
+def _refuse_picture(array: Array, path: Path) -> None:
     if array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8:
         raise FormatError(
             f"{str(path)!r} has the shape {array.shape}, which is that of a picture in colour, not of slices, rows and "
             "columns; save it as a picture, such as .png"
         )
-    is_flat = array.ndim == 2
-    volume = array[None] if is_flat else array
-    metadata = {"is_flat": True} if is_flat else None
-    info = describe_volume(volume.shape, volume.dtype, origin=path, container="npy", metadata=metadata)
-    return VolumeSource(info, volume.__getitem__, volume.__getitem__)
+
+
+def open_array(
+    array: Any, path: Path, container: str, metadata: dict[str, Any] | None = None, **about: Any
+) -> VolumeSource:
+    """Make a source of an array of two to four axes; of four, the first counts volumes, unless the last is colour.
+
+    Parameters
+    ----------
+    array : array_like
+        In memory, or in a file that is read when it is sliced.
+    path, container, metadata, **about
+        For `describe_volume`.
+
+    Raises
+    ------
+    FormatError
+        If it has another number of axes, or holds no real numbers.
+
+    Examples
+    --------
+    >>> source = open_array(np.zeros((5, 2, 3, 4)), Path("times.npy"), "npy")
+    >>> source.shape, source.info.groups
+    ((10, 3, 4), 5)
+    """
+    shape, known = tuple(array.shape), dict(metadata or {})
+    if len(shape) == 2:
+        shape, known["is_flat"] = (1, *shape), True
+    is_grouped = len(shape) == 4 and shape[3] != 3
+    groups, depth = shape[:2] if is_grouped else (1, 1)
+    if is_grouped:
+        shape = (groups * depth, *shape[2:])
+    info = describe_volume(shape, array.dtype, origin=path, groups=groups, container=container, metadata=known, **about)
+    if array.ndim == 2:
+        return VolumeSource(info, lambda _: array[:], lambda block: array[:][np.newaxis][block])
+    if is_grouped:
+        return VolumeSource(info, lambda number: array[divmod(number, depth)])
+    return VolumeSource(info, array.__getitem__, array.__getitem__)
 
 
 def split_dataset(name: str) -> tuple[Path, str | None] | None:
-    """Split ``file.h5:dataset``; None if it is no name of HDF5.
+    """Split ``file.h5:dataset`` or ``file.npz:name``; None if it is no name of HDF5 or NumPy's archives.
 
     Examples
     --------
@@ -219,7 +316,7 @@ def split_dataset(name: str) -> tuple[Path, str | None] | None:
     >>> split_dataset("brain.npy") is None
     True
     """
-    match = _HDF5_NAME.fullmatch(name)
+    match = _DATASET_NAME.fullmatch(name)
     return None if match is None else (Path(match["file"]), match["dataset"])
 
 
@@ -263,18 +360,11 @@ def open_hdf5(path: Path, dataset: str | None = None) -> VolumeSource:
         size, unit = volume.attrs.get("voxel_size"), str(volume.attrs.get("voxel_unit", "mm"))
         if size is None and "element_size_um" in volume.attrs:
             size, unit = volume.attrs["element_size_um"], "um"
-        info = describe_volume(
-            volume.shape,
-            volume.dtype,
-            origin=path,
-            voxel_size=size,
-            voxel_unit=unit,
-            container="hdf5",
-            metadata={"dataset": name},
-        )
+        source = open_array(volume, path, "hdf5", {"dataset": name}, voxel_size=size, voxel_unit=unit)
     except BROKEN as error:
         file.close()
         if isinstance(error, SubbandError):
             raise
         raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
-    return VolumeSource(info, volume.__getitem__, volume.__getitem__, file.close)
+    source.close_with(file.close)
+    return source

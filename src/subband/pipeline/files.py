@@ -24,12 +24,21 @@ from subband.enhance.views import VIEWS
 from subband.errors import ArgumentError, suggest_names
 from subband.media.base import Sink, Source, SourceInfo
 from subband.pipeline.frames import Pipeline
+from subband.pipeline.planes import PlaneWork, join_planes, take_plane
 from subband.pipeline.relay import Observe, Report, Work, relay_frames
-from subband.pipeline.units import choose_scale, fit_to_ycbcr, scale_enhancer, scale_model
+from subband.pipeline.units import choose_scale, fit_to_ycbcr, scale_enhancer, scale_model, treats_planes_apart
 from subband.pipeline.volumes import Reopen, VolumeWork
 from subband.typing import Array
 
-__all__ = ["add_noise_to_file", "check_view", "choose_work", "describe_result", "enhance_file", "prefers_ycbcr"]
+__all__ = [
+    "add_noise_to_file",
+    "check_view",
+    "choose_colours",
+    "choose_work",
+    "describe_result",
+    "enhance_file",
+    "prefers_ycbcr",
+]
 
 
 def enhance_file(
@@ -40,6 +49,7 @@ def enhance_file(
     engine: str | Engine | None = None,
     view: str = "synthesis",
     memory: int | None = None,
+    nonfinite: str = "refuse",
     overwrite: bool = False,
     keep_partial: bool = False,
     sink_options: Mapping[str, Any] | None = None,
@@ -58,14 +68,16 @@ def enhance_file(
         this raises: a file appears under its name when it is complete, or not at all.
     enhancer : Enhancer
         What is done to each frame, with numbers that count as images of 8 bits do, whatever the depth of the file: from
-        0 for black to 255 for white; see `subband.pipeline.units`. Those of a volume are in its own units. A volume is
-        treated as a whole, along all three axes.
+        0 for black to 255 for white; see `subband.pipeline.units`. Those of a volume are in its own units. In frames of
+        Y'CbCr, sigma is that of the samples of each plane. A volume is treated as a whole, along all three axes.
     engine : str, optional
         Who computes; see `subband.set_engine`.
     view : {"synthesis", "analysis", "filtered-analysis"}
         The result, or pictures of the coefficients, as in `Enhancer.view`.
     memory : int, optional
         Bytes that a volume may take while it is computed; see `subband.pipeline.volumes`.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinities of floating point, as in `Enhancer.apply`.
     overwrite : bool
         Whether a file may be replaced.
     keep_partial : bool
@@ -97,7 +109,8 @@ def enhance_file(
     -----
     Decoding and encoding run in threads of their own, with three frames between them and the computation. Film is
     treated as the Y'CbCr that it is, where the enhancer has no thresholds of its own; that is faster and loses
-    nothing. An enhancer without stages copies pixels as they are.
+    nothing. Noise is then measured and removed in each plane at the size that it has in the file, in each field of an
+    interlaced frame by itself. An enhancer without stages copies pixels as they are.
 
     Examples
     --------
@@ -119,12 +132,11 @@ def enhance_file(
         if isinstance(source, Source):
             frames = source
         else:
-            colours: Literal["rgb", "ycbcr"] = "ycbcr" if _is_film(sink) and prefers_ycbcr(enhancer, view) else "rgb"
-            frames = closing.enter_context(open_source(source, colours=colours))
+            frames = closing.enter_context(open_source(source, colours=choose_colours(enhancer, view)))
         info = frames.info
         opened = sink
         try:
-            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory)
+            work = choose_work(info, enhancer, engine=engine, view=view, memory=memory, nonfinite=nonfinite)
             if not isinstance(opened, Sink):
                 result = describe_result(info, enhancer, view, engine)
                 opened = open_sink(
@@ -134,7 +146,15 @@ def enhance_file(
             if isinstance(opened, Sink):
                 opened.abort()
             raise
-        return relay_frames(frames, work, opened, count=info.count, on_progress=on_progress, cancelled=cancelled)
+        return relay_frames(
+            frames,
+            work,
+            opened,
+            count=info.count,
+            on_progress=on_progress,
+            cancelled=cancelled,
+            by_fields=view == "synthesis" and bool(enhancer.stages),
+        )
 
 
 def add_noise_to_file(
@@ -153,7 +173,8 @@ def add_noise_to_file(
     source, sink
         As in `enhance_file`.
     model : str or NoiseModel
-        With numbers that count as images of 8 bits do, as in `enhance_file`; see `subband.enhance`.
+        With numbers that count as images of 8 bits do, as in `enhance_file`; see `subband.enhance`. Y'CbCr gets noise
+        in each plane, at the size that it has in the file.
     seed : int, optional
         The same number gives the same noise.
     on_progress, cancelled
@@ -162,10 +183,19 @@ def add_noise_to_file(
     chosen = scale_model(find_model(model), choose_scale(source.info))
     generator = np.random.default_rng(seed)
 
+    def add(pixels: Array) -> Array:
+        floats = pixels if pixels.dtype.kind == "f" else pixels.astype(np.float32)
+        return np.asarray(chosen.add(floats, generator))
+
     def work(frames: Iterator[Array]) -> Iterator[Array]:
         for frame in frames:
-            floats = frame if frame.dtype.kind == "f" else frame.astype(np.float32)
-            yield chosen.add(floats, generator)
+            if source.info.colours == "ycbcr" and source.info.chroma_steps != (1, 1):
+                # chroma has the noise of its own samples, not a mean of that of several
+                steps = source.info.chroma_steps
+                planes = [add(take_plane(frame, channel, steps)) for channel in range(3)]
+                yield join_planes((planes[0], planes[1], planes[2]), steps)
+            else:
+                yield add(frame)
 
     return relay_frames(source, work, sink, count=source.info.count, on_progress=on_progress, cancelled=cancelled)
 
@@ -187,6 +217,11 @@ def prefers_ycbcr(enhancer: Enhancer, view: str = "synthesis") -> bool:
     return not any(isinstance(stage, Shrink) and np.any(stage.threshold) for stage in enhancer.stages)
 
 
+def choose_colours(enhancer: Enhancer, view: str = "synthesis") -> Literal["rgb", "ycbcr"]:
+    """Return what film is to be opened as for an enhancer; see `prefers_ycbcr`."""
+    return "ycbcr" if prefers_ycbcr(enhancer, view) else "rgb"
+
+
 def describe_result(
     info: SourceInfo, enhancer: Enhancer, view: str = "synthesis", engine: str | Engine | None = None
 ) -> SourceInfo:
@@ -194,7 +229,15 @@ def describe_result(
     if view == "synthesis":
         return info
     shape = enhancer.view(np.zeros(info.shape, info.dtype), view, engine=engine).shape
-    return replace(info, shape=shape, dtype=np.dtype(np.uint8), bits=8, has_alpha=False, pixel_format="")
+    return replace(
+        info,
+        shape=shape,
+        dtype=np.dtype(np.uint8),
+        bits=8,
+        has_alpha=False,
+        pixel_format="",
+        field_order="progressive",
+    )
 
 
 def choose_work(
@@ -204,6 +247,7 @@ def choose_work(
     engine: str | Engine | None = None,
     view: str = "synthesis",
     memory: int | None = None,
+    nonfinite: str = "refuse",
     reopen: Reopen | None = None,
 ) -> Work:
     """Return what turns the pixels of a source into results, for `relay_frames`.
@@ -214,7 +258,7 @@ def choose_work(
     ----------
     info : SourceInfo
         Of the source.
-    enhancer, engine, view, memory
+    enhancer, engine, view, memory, nonfinite
         As in `enhance_file`.
     reopen : callable, optional
         Opens the same volume again, to measure its noise beforehand; from ``info.origin`` if left out.
@@ -230,27 +274,23 @@ def choose_work(
     if not enhancer.stages:
         return _each(lambda pixels: pixels)
     if info.kind == "volume":
-        return VolumeWork(info, enhancer, engine=engine, memory=memory, reopen=reopen)
+        return VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
+    if treats_planes_apart(enhancer, info):
+        return PlaneWork(enhancer, info.chroma_steps, engine=engine)
     if info.colours == "ycbcr":
-        from subband.media.film_pixels import choose_matrix
-
-        enhancer = fit_to_ycbcr(enhancer, info, choose_matrix(info.tags, info.shape[0]))
+        enhancer = fit_to_ycbcr(enhancer)
     if info.dtype in (np.uint8, np.uint16):
         return Pipeline(enhancer, engine=engine).process
     channel_axis = 2 if info.is_colour else None
-    return _each(lambda pixels: enhancer.apply(pixels, axes=(0, 1), channel_axis=channel_axis, engine=engine))
+    return _each(
+        lambda pixels: enhancer.apply(
+            pixels, axes=(0, 1), channel_axis=channel_axis, nonfinite=nonfinite, engine=engine
+        )
+    )
 
 
 def _each(change: Callable[[Array], Array]) -> Work:
     return lambda frames: (change(frame) for frame in frames)
-
-
-def _is_film(sink: Sink | Path | str) -> bool:
-    """Tell whether a sink can take frames as film has them."""
-    from subband.media.film_formats import CONTAINERS
-
-    path = sink.path if isinstance(sink, Sink) else Path(sink)
-    return path.suffix.lower() in CONTAINERS
 
 
 def check_view(view: Any) -> None:

@@ -8,7 +8,7 @@ is computed, the next is uploaded and the one before is downloaded.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from operator import index
 from typing import Any
 
@@ -127,7 +127,7 @@ class Pipeline:
         """
         return self._memory.lend(tuple(shape), np.dtype(dtype))
 
-    def process(self, frames: Iterable[Any]) -> Iterator[Array]:
+    def process(self, frames: Iterable[Any]) -> Generator[Array, None, None]:
         """Carry frames through the operation; see `process_frames`."""
         waiting: deque[tuple[Conveyor, Slot]] = deque()
         key: object = None

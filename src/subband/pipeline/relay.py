@@ -15,6 +15,8 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from subband.errors import SubbandError
 from subband.media.base import Frame, Sink, fit_pixels
 from subband.typing import Array
@@ -166,6 +168,7 @@ def relay_frames(
     count: int | None = None,
     on_progress: Observe | None = None,
     cancelled: Event | None = None,
+    by_fields: bool = False,
 ) -> Report:
     """Carry frames through some work into a sink, and finish it; or abort it, if anything goes wrong.
 
@@ -184,6 +187,9 @@ def relay_frames(
         Called with a `Progress` after each frame.
     cancelled : threading.Event, optional
         Set it to stop; see `CancelledError`.
+    by_fields : bool
+        Let the work have the two fields of an interlaced frame as two images of half the height, because they were
+        recorded at different times, and weave the results.
 
     Returns
     -------
@@ -216,13 +222,21 @@ def relay_frames(
                 return
             # the pixels belong to the work now, and may be let go of before their frame is written
             waiting.append(replace(thing, pixels=thing.pixels[:0]))
-            yield thing.pixels
+            if by_fields and _has_fields(thing):
+                for field in (0, 1):
+                    yield thing.pixels[field::2].copy()
+            else:
+                yield thing.pixels
+
+    def weave(results: Iterator[Array]) -> Iterator[Array]:
+        for pixels in results:
+            yield _weave(pixels, next(results)) if by_fields and _has_fields(waiting[0]) else pixels
 
     try:
         decoder.start()
         encoder.start()
         done = 0
-        for pixels in work(feed()):
+        for pixels in weave(iter(work(feed()))):
             begin = perf_counter()
             computed.put(_complete(waiting.popleft(), pixels), cancelled)
             done += 1
@@ -252,6 +266,17 @@ def relay_frames(
             sink.abort()
         if decoder.ident is not None:
             decoder.join(_FAREWELL)
+
+
+def _has_fields(frame: Frame) -> bool:
+    return "fields" in frame.metadata
+
+
+def _weave(top: Array, bottom: Array) -> Array:
+    """Put the rows of two fields between each other."""
+    woven = np.empty((top.shape[0] + bottom.shape[0], *top.shape[1:]), top.dtype)
+    woven[0::2], woven[1::2] = top, bottom
+    return woven
 
 
 def _complete(frame: Frame, pixels: Array) -> Frame:

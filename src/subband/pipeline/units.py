@@ -8,27 +8,28 @@ to one of 16. Descriptions that are to serve both count as a picture of 8 bits d
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 
-from subband.enhance.colour import TO_YCBCR
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.models import Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle
-from subband.enhance.stages import Shrink, Stage
+from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.media.base import SourceInfo
-from subband.typing import Array
 
-__all__ = ["WHITE", "choose_scale", "fit_to_ycbcr", "scale_enhancer", "scale_model"]
+__all__ = [
+    "WHITE",
+    "choose_scale",
+    "fit_to_ycbcr",
+    "pick_plane",
+    "scale_enhancer",
+    "scale_model",
+    "treats_planes_apart",
+]
 
 #: What white is in a description that serves every depth.
 WHITE = 255.0
-
-# How far Y' and Cb, Cr of film go where not from 0 to 255.
-_NARROW = np.array([219.0, 224.0, 224.0]) / 255.0
-
-# What red and blue weigh in Y', by the number of the matrix in ITU-T H.273.
-_WEIGHTS = {1: (0.2126, 0.0722), 9: (0.2627, 0.0593), 10: (0.2627, 0.0593)}
 
 
 def choose_scale(info: SourceInfo) -> float:
@@ -83,35 +84,76 @@ def scale_model(model: NoiseModel, scale: float) -> NoiseModel:
     return model
 
 
-def fit_to_ycbcr(enhancer: Enhancer, info: SourceInfo, matrix: int) -> Enhancer:
-    """Return the enhancer for frames that are Y'CbCr already: the same noise, and no change of colours.
+def fit_to_ycbcr(enhancer: Enhancer) -> Enhancer:
+    """Return the enhancer for frames that are Y'CbCr already: no change of colours, and sigma counts in their planes.
+
+    Examples
+    --------
+    >>> fit_to_ycbcr(Enhancer(sigma=20.0)).colour
+    'rgb'
+    """
+    return replace(enhancer, colour="rgb")
+
+
+def pick_plane(enhancer: Enhancer, channel: int, steps: tuple[int, int] = (1, 1)) -> Enhancer:
+    """Return the enhancer for one plane of Y'CbCr, of the size that it has in the file.
 
     Parameters
     ----------
     enhancer : Enhancer
-        Whose standard deviation is that of red, green and blue.
-    info : SourceInfo
-        Of the film.
-    matrix : int
-        How its red, green and blue became Y'CbCr; see `subband.media.base.ColourTags`.
+        For all three, at full size.
+    channel : int
+        0 for Y', 1 for Cb, 2 for Cr.
+    steps : tuple of int
+        Rows and columns of pixels that share a sample of the plane.
+
+    Examples
+    --------
+    A blur is half as wide in a plane of half the size, and levels are one fewer:
+
+    >>> pick_plane(Enhancer([Denoise(level=3), Blur(2.0)], sigma=(9.0, 5.0, 5.0)), 1, (2, 2)).sigma
+    5.0
+    >>> pick_plane(Enhancer([Denoise(level=3), Blur(2.0)]), 1, (2, 2)).stages[1].sigma
+    1.0
     """
-    sigma: Any = enhancer.sigma if enhancer.sigma is not None else enhancer.model.stabilised_sigma
-    if sigma is not None and info.is_colour:
-        rows = _make_matrix(matrix)
-        if not info.tags.full_range:
-            rows = rows * _NARROW[:, np.newaxis]
-        # noise of the channels is independent, so that variances add up
-        sigma = tuple(np.sqrt(np.square(rows) @ np.square(np.broadcast_to(np.asarray(sigma, float), 3))).tolist())
-    return replace(enhancer, colour="rgb", sigma=sigma)
+    sigma: Any = enhancer.sigma
+    if np.ndim(sigma):
+        sigma = np.broadcast_to(np.asarray(sigma, float), 3)[channel].item()
+    stages = tuple(_fit_to_steps(stage, steps) for stage in enhancer.stages)
+    return replace(enhancer, stages=stages, colour="rgb", sigma=sigma)
 
 
-def _make_matrix(number: int) -> Array:
-    if number not in _WEIGHTS:
-        return TO_YCBCR
-    red, blue = _WEIGHTS[number]
-    bright = np.array([red, 1 - red - blue, blue])
-    differences = [(unit - bright) / (2 * (1 - weight)) for unit, weight in ((np.eye(3)[2], blue), (np.eye(3)[0], red))]
-    return np.stack([bright, *differences])
+def treats_planes_apart(enhancer: Enhancer, info: SourceInfo) -> bool:
+    """Tell whether planes of Y'CbCr are treated at the size that each has in the file.
+
+    Noise has to be: repeated samples of chroma have none between them, and so measure far too low. Gains, and filters
+    inside transforms, belong to levels of full size.
+
+    Examples
+    --------
+    >>> info = SourceInfo("film", (48, 64, 3), np.dtype("uint8"), "ycbcr", chroma_steps=(2, 2))
+    >>> treats_planes_apart(Enhancer(Denoise()), info), treats_planes_apart(Enhancer(Shrink(gains=1.2)), info)
+    (True, False)
+    """
+    if info.colours != "ycbcr" or info.chroma_steps == (1, 1):
+        return False
+    if not any(isinstance(stage, Denoise) for stage in enhancer.stages):
+        return False
+    return not any(isinstance(stage, Shrink) or getattr(stage, "filters", ()) for stage in enhancer.stages)
+
+
+def _fit_to_steps(stage: Stage, steps: tuple[int, int]) -> Stage:
+    """Return the stage that does to a plane of fewer samples what this one does to one of full size."""
+    area = steps[0] * steps[1]
+    if area == 1:
+        return stage
+    if isinstance(stage, Blur):
+        return replace(stage, sigma=stage.sigma / area**0.5)
+    if isinstance(stage, Sharpen):
+        return replace(stage, amount=stage.amount / area)
+    if stage.level is None:
+        return stage
+    return replace(stage, level=max(stage.level - ceil(log2(max(steps))), min(stage.level, 1)))
 
 
 def _scale_stage(stage: Stage, scale: float) -> Stage:

@@ -12,6 +12,9 @@ to rounding. What has to be known about the whole is found out beforehand, by re
 Some ways to denoise look at all coefficients of a band before the first is changed: the methods ``'bayes'``, ``'sure'``
 and ``'neigh'``; and some borders join the last slice to the first. They need the whole volume; where it does not fit,
 an error says so.
+
+A file of several volumes, such as times or channels, is done one after the other (`SourceInfo.groups`): nothing is
+filtered across them, and each has its own noise.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import TypeAlias
@@ -34,7 +38,8 @@ from subband.enhance.models import Speckle
 from subband.enhance.passage import Passage
 from subband.enhance.stages import Denoise, Shrink, Stage
 from subband.errors import ArgumentError
-from subband.media.base import Source, SourceInfo
+from subband.media.base import Frame, Source, SourceInfo
+from subband.media.volumes import VolumeSource
 from subband.pipeline.blocks import cut_blocks, gather_blocks
 from subband.pipeline.reach import Reach, find_obstacle, measure_reach
 from subband.pipeline.volume_noise import COPIES, measure_volume_noise
@@ -94,6 +99,8 @@ class VolumeWork:
         Who computes.
     memory : int, optional
         Bytes that may be taken; see `choose_memory`.
+    nonfinite : {"refuse", "mask"}
+        What is done with NaN and infinities, as in `Enhancer.apply`; they are masked in volumes that fit into memory.
     reopen : callable, optional
         Opens the volume again; from ``info.origin`` if left out.
 
@@ -121,14 +128,16 @@ class VolumeWork:
         *,
         engine: str | Engine | None = None,
         memory: int | None = None,
+        nonfinite: str = "refuse",
         reopen: Reopen | None = None,
     ) -> None:
         self.info = info
         self.enhancer = enhancer
         self.engine = get_engine(engine)
         self._memory = choose_memory(memory)
+        self._nonfinite = nonfinite
         self._reopen = reopen
-        depth = info.count or 0
+        depth = (info.count or 0) // info.groups
         self.space = (depth, *info.shape[:2])
         levels = [self._find_level(stage, self.space) for stage in enhancer.stages] if depth else []
         self._slice_bytes = self._measure_slice(levels)
@@ -148,19 +157,28 @@ class VolumeWork:
         self.core = self._choose_core()
 
     def __call__(self, slices: Iterator[Array]) -> Iterator[Array]:
-        """Return the enhanced slices of a volume, given its slices."""
+        """Return the enhanced slices of a volume, or of one volume after the other, given their slices."""
+        if self.info.groups == 1:
+            yield from self._enhance(slices, 0)
+            return
+        for group in range(self.info.groups):
+            yield from self._enhance(islice(slices, self.space[0]), group)
+
+    def _enhance(self, slices: Iterator[Array], group: int) -> Iterator[Array]:
         if self.is_whole:
             volume = np.stack(list(slices))
             yield from self._apply(self.enhancer, volume)
             return
-        enhancer = self._learn()
+        enhancer = self._learn(group)
         for block, begin, end in gather_blocks(slices, cut_blocks(self.space[0], self.core, self.reach, self._fewest)):
             result = self._apply(self._fit_to_block(enhancer, len(block)), block)
             yield from (each.copy() for each in result[begin:end])
 
     def _apply(self, enhancer: Enhancer, volume: Array) -> Array:
         channel_axis = 3 if volume.ndim == 4 else None
-        result: Array = enhancer.apply(volume, axes=(0, 1, 2), channel_axis=channel_axis, engine=self.engine)
+        result: Array = enhancer.apply(
+            volume, axes=(0, 1, 2), channel_axis=channel_axis, nonfinite=self._nonfinite, engine=self.engine
+        )
         return result
 
     def _measure_slice(self, levels: list[tuple[int, int]]) -> int:
@@ -209,6 +227,11 @@ class VolumeWork:
     def _refuse_obstacles(self) -> None:
         need = f"this volume of {' × '.join(map(str, self.space))} needs {self._spell(self.space[0])} in one piece"
         limit = f"and {self._memory / 2**30:.3g} GiB may be taken"
+        if self._nonfinite == "mask":
+            raise ArgumentError(
+                f"nonfinite='mask' looks at all voxels around a gap, and {need}, {limit}; allow more memory, or write "
+                "Zarr, which goes chunk by chunk"
+            )
         for stage in self.enhancer.stages:
             if obstacle := find_obstacle(stage):
                 raise ArgumentError(
@@ -267,12 +290,12 @@ class VolumeWork:
         )
         return replace(enhancer, stages=stages)
 
-    def _learn(self) -> Enhancer:
-        """Return the enhancer with all that has to be known about the whole volume."""
+    def _learn(self, group: int) -> Enhancer:
+        """Return the enhancer with all that has to be known about a whole volume."""
         enhancer = self._resolved
         if self._needs_floor:
             with self._open_again() as source:
-                brightest = max(float(frame.pixels.max()) for frame in source)
+                brightest = max(float(frame.pixels.max()) for frame in self._walk_group(source, group))
             model = enhancer.model
             assert isinstance(model, Speckle)
             floor = model.choose_floor(np.array([brightest], np.float32))
@@ -282,19 +305,24 @@ class VolumeWork:
             stage = enhancer.stages[place]
             assert isinstance(stage, Denoise)
             sigma = measure_volume_noise(
-                lambda: self._walk_before(enhancer, place), self.space, stage, self._memory, engine=self.engine
+                lambda: self._walk_before(enhancer, place, group), self.space, stage, self._memory, engine=self.engine
             )
             enhancer = replace(enhancer, sigma=sigma)
         return enhancer
 
-    def _walk_before(self, enhancer: Enhancer, place: int) -> Iterator[Array]:
-        """Walk through the volume as the stage at some place gets it."""
+    def _walk_group(self, source: Source, group: int) -> Iterator[Frame]:
+        """Walk through one of the volumes of a source."""
+        first, last = group * self.space[0], (group + 1) * self.space[0]
+        return source.walk(first, last) if isinstance(source, VolumeSource) else islice(source, first, last)
+
+    def _walk_before(self, enhancer: Enhancer, place: int, group: int) -> Iterator[Array]:
+        """Walk through a volume as the stage at some place gets it."""
         with self._open_again() as source:
-            slices = (frame.pixels for frame in source)
+            slices = (frame.pixels for frame in self._walk_group(source, group))
             if place == 0:
                 yield from slices
                 return
-            info = replace(self.info, dtype=np.dtype(np.float32))
+            info = replace(self.info, dtype=np.dtype(np.float32), count=self.space[0], groups=1)
             floats = (each.astype(np.float32) for each in slices)
             before = replace(enhancer, stages=enhancer.stages[:place])
             yield from VolumeWork(info, before, engine=self.engine, memory=self._memory)(floats)
@@ -308,5 +336,6 @@ class VolumeWork:
             )
         from subband.media import open_source
 
-        dataset = self.info.metadata.get("dataset") if self.info.container == "hdf5" else None
-        return open_source(self.info.origin if dataset is None else f"{self.info.origin}:{dataset}")
+        dataset = self.info.metadata.get("dataset") if self.info.container in ("hdf5", "npz") else None
+        name = self.info.origin if dataset is None else f"{self.info.origin}:{dataset}"
+        return open_source(name, series=self.info.metadata.get("series"))

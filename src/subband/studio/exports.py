@@ -212,6 +212,6 @@ class Exports:
         if item is None:
             settled.tool.export(settled.settings, Export(None, job.path, engine, load, observe, job.cancelled))
             return
-        with item.open(quick=False) as source:
+        with item.open(quick=False, colours=settled.tool.choose_colours(settled.settings)) as source:
             settings = settle(settled.settings, shape=source.info.shape, engine=self._studio.engine).settings
             settled.tool.export(settings, Export(source, job.path, engine, load, observe, job.cancelled))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Item:
         """Return a message with the title in the place of where the file lies."""
         return text if self.path is None else text.replace(str(self.path), self.title)
 
-    def open(self, *, quick: bool = True) -> Source:
+    def open(self, *, quick: bool = True, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
         """Open it; colours of film are converted quickly for the eye, or carefully for files.
 
         Raises
@@ -80,7 +80,7 @@ class Item:
         if self.path.suffix.lower() in _VOLUME_ENDINGS:
             raise self._refuse_volume()
         # damage must not stop a film that somebody looks at
-        source = open_source(self.path, quick=quick, tolerant=quick, most_pixels=self.most_pixels)
+        source = open_source(self.path, colours=colours, quick=quick, tolerant=quick, most_pixels=self.most_pixels)
         if source.info.kind == "volume":
             source.close()
             raise self._refuse_volume()

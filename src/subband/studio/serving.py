@@ -195,7 +195,7 @@ def run_studio(
 def _end_with_terminal(server: uvicorn.Server) -> None:
     """Let a terminal that is closed end the server as Ctrl-C does, so that no files are left; not so under nohup."""
     hangup = getattr(signal, "SIGHUP", None)
-    if hangup is None or current_thread() is not main_thread() or signal.getsignal(hangup) != signal.SIG_DFL:
+    if hangup is None or current_thread() is not main_thread() or signal.getsignal(hangup) == signal.SIG_IGN:
         return
 
     def end(number: int, frame: object) -> None:  # noqa: ARG001 - as handlers are called

@@ -26,7 +26,7 @@ def all_wavelets() -> tuple[Wavelet, ...]:
     >>> len(all_wavelets())
     108
     """
-    return tuple(map(as_wavelet, (*wavelist(kind="discrete"), *wavelist("cdf"))))
+    return tuple(map(as_wavelet, wavelist(kind="discrete")))
 
 
 def allowed_modes(wavelet: Wavelet) -> tuple[str, ...]:

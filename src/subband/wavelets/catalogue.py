@@ -50,8 +50,6 @@ class Family:
         The endings of the names, in order; one empty ending for a family of one.
     is_discrete : bool
         Whether the members are filter banks, rather than functions of a real argument.
-    is_listed : bool
-        Whether `wavelist` and `families` show it unasked.
 
     Examples
     --------
@@ -63,7 +61,6 @@ class Family:
     title: str
     members: tuple[str, ...]
     is_discrete: bool
-    is_listed: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +88,7 @@ _FAMILIES = (
     Family("shan", "Shannon wavelets", ("",), False),
     Family("fbsp", "Frequency B-Spline wavelets", ("",), False),
     Family("cmor", "Complex Morlet wavelets", ("",), False),
-    Family("cdf", "Cohen-Daubechies-Feauveau", ("53", "97"), True, is_listed=False),
+    Family("cdf", "Cohen-Daubechies-Feauveau", ("53", "97"), True),
 )
 
 _FAMILY_OF_NAME = {name: family for family in _FAMILIES for name in family.names}
@@ -188,7 +185,7 @@ def families(short: bool = True) -> list[str]:
     >>> families(short=False)[1]
     'Daubechies'
     """
-    return [family.short if short else family.title for family in _FAMILIES if family.is_listed]
+    return [family.short if short else family.title for family in _FAMILIES]
 
 
 def _sort_key(name: str) -> tuple[str, float]:
@@ -199,12 +196,12 @@ def _sort_key(name: str) -> tuple[str, float]:
 
 
 def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
-    """Return the names of the wavelets, of one family or of all that PyWavelets has.
+    """Return the names of the wavelets, of one family or of all: those of PyWavelets, and ``cdf53`` and ``cdf97``.
 
     Parameters
     ----------
     family : str, optional
-        The short name of a family. ``"cdf"`` gives our own two, which no other call shows.
+        The short name of a family, as `families` gives it.
     kind : {"all", "continuous", "discrete"}
         Which wavelets to list when no family is named.
 
@@ -227,7 +224,7 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
     >>> wavelist("cdf")
     ['cdf53', 'cdf97']
     >>> len(wavelist(kind="discrete"))
-    106
+    108
     """
     if kind not in ("all", "continuous", "discrete"):
         raise ArgumentError(f"kind={kind!r} is none of 'all', 'continuous', 'discrete'")
@@ -241,9 +238,9 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
 
 
 def _names_of_kind(kind: Kind) -> Iterator[str]:
-    """Go through the listed families."""
+    """Go through the families."""
     for family in _FAMILIES:
-        if family.is_listed and kind in ("all", "discrete" if family.is_discrete else "continuous"):
+        if kind in ("all", "discrete" if family.is_discrete else "continuous"):
             yield from family.names
 
 

@@ -49,7 +49,7 @@ def test_engine_is_restored(results):
 @pytest.mark.parametrize("inverse", [False, True])
 @pytest.mark.parametrize("level", [1, 3])
 def test_large_arrays_are_judged_by_the_peer(monkeypatch, inverse, level):
-    monkeypatch.setattr(checking, "_JUDGED_SIZE", 100)
+    monkeypatch.setattr(checking, "JUDGED_SIZE", 100)
     case = Case((256, 320), "cdf97", "whole", level, inverse)
     samples = case.make_samples()
     call = case.prepare(subband, samples)

@@ -1,6 +1,7 @@
 """Film in real time: the figures are of what they say, and likeness is measured frame by frame."""
 
 from contextlib import contextmanager
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -36,6 +37,36 @@ def test_both_directions_are_timed_frame_by_frame():
     for each in passes:
         assert len(each.seconds) == 9
         assert 0 < each.least <= each.average <= each.most
+
+
+def test_no_two_frames_are_the_same(monkeypatch):
+    """The bundled clip has 60 frames; the acceptance test takes 400."""
+    timed = {"forward": [], "inverse": []}
+    clock = video._clock
+
+    def note(work, things, seconds):
+        is_forward = isinstance(things[0], np.ndarray)
+        timed["forward" if is_forward else "inverse"] += [
+            sha256(np.ascontiguousarray(thing if is_forward else thing.approximation)).digest() for thing in things
+        ]
+        return clock(work, things, seconds)
+
+    monkeypatch.setattr(video, "_clock", note)
+    passes = video.measure_transform(clip_path(), "cpu", count=130, shape=(72, 96))
+    assert [len(each.seconds) for each in passes] == [130, 130]
+    for hashes in timed.values():
+        assert len(hashes) == len(set(hashes)) == 130
+
+
+def test_the_slowest_frame_is_judged():
+    quick, slow = (0.01,) * 99, 0.05
+    for seconds, is_met in ((quick, True), ((*quick, slow), False)):
+        passes = [video.Passes(direction, seconds) for direction in ("forward", "inverse")]
+        assert all(each.average > 2 * video.BAR for each in passes)
+        report = video.report(passes, [], "cpu", clip_path())
+        assert [goal.is_met for goal in report.goals] == [is_met, is_met]
+        assert "slowest frame" in report.goals[0].text
+    assert "100 different frames" in report.sheets[0].note
 
 
 def test_wrong_frames_are_found(monkeypatch):

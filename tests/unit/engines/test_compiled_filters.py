@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from subband.engines import get_threads, set_threads
+from subband.engines import get_threads, set_threads, threads
+from subband.engines.cpu import turns
 from subband.engines.filters import PlainFilters, launch, selection
 from subband.engines.filters.compiled import CompiledFilters
 from subband.engines.filters.launch import cut_tasks
@@ -248,15 +249,14 @@ def test_nothing_has_no_tasks():
     assert cut_tasks(2, 5, 0).shape == (0, 6)
 
 
-@pytest.mark.parametrize("fast", [True, False], ids=["Numba's threads", "Python's threads"])
-def test_results_do_not_depend_on_threads(fast, monkeypatch):
-    if not fast:
-        monkeypatch.setattr(launch, "enter_parallel", lambda threads: False)
+def test_results_do_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
+    monkeypatch.setattr(threads, "_sharing", threads._Sharing())
     band, noise = draw((3, 301, 403)), np.array([12.0, 0.0, 25.0])
     set_threads(1)
     expected = run_all(band, noise, FILTERS)
-    for threads in (2, 3):
-        set_threads(threads)
+    for count in (2, 3):
+        set_threads(count)
         found = run_all(band, noise, FILTERS)
         for name, result in found.items():
             np.testing.assert_array_equal(result, expected[name], name)
@@ -264,16 +264,16 @@ def test_results_do_not_depend_on_threads(fast, monkeypatch):
 
 def test_threads_are_as_many_as_set(monkeypatch):
     asked = []
-    monkeypatch.setattr(launch, "enter_parallel", asked.append)
+    monkeypatch.setattr(turns, "run_together", lambda work, threads, **_: asked.append(threads) or work())
     band = draw((1, 400, 500))
-    for threads in (1, 2, 3):
-        set_threads(threads)
+    for count in (1, 2, 3):
+        set_threads(count)
         FILTERS.add_laplacian(band, 1.0, "cross")
-    assert asked == [2, 3]
+    assert asked == [1, 2, 3]
 
 
 def test_small_arrays_wake_nobody(monkeypatch):
-    monkeypatch.setattr(launch, "enter_parallel", lambda threads: pytest.fail("woke a thread"))
+    monkeypatch.setattr(threads, "_find_pool", lambda helpers: pytest.fail("woke a thread"))
     set_threads(2)
     FILTERS.shrink_bivariate(draw((3, 64, 64)), None, np.ones(3), 1.0)
 
@@ -288,11 +288,11 @@ def test_several_threads_may_call_at_once():
     def work(number):
         found[number] = run_all(bands[number], noise, FILTERS)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    callers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
     for number, results in enumerate(expected):
         for name, result in results.items():
             np.testing.assert_array_equal(found[number][name], result, name)

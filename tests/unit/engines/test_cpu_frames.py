@@ -10,8 +10,9 @@ import pytest
 import subband as sb
 from subband.boundary import MODES
 from subband.engines import get_engine, get_threads, set_threads
+from subband.engines import threads as helpers
 from subband.engines.cpu import frames as cpu_frames
-from subband.engines.cpu import parallel, sweep
+from subband.engines.cpu import sweep
 from subband.engines.cpu.frames import FrameProgram
 from subband.engines.pointwise import prepare_values
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR, from_ycbcr, to_ycbcr
@@ -130,8 +131,8 @@ def test_many_tasks_and_tiles(many_tasks, shape, wavelet, boundary):
     check_frame(make_frame(shape), plan_frame(shape, wavelet, boundary))
 
 
-def test_threads_of_python(many_tasks, monkeypatch):
-    monkeypatch.setattr(parallel, "_has_safe_layer", lambda: False)
+def test_all_tasks_by_one_thread(many_tasks, monkeypatch):
+    monkeypatch.setattr(helpers._Sharing, "is_paused", lambda _: True)
     check_frame(make_frame((121, 203, 3)), plan_frame((121, 203, 3), "cdf97", "whole"))
 
 

@@ -1,29 +1,38 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
 import threading
+import weakref
 
+import numpy as np
 import pytest
 
-from subband.engines import get_threads, set_threads
-from subband.engines.threads import run_tasks
+import subband
+from subband.engines import get_threads, set_threads, threads
+from subband.engines.threads import run_tasks, run_together
 from subband.errors import ArgumentError
 
 
 @pytest.fixture(autouse=True)
-def _restore_threads():
+def _restore_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_sharing", threads._Sharing())
     before = get_threads()
     yield
     set_threads(before)
 
 
+def run_code(code, **environment):
+    """Run code in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+
 def threads_of_a_new_process(value):
     """Return what a process with that environment variable prints."""
-    code = "from subband.engines import get_threads; print(get_threads())"
-    environment = {**os.environ, "SUBBAND_NUM_THREADS": value, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    return run_code("from subband.engines import get_threads; print(get_threads())", SUBBAND_NUM_THREADS=value)
 
 
 def test_default_is_the_number_of_usable_cores(monkeypatch):
@@ -58,9 +67,9 @@ def test_bad_counts(count):
     assert get_threads() == before
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7])
-def test_every_task_runs_once(threads):
-    set_threads(threads)
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_every_task_runs_once(count):
+    set_threads(count)
     done, lock = [], threading.Lock()
 
     def work(*task):
@@ -93,9 +102,9 @@ def test_work_is_shared():
     assert len(set(names)) == 2
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_failing_task_is_heard_of(threads):
-    set_threads(threads)
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_failing_task_is_heard_of(count):
+    set_threads(count)
 
     def work(k):
         if k == 5:
@@ -106,7 +115,177 @@ def test_a_failing_task_is_heard_of(threads):
 
 
 def test_more_threads_later():
-    for threads in (2, 4, 3):
-        set_threads(threads)
-        meeting = threading.Barrier(threads, timeout=30.0)
-        run_tasks(lambda _, meeting=meeting: meeting.wait(), [(k,) for k in range(threads)])
+    for count in (2, 4, 3):
+        set_threads(count)
+        meeting = threading.Barrier(count, timeout=30.0)
+        run_tasks(lambda _, meeting=meeting: meeting.wait(), [(k,) for k in range(count)])
+
+
+# --- On a busy machine. ---
+
+
+@pytest.fixture
+def held_up_helper(monkeypatch):
+    """Let the only helper of a new pool be in the middle of somebody else's task, until the event is set."""
+    pool = threads._Pool()
+    monkeypatch.setattr(threads, "_find_pool", lambda helpers: pool)
+    pool.grow(1)
+    begun, over = threading.Event(), threading.Event()
+
+    def hold_up():
+        begun.set()
+        over.wait(60.0)
+
+    job = threads._Job(hold_up, 1, pool)
+    pool.call(job)
+    assert begun.wait(60.0)
+    yield over
+    over.set()
+
+
+def test_a_helper_that_is_held_up_is_not_waited_for(held_up_helper):
+    done = []
+    for _ in range(50):
+        run_together(lambda: done.append(threading.current_thread()), 2)
+    assert done == [threading.current_thread()] * 50
+    assert threads._find_pool(1)._calls.qsize() <= 1, "calls that nobody answers pile up"
+
+
+def test_what_is_done_keeps_nothing_alive(held_up_helper):
+    array = np.zeros(10)
+    gone = weakref.ref(array)
+    run_together(lambda array=array: array.sum(), 2)
+    del array
+    assert gone() is None
+
+
+def test_calls_that_lose_time_are_left_to_one_thread(monkeypatch):
+    """Nobody measures seconds here: the clocks are ours."""
+    now, asked = [100.0], []
+    pool = threads._Pool()
+    monkeypatch.setattr(threads, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(threads, "_busy_clock", lambda: 0.0)
+    monkeypatch.setattr(threads, "_find_pool", lambda helpers: asked.append(helpers) or pool)
+
+    def run(lost, **options):
+        run_together(lambda: now.__setitem__(0, now[0] + lost), 2, **options)
+        return len(asked)
+
+    assert run(0.0, is_even=True) == 1
+    assert run(0.01) == 2
+    assert run(0.01, is_even=True) == 3, "tasks of any size say nothing about the machine"
+    assert run(0.0, is_even=True) == 3, "calls a helper right after one was held up"
+    assert run(0.0) == 4
+    now[0] += threads._LONGEST_PAUSE
+    assert run(0.0, is_even=True) == 5, "does not come back to several threads"
+
+
+def test_an_interrupted_caller_leaves_nobody_behind():
+    set_threads(2)
+    meeting = threading.Barrier(2, timeout=60.0)
+    left = []
+
+    def work(_):
+        meeting.wait()
+        if threading.current_thread() is caller:
+            raise KeyboardInterrupt
+        left.append(True)
+
+    caller = threading.current_thread()
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(work, [(0,), (1,)])
+    assert left == [True]
+
+
+def test_threads_that_cannot_be_started_are_done_without(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "Thread", refuse)
+    monkeypatch.setattr(threads, "_pool", threads._Pool())
+    set_threads(8)
+    done = []
+    run_tasks(done.append, [(k,) for k in range(20)])
+    assert sorted(done) == list(range(20))
+
+
+def test_no_kernel_starts_threads_of_openmp():
+    """They would go on turning when they have nothing to do, and take the cores from everybody else."""
+    code = """
+import threading, numba, numpy as np, subband
+x = np.random.default_rng(0).normal(size=(700, 700)).astype(np.float32)
+subband.dwt2(x, "haar")
+subband.denoise(x, method="bayes", wavelet="haar")
+from subband.engines import get_engine
+from subband.engines.orders import order_engine
+subband.decompose(x, "haar", 1, engine=order_engine(get_engine("cpu"), "block-based"))
+try:
+    print(numba.threading_layer())
+except ValueError:
+    print("none,", sum(thread.name.startswith("subband") for thread in threading.enumerate()))
+"""
+    finished = run_code(code, SUBBAND_NUM_THREADS="3")
+    assert finished.stdout.strip() == "none, 2", finished.stderr
+
+
+def test_small_transforms_wake_nobody(monkeypatch):
+    monkeypatch.setattr(threads, "_find_pool", lambda helpers: pytest.fail("woke a thread"))
+    set_threads(2)
+    subband.wavedec(np.zeros(100_000), "db4")
+    subband.wavedec2(np.zeros((256, 256)), "db4")
+
+
+def test_large_transforms_are_shared(monkeypatch):
+    asked = []
+    pool = threads._find_pool(1)
+    monkeypatch.setattr(threads, "_find_pool", lambda helpers: asked.append(helpers) or pool)
+    set_threads(2)
+    x = np.zeros((1024, 1024))
+    subband.dwt2(x, "db4")
+    subband.idwt2((x, (x, None, None)), "db4")
+    subband.swt2(x, "db4", level=1)
+    assert set(asked) == {1}
+
+
+def test_many_threads_may_call_at_once():
+    set_threads(3)
+    images = [np.random.default_rng(seed).normal(size=(600, 600)) for seed in range(6)]
+    expected = [subband.dwt2(image, "db4")[0] for image in images]
+    found = {}
+    meeting = threading.Barrier(len(images), timeout=60.0)
+
+    def work(number):
+        meeting.wait()
+        for _ in range(5):
+            found[number] = subband.dwt2(images[number], "db4")[0]
+
+    callers = [threading.Thread(target=work, args=(number,)) for number in range(len(images))]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    for number, band in enumerate(expected):
+        np.testing.assert_array_equal(found[number], band)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_child_has_helpers_of_its_own():
+    set_threads(2)
+    x = np.random.default_rng(0).normal(size=(600, 600))
+    expected = subband.dwt2(x, "db4")[0]
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def work():
+        band = subband.dwt2(x, "db4")[0]
+        sender.send((band, threads._pool.is_own))
+
+    child = context.Process(target=work)
+    child.start()
+    sender.close()
+    assert receiver.poll(60.0)
+    band, is_own = receiver.recv()
+    child.join()
+    np.testing.assert_array_equal(band, expected)
+    assert is_own

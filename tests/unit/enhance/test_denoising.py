@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+import skimage.data
 
 from subband import Wavelet, data, decompose
 from subband.bench.quality import measure_psnr
-from subband.enhance import denoise, estimate_noise, measure_gains
+from subband.enhance import Denoise, Enhancer, denoise, estimate_noise, measure_gains
 from subband.enhance.colour import FROM_OPPONENTS, TO_OPPONENTS
+from subband.enhance.methods import list_methods
 from subband.errors import SubbandError
+
+METHODS = [method.name for method in list_methods()]
 
 
 def add_noise(picture, sigma):
@@ -36,6 +40,39 @@ def test_at_least_five_decibels_are_won(picture):
     noisy = add_noise(picture, 20.0)
     gain = measure_psnr(denoise(noisy), picture, 255) - measure_psnr(noisy, picture, 255)
     assert gain > 5
+
+
+PICTURES = {
+    "camera": data.camera()[100:356, 100:356],
+    "ascent": data.ascent()[:256, :256],
+    "coins": skimage.data.coins()[:255, :250],
+    "page": skimage.data.page()[:191, :256],
+    "brick": skimage.data.brick()[:256, :256],
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("sigma", [10.0, 25.0, 50.0])
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_position_of_a_picture_is_at_least_as_good_as_one(name, sigma, method):
+    """Neighbours of an undecimated band share their noise; a rule that takes them for independent keeps or loses it."""
+    picture = PICTURES[name].astype(np.float64)
+    noisy = add_noise(picture, sigma)
+    one, every = (
+        measure_psnr(denoise(noisy, sigma, method=method, form=form), picture, 255)
+        for form in ("decimated", "undecimated")
+    )
+    assert every > one
+
+
+@pytest.mark.parametrize("shape", [(301,), (40, 37), (1, 50), (37, 40, 39)])
+def test_neighbourhoods_of_any_shape(shape):
+    noisy = np.random.default_rng(2).normal(0, 10, shape)
+    axes = tuple(range(len(shape)))
+    stage = Denoise("neigh", level=2, form="undecimated")
+    result = Enhancer(stage, sigma=10.0).apply(noisy, axes=axes)
+    assert result.shape == shape
+    assert result.std() < 0.5 * noisy.std()
 
 
 def test_known_noise_is_taken():

@@ -12,7 +12,7 @@ from PIL import Image, ImageCms, ImageOps
 
 from subband.codecs.jpeg2000 import CodecWarning
 from subband.errors import ArgumentError, FormatError, MissingExtraError
-from subband.media import Still, TooLargeError, place_output, read_still, write_still
+from subband.media import LossWarning, Still, TooLargeError, place_output, read_still, write_still
 from subband.media.deep_stills import turn_upright
 
 RNG = np.random.default_rng(0)
@@ -62,7 +62,8 @@ def test_camera_held_upright(tmp_path):
 
 def test_transparency_is_left_out_where_there_is_no_place(tmp_path):
     path = tmp_path / "picture.jpg"
-    write_still(path, Still(COLOUR, ALPHA))
+    with pytest.warns(LossWarning, match=r"'picture\.jpg' has no place for opacity, which is left out"):
+        write_still(path, Still(COLOUR, ALPHA))
     assert read_still(path).alpha is None
 
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError, FormatError, MissingExtraError, ShapeError
 from subband.media import DamagedError, Frame, OutputError, open_sink, open_source, open_volume
 from subband.media.volumes import describe_volume
+from subband.pipeline.files import enhance_file
 
 RNG = np.random.default_rng(0)
 WHY = "not installed: pip install 'subband[volumes]'"
@@ -237,7 +239,7 @@ def test_truncated_volumes(tmp_path, name, share):
 
 
 def test_other_shapes_and_numbers(tmp_path):
-    for array in (np.zeros(5), np.zeros((2, 3, 4, 5)), np.zeros((2, 3, 4), complex), np.zeros((2, 3, 4), object)):
+    for array in (np.zeros(5), np.zeros((2, 3, 4, 5, 6)), np.zeros((2, 3, 4), complex), np.zeros((2, 3, 4), object)):
         np.save(tmp_path / "a.npy", array)
         with pytest.raises(FormatError, match=r"a\.npy"):
             open_source(tmp_path / "a.npy")
@@ -277,9 +279,8 @@ def test_partial_volumes_can_be_kept(tmp_path, name):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits of files")
-@pytest.mark.parametrize("name", ["volume.npy", "volume.tiff", "volume.nii"])
+@pytest.mark.parametrize("name", ["volume.npy", "volume.tiff", "volume.nii", "volume.nrrd", "volume.mha", "volume.dcm"])
 def test_full_disk(tmp_path, name):
-    need(name)
     program = f"""
         import resource, sys
         sys.path[:0] = {sys.path!r}
@@ -305,14 +306,15 @@ def test_full_disk(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("library", ["h5py", "nibabel", "tifffile", "pydicom"])
+@pytest.mark.parametrize("library", ["h5py", "nibabel", "tifffile", "pydicom", "nrrd"])
 def test_missing_libraries_are_named(tmp_path, monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
-    name = {"h5py": "a.h5", "nibabel": "a.nii", "tifffile": "a.tif", "pydicom": "a.dcm"}[library]
+    name = {"h5py": "a.h5", "nibabel": "a.nii", "tifffile": "a.tif", "pydicom": "a.dcm", "nrrd": "a.nrrd"}[library]
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(MissingExtraError, match=r"subband\[volumes\]"):
         open_volume(tmp_path / name)
-    if library != "pydicom":
+    # headers of NRRD are written without
+    if library != "nrrd":
         (tmp_path / name).unlink()
         with pytest.raises(MissingExtraError, match=r"subband\[volumes\]"):
             open_sink(tmp_path / name, describe_volume((2, 3, 4), np.uint8))
@@ -348,18 +350,6 @@ def test_pages_that_were_written_one_by_one_are_a_stack(tmp_path):
         np.testing.assert_array_equal([frame.pixels for frame in source], volume)
 
 
-@pytest.mark.parametrize(
-    ("name", "axes"), [("stack.tif", "ZCYX"), ("stack.tif", "TZYX"), ("stack.tif", "CYX"), ("stack.ome.tif", "CZYX")]
-)
-def test_channels_and_times_are_not_taken_for_slices(tmp_path, name, axes):
-    tifffile = pytest.importorskip("tifffile", reason=f"tifffile is {WHY}")
-    volume = make_volume("uint8", (4, 2, 20, 30)[4 - len(axes) :])
-    tifffile.imwrite(tmp_path / name, volume, imagej="ome" not in name, metadata={"axes": axes})
-    for function in (open_source, open_volume):
-        with pytest.raises(FormatError, match=f"has the axes {axes}; split channels and times first"):
-            function(tmp_path / name)
-
-
 def test_array_of_rows_and_columns_stays_one(tmp_path):
     array = make_volume("float32", (5, 7))
     np.save(tmp_path / "first.npy", array)
@@ -377,3 +367,101 @@ def test_array_that_is_a_picture_in_colour_is_refused(tmp_path, shape):
     np.save(tmp_path / "picture.npy", make_volume("uint8", shape))
     with pytest.raises(FormatError, match=r"picture in colour.*save it as a picture"):
         open_source(tmp_path / "picture.npy")
+
+
+def make_times(groups=3, depth=6):
+    """Make volumes that differ much from one to the next, with noise of their own."""
+    generator = np.random.default_rng(1)
+    base = np.add.outer(np.arange(depth), np.add.outer(np.arange(20), np.arange(24))).astype(np.float32)
+    return np.stack([base * 10 + 400 * time + generator.normal(0, 5, base.shape) for time in range(groups)])
+
+
+@pytest.mark.parametrize("name", ["times.nii", "times.nii.gz", "times.npy", "times.h5", "times.npz"])
+@pytest.mark.parametrize("memory", [None, 700_000])
+def test_times_are_filtered_apart_and_stay_times(tmp_path, name, memory):
+    nibabel = pytest.importorskip("nibabel", reason=f"nibabel is {WHY}")
+    h5py = pytest.importorskip("h5py", reason=f"h5py is {WHY}")
+    times = make_times(depth=6 if memory is None else 60).astype(np.float32)
+    affine = np.array([[0, -0.5, 0, 3], [0.25, 0, 0, 4], [0, 0, 2.5, 5], [0, 0, 0, 1]])
+    image = nibabel.Nifti1Image(times.T, affine)
+    image.header.set_zooms((0.25, 0.5, 2.5, 1.7))
+    image.header.set_xyzt_units("mm", "sec")
+    source = tmp_path / "source.nii"
+    nibabel.save(image, source)
+    if name == "times.npz":
+        np.savez(tmp_path / name, scan=times)
+        source, name = tmp_path / name, "times.npy"
+    enhancer = Enhancer(Denoise(level=1))
+    enhance_file(source, tmp_path / name, enhancer, memory=memory)
+    expected = np.stack([enhancer.apply(each, axes=(0, 1, 2)) for each in times])
+    if ".nii" in name:
+        result = nibabel.load(tmp_path / name)
+        np.testing.assert_allclose(result.affine, affine, atol=1e-6)
+        np.testing.assert_allclose(result.header.get_zooms(), (0.25, 0.5, 2.5, 1.7))
+        assert result.header.get_xyzt_units() == ("mm", "sec")
+        found = np.asarray(result.dataobj).T
+    elif name == "times.h5":
+        with h5py.File(tmp_path / name) as file:
+            found = file["volume"][:]
+    else:
+        found = np.load(tmp_path / name)
+    assert found.shape == times.shape
+    np.testing.assert_allclose(found, expected, atol=0.02)
+    with open_source(tmp_path / name) as again:
+        assert (again.info.count, again.info.groups) == (len(times) * times.shape[1], 3)
+        np.testing.assert_array_equal([frame.pixels for frame in again], found.reshape(-1, 20, 24))
+
+
+@pytest.mark.parametrize("axes", [(20, 24), (20, 24, 6), (20, 24, 6, 1), (20, 24, 3, 2, 2), (20, 24, 3, 1, 2)])
+@pytest.mark.parametrize("kind", ["Nifti1", "Nifti2"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_nifti_of_any_axes_comes_back(tmp_path, axes, kind, order):
+    nibabel = pytest.importorskip("nibabel", reason=f"nibabel is {WHY}")
+    values = make_volume("int16", axes)
+    image = getattr(nibabel, f"{kind}Image")(
+        values, np.diag([-2, 3, 4, 1]), getattr(nibabel, f"{kind}Header")(endianness=order)
+    )
+    image.header.extensions.append(nibabel.nifti1.Nifti1Extension("comment", b"kept as it is"))
+    image.header["descrip"] = b"a scan"
+    nibabel.save(image, tmp_path / "first.nii")
+    for name in ("second.nii", "second.nii.gz"):
+        with open_source(tmp_path / "first.nii") as source, open_sink(tmp_path / name, source.info) as sink:
+            for frame in source:
+                sink.write(frame)
+        copy = nibabel.load(tmp_path / name)
+        assert type(copy) is type(image)
+        np.testing.assert_array_equal(np.asarray(copy.dataobj).reshape(axes), values)
+        np.testing.assert_allclose(copy.affine, image.affine)
+        assert [each.get_content() for each in copy.header.extensions] == [b"kept as it is"]
+        assert copy.header["descrip"] == b"a scan"
+
+
+def test_nifti_without_a_place_claims_none(tmp_path):
+    nibabel = pytest.importorskip("nibabel", reason=f"nibabel is {WHY}")
+    write_volume(tmp_path / "volume.nii", make_volume("int16"))
+    header = nibabel.load(tmp_path / "volume.nii").header
+    assert (int(header["sform_code"]), int(header["qform_code"])) == (0, 0)
+    np.testing.assert_allclose(header.get_zooms(), SIZE[::-1])
+
+
+def test_arrays_of_an_archive_have_to_be_named(tmp_path):
+    volume = make_volume("int16")
+    np.savez_compressed(tmp_path / "two.npz", a=volume, b=volume + 1)
+    with pytest.raises(ArgumentError, match=r"holds the arrays a, b; name one, as in two\.npz:NAME"):
+        open_source(tmp_path / "two.npz")
+    with pytest.raises(ArgumentError, match="no array 'c'; it has a, b"):
+        open_source(f"{tmp_path}/two.npz:c")
+    with open_source(f"{tmp_path}/two.npz:b") as source:
+        np.testing.assert_array_equal([frame.pixels for frame in source], volume + 1)
+    (tmp_path / "two.npz").write_bytes(b"hello" * 100)
+    with pytest.raises(FormatError, match=r"two\.npz' cannot be read as an archive"):
+        open_source(tmp_path / "two.npz")
+
+
+def test_axes_that_are_no_space_are_none_for_dask(tmp_path):
+    storage = pytest.importorskip("subband.integrations.dask.storage", reason=f"dask is {WHY}")
+    times = make_times()
+    np.save(tmp_path / "times.npy", times)
+    stored = storage.open_array(tmp_path / "times.npy")
+    assert stored.space == (1, 2, 3)
+    np.testing.assert_array_equal(stored.array.compute(), times)

@@ -1,13 +1,21 @@
 """One description for every depth: what is done to a picture of 16 bits is what is done to one of 8."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from subband import data
 from subband.enhance import Blur, Denoise, Enhancer, Gaussian, LogSpeckle, PoissonGaussian, Sharpen, Shrink, Speckle
-from subband.enhance.colour import TO_YCBCR
-from subband.media.base import ColourTags, SourceInfo
-from subband.pipeline.units import choose_scale, fit_to_ycbcr, scale_enhancer, scale_model
+from subband.media.base import SourceInfo
+from subband.pipeline.units import (
+    choose_scale,
+    fit_to_ycbcr,
+    pick_plane,
+    scale_enhancer,
+    scale_model,
+    treats_planes_apart,
+)
 
 PHOTOGRAPH = data.photograph()[100:164, 100:180]
 ENHANCERS = {
@@ -47,15 +55,30 @@ def test_models_without_units_stay():
     assert scale_model(Gaussian(), 257.0) == Gaussian()
 
 
-def test_noise_of_film_in_its_own_colours():
-    full = SourceInfo("film", (48, 64, 3), np.dtype("uint8"), "ycbcr", tags=ColourTags(5, full_range=True))
-    fitted = fit_to_ycbcr(Enhancer(sigma=10.0), full, 5)
-    assert fitted.colour == "rgb"
-    np.testing.assert_allclose(fitted.sigma, 10 * np.linalg.norm(TO_YCBCR, axis=1))
-    narrow = SourceInfo("film", (48, 64, 3), np.dtype("uint8"), "ycbcr", tags=ColourTags(1, full_range=False))
-    sigma = fit_to_ycbcr(Enhancer(sigma=10.0), narrow, 1).sigma
-    assert sigma[0] == pytest.approx(10 * np.linalg.norm([0.2126, 0.7152, 0.0722]) * 219 / 255)
-    assert sigma[1] == pytest.approx(10 * np.linalg.norm([-0.2126, -0.7152, 1 - 0.0722]) / (2 * 0.9278) * 224 / 255)
-    grey = SourceInfo("film", (48, 64), np.dtype("uint8"), "grey")
-    assert fit_to_ycbcr(Enhancer(sigma=10.0), grey, 1).sigma == 10.0
-    assert fit_to_ycbcr(Enhancer(), full, 1).sigma is None
+def test_noise_of_film_counts_in_its_own_planes():
+    fitted = fit_to_ycbcr(Enhancer(sigma=10.0))
+    assert (fitted.colour, fitted.sigma) == ("rgb", 10.0)
+    assert fit_to_ycbcr(Enhancer()).sigma is None
+    each = Enhancer(sigma=(9.0, 5.0, 4.0))
+    assert [pick_plane(each, channel).sigma for channel in range(3)] == [9.0, 5.0, 4.0]
+    assert pick_plane(Enhancer(), 2).sigma is None
+
+
+@pytest.mark.parametrize(("steps", "level", "blur", "amount"), [((2, 2), 2, 1.0, 0.1), ((1, 2), 2, 2**0.5, 0.2)])
+def test_planes_of_fewer_samples_have_fewer_levels_and_narrower_filters(steps, level, blur, amount):
+    chain = Enhancer([Denoise(level=3), Blur(2.0), Sharpen(0.4)])
+    denoise, softer, sharper = pick_plane(chain, 1, steps).stages
+    assert denoise.level == level
+    assert softer.sigma == pytest.approx(blur)
+    assert sharper.amount == pytest.approx(amount)
+    assert pick_plane(chain, 0).stages == chain.stages
+    assert pick_plane(Enhancer(Denoise(level=1)), 1, steps).stages[0].level == 1
+
+
+def test_planes_are_treated_apart_where_noise_is_measured():
+    info = SourceInfo("film", (48, 64, 3), np.dtype("uint8"), "ycbcr", chroma_steps=(2, 2))
+    assert treats_planes_apart(Enhancer([Denoise(), Sharpen(0.3)]), info)
+    assert not treats_planes_apart(Enhancer(Denoise()), replace(info, chroma_steps=(1, 1)))
+    assert not treats_planes_apart(Enhancer(Denoise()), replace(info, colours="rgb"))
+    assert not treats_planes_apart(Enhancer(Sharpen(0.3)), info)
+    assert not treats_planes_apart(Enhancer([Denoise(), Shrink(gains=1.2)]), info)

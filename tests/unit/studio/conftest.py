@@ -75,7 +75,7 @@ class Page:
     def answer(self, frame):
         self.send("ack", frame=frame.header["frame"], received=1.0, drawn=2.0)
 
-    def receive(self, timeout=10.0):
+    def receive(self, timeout=300.0):
         message = self.socket.recv(timeout=timeout)
         if isinstance(message, str):
             found = json.loads(message)
@@ -90,7 +90,7 @@ class Page:
             self.answer(frame)
         return frame
 
-    def wait(self, kind, timeout=20.0, accept=lambda message: True):
+    def wait(self, kind, timeout=300.0, accept=lambda message: True):
         """Return the next message of a type; what else comes is left out."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -99,7 +99,7 @@ class Page:
                 return found
         raise TimeoutError(kind)
 
-    def wait_frame(self, timeout=20.0, accept=lambda frame: True):
+    def wait_frame(self, timeout=300.0, accept=lambda frame: True):
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             found = self.receive(max(end - time.monotonic(), 0.01))
@@ -174,5 +174,5 @@ def http(serving):
     import httpx
 
     base = f"http://{serving.address.host}:{serving.address.port}"
-    with httpx.Client(base_url=base, headers={"Origin": base}, timeout=30) as client:
+    with httpx.Client(base_url=base, headers={"Origin": base}, timeout=300) as client:
         yield client

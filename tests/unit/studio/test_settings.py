@@ -86,8 +86,11 @@ def test_a_shell_takes_the_command_with_a_chain(folder):
     command = settled.tool.spell(settled.settings, "in.png").command
     program = f"{shlex.quote(sys.executable)} -m subband"
     subprocess.run(["bash", "-c", command.replace("subband", program, 1)], check=True, capture_output=True)
-    made = np.asarray(Image.open(folder / "in-enhanced.png"))
-    np.testing.assert_array_equal(made, make_enhancer(settled.settings).apply(PICTURE))
+    made = np.asarray(Image.open(folder / "in-enhanced.png")).astype(int)
+    expected = make_enhancer(settled.settings).apply(PICTURE)
+    # two processes, of which one may have compiled and the other loaded the kernels: exact halves round either way
+    assert np.abs(made - expected).max() <= 1
+    assert (made != expected).mean() < 0.01
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
@@ -137,11 +140,24 @@ def test_levels_fit_the_picture():
 @pytest.mark.parametrize("boundary", ["auto", "whole", "symmetric", "periodization", "zero", "smooth"])
 @pytest.mark.parametrize("form", ["auto", "undecimated", "spun"])
 def test_whatever_is_settled_can_be_computed(wavelet, boundary, form):
-    picture = PICTURE[:48, :56]
+    clean = PICTURE[:48, :56].astype(float)
+    noisy = np.clip(np.rint(clean + np.random.default_rng(0).normal(0, 25, clean.shape)), 0, 255).astype(np.uint8)
     for chosen in ("soft", "bayes"):
         given = {"filter": chosen, "wavelet": wavelet, "boundary": boundary, "form": form, "level": 3}
-        settled = settle(given, shape=picture.shape)
-        assert make_enhancer(settled.settings).apply(picture).shape == picture.shape
+        settled = settle(given, shape=noisy.shape)
+        # what was asked for is what is computed, or a note says what took its place
+        changed = {name for name, value in given.items() if settled.settings[name] != value}
+        assert len(settled.notes) >= len(changed)
+        enhancer = make_enhancer(settled.settings)
+        (stage,) = enhancer.stages
+        assert (stage.wavelet, stage.level) == (settled.settings["wavelet"], settled.settings["level"])
+        result = enhancer.apply(noisy)
+        judge = enhancer.apply(noisy, engine="reference")
+        assert result.shape == noisy.shape
+        assert np.abs(result.astype(int) - judge).max() <= 1
+        # filters that are longer than the picture mostly see what the boundary makes up
+        part = 1.1 if wavelet == "dmey" else 0.8
+        assert np.mean((result - clean) ** 2) < part * np.mean((noisy - clean) ** 2)
 
 
 def test_tiny_pictures_have_no_levels():

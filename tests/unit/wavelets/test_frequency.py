@@ -21,7 +21,7 @@ from subband.wavelets import (
 )
 
 NAMES = [
-    *(name for name in wavelist() if name not in ("cmor", "fbsp", "shan", "dmey")),
+    *(name for name in pywt.wavelist() if name not in ("cmor", "fbsp", "shan", "dmey")),
     "cmor1.5-1.0", "fbsp2-1-1.5", "shan1.5-1.0", "shan0.5-1.0",
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ from subband.wavelets.filterbank import FilterBank
 from subband.wavelets.lifting import pack_filters
 from subband.wavelets.rounding import measure_amplification, measure_filter_error
 
-NAMES = [*wavelist(kind="discrete"), *wavelist("cdf")]
+NAMES = wavelist(kind="discrete")
 NO_LIFTING = {
     *(f"db{number}" for number in range(21, 39)),
     *(f"coif{number}" for number in range(7, 18)),

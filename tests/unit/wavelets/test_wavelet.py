@@ -8,9 +8,9 @@ import pytest
 import pywt
 
 from subband.errors import ArgumentError, UnknownWaveletError
-from subband.wavelets import ContinuousWavelet, LiftingScheme, Step, Wavelet, as_wavelet, wavelist
+from subband.wavelets import ContinuousWavelet, LiftingScheme, Step, Wavelet, as_wavelet
 
-DISCRETE = wavelist(kind="discrete")
+DISCRETE = pywt.wavelist(kind="discrete")
 R = 0.5**0.5
 HAAR = ([R, R], [-R, R], [R, R], [R, -R])
 PROPERTIES = (

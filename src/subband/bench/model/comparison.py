@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from subband.bench.judging import check_transform
 from subband.bench.machine import Machine, describe_machine
 from subband.bench.measuring import Effort
 from subband.bench.model.calibration import Calibration
@@ -20,6 +21,13 @@ __all__ = ["Comparison", "Study", "report_comparison"]
 
 #: How far the model may be off.
 TOLERANCE = 0.25
+
+# A rate is what was moved by what is left of a call's time when its launch has been taken off. Where next to nothing is
+# left, it says no more about the device: it is not shown beyond so many times the fastest that a device was seen to be.
+_MOST = 1.25
+_RESIDUAL = (
+    "Empty where what is left of a call's time, its launch taken off, would make a rate beyond the device's own."
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,11 @@ class Study:
         Seconds of everything together.
     sides : sequence of int, optional
         Of the pictures by which the device is measured.
+
+    Raises
+    ------
+    WrongResultError
+        If a band of a case is not that of the reference engine, or does not lead back.
     """
 
     def __init__(
@@ -72,6 +85,9 @@ class Study:
         sides: Sequence[int] | None = None,
     ) -> None:
         self._bench = bench
+        cases = list(cases)
+        for case in {case.plan: case for case in cases}.values():
+            check_transform(bench, case.plan, bench.draw(case.plan.shape), case.name)
         self._calibration = Calibration(bench, sides)
         prepared = {case: case.prepare(bench) for case in cases}
         self._cases = [case for case, call in prepared.items() if call is not None]
@@ -163,12 +179,16 @@ def _describe_device(device: DeviceModel) -> list[Sheet]:
             rates.append(f"{direction}, {kind}")
             operations.append(numbers)
     names = [f"{size / 2**20:.3g} MiB" for size in device.sizes]
+    # what memory moves is told by copies, what a device computes by the largest pictures
+    fastest = max(device.copies)
+    busiest = max((numbers[-1] for numbers in operations), default=0.0)
     sheets = [
-        Sheet(f"What {device.name} moves", columns, _tabulate(names, values)),
+        Sheet(f"What {device.name} moves", columns, _tabulate(names, values, _MOST * fastest), _RESIDUAL),
         Sheet(
             f"What {device.name} computes beyond the plainest sweep, G multiply-adds/s",
             rates,
-            _tabulate(names, operations),
+            _tabulate(names, operations, _MOST * busiest),
+            _RESIDUAL,
         ),
         _describe_overheads(device),
     ]
@@ -202,6 +222,9 @@ def _describe_overheads(device: DeviceModel) -> Sheet:
     return Sheet("Before anything moves", ["way", "a launch µs", "a call besides µs"], rows)
 
 
-def _tabulate(names: Sequence[str], values: Sequence[Sequence[float]]) -> list[list[str]]:
-    """Write one row for each size, in thousands of millions."""
-    return [[name, *(f"{column[number] / 1e9:.1f}" for column in values)] for number, name in enumerate(names)]
+def _tabulate(names: Sequence[str], values: Sequence[Sequence[float]], most: float) -> list[list[str]]:
+    """Write one row for each size, in thousands of millions; nothing where that is more than a device can."""
+    return [
+        [name, *(f"{column[number] / 1e9:.1f}" if column[number] <= most else "" for column in values)]
+        for number, name in enumerate(names)
+    ]

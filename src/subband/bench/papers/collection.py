@@ -7,12 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from subband.bench.measuring import Effort
-from subband.bench.papers import denoising, frame_buffer, haar, high_definition, jpeg2000, orders, ultrasound
+from subband.bench.papers import (
+    acceptance,
+    denoising,
+    frame_buffer,
+    haar,
+    high_definition,
+    jpeg2000,
+    orders,
+    precision,
+    processor_load,
+    ultrasound,
+    ultrasound_cards,
+    worked_model,
+)
 from subband.bench.tables import Report
-from subband.bench.video import measure_transform
-from subband.bench.video import report as report_video
 from subband.bench.workbench import open_workbench
-from subband.data import clip_path
 from subband.engines.registry import is_device_engine
 from subband.errors import ArgumentError, suggest_names
 
@@ -21,9 +31,7 @@ __all__ = ["CHAPTERS", "Chapter", "Part", "choose_chapters", "measure_chapters"]
 #: A name of a report, and the report.
 Part: TypeAlias = tuple[str, Report]
 
-# Frames in each direction of the acceptance test.
-_FRAMES, _QUICK_FRAMES = 400, 100
-_QUICK = Effort(seconds=0.03, fewest=2, most=7)
+_QUICK = Effort(seconds=0.03, fewest=3, most=7)
 
 
 @dataclass(frozen=True)
@@ -47,11 +55,36 @@ class Chapter:
 
 def _measure_ultrasound(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     programs = ultrasound.list_programs(engines)
+    if "cpu" not in engines:
+        # what tables 4.3 and 4.9 compare everything with
+        programs.append(ultrasound.Program("cpu", threads=1))
     sizes = ultrasound.SIZES[:4] if is_quick else ultrasound.SIZES
     times: dict[str, dict[int, dict[str, float]]] = {}
     for name, size, parts in ultrasound.measure_programs(programs, sizes, _QUICK if is_quick else None):
         times.setdefault(name, {})[size] = parts
     yield "ultrasound", ultrasound.report(times, programs)
+    yield "ultrasound cards", ultrasound_cards.report(times, programs)
+
+
+def _measure_load(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    programs = processor_load.list_load_programs(engines)
+    sizes = ultrasound.SIZES[:4] if is_quick else ultrasound.SIZES
+    loads: dict[str, dict[int, processor_load.Loads]] = {}
+    for name, size, each in processor_load.measure_loads(programs, sizes, is_quick=is_quick):
+        loads.setdefault(name, {})[size] = each
+    yield "processor load", processor_load.report(loads, programs)
+
+
+def _measure_precision(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    levels = precision.LEVELS[:3] if is_quick else precision.LEVELS
+    found = {engine: precision.measure_differences(engine, levels=levels) for engine in engines}
+    # the host computes fixed point, whatever engine is asked for
+    fixed = {} if all(map(is_device_engine, engines)) else precision.measure_fixed(levels=levels)
+    yield "precision", precision.report(found, fixed)
+
+
+def _measure_model(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    yield "worked model", worked_model.report(worked_model.measure_estimates(engines, is_quick=is_quick))
 
 
 def _measure_high_definition(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
@@ -61,19 +94,26 @@ def _measure_high_definition(engines: Sequence[str], is_quick: bool) -> Iterator
     for engine in engines:
         measured = dict(high_definition.measure_pictures(pictures, engine, effort))
         yield f"high definition {engine}", high_definition.report(measured, engine)
-        passes = measure_transform(clip_path(), engine, _QUICK_FRAMES if is_quick else _FRAMES)
-        yield f"acceptance {engine}", report_video(passes, [], engine, clip_path())
+
+
+def _measure_acceptance(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
+    count = acceptance.QUICK_COUNT if is_quick else acceptance.COUNT
+    for engine in engines:
+        yield f"acceptance {engine}", acceptance.report(acceptance.measure(engine, count), engine)
 
 
 def _measure_denoising(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     effort = _QUICK if is_quick else None
     yield "haar", haar.report({engine: haar.measure_sides(engine, effort) for engine in engines})
-    yield "visushrink", denoising.report()
+    for engine in engines:
+        yield f"visushrink {engine}", denoising.report(engine=engine)
 
 
 def _measure_frame_buffer(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     ratios = frame_buffer.measure_ratios(engines, _QUICK if is_quick else None)
-    yield "frame buffer", frame_buffer.report(frame_buffer.measure_bits(), ratios)
+    # the host computes fixed point, whatever engine is asked for
+    bits = [] if all(map(is_device_engine, engines)) else frame_buffer.measure_bits()
+    yield "frame buffer", frame_buffer.report(bits, ratios)
 
 
 def _measure_jpeg2000(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
@@ -86,7 +126,11 @@ def _measure_jpeg2000(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
 
 CHAPTERS = (
     Chapter("ultrasound", "Real-time wavelet filtering on the GPU, 2007", _measure_ultrasound),
+    Chapter("processor-load", "Real-time wavelet filtering on the GPU, 2007: load of the CPU", _measure_load),
+    Chapter("precision", "Real-time wavelet filtering on the GPU, 2007: 16 and 32 bits", _measure_precision),
+    Chapter("worked-model", "Real-time wavelet filtering on the GPU, 2007: its model, worked out", _measure_model),
     Chapter("video", "Wavelet transform for video coders using GPU, 2012", _measure_high_definition),
+    Chapter("acceptance", "Wavelet transform for video coders using GPU, 2012: frame by frame", _measure_acceptance),
     Chapter("denoising", "Image denoising using wavelet transform and CUDA, 2014", _measure_denoising),
     Chapter("frame-buffer", "Hardware based wavelet transformations, 1999", _measure_frame_buffer),
     Chapter("jpeg2000", "Discrete wavelet transform on consumer-level graphics hardware, 2007", _measure_jpeg2000),

@@ -19,9 +19,13 @@ import numpy as np
 
 from subband import data
 from subband.bench.charts import BarChart, draw_bars
+from subband.bench.checking import WrongResultError
 from subband.bench.figure import Figure
+from subband.bench.judging import check_transform
 from subband.bench.quality import measure_psnr
 from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.workbench import open_workbench, plan_picture
+from subband.engines import Engine, get_engine
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.colour import TO_YCBCR
 from subband.typing import Array
@@ -52,6 +56,10 @@ PAPER_NOISY = (18.0, 14.0)
 PORTRAIT = "photograph"
 
 _SEED = 0
+
+# Rows and columns of what is compared with the reference engine, and how far pictures between 0 and 1 may differ: by
+# what float32 loses, on average.
+_JUDGED, _NEAR = 128, 1e-4
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,9 @@ def load_pictures() -> dict[str, Array]:
     }
 
 
-def measure_trials(picture: Array, *, clip: bool = False, seed: int = _SEED) -> dict[float, Trial]:
+def measure_trials(
+    picture: Array, *, clip: bool = False, seed: int = _SEED, engine: str | Engine | None = None
+) -> dict[float, Trial]:
     """Add noise of each variance to a picture between 0 and 1, and denoise it in every way of the table.
 
     As in the paper, the threshold is σ √(2 ln N) for all bands, with N the number of pixels and σ from the median of
@@ -109,6 +119,8 @@ def measure_trials(picture: Array, *, clip: bool = False, seed: int = _SEED) -> 
         Whether the noisy picture is cut off at black and white, as MATLAB's ``imnoise`` does.
     seed : int
         Another one gives other noise.
+    engine : str, optional
+        Who computes.
     """
     trials = {}
     for variance in VARIANCES:
@@ -116,7 +128,7 @@ def measure_trials(picture: Array, *, clip: bool = False, seed: int = _SEED) -> 
         if clip:
             noisy = np.clip(noisy, 0, 1)
         denoised = {
-            (wavelet, level, mode): measure_psnr(_denoise(noisy, wavelet, level, mode), picture, 1.0)
+            (wavelet, level, mode): measure_psnr(_denoise(noisy, wavelet, level, mode, engine), picture, 1.0)
             for wavelet in WAVELETS
             for level in LEVELS
             for mode in MODES
@@ -125,22 +137,53 @@ def measure_trials(picture: Array, *, clip: bool = False, seed: int = _SEED) -> 
     return trials
 
 
-def _denoise(noisy: Array, wavelet: str, level: int, mode: str) -> Array:
+def _denoise(noisy: Array, wavelet: str, level: int, mode: str, engine: str | Engine | None) -> Array:
     stage = Denoise("visu", wavelet, level, mode, form="decimated", boundary="periodization")
-    return np.asarray(Enhancer((stage,)).apply(noisy))
+    return np.asarray(Enhancer((stage,)).apply(noisy, engine=engine))
 
 
-def report(pictures: Mapping[str, Array] | None = None) -> Report:
+def check_engine(engine: str | Engine) -> None:
+    """Compare an engine with the reference engine: every band of the wavelets, and pictures that are denoised.
+
+    A threshold that follows the noise would hide bands that are all too large, so that both are compared.
+
+    Raises
+    ------
+    WrongResultError
+        If something differs.
+    """
+    bench = open_workbench(engine)
+    noisy = np.random.default_rng(_SEED).normal(0.5, 0.2, (_JUDGED, _JUDGED))
+    for wavelet in WAVELETS:
+        check_transform(bench, plan_picture(noisy.shape, wavelet, max(LEVELS)), bench.draw(noisy.shape), wavelet)
+        for mode in MODES:
+            found, expected = (_denoise(noisy, wavelet, max(LEVELS), mode, who) for who in (engine, "reference"))
+            deviation = float(np.sqrt(np.mean((found - expected) ** 2)))
+            if not deviation <= _NEAR:
+                raise WrongResultError(f"VisuShrink, {wavelet}, {mode}: {deviation:.3g} away from the reference engine")
+
+
+def report(pictures: Mapping[str, Array] | None = None, engine: str | Engine | None = None) -> Report:
     """Compute the table, and beside it which level is the best for other pictures.
 
     Parameters
     ----------
     pictures : mapping of str to ndarray, optional
         The first one is compared with the paper; those of `load_pictures` if left out.
+    engine : str, optional
+        Who computes.
+
+    Raises
+    ------
+    WrongResultError
+        If the engine's results are not those of the reference engine.
     """
+    check_engine(get_engine(engine))
     pictures = load_pictures() if pictures is None else pictures
     trials = {
-        (name, clip): measure_trials(picture, clip=clip) for name, picture in pictures.items() for clip in (False, True)
+        (name, clip): measure_trials(picture, clip=clip, engine=engine)
+        for name, picture in pictures.items()
+        for clip in (False, True)
     }
     first = next(iter(pictures))
     found = trials[first, False]

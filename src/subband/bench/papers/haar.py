@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from subband.bench.charts import BarChart, draw_bars
-from subband.bench.checking import WrongResultError
+from subband.bench.judging import check_transform
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench, plan_picture
@@ -27,7 +27,7 @@ def measure_sides(engine: str, effort: Effort | None = None) -> dict[int, float]
     Raises
     ------
     WrongResultError
-        If the picture does not come back.
+        If a band is not that of the reference engine, or the picture does not come back.
     """
     bench = open_workbench(engine)
     return {side: _measure(bench, side, effort or Effort(seconds=0.2, fewest=3, most=15)) for side in THEIRS}
@@ -37,9 +37,7 @@ def _measure(bench: Workbench, side: int, effort: Effort) -> float:
     plan = plan_picture((side, side), "haar", 1)
     x = bench.draw(plan.shape)
     host = bench.to_host(x)
-    deviation = abs(bench.to_host(bench.engine.inverse_all(plan, *bench.engine.forward_all(plan, x))) - host).max()
-    if not deviation < 1e-5:
-        raise WrongResultError(f"a picture of {side}² comes back with a difference of {deviation:.3g}")
+    check_transform(bench, plan, x, f"one level of Haar of {side}²")
 
     def travel() -> object:
         # the way back ends when the last band has arrived, so that the host's clock is the right one

@@ -24,6 +24,7 @@ from subband.codecs.jpeg2000.decoder import decode
 from subband.codecs.jpeg2000.encoder import Encoder
 from subband.codecs.jpeg2000.settings import Settings
 from subband.errors import ArgumentError, suggest_names
+from subband.outputs import open_output
 from subband.typing import Array
 
 __all__ = ["STREAM_ENDINGS", "encode", "imread", "imwrite"]
@@ -139,7 +140,9 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
     Raises
     ------
     ArgumentError
-        If the name ends otherwise, or an option cannot be met.
+        If the name ends otherwise, its folder does not exist, or an option cannot be met.
+    OutputError
+        If the disk is full, or the folder takes no files.
 
     Examples
     --------
@@ -159,7 +162,9 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
         endings = ", ".join((*_FILE_ENDINGS, *STREAM_ENDINGS))
         raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {endings}")
     options.setdefault("form", "j2k" if ending in STREAM_ENDINGS else "jp2")
-    path.write_bytes(encode(image, **options))
+    data = encode(image, **options)
+    with open_output(path) as file:
+        file.write(data)
 
 
 def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:

@@ -18,6 +18,7 @@ from subband.edit.surfaces.grid_search import find_grid, find_lattice, is_lattic
 from subband.edit.surfaces.grids import Surface, check_surface
 from subband.edit.surfaces.nurbs import evaluate, fold_up, spell_out
 from subband.errors import ArgumentError, FormatError, ShapeError, SubbandError
+from subband.outputs import place_output
 from subband.typing import Array
 
 __all__ = ["ENDINGS", "read_surface", "write_surface"]
@@ -103,22 +104,18 @@ def write_surface(path: str | os.PathLike[str], surface: Surface, *, points: tup
     ------
     ArgumentError
         If the ending is not known, or the folder does not exist.
+    OutputError
+        If the disk is full, or the folder takes no files.
     """
     path = Path(path)
     ending = _check_ending(path)
     check_surface(surface)
-    if not path.parent.is_dir():
-        raise ArgumentError(f"the folder {str(path.parent)!r} of {path.name!r} does not exist; make it first")
-    unfinished = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
+    with place_output(path) as unfinished:
         if ending == ".json":
             unfinished.write_text(json.dumps(_describe(surface)) + "\n", encoding="utf-8")
         else:
             write = mesh_files.write_obj if ending == ".obj" else mesh_files.write_ply
             write(unfinished, evaluate(surface, points), surface.closed)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _check_ending(path: Path) -> str:

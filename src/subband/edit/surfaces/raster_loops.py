@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import ceil, floor
 from typing import Any
 
-import numba as nb
-
+from subband.engines.compiling import stored
 from subband.typing import Array
 
 __all__ = ["fill_triangles"]
@@ -56,6 +55,6 @@ def _fill_triangles(places: Array, shades: Array, triangles: Array, depth: Array
                 canvas[y, x, channels] = 1.0
 
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
-fill_triangles = nb.njit(**_OPTIONS)(_fill_triangles)
+fill_triangles = stored(**_OPTIONS)(_fill_triangles)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import numba as nb
+from subband.engines.compiling import stored
 
 __all__ = ["merge_blocks", "split_blocks"]
 
-_OPTIONS = {"nogil": True, "parallel": True, "cache": True, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
-@nb.njit(**_OPTIONS)
-def split_blocks(x, aa, ad, da, dd, down, across, rows, row_signs, columns, column_signs):
-    """Write the four bands of images."""
+@stored(**_OPTIONS)
+def split_blocks(x, aa, ad, da, dd, down, across, rows, row_signs, columns, column_signs, b0, b1, r0, r1, c0, c1):
+    """Write rows `r0` … `r1`, columns `c0` … `c1` of the four bands of the images `b0` … `b1`."""
     heights, widths = down.shape[1], across.shape[1]
-    pairs = max(aa.shape[1], dd.shape[1])
-    for task in nb.prange(x.shape[0] * pairs):
-        image, n = task // pairs, task % pairs
-        for m in range(max(aa.shape[2], dd.shape[2])):
+    for line in range((b1 - b0) * (r1 - r0)):
+        image, n = b0 + line // (r1 - r0), r0 + line % (r1 - r0)
+        for m in range(c0, c1):
             sum0 = sum1 = sum2 = sum3 = x.dtype.type(0)
             for k in range(heights):
                 r = rows[2 * n + k]
@@ -41,14 +40,13 @@ def split_blocks(x, aa, ad, da, dd, down, across, rows, row_signs, columns, colu
                     dd[image, n, m] = sum3
 
 
-@nb.njit(**_OPTIONS)
-def merge_blocks(x, aa, ad, da, dd, down, across, rows, row_signs, columns, column_signs):
-    """Write the images that four bands came from."""
+@stored(**_OPTIONS)
+def merge_blocks(x, aa, ad, da, dd, down, across, rows, row_signs, columns, column_signs, b0, b1, r0, r1, c0, c1):
+    """Write pairs of rows `r0` … `r1`, of columns `c0` … `c1` of the images `b0` … `b1` that four bands came from."""
     heights, widths = down.shape[1], across.shape[1]
-    pairs = (x.shape[1] + 1) // 2
-    for task in nb.prange(x.shape[0] * pairs):
-        image, n = task // pairs, task % pairs
-        for m in range((x.shape[2] + 1) // 2):
+    for line in range((b1 - b0) * (r1 - r0)):
+        image, n = b0 + line // (r1 - r0), r0 + line % (r1 - r0)
+        for m in range(c0, c1):
             sum0 = sum1 = sum2 = sum3 = x.dtype.type(0)
             for k in range(heights):
                 r = rows[2 * n + k]

@@ -11,9 +11,9 @@ What is done to a row is in `subband.engines.cpu.rows`, and the loops themselves
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from subband.engines.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
 from subband.engines.cpu.pointwise_kernels import pass_pixels, shrink_row
 from subband.engines.cpu.program import (
@@ -57,11 +57,12 @@ from subband.engines.cpu.rows import (
     load_samples,
     mix_row,
 )
+from subband.engines.cpu.turns import finish_task, take_task
 
 __all__ = ["forward", "forward_tasks", "inverse", "inverse_tasks"]
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
     """Transform the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1`.
 
@@ -164,7 +165,7 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     return scratch.size + mixture.size + unwanted.size + places.size
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
     """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples.
 
@@ -260,20 +261,28 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     return scratch.size + planes.size + places.size
 
 
-# --- The same for several threads, which Numba wakes faster than Python could. ---
+# --- The same for several threads: each takes tasks, without Python in between. ---
 
 
-@nb.njit(cache=True, parallel=True, **OPTIONS)
-def forward_tasks(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks):
-    """Run `forward` for each row of `tasks`: the first and last image, pair of rows and pair of columns."""
-    for k in nb.prange(tasks.shape[0]):
+@stored(**OPTIONS)
+def forward_tasks(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks, turns):
+    """Run `forward` for rows of `tasks` until all are taken: first and last image, pair of rows and pair of columns."""
+    while True:
+        k = take_task(turns)
+        if k >= tasks.shape[0]:
+            return
         b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
         forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
+        finish_task(turns)
 
 
-@nb.njit(cache=True, parallel=True, **OPTIONS)
-def inverse_tasks(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks):
-    """Run `inverse` for each row of `tasks`."""
-    for k in nb.prange(tasks.shape[0]):
+@stored(**OPTIONS)
+def inverse_tasks(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks, turns):
+    """Run `inverse` for rows of `tasks` until all are taken."""
+    while True:
+        k = take_task(turns)
+        if k >= tasks.shape[0]:
+            return
         b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
         inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
+        finish_task(turns)

@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from subband.engines.compiling import stored, stored_pointer
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, THRESHOLDS, WIDTH
 
@@ -203,12 +204,12 @@ def find_shrink_loop(mode: str, dtype: str) -> int:
 
 
 def _compile(function: Any, signature: Any) -> int:
-    compiled = nb.cfunc(signature, cache=True, **OPTIONS)(function)
+    compiled = stored_pointer(signature, **OPTIONS)(function)
     _compiled.append(compiled)
     return int(compiled.address)
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def pass_frame(planes, f_ints, f_numbers, b0, b1, r0, r1, c0, c1):
     """Read or write rows `r0` … `r1`, columns `c0` … `c1` of a frame, and its planes."""
     height, width = planes.shape[1], planes.shape[2]
@@ -217,7 +218,7 @@ def pass_frame(planes, f_ints, f_numbers, b0, b1, r0, r1, c0, c1):
         pass_pixels(place, height * width, data(f_ints), data(f_numbers), line, c0, c1 - c0)
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def shrink_images(x, loop, values, b0, b1, r0, r1, c0, c1):
     """Shrink rows `r0` … `r1`, columns `c0` … `c1` of the channels `b0` … `b1` of a band."""
     rows, columns = x.shape[1], x.shape[2]

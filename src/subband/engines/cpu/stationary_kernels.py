@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from subband.engines.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, blend, data, keep_apart, shift
 
 __all__ = ["merge_images", "merge_rows", "split_images", "split_rows"]
@@ -25,7 +26,7 @@ def _unroll(y, x, i, length, start, n):
         done += count
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def split_rows(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     """Write columns `c0` … `c1` of the low and high rows `r0` … `r1`."""
     length, count = x.shape[2], shifts.size
@@ -43,7 +44,7 @@ def split_rows(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     return window.size + places.size
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def merge_rows(y, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     """Write columns `c0` … `c1` of the rows `r0` … `r1` that low and high rows stand for."""
     length, count = y.shape[2], shifts.size
@@ -75,7 +76,7 @@ def _add_pair(y, low, high, a, d, add, n):
             y[k] = a * low[k] + d * high[k]
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def split_images(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     """Write rows `r0` … `r1`, columns `c0` … `c1` of the low and high images."""
     height, width = x.shape[1], x.shape[2]
@@ -91,7 +92,7 @@ def split_images(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     return places.size
 
 
-@nb.njit(cache=True, **OPTIONS)
+@stored(**OPTIONS)
 def merge_images(y, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     """Write rows `r0` … `r1`, columns `c0` … `c1` of the image that low and high images stand for."""
     height, width = y.shape[1], y.shape[2]

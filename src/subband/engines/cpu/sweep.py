@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subband.engines.cpu import kernels
-from subband.engines.cpu.parallel import enter_parallel
 from subband.engines.cpu.program import forward_program, identity_program, inverse_program
+from subband.engines.cpu.turns import share_tasks
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.plan import AxisPlan
@@ -28,7 +28,7 @@ TILE = 16_384
 ROW_TILE = 4_096
 
 #: Below this many samples, waking a second thread costs more than it saves.
-SMALL = 100_000
+SMALL = 250_000
 
 #: Samples of a task, so that a thread that is held up or wakes late leaves work to the others; but at most so many
 #: tasks for each thread.
@@ -184,10 +184,10 @@ def run_kernel(
     count = min(max(samples // TASK, threads), threads * TASKS)
     # tasks that are larger by themselves, and as many for each thread
     count = -(-count // (channels * threads)) * threads if channels > 1 else count
-    if together is not None and enter_parallel(threads):
-        together(*arguments, _tabulate_tasks(extent, count, tile))
+    if together is not None:
+        share_tasks(together, arguments, _tabulate_tasks(extent, count, tile), threads)
     else:
-        run_tasks(lambda *task: kernel(*arguments, *task), cut_tasks(extent, count, tile))
+        run_tasks(lambda *task: kernel(*arguments, *task), cut_tasks(extent, count, tile), is_even=True)
 
 
 def _run_whole(kernel: Callable[..., object], arguments: tuple[Any, ...], extent: tuple[int, int, int]) -> None:

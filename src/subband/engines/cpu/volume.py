@@ -108,4 +108,4 @@ class VolumeSweep:
             for task in tasks:
                 work(*task)
         else:
-            run_tasks(work, tasks)
+            run_tasks(work, tasks, is_even=True)

@@ -9,10 +9,11 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from subband.engines.compiling import stored_pointer
 from subband.engines.cpu.loops import OPTIONS
-from subband.engines.cpu.parallel import enter_parallel
-from subband.engines.filters.loops.calls import work_off, work_together
-from subband.engines.threads import get_threads, run_tasks
+from subband.engines.cpu.turns import share_tasks
+from subband.engines.filters.loops.calls import work_off
+from subband.engines.threads import get_threads
 from subband.errors import ShapeError
 from subband.typing import Array
 
@@ -81,15 +82,8 @@ class Kernel:
         places = [*arrays, *[arrays[0]] * (3 - len(arrays))]
         addresses = [array.ctypes.data for array in places]
         tables = np.array(numbers, np.float64).reshape(-1), np.array(sizes, np.int64)
-        counter = np.zeros(1, np.int64)
-        arguments = (self._find(places), *addresses, *tables, tasks, counter)
-        threads = min(get_threads(), len(tasks)) if samples >= SMALL else 1
-        if threads == 1:
-            work_off(*arguments)
-        elif enter_parallel(threads):
-            work_together(threads, *arguments)
-        else:
-            run_tasks(lambda: work_off(*arguments), [()] * threads)
+        threads = get_threads() if samples >= SMALL else 1
+        share_tasks(work_off, (self._find(places), *addresses, *tables), tasks, threads)
 
     def _find(self, arrays: Sequence[Array]) -> int:
         """Return the address of the function compiled for the dtypes of these arrays."""
@@ -99,7 +93,7 @@ class Kernel:
             tables = nb.types.float64, nb.types.int64, nb.types.int64
             kinds = [*(getattr(nb.types, dtype.name) for dtype in dtypes), *tables]
             signature = nb.types.void(*map(nb.types.CPointer, kinds))
-            made = nb.cfunc(signature, cache=True, **OPTIONS)(self._function)
+            made = stored_pointer(signature, **OPTIONS)(self._function)
             # another thread may have been faster, and what it runs must stay
             compiled = self._compiled.setdefault(dtypes, made)
         return int(compiled.address)

@@ -30,6 +30,8 @@ class Band:
         Samples of a plane of the whole image.
     dimensions : int
         How many axes were transformed.
+    step : int
+        How far coefficients with independent noise are apart along each axis: more than 1 without decimation.
     parent : array or None
         The band of the same orientation one level coarser, not shrunk.
     parent_gain : float
@@ -44,6 +46,7 @@ class Band:
     mode: str = "soft"
     count: int = 1
     dimensions: int = 2
+    step: int = 1
     parent: Any = None
     parent_gain: float = 1.0
     shift: int = 0
@@ -138,6 +141,10 @@ class DecidingMethod(Method):
     """
 
     needs_noise: ClassVar[bool] = True
+
+    def find_obstacle(self, form: str) -> str:  # noqa: ARG002 - for methods that cannot gather in all forms
+        """Say why a form of the transform does not allow to gather in pieces; nothing if it does."""
+        return ""
 
     @abstractmethod
     def tally(self, filters: Filters, values: Any, noise: Array | None, part: Part) -> Array:

@@ -11,6 +11,7 @@ from subband.engines.filters import Filters
 from subband.engines.filters.constants import LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
 from subband.engines.filters.tallies import choose_rows
 from subband.enhance.methods.base import Band, DecidingMethod, Part
+from subband.enhance.phases import shrink_phases
 from subband.typing import Array
 
 __all__ = ["METHOD", "Neigh", "choose_neighbours"]
@@ -39,7 +40,15 @@ class Neigh(DecidingMethod):
 
     def shrink(self, filters: Filters, band: Band) -> Any:
         """Return the band, shrunk."""
+        if band.step > 1:
+            return shrink_phases(filters, band.values, band.noise, band.gain, band.step)
         return filters.shrink_neighbours(band.values, band.noise, band.gain)
+
+    def find_obstacle(self, form: str) -> str:
+        """Say that bands without decimation consist of many, each with a decision of its own."""
+        if form != "undecimated":
+            return ""
+        return f"method={self.name!r} takes form='undecimated' apart into bands that reach across all chunks"
 
     def tally(self, filters: Filters, values: Any, noise: Array | None, part: Part) -> Array:
         """Return what the risk of factors and windows needs."""

@@ -140,6 +140,7 @@ class LevelShrink:
             self.stage.mode,
             self.samples,
             len(self.wavelets),
+            1 if self.is_decimated else 2**self.level,
             parent,
             parent_gain,
             *((self.shift, 2) if self.is_decimated else (0, 1)),

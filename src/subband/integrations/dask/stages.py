@@ -113,6 +113,8 @@ class StageWork:
         passage = self.find_passage(stage)
         if passage.level == 0:
             return flow.planes
+        if obstacle := _find_form_obstacle(stage):
+            raise ArgumentError(obstacle)
         if stage.filters and (obstacle := _find_obstacle(stage)):
             raise ArgumentError(obstacle)
         noise, statistic = self._learn(stage, passage, flow, findings)
@@ -273,6 +275,14 @@ def _finish(draft: Draft, planes: Any, result: Grid, grid: Grid, others: Sequenc
     name = draft.name.replace("-levels-", "-denoised-")
     tasks = rename(Grid(name, grid.edges), result)
     return make_array(graph, draft.name, name, Grid(name, grid.edges), tasks, planes._meta)
+
+
+def _find_form_obstacle(stage: Denoise | Shrink) -> str:
+    """Say why a method cannot decide about arrays of Dask in the form of a stage."""
+    method = find_method(stage.method) if isinstance(stage, Denoise) else None
+    if not isinstance(method, DecidingMethod) or not (obstacle := method.find_obstacle(str(stage.form))):
+        return ""
+    return f"{obstacle}; use form='spun' or 'decimated', or compute() the array first"
 
 
 def _find_obstacle(stage: Denoise | Shrink) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -57,14 +58,17 @@ class StoredArray:
 class _Reader:
     """What Dask slices: it opens its file where it is asked to read, which may be another process."""
 
-    def __init__(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any], part: str | None) -> None:
-        self.path, self.part = path, part
+    def __init__(
+        self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any], part: str | None, *, is_grouped: bool = False
+    ) -> None:
+        self.path, self.part, self.is_grouped = path, part, is_grouped
         self.shape, self.dtype, self.ndim = shape, dtype, len(shape)
 
     def __getitem__(self, slices: Any) -> Array:
         if self.part is None:
-            return self._read(_open_volume(self.path).read_block, slices)
-        stored = _open_zarr(self.path, self.part)
+            volume = _open_volume(self.path, _stamp(self.path))
+            return self._read(self._read_volumes if self.is_grouped else volume.read_block, slices)
+        stored = _open_zarr(self.path, self.part, _stamp(self.path, self.part))
         shape = tuple(part.stop - part.start for part in slices)
         block = np.empty(shape, self.dtype)
         # one stored chunk at a time: an error says which, and leaves nothing behind that is still being read
@@ -73,6 +77,17 @@ class _Reader:
             goal = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(region, slices, strict=True))
             block[goal] = self._read(stored.__getitem__, region)
         return block
+
+    def _read_volumes(self, region: tuple[slice, ...]) -> Array:
+        """Return a block of several volumes, whose slices lie one behind the other in the file."""
+        depth = self.shape[1]
+        read = _open_volume(self.path, _stamp(self.path)).read_block
+        return np.stack(
+            [
+                read((slice(group * depth + region[1].start, group * depth + region[1].stop), *region[2:]))
+                for group in range(region[0].start, region[0].stop)
+            ]
+        )
 
     def _read(self, read: Callable[[Any], Any], region: tuple[slice, ...]) -> Array:
         try:
@@ -128,12 +143,17 @@ def open_array(path: Path | str, chunks: Sequence[int] | None = None) -> StoredA
     """
     if is_zarr(path):
         return _open_stored_zarr(Path(path), chunks)
-    volume = _open_volume(os.fspath(path))
-    size = volume.info.voxel_size
-    axes = guess_axes(len(volume.shape), None if size is None else tuple(size), volume.info.voxel_unit)
+    volume = _open_volume(os.fspath(path), _stamp(os.fspath(path)))
+    size, groups = volume.info.voxel_size, volume.info.groups
+    shape = tuple(volume.shape)
+    axes = guess_axes(len(shape), None if size is None else tuple(size), volume.info.voxel_unit)
     # slices of such files lie one behind the other
-    suggested = (1, *volume.shape[1:])
-    reader = _Reader(os.fspath(path), tuple(volume.shape), np.dtype(volume.info.dtype), None)
+    suggested = (1, *shape[1:])
+    if groups > 1:
+        # times and channels are no space, so that nothing is filtered across them
+        shape, suggested = (groups, shape[0] // groups, *shape[1:]), (1, *suggested)
+        axes = (Axis("c", "channel"), *axes)
+    reader = _Reader(os.fspath(path), shape, np.dtype(volume.info.dtype), None, is_grouped=groups > 1)
     return StoredArray(_cut(reader, suggested, chunks), os.fspath(path), axes)
 
 
@@ -223,7 +243,7 @@ class Target:
         """Write a chunk, and return its checksum."""
         values = np.ascontiguousarray(block.get() if hasattr(block, "get") else block)
         try:
-            _open_writable(self.path, self.part)[region] = values
+            _open_writable(self.path, self.part, _stamp(self.path, self.part))[region] = values
         except OSError as error:
             raise explain_output_error(Path(self.path), error) from error
         return compute_checksum(values)
@@ -231,7 +251,8 @@ class Target:
     def check(self, region: tuple[slice, ...], checksum: str) -> bool:
         """Tell whether a chunk is there as it was written."""
         try:
-            return compute_checksum(np.asarray(_open_zarr(self.path, self.part)[region])) == checksum
+            stored = _open_zarr(self.path, self.part, _stamp(self.path, self.part))
+            return compute_checksum(np.asarray(stored[region])) == checksum
         except Exception:  # noqa: BLE001 - whatever is wrong with it, it has to be computed again
             return False
 
@@ -247,20 +268,36 @@ def compute_checksum(values: Array) -> str:
     return blake2b(np.ascontiguousarray(values).view(np.uint8).data, digest_size=_DIGEST).hexdigest()
 
 
+def _stamp(path: str, part: str | None = None) -> tuple[int, ...]:
+    """Return what tells a file from another that has taken its place, which an open one would not see."""
+    from subband.media.volumes import split_dataset
+
+    if part is None:
+        dataset = split_dataset(path)
+        names = [Path(path if dataset is None else dataset[0])]
+    else:
+        names = [Path(path, part, name) for name in ("zarr.json", ".zarray")]
+    for name in names:
+        with suppress(OSError):
+            found = name.stat()
+            return found.st_ino, found.st_mtime_ns, found.st_size
+    return ()
+
+
 @lru_cache(maxsize=32)
-def _open_zarr(path: str, part: str) -> Any:
+def _open_zarr(path: str, part: str, _stamp: tuple[int, ...]) -> Any:
     zarr = require("zarr", "reading Zarr", "dask")
     return zarr.open_array(path, path=part or None, mode="r")
 
 
 @lru_cache(maxsize=32)
-def _open_writable(path: str, part: str) -> Any:
+def _open_writable(path: str, part: str, _stamp: tuple[int, ...]) -> Any:
     zarr = require("zarr", "writing Zarr", "dask")
     return zarr.open_array(path, path=part or None, mode="r+")
 
 
 @lru_cache(maxsize=8)
-def _open_volume(path: str) -> Any:
+def _open_volume(path: str, _stamp: tuple[int, ...]) -> Any:
     from subband.media.registry import open_volume
 
     return open_volume(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -12,11 +11,12 @@ import numpy as np
 from subband._version import __version__
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.stacks import as_dtype
-from subband.errors import ArgumentError, LevelError
+from subband.errors import LevelError
+from subband.integrations.dask.drafts import StoreDraft
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.enhancement import enhance, measure
 from subband.integrations.dask.findings import Findings
-from subband.integrations.dask.jobs import JobReport, Manifest, Observe, connect, run_job
+from subband.integrations.dask.jobs import JobReport, Observe, connect, run_job
 from subband.integrations.dask.multiscales import Axis, describe_multiscales, find_offset
 from subband.integrations.dask.storage import StoredArray, Target, open_array
 from subband.media.faults import explain_output_error, require
@@ -52,7 +52,8 @@ def denoise_store(
     source : path
         What `open_array` opens: Zarr, OME-Zarr, HDF5, a TIFF stack.
     output : path
-        A Zarr store; one that ends in ``.ome.zarr`` becomes an OME-Zarr image of one level.
+        A Zarr store; one that ends in ``.ome.zarr`` becomes an OME-Zarr image of one level. It appears when all its
+        chunks are there; until then it grows beside its name, as ``out.part.zarr`` for ``out.zarr``.
     enhancer : Enhancer, optional
         What is done; `Denoise` in its usual form if left out.
     chunks : sequence of int, optional
@@ -92,20 +93,20 @@ def denoise_store(
         job["nonfinite"] = nonfinite
     given = None if mask is None else open_array(mask).array
     is_ome = path.name.lower().endswith(".ome.zarr")
-    target = Target(str(path), "0" if is_ome else "")
-    with connect(scheduler) as client:
-        manifest = _find_manifest(path, source, job, resume=resume, overwrite=overwrite)
+    with connect(scheduler) as client, StoreDraft(path, source, job, resume=resume, overwrite=overwrite) as draft:
+        target = Target(str(draft.where), "0" if is_ome else "")
+        manifest = draft.manifest
         if manifest is None or not manifest.facts:
             found = measure(chosen, x, axes, "auto", given, nonfinite, engine=engine, client=client)
         else:
             found = Findings.from_facts(manifest.facts)
         result = enhance(chosen, x, axes, "auto", given, nonfinite, engine, findings=found)
         if manifest is None:
-            _clear(path)
+            draft.clear()
             if is_ome:
-                _create_group(path, describe_multiscales(_name(path), [stored.axes]))
+                _create_group(draft.where, describe_multiscales(_name(path), [stored.axes]))
             target.create(result, stored.axes)
-            manifest = Manifest.begin(path, job)
+            manifest = draft.begin()
             if facts := found.to_facts():
                 manifest.note(facts)
         return run_job({"": (result, target)}, manifest, client, on_progress=on_progress)
@@ -151,15 +152,16 @@ def write_pyramid(
     count = _count_levels(stored.array.shape, space, levels)
     job = {**_describe(stored, "pyramid"), "wavelet": bank.name, "mode": name, "levels": count}
     arrays, axes = _draw_levels(stored, space, bank, name, count)
-    targets = {str(number): Target(str(path), str(number)) for number in range(count + 1)}
-    with connect(scheduler) as client:
-        manifest = _find_manifest(path, source, job, resume=resume, overwrite=overwrite)
+    with connect(scheduler) as client, StoreDraft(path, source, job, resume=resume, overwrite=overwrite) as draft:
+        targets = {str(number): Target(str(draft.where), str(number)) for number in range(count + 1)}
+        manifest = draft.manifest
         if manifest is None:
-            _clear(path)
-            _create_group(path, describe_multiscales(_name(path), axes, f"wavelet approximation ({bank.name})"))
+            draft.clear()
+            kind = f"wavelet approximation ({bank.name})"
+            _create_group(draft.where, describe_multiscales(_name(path), axes, kind))
             for number, x in enumerate(arrays):
                 targets[str(number)].create(x, axes[number])
-            manifest = Manifest.begin(path, job)
+            manifest = draft.begin()
         work = {str(number): (x, targets[str(number)]) for number, x in enumerate(arrays)}
         return run_job(work, manifest, client, on_progress=on_progress)
 
@@ -216,35 +218,6 @@ def _describe(stored: StoredArray, task: str) -> dict[str, Any]:
         "chunks": [lengths[0] for lengths in x.chunks],
         "version": __version__,
     }
-
-
-def _find_manifest(
-    path: Path, source: Path | str, job: dict[str, Any], *, resume: bool, overwrite: bool
-) -> Manifest | None:
-    """Return the manifest of a job that goes on; None if it is to begin, which is refused where something else is."""
-    if path.resolve() == Path(source).resolve():
-        raise ArgumentError(f"{str(source)!r} would be replaced by its own result; take another name")
-    if not path.exists():
-        return None
-    if resume:
-        return Manifest.resume(path, job)
-    if not overwrite:
-        raise ArgumentError(
-            f"{str(path)!r} is there already; use --resume to go on with it, --force to replace it, or take another "
-            "name"
-        )
-    return None
-
-
-def _clear(path: Path) -> None:
-    """Make room for a store."""
-    try:
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.exists():
-            path.unlink()
-    except OSError as error:
-        raise explain_output_error(path, error) from error
 
 
 def _create_group(path: Path, attributes: dict[str, Any]) -> None:

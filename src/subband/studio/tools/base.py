@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -157,6 +157,11 @@ class Tool(ABC):
             If it takes frames.
         """
         raise ArgumentError(f"{self.title} shows frames, and there is none; open a picture or a film")
+
+    def choose_colours(self, settings: Settings) -> Literal["rgb", "ycbcr"]:
+        """Return what film is to be opened as for `export` under these settings."""
+        del settings
+        return "rgb"
 
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source.

@@ -79,7 +79,9 @@ class Edges(PictureTool):
         """Return how to do the same without the studio."""
         target = name_result(name, self.result)
         options = spell_options(settings, self.controls, _OPTIONS)
-        options += " --mask" * (settings["drawn"] == "mask") + " --colours" * (settings["channels"] == "strongest")
+        options += " --edges-only" * (settings["drawn"] == "mask") + " --colours" * (
+            settings["channels"] == "strongest"
+        )
         call = "apply(picture)"
         if settings["drawn"] == "mask":
             call = "find(picture, volume=False).mask.astype('uint8') * 255"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from subband.enhance.views import draw_bands
 from subband.pipeline import enhance_file
+from subband.pipeline.files import choose_colours
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.equivalents import spell_enhancer
@@ -73,11 +74,15 @@ class Enhance(Tool):
         enhancer = make_view_enhancer(settings) if is_mosaic else make_enhancer(settings)
         return spell_enhancer(enhancer, name, view if is_mosaic else "synthesis", str(settings["engine"]))
 
+    def choose_colours(self, settings: Settings) -> Literal["rgb", "ycbcr"]:
+        """Return the planes of the film itself, where noise is measured in them."""
+        return "rgb" if _is_mosaic(settings) else choose_colours(make_enhancer(settings))
+
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source, in its own depth and without added noise."""
         assert export.source is not None
         view = str(settings["view"])
-        is_mosaic = view in ("analysis", "filtered-analysis")
+        is_mosaic = _is_mosaic(settings)
         enhancer = make_view_enhancer(settings) if is_mosaic else make_enhancer(settings)
         enhance_file(
             export.source,
@@ -88,3 +93,7 @@ class Enhance(Tool):
             on_progress=export.on_progress,
             cancelled=export.cancelled,
         )
+
+
+def _is_mosaic(settings: Settings) -> bool:
+    return str(settings["view"]) in ("analysis", "filtered-analysis")

@@ -101,7 +101,7 @@ class SurfaceTool(Tool):
             words += [f"{number}{_LETTERS[band]}:{gain:g}" for band, gain in pairs if gain != 1]
         if settings["approximation"] != 1:
             words.append(f"a:{settings['approximation']}")
-        option = f" --gain {','.join(words)}" if words else ""
+        option = f" --band-gains {','.join(words)}" if words else ""
         return Equivalent(
             f"subband reshape {quote(shape)} {quote(target)}{option} --wavelet {wavelet} --level {level}",
             "from subband.edit.surfaces import make_shape, reshape, write_surface\n\n"

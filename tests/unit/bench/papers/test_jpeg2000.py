@@ -54,14 +54,16 @@ def test_report_puts_theirs_beside_ours():
     report = jpeg2000.report(found)
     alone, shares = report.sheets
     assert [row[0] for row in alone.rows] == ["512²", "2048²"]
-    assert alone.rows[1][2:] == ["12312", "1672", "219", "625", "234", "594", "10.00", "1231", "167"]
+    assert alone.rows[1][2:] == ["12312", "1672", "219", "625", "234", "594", "10.00", "1231", "145"]
     assert [row[:4] for row in shares.rows][:2] == [
         ["lossless", "512²", "cpu", "80.0"],
         ["lossless", "2048²", "cpu", "80.0"],
     ]
     assert set(shares.rows[0][4:]) == {"12.5%"}
+    # the start of OpenGL, 219 ms of their 1672, is not held against them
+    assert [goal.found.split()[0] for goal in report.goals] == ["36", "145"]
     assert [goal.is_met for goal in report.goals] == [True, True]
-    slow = jpeg2000.Stages(512, "cpu", "lossy", {**seconds, "wavelet": 1.0})
+    slow = jpeg2000.Stages(512, "cpu", "lossy", {**seconds, "wavelet": 0.4})
     assert not jpeg2000.report([slow]).goals[0].is_met
     for figure in report.drawings.values():
         assert figure.render().width >= 720

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from subband.bench.checking import WrongResultError
 from subband.bench.measuring import Effort
-from subband.bench.papers import frame_buffer, haar, high_definition, orders, ultrasound
+from subband.bench.papers import denoising, frame_buffer, haar, high_definition, orders, ultrasound
 from subband.bench.papers.collection import CHAPTERS, choose_chapters
 from subband.bench.papers.high_definition import Picture
-from subband.bench.workbench import Workbench
-from subband.engines import get_engine, get_threads
+from subband.bench.tables import Report
+from subband.bench.workbench import draw_on_host
+from subband.engines import get_threads
 from subband.errors import ArgumentError
 
 MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)
@@ -33,7 +33,7 @@ def test_ultrasound(engine):
     assert all(parts[part] > 0 for each in times.values() for parts in each.values() for part in ultrasound.PARTS[:3])
     report = ultrasound.report(times, programs)
     titles = [sheet.title.partition(":")[0] for sheet in report.sheets]
-    assert titles == [f"Table 4.{number}" for number in range(2, 8)]
+    assert titles == [f"Table 4.{number}" for number in (2, 3, 4, 5, 7)]
     frames = {row[0]: row[1:] for row in report.sheets[2].rows}
     assert frames["theirs: gpu-mono-16"] == ["1,782", "1,430"]
     mono = programs[0].name
@@ -53,15 +53,20 @@ def test_high_definition(engine):
     skip_without(engine)
     # sizes of the tables, and few enough of them
     pictures = [Picture((256, 256), 8), Picture((480, 852), 2), Picture((480, 852), 10, (1024, 1024))]
-    measured = dict(high_definition.measure_pictures(pictures[: 1 if engine == "opencl" else 3], engine, MOMENT))
+    pictures.append(Picture((480, 852), 10))
+    measured = dict(high_definition.measure_pictures(pictures[: 1 if engine == "opencl" else 4], engine, MOMENT))
     report = high_definition.report(measured, engine)
     assert report.sheets[1].rows[0][:4] == ["256", "2.75", "1.50", "1.56"]
     times = measured[pictures[0]]
     assert min(times.lifting, times.filtering, times.inverse) > 0
     assert (times.upload > 0) == (engine == "opencl")
     if engine == "cpu":
-        assert report.sheets[0].rows[0][0] == "852×480"
-        assert report.sheets[2].rows[0][0] == "852×480 in 1024×1024"
+        assert [row[:2] for row in report.sheets[0].rows] == [["852×480", "2"]]
+        # as many levels with padding and without
+        ((name, levels, *times),) = report.sheets[2].rows
+        assert (name, levels) == ("852×480 in 1024×1024", "10")
+        assert times[-1] == f"{measured[pictures[3]].lifting:.2f}"
+        assert len(report.figures["milliseconds"]) == len(pictures)
         assert report.drawings["High definition"].render().size[0] > 100
 
 
@@ -76,30 +81,55 @@ def test_quick_lists_are_shorter():
     assert Picture((1080, 1920), 3) in few
 
 
+def test_every_padded_picture_stands_beside_the_same_one_with_as_many_levels():
+    for quick in (False, True):
+        pictures = high_definition.list_pictures(is_quick=quick)
+        for picture in pictures:
+            if picture.padded is not None:
+                assert picture.plan(is_lifted=True).level == picture.level
+                assert Picture(picture.shape, picture.level) in pictures
+        assert len({picture.name for picture in pictures}) == len(pictures)
+
+
+def test_one_slow_turn_does_not_count():
+    """The largest square once had two turns, and their median was the mean of a good one and a bad one."""
+    asked = []
+
+    def note(calls, effort, clock=None):
+        asked.append(effort)
+        return dict.fromkeys(calls, 1.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(high_definition, "take_turns", note)
+        dict(high_definition.measure_pictures([Picture((64, 64), 2)], "cpu"))
+    assert all(effort.fewest >= 7 for effort in asked)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_haar(engine, monkeypatch):
     skip_without(engine)
-    monkeypatch.setattr(haar, "THEIRS", {64: (1e6, 1e5)})
-    report = haar.report({engine: haar.measure_sides(engine, MOMENT)})
-    assert report.goals[0].is_met
-    assert report.sheets[0].rows[0] == ["theirs: CPU", "1e+06"]
+    pywt = pytest.importorskip("pywt")
+    monkeypatch.setattr(haar, "THEIRS", {64: (47.0, 16.0)})
+    timed = {}
 
+    def time_once(contenders, effort, clock=None):
+        timed.update({name: call() for name, call in contenders.items()})
+        return dict.fromkeys(contenders, 0.004)
 
-def test_wrong_results_are_not_timed(monkeypatch):
-    class Broken:
-        def forward_all(self, plan, x):
-            approximation, details = get_engine("cpu").forward_all(plan, x)
-            return approximation * 1.01, details
-
-        def inverse_all(self, plan, approximation, details):
-            return get_engine("cpu").inverse_all(plan, approximation, details)
-
-    for module in (haar, high_definition):
-        monkeypatch.setattr(module, "open_workbench", lambda name: Workbench(Broken(), None))
-    with pytest.raises(WrongResultError, match="comes back"):
-        haar.measure_sides("cpu", MOMENT)
-    with pytest.raises(WrongResultError, match="does not come back"):
-        list(high_definition.measure_pictures([Picture((64, 64), 2)], "cpu", MOMENT))
+    monkeypatch.setattr(haar, "take_turns", time_once)
+    measured = {engine: haar.measure_sides(engine, MOMENT)}
+    # what is timed ends on the host, and is the transform that the table is about
+    ((name, bands),) = timed.items()
+    approximation, details = pywt.dwt2(draw_on_host((64, 64), "float32", 0), "haar", "periodization")
+    horizontal, vertical, diagonal = details
+    assert name == "level"
+    for band, expected in zip(bands, (approximation, vertical, horizontal, diagonal), strict=True):
+        assert isinstance(band, np.ndarray)
+        np.testing.assert_allclose(band, expected, atol=1e-5)
+    report = haar.report(measured)
+    assert [row[1:] for row in report.sheets[0].rows] == [["47"], ["16"], ["4.00"]]
+    assert [(goal.is_met, goal.found) for goal in report.goals] == [(True, "4 times at 64²")]
+    assert not haar.report({engine: {64: 0.017}}).goals[0].is_met
 
 
 def test_orders():
@@ -107,10 +137,11 @@ def test_orders():
     report = orders.report(measured)
     rows = {row[0]: row[1:] for row in report.sheets[0].rows}
     assert list(rows) == ["row-column", "line-based", "block-based"]
-    assert rows["block-based"][0] == "1002"
+    assert rows["block-based"][:2] == ["1002", ""]
+    assert rows["row-column"][:2] == ["187", "87"]
     # lifting halves what filters take, and blocks take many times as much
-    assert float(rows["line-based"][1]) < 187 < float(rows["block-based"][1])
-    assert float(rows["row-column"][2]) == pytest.approx(2 * float(rows["line-based"][2]), rel=5e-3)
+    assert float(rows["line-based"][2]) < 187 < float(rows["block-based"][2])
+    assert float(rows["row-column"][3]) == pytest.approx(2 * float(rows["line-based"][3]), rel=5e-3)
 
 
 def test_frame_buffer():
@@ -126,6 +157,28 @@ def test_frame_buffer():
     assert [goal.is_met for goal in report.goals] == [True, True]
 
 
+def test_devices_have_no_table_that_the_host_computed():
+    report = frame_buffer.report([], {("cuda", "haar"): 0.9})
+    assert [sheet.title for sheet in report.sheets] == ["Section 7: reconstruction, by decomposition"]
+    assert not report.goals
+    assert not report.drawings
+
+
+def test_engines_are_handed_on(monkeypatch):
+    asked = []
+    empty = Report([])
+    monkeypatch.setattr(denoising, "report", lambda pictures=None, engine=None: asked.append(engine) or empty)
+    monkeypatch.setattr(haar, "measure_sides", lambda engine, effort: dict.fromkeys(haar.THEIRS, 1.0))
+    monkeypatch.setattr(frame_buffer, "measure_ratios", lambda engines, effort: {})
+    monkeypatch.setattr(frame_buffer, "measure_bits", lambda: asked.append("host") or [])
+    for engines, expected in ((["cuda"], ["cuda"]), (["cuda", "cpu"], ["cuda", "cpu", "host"])):
+        asked.clear()
+        for chapter in choose_chapters(["denoising", "frame-buffer"]):
+            names = [name for name, _ in chapter.measure(engines, True)]
+            assert names in (["haar", *(f"visushrink {engine}" for engine in engines)], ["frame buffer"])
+        assert asked == expected
+
+
 def test_chapters_are_chosen_by_name():
     assert [chapter.name for chapter in choose_chapters(["video", "denoising"])] == ["video", "denoising"]
     with pytest.raises(ArgumentError, match="did you mean 'video'"):
@@ -134,6 +187,6 @@ def test_chapters_are_chosen_by_name():
 
 
 def test_theirs_have_a_figure_for_every_size():
-    for table in (ultrasound._ELEMENTS, ultrasound._FRAMES, ultrasound._BREAKDOWN, ultrasound._LOADS):
+    for table in (ultrasound._ELEMENTS, ultrasound._FRAMES, ultrasound._BREAKDOWN):
         assert {len(row) for row in table.values()} == {len(ultrasound.SIZES)}
     assert np.all(np.diff([row[1] for row in high_definition.HD.values()]) > 0)

@@ -211,7 +211,7 @@ def test_full_disk_is_one_clear_error(source, tmp_path, monkeypatch):
         def __setitem__(self, region, values):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("subband.integrations.dask.storage._open_writable", lambda path, part: Full())
+    monkeypatch.setattr("subband.integrations.dask.storage._open_writable", lambda *_: Full())
     with pytest.raises(OutputError, match="the disk is full"):
         denoise_store(source, tmp_path / "out.zarr", STAGE)
 
@@ -313,7 +313,7 @@ print(report.computed, report.peak)
         env={**os.environ, "MALLOC_ARENA_MAX": "2"},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

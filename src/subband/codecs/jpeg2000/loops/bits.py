@@ -6,14 +6,14 @@ source, and whether that end was passed.
 
 from __future__ import annotations
 
-import numba as nb
+from subband.engines.compiling import stored
 
 __all__ = ["BYTE", "END", "LEFT", "OVER", "PLACE", "finish_reading", "get_bit", "get_bits"]
 
 PLACE, BYTE, LEFT, END, OVER = 0, 1, 2, 3, 4
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def get_bit(source, bits):
     """Read a bit; zero behind the end."""
     if bits[LEFT] == 0:
@@ -27,7 +27,7 @@ def get_bit(source, bits):
     return (bits[BYTE] >> bits[LEFT]) & 1
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def get_bits(source, bits, count):
     """Read a number of so many bits."""
     number = 0
@@ -36,7 +36,7 @@ def get_bits(source, bits, count):
     return number
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def finish_reading(bits):
     """Go on to the byte behind the header, and behind the zero that follows a last byte of ones."""
     if bits[BYTE] == 0xFF:

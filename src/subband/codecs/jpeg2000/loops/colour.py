@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subband.engines.compiling import stored
 
 __all__ = ["join_one", "join_three", "split_one", "split_three"]
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _settle(value, shift, low, high):
     """Return an integer as a sample."""
     return min(max(np.int64(value) + shift, low), high)
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _settle_number(value, shift, low, high):
     """Return a number as a sample; what is no number, which damaged streams can lead to, becomes the lowest one."""
     moved = value + np.float32(shift)
@@ -27,7 +28,7 @@ def _settle_number(value, shift, low, high):
     return np.int64(np.floor(moved + np.float32(0.5)))
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def join_one(plane, out, start, stop, shift, low, high, is_integer):
     """Write rows of a component as samples."""
     for y in range(start, stop):
@@ -38,7 +39,7 @@ def join_one(plane, out, start, stop, shift, low, high, is_integer):
                 out[y, x] = _settle_number(plane[y, x], shift, low, high)
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def join_three(planes, out, start, stop, shifts, lows, highs, is_integer):
     """Write rows of three components, whose colours are to be restored, as samples."""
     for y in range(start, stop):
@@ -58,7 +59,7 @@ def join_three(planes, out, start, stop, shifts, lows, highs, is_integer):
                 out[y, x, 2] = _settle_number(u + np.float32(1.772) * v, shifts[2], lows[2], highs[2])
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def split_one(samples, plane, start, stop, shift):
     """Write rows of samples as numbers around zero."""
     for y in range(start, stop):
@@ -66,7 +67,7 @@ def split_one(samples, plane, start, stop, shift):
             plane[y, x] = samples[y, x] - shift
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def split_three(red, green, blue, planes, start, stop, shifts, is_integer):
     """Write rows of three components as luma and two differences of colour."""
     for y in range(start, stop):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subband.engines.compiling import stored
 
 __all__ = ["fill_up", "keep_first", "list_segments"]
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def list_segments(passes, ends, gains, weights):
     """Return the segments of the convex hull of each block: slope, gain, bytes, block, and passes before and behind.
 
@@ -54,7 +55,7 @@ def list_segments(passes, ends, gains, weights):
     return values[:, :total], owners[:, :total]
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def keep_first(count, owners, floor, kept):
     """Write to `kept` the passes of each block within the first `count` segments, and at least those of `floor`."""
     kept[:] = floor
@@ -63,7 +64,7 @@ def keep_first(count, owners, floor, kept):
         kept[block] = max(kept[block], owners[2, index])
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def fill_up(first, owners, sizes, room, kept):
     """Keep further segments while they fit into `room` bytes; a few that are too large are passed over."""
     for index in range(first, min(owners.shape[1], first + 2000)):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subband.engines.compiling import stored
 
 __all__ = ["tabulate_blocks"]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _clip(value, low, high):
     return min(max(value, low), high)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _count_blocks(first, number, exponent, low, high, block):
     """Return how many blocks all precincts along one direction of a band have together."""
     total = 0
@@ -24,7 +25,7 @@ def _count_blocks(first, number, exponent, low, high, block):
     return total
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _count_nodes(wide, high):
     """Return how many nodes a tag tree has."""
     total = wide * high
@@ -34,7 +35,7 @@ def _count_nodes(wide, high):
     return total
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def tabulate_blocks(resolutions, bands, most):
     """Return first cells of precincts, cells, blocks, and the number of nodes.
 

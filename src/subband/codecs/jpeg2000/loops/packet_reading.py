@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, PLACE, finish_reading, get_bit, get_bits
 from subband.codecs.jpeg2000.loops.segments import count_room
 from subband.codecs.jpeg2000.loops.tag_trees import MOST_DEPTH, find_path, read_tag
+from subband.engines.compiling import stored
 
 __all__ = ["CORRUPT", "CUT", "DONE", "MORE", "gather_blocks", "read_packets"]
 
@@ -19,7 +19,7 @@ _MOST_PASSES = 3 * 110
 _MOST_LENGTH_BITS = 32
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _count_passes(source, bits):
     """Read the codeword that tells how many passes a block gets (table B.4)."""
     if not get_bit(source, bits):
@@ -35,7 +35,7 @@ def _count_passes(source, bits):
     return 37 + get_bits(source, bits, 7)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, count, path):
     """Read the header of a packet; return the chunks that there are then, or -1 if it makes no sense."""
     precinct_cells, cells = layout
@@ -91,7 +91,7 @@ def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, c
     return chunks, count
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _place_chunks(chunks, before, count, position, stop):
     """Give the chunks of a packet their places in the body; one that is cut keeps what is there.
 
@@ -110,12 +110,12 @@ def _place_chunks(chunks, before, count, position, stop):
     return position
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _is_marker(source, place, end, low):
     return place + 1 < end and source[place] == 0xFF and source[place + 1] == low
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept, has_sop, has_eph, layout, state,
                  styles, chunks, count, path):  # fmt: skip
     """Read a packet, its header perhaps from elsewhere; return chunks, their count and how it ended."""
@@ -134,7 +134,7 @@ def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept,
     return chunks, count if is_kept else before, CUT if body[PLACE] > body[END] else DONE
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cursor, next_layer, wanted, most_layers,
                  left, lengths, length_cursor, has_sop, has_eph, layout, state, styles, chunks, count):  # fmt: skip
     """Read packets in their order until they end or the bytes do; return chunks, their count, and how it ended.
@@ -198,7 +198,7 @@ def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cu
     return chunks, count, status
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def gather_blocks(data, chunks, count, block_count, styles):
     """Lay the bytes of each block one behind the other.
 

@@ -10,12 +10,13 @@ ISO/IEC 15444-1, annex B.10.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subband.engines.compiling import stored
 
 __all__ = ["pack_precincts"]
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 # What the pen holds: where its next byte goes, that byte so far, its free bits, and whether it writes or only counts.
 _AT, _BYTE, _FREE, _WRITES = range(4)
@@ -26,7 +27,7 @@ _BYPASS, _TERMINATE = 1, 4
 _NEVER = 2**30
 
 
-@nb.njit(inline="always", **_OPTIONS)
+@stored(inline="always", **_OPTIONS)
 def _put(pen, out, bit):
     """Append a bit; behind a byte of ones comes a zero, so that no header looks like a marker."""
     pen[_FREE] -= 1
@@ -39,13 +40,13 @@ def _put(pen, out, bit):
         pen[_AT] += 1
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _put_number(pen, out, number, bits):
     for place in range(bits - 1, -1, -1):
         _put(pen, out, (number >> place) & 1)
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _finish(pen, out):
     """Fill the last byte with zeros."""
     if pen[_FREE] < 8:
@@ -56,7 +57,7 @@ def _finish(pen, out):
     pen[_BYTE] = 0
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _put_passes(pen, out, count):
     if count == 1:
         _put(pen, out, 0)
@@ -70,7 +71,7 @@ def _put_passes(pen, out, count):
         _put_number(pen, out, 0b111111111 << 7 | (count - 37), 16)
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _count_nodes(rows, columns):
     nodes = rows * columns
     while rows * columns > 1:
@@ -79,7 +80,7 @@ def _count_nodes(rows, columns):
     return nodes
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _plant(values, shape, rows, columns):
     """Give each inner node of a tree the least of its children; `shape` takes start and width of each storey."""
     height, start = 0, 0
@@ -99,7 +100,7 @@ def _plant(values, shape, rows, columns):
     return height
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _put_leaf(pen, out, values, lows, known, shape, height, row, column, threshold):
     """Tell whether a leaf is below the threshold, and its value if it is; what was told before is not repeated."""
     low = 0
@@ -117,7 +118,7 @@ def _put_leaf(pen, out, values, lows, known, shape, height, row, column, thresho
         lows[node] = low
 
 
-@nb.njit(inline="always", **_OPTIONS)
+@stored(inline="always", **_OPTIONS)
 def _ends_segment(index, style):
     """Tell whether the codeword ends behind a pass, other than the last."""
     if style & _TERMINATE:
@@ -125,7 +126,7 @@ def _ends_segment(index, style):
     return style & _BYPASS and index >= 9 and (index - 10) % 3 != 0
 
 
-@nb.njit(inline="always", **_OPTIONS)
+@stored(inline="always", **_OPTIONS)
 def _count_bits(number):
     bits = 0
     while number:
@@ -134,7 +135,7 @@ def _count_bits(number):
     return bits
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _put_lengths(pen, out, ends, first, last, length_bits, style):
     """Tell how many bytes passes `first` to `last` take, a number for each codeword; return the new state."""
     more = 0
@@ -156,7 +157,7 @@ def _put_lengths(pen, out, ends, first, last, length_bits, style):
     return length_bits
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def pack_precincts(
     precincts, bands, zero_planes, kept, ends, style, markers, is_writing, places, numbers, data, starts, out, sizes
 ):
@@ -275,7 +276,7 @@ def pack_precincts(
                 _copy_bodies(bands[first_band : first_band + count], kept, layer, ends, data, starts, out, pen[_AT])
 
 
-@nb.njit(**_OPTIONS)
+@stored(**_OPTIONS)
 def _copy_bodies(bands, kept, layer, ends, data, starts, out, at):
     for band in range(bands.shape[0]):
         first, rows, columns = bands[band]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from subband.engines.compiling import stored
 
 __all__ = ["quantise_rows", "sum_errors"]
 
@@ -11,7 +12,7 @@ __all__ = ["quantise_rows", "sum_errors"]
 _LARGEST = np.float32(2147483520.0)
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
+@stored(nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
 def quantise_rows(coefficients, scale, out):
     """Round towards zero; the loop has no branch, so that it runs on vectors."""
     for row in range(coefficients.shape[0]):
@@ -20,7 +21,7 @@ def quantise_rows(coefficients, scale, out):
             out[row, column] = np.int32(min(max(value, -_LARGEST), _LARGEST))
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def sum_errors(coefficients, scale):
     """Return the squared distance of coefficients from what a decoder makes of them, in steps."""
     total = 0.0

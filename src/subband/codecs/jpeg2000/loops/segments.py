@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numba as nb
+from subband.engines.compiling import stored
 
 __all__ = ["count_room"]
 
@@ -10,7 +10,7 @@ _BYPASS, _TERMINATE = 1, 4
 _ENDLESS = 1 << 30
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def count_room(done, style):
     """Return how many passes the segment that pass number `done` belongs to still takes, itself included.
 

@@ -7,9 +7,8 @@ than it can be while it is not known; `low` is what it is known to be at least.
 
 from __future__ import annotations
 
-import numba as nb
-
 from subband.codecs.jpeg2000.loops.bits import get_bit
+from subband.engines.compiling import stored
 
 __all__ = ["MOST_DEPTH", "find_path", "read_tag"]
 
@@ -17,7 +16,7 @@ __all__ = ["MOST_DEPTH", "find_path", "read_tag"]
 MOST_DEPTH = 34
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def find_path(path, first, wide, high, x, y):
     """Write the nodes from a leaf to the root to `path`, and return how many they are."""
     depth = 0
@@ -32,7 +31,7 @@ def find_path(path, first, wide, high, x, y):
         y >>= 1
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@stored(nogil=True, error_model="numpy")
 def read_tag(source, bits, value, low, path, depth, threshold):
     """Read until it is known whether the leaf is below `threshold`, and tell so."""
     least = 0

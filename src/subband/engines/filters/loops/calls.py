@@ -8,7 +8,9 @@ from llvmlite import ir
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
+from subband.engines.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
+from subband.engines.cpu.turns import finish_task, take_task
 
 __all__ = [
     "add_run",
@@ -20,7 +22,6 @@ __all__ = [
     "reflect",
     "stand_alone",
     "work_off",
-    "work_together",
 ]
 
 
@@ -39,32 +40,16 @@ def _call_kernel(typingctx, kernel, out, x, y, numbers, sizes, task):
     return nb.types.none(kernel, out, x, y, numbers, sizes, task), codegen
 
 
-@intrinsic
-def _take_turn(typingctx, counter):
-    """Return the number at an address and add one to it, as if in one moment."""
-
-    def codegen(context, builder, signature, args):
-        return builder.atomic_rmw("add", args[0], ir.Constant(ir.IntType(64), 1), "monotonic")
-
-    return nb.types.int64(counter), codegen
-
-
-@nb.njit(cache=True, nogil=True)
-def work_off(kernel, out, x, y, numbers, sizes, tasks, counter):
+@stored(nogil=True)
+def work_off(kernel, out, x, y, numbers, sizes, tasks, turns):
     """Take tasks until there are none left; any number of threads may do so at once."""
     while True:
-        turn = _take_turn(data(counter))
+        turn = take_task(turns)
         if turn >= tasks.shape[0]:
             return
         task = shift(data(tasks), turn * tasks.shape[1])
         _call_kernel(kernel, out, x, y, data(numbers), data(sizes), task)
-
-
-@nb.njit(cache=True, nogil=True, parallel=True)
-def work_together(threads, kernel, out, x, y, numbers, sizes, tasks, counter):
-    """Let so many of Numba's threads take tasks until there are none left."""
-    for _ in nb.prange(threads):
-        work_off(kernel, out, x, y, numbers, sizes, tasks, counter)
+        finish_task(turns)
 
 
 def make_room(address, count):

@@ -47,11 +47,12 @@ from subband.codecs.jpeg2000.blocks.loops.mq_decoder import (
     start_decoder,
     start_raw_decoder,
 )
+from subband.engines.compiling import stored
 
 __all__ = ["decode_range"]
 
 
-@nb.njit(**STORED)
+@stored(**STORED)
 def decode_range(
     data, table, first, last, planes, passes, segments, starts, style, roi_shift, form, integers, floats, damaged
 ):

@@ -16,11 +16,12 @@ from subband.codecs.jpeg2000.blocks.loops.modelling import (
 )
 from subband.codecs.jpeg2000.blocks.loops.mq import CONTEXTS, REGISTERS
 from subband.codecs.jpeg2000.blocks.loops.segments import code_one, code_two, is_raw_pass
+from subband.engines.compiling import stored
 
 __all__ = ["count_planes", "encode_range"]
 
 
-@nb.njit(**STORED)
+@stored(**STORED)
 def count_planes(samples, table, first, last, planes):
     """Write the number of bit planes that the largest magnitude of each block needs."""
     for block in range(first, last):
@@ -33,7 +34,7 @@ def count_planes(samples, table, first, last, planes):
         planes[block] = 64 - count_leading(nb.int64(every)) if every != 0 else 0
 
 
-@nb.njit(**STORED)
+@stored(**STORED)
 def encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes):
     """Encode the blocks `first` … `last` and return their bytes, one block behind the other.
 

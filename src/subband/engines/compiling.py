@@ -1,0 +1,84 @@
+"""Numba's decorators with a disk cache that is used where there is one.
+
+Numba keeps compiled code beside the package or in the user's cache. In a container neither may be writable, and then
+it refuses to define the function at all. Here the code is compiled in every process instead, and a warning says so
+once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba as nb
+from numba.core.caching import FunctionCache
+
+__all__ = ["stored", "stored_pointer"]
+
+_has_warned = False
+
+
+def stored(**options: Any) -> Callable[[Any], Any]:
+    """Return `numba.njit` with these options, whose compiled code is kept on disk if that is possible.
+
+    With ``cache=False`` it is not.
+    """
+    wants_cache = options.pop("cache", True)
+
+    def decorate(function: Any) -> Any:
+        dispatcher = nb.njit(**options)(function)
+        # without a compiler (NUMBA_DISABLE_JIT) there is nothing to keep
+        if wants_cache and dispatcher is not function:
+            found = _find_cache(function)
+            if found is not None:
+                dispatcher._cache = found
+        return dispatcher
+
+    return decorate
+
+
+def stored_pointer(signature: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return `numba.cfunc` with these options, whose compiled code is kept on disk if that is possible."""
+
+    def decorate(function: Any) -> Any:
+        if _find_cache(function) is not None:
+            try:
+                return nb.cfunc(signature, cache=True, **options)(function)
+            except OSError as error:
+                _warn_once(error)
+        return nb.cfunc(signature, **options)(function)
+
+    return decorate
+
+
+class _TolerantCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
+    """A cache that a full disk or a lost folder turns into none."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _warn_once(error)
+
+
+def _find_cache(function: Any) -> _TolerantCache | None:
+    try:
+        return _TolerantCache(function)
+    except RuntimeError as error:
+        if "no locator" not in str(error):
+            raise
+        _warn_once(error)
+        return None
+
+
+def _warn_once(error: Exception) -> None:
+    global _has_warned
+    if not _has_warned:
+        _has_warned = True
+        warnings.warn(
+            "compiled kernels cannot be kept on disk, so that every process compiles them again, which takes seconds; "
+            f"set NUMBA_CACHE_DIR to a folder that can be written to ({error})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
