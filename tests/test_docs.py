@@ -100,3 +100,9 @@ def test_pages_name_every_environment_variable():
 def test_command_line_page_is_up_to_date():
     script = runpy.run_path(str(ROOT / "docs" / "write_cli_page.py"))
     assert script["render"]() == script["PAGE"].read_text(encoding="utf-8"), "run: make docs"
+
+
+def test_methods_are_those_of_the_page():
+    from subband.enhance.methods import make_table
+
+    assert "\n".join(make_table()) in (ROOT / "docs" / "enhancement.md").read_text()

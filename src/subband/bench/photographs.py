@@ -18,6 +18,7 @@ from subband.bench.figure import Figure
 from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
+from subband.enhance.methods import list_methods
 from subband.errors import MissingExtraError
 from subband.transforms import dwtn_max_level
 from subband.typing import Array
@@ -44,7 +45,7 @@ __all__ = [
 SIGMAS = (10, 25, 50)
 
 #: Every method of `Denoise`, with its defaults; the first is the default itself.
-METHODS = ("bivariate", "wiener", "neigh", "bayes", "sure", "visu")
+METHODS = tuple(method.name for method in list_methods())
 DEFAULT = METHODS[0]
 COLOURS = ("rgb", "ycbcr", "opponents")
 

@@ -50,8 +50,6 @@ __all__ = [
     "offer",
 ]
 
-_METHODS = ("bivariate", "wiener", "neigh", "bayes", "sure", "visu")
-
 
 def offer(*names: str) -> Callable[[str], list[str]]:
     """Return what gives the shell the names to complete a word with.
@@ -69,6 +67,12 @@ def _offer_wavelets(incomplete: str) -> list[str]:
 
     names = dict.fromkeys([*wavelist("cdf"), *wavelist(kind="discrete")])
     return [name for name in names if name.startswith(incomplete)]
+
+
+def _offer_methods(incomplete: str) -> list[str]:
+    from subband.enhance.methods import list_methods
+
+    return offer(*(method.name for method in list_methods()))(incomplete)
 
 
 PictureFile = Annotated[
@@ -117,7 +121,7 @@ MethodName = Annotated[
         "--method",
         "-m",
         metavar="NAME",
-        autocompletion=offer(*_METHODS),
+        autocompletion=_offer_methods,
         help="bivariate, wiener, neigh, bayes, sure or visu.",
     ),
 ]

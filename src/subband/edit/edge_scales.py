@@ -12,7 +12,7 @@ import numpy as np
 from subband.boundary import extend
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
-from subband.engines.filters.base import NORMAL_MEDIAN
+from subband.engines.filters.constants import NORMAL_MEDIAN
 from subband.engines.threads import get_threads, run_tasks
 from subband.enhance.noise import combine_gains
 from subband.errors import ArgumentError

@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from subband.engines.filters.base import NORMAL_MEDIAN
+from subband.engines.filters.constants import NORMAL_MEDIAN
 from subband.errors import ArgumentTypeError, LevelError, LevelTypeError, ShapeError
 from subband.pyramid import Pyramid
 from subband.typing import Array

@@ -17,9 +17,9 @@ from subband.engines.memory import on_release
 from subband.engines.pointwise import prepare_values
 from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
-from subband.enhance.methods import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.models import Gaussian
 from subband.enhance.passage import Coefficients, Passage, apply_spatial
+from subband.enhance.shrinking import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.errors import ShapeError
 from subband.typing import Array

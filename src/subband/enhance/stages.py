@@ -14,28 +14,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.engines.filters.base import LAPLACIANS
+from subband.engines.filters.constants import LAPLACIANS
+from subband.enhance.methods import find_method
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError, ShapeError, suggest_names
 from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet
 
-__all__ = ["FORMS", "METHODS", "MODES", "PLACES", "Blur", "Denoise", "PerBand", "Sharpen", "Shrink", "Spatial", "Stage"]
+__all__ = ["FORMS", "MODES", "PLACES", "Blur", "Denoise", "PerBand", "Sharpen", "Shrink", "Spatial", "Stage"]
 
 #: How coefficients shrink; see `subband.threshold` and `subband.threshold_firm`.
 MODES = ("soft", "hard", "garrote", "firm")
 
 #: Every second coefficient is kept; so, for several positions of the picture, and averaged; or every one is kept.
 FORMS = ("decimated", "spun", "undecimated")
-
-#: How `Denoise` finds what to shrink by, each with the form that suits it best.
-METHODS = {
-    "bivariate": "spun",
-    "neigh": "spun",
-    "wiener": "spun",
-    "bayes": "decimated",
-    "sure": "decimated",
-    "visu": "decimated",
-}
 
 #: Where filters of space can stand: on the picture, on each approximation before it is split further, on the last
 #: approximation, or on details.
@@ -226,9 +217,10 @@ class Denoise:
     Parameters
     ----------
     method : {"bivariate", "neigh", "wiener", "bayes", "sure", "visu"}
-        ``'bivariate'`` looks at a coefficient, its parent and its neighbourhood, and is the best for its time.
-        ``'wiener'`` denoises so first, and then again with that as a guide: better, and slower. ``'neigh'`` looks at
-        neighbourhoods alone, ``'bayes'``, ``'sure'`` and ``'visu'`` have one threshold for each band.
+        See `subband.enhance.methods`. ``'bivariate'`` looks at a coefficient, its parent and its neighbourhood, and is
+        the best for its time. ``'wiener'`` denoises so first, and then again with that as a guide: better, and slower.
+        ``'neigh'`` looks at neighbourhoods alone, ``'bayes'``, ``'sure'`` and ``'visu'`` have one threshold for each
+        band.
     wavelet : str or Wavelet
         The default is the CDF 9/7 of JPEG 2000.
     level : int, optional
@@ -269,7 +261,8 @@ class Denoise:
 
     def __post_init__(self) -> None:
         _settle_wavelet(self)
-        object.__setattr__(self, "method", _find_method(self.method))
+        method = find_method(self.method)
+        object.__setattr__(self, "method", method.name)
         _check_choice("mode", self.mode, MODES[:3], "a threshold that noise can choose")
         if self.level is not None and (
             isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0
@@ -281,7 +274,7 @@ class Denoise:
         object.__setattr__(self, "strength", float(self.strength))
         if self.strength < 0:
             raise ArgumentError(f"strength={self.strength} is negative; use 0 or more")
-        object.__setattr__(self, "form", METHODS[self.method] if self.form is None else self.form)
+        object.__setattr__(self, "form", method.form if self.form is None else self.form)
         _check_choice("form", self.form, FORMS)
         _check_weights(self)
         _check_filters(self)
@@ -300,16 +293,6 @@ def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
     """
     given = stage.level_weights or (1.0,)
     return np.array([given[min(place, len(given) - 1)] for place in range(count)])
-
-
-def _find_method(method: Any) -> str:
-    """Return the name of a method; those of scikit-image, such as BayesShrink, are known too."""
-    name = str(method).lower().removesuffix("shrink")
-    if name not in METHODS:
-        raise ArgumentError(
-            f"method={method!r} is not a method{suggest_names(name, METHODS)}; use one of {', '.join(METHODS)}"
-        )
-    return name
 
 
 def _check_choice(name: str, value: Any, known: Sequence[str], what: str = "known") -> None:

@@ -13,21 +13,17 @@ from functools import lru_cache
 import numpy as np
 
 from subband.boundary import is_expansive
-from subband.enhance.stages import Blur, Denoise, Sharpen, Spatial, Stage
+from subband.enhance.methods import DecidingMethod, find_method
+from subband.enhance.shrinking import ROUNDS
+from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Spatial, Stage
 from subband.transforms.decomposition import choose_modes, decompose, reconstruct
 from subband.typing import Array
 from subband.wavelets import Wavelet, as_wavelet
 
-__all__ = ["Reach", "find_obstacle", "measure_reach"]
-
-# Samples around a coefficient whose energy counts, on either side, where three axes are transformed.
-_BESIDE = 1
+__all__ = ["Reach", "find_border_obstacle", "find_obstacle", "measure_reach"]
 
 # What is smaller than this part of the largest is rounding.
 _NOTHING = 1e-7
-
-# How often a noise model that can do so refines noise and filters again.
-_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -80,16 +76,19 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
     if isinstance(stage, Blur):
         return Reach(len(stage.taps) // 2, len(stage.taps) // 2)
     wavelet = as_wavelet(stage.wavelet)
-    beside = _BESIDE if isinstance(stage, Denoise) and stage.method in ("bivariate", "wiener") else 0
+    method = find_method(stage.method) if isinstance(stage, Denoise) else None
+    # where three axes are transformed
+    beside = 0 if method is None else method.measure_window(3) // 2
+    has_parents = method is not None and method.takes_parent
     filters = sum(_reach_of_filter(each, level) for each in stage.filters)
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
     # the second position of a spun picture reaches as far, from coefficients that stand elsewhere
-    reach = _measure_decimated(wavelet, mode, level, beside)
+    reach = _measure_decimated(wavelet, mode, level, beside, has_parents)
     reach += Reach(filters, filters)
-    if isinstance(stage, Denoise) and stage.method == "wiener":
+    if method is not None and method.is_guide:
         # Haar's filters without decimation: what one direction looks ahead, the other looks back
         second = 2**level - 1
-        for _ in range(_ROUNDS if is_refined else 1):
+        for _ in range(ROUNDS if is_refined else 1):
             reach += Reach(second, second)
     return reach
 
@@ -106,8 +105,19 @@ def find_obstacle(stage: Stage) -> str:
     """
     if isinstance(stage, Blur | Sharpen):
         return ""
-    if isinstance(stage, Denoise) and stage.method in ("bayes", "sure", "neigh"):
+    if isinstance(stage, Denoise) and isinstance(find_method(stage.method), DecidingMethod):
         return f"method {stage.method!r} looks at all coefficients of a band at once"
+    return find_border_obstacle(stage)
+
+
+def find_border_obstacle(stage: Denoise | Shrink) -> str:
+    """Say why the borders of a transform do not allow it to work on a part of a volume; nothing if they do.
+
+    Examples
+    --------
+    >>> find_border_obstacle(Denoise(boundary="periodization"))
+    "boundary 'periodization' joins the last slice to the first"
+    """
     wavelet = as_wavelet(stage.wavelet)
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
     if mode in ("periodic", "periodization"):
@@ -127,7 +137,7 @@ def _reach_of_filter(spatial: Spatial, level: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int) -> Reach:
+def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int, has_parents: bool) -> Reach:
     """Look where impulses arrive, in both directions and at each level, far from all borders."""
     period = 2**level
     shift = (wavelet.dec_len - 3) // 2 if is_expansive(mode) else 0
@@ -139,7 +149,7 @@ def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int) -> 
         begin, end = -up[1], -up[0]
         first = min(first, begin - beside * scale + down[0])
         last = max(last, end + beside * scale + down[1])
-        if beside and number < level:
+        if has_parents and number < level:
             parent = supports[number][0]
             first = min(first, begin + (shift - 1) * scale + parent[0])
             last = max(last, end + shift * scale + parent[1])

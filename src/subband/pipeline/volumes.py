@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
-from math import log, prod, sqrt
+from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,6 +33,7 @@ import numpy as np
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.enhance.enhancer import Enhancer
+from subband.enhance.methods import DecidingMethod, find_method, list_methods
 from subband.enhance.models import Speckle
 from subband.enhance.passage import Passage
 from subband.enhance.stages import Denoise, Shrink, Stage
@@ -197,7 +198,7 @@ class VolumeWork:
             return 0, 0
         filters = find_filters(self.engine)
         first = Passage(stage, (1, *space), self.engine, filters).level
-        if not isinstance(stage, Denoise) or stage.method != "wiener" or first == 0:
+        if not isinstance(stage, Denoise) or not find_method(stage.method).is_guide or first == 0:
             return first, 0
         second = replace(stage, wavelet="haar", form="undecimated", boundary=None)
         return first, Passage(second, (1, *space), self.engine, filters).level
@@ -234,7 +235,7 @@ class VolumeWork:
         for stage in self.enhancer.stages:
             if obstacle := find_obstacle(stage):
                 raise ArgumentError(
-                    f"{obstacle}, and {need}, {limit}; use method 'bivariate', 'wiener' or 'visu' in its usual form, "
+                    f"{obstacle}, and {need}, {limit}; use method {self._list_local_methods()} in its usual form, "
                     "with the usual boundary, or allow more memory"
                 )
         if not self._measures_noise:
@@ -245,6 +246,12 @@ class VolumeWork:
                 f"noise cannot be measured beforehand for {self.enhancer}, and {need}, {limit}; give sigma, or allow "
                 "more memory"
             )
+
+    @staticmethod
+    def _list_local_methods() -> str:
+        """Name the methods that decide by the neighbourhood of a coefficient."""
+        names = [repr(method.name) for method in list_methods() if not isinstance(method, DecidingMethod)]
+        return f"{', '.join(names[:-1])} or {names[-1]}"
 
     @property
     def _measures_noise(self) -> bool:
@@ -273,11 +280,11 @@ class VolumeWork:
         return f"{slices * self._slice_bytes / 2**30:.3g} GiB"
 
     def _fit_to_block(self, enhancer: Enhancer, depth: int) -> Enhancer:
-        """Return the enhancer for a block: the threshold of ``'visu'`` grows with the number of samples."""
-        ratio = sqrt(log(max(prod(self.space), 2)) / log(max(depth * prod(self.space[1:]), 2)))
+        """Return the enhancer for a block: some thresholds grow with the number of samples."""
+        whole, part = prod(self.space), depth * prod(self.space[1:])
         stages = tuple(
-            replace(stage, strength=stage.strength * ratio)
-            if isinstance(stage, Denoise) and stage.method == "visu"
+            replace(stage, strength=stage.strength * find_method(stage.method).compensate_part(whole, part))
+            if isinstance(stage, Denoise)
             else stage
             for stage in enhancer.stages
         )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
+from subband.enhance.methods import list_methods
 from subband.enhance.stages import Stage
 from subband.errors import ArgumentError, LevelError, SubbandError
 from subband.plan import transform_plan
@@ -15,13 +16,18 @@ from subband.studio.controls import Scalar, Settings
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.wavelets import as_wavelet
 
-__all__ = ["DENOISERS", "SHRINKERS", "correct_settings", "make_enhancer", "make_view_enhancer"]
+__all__ = ["SHRINKERS", "SPECKLE", "correct_settings", "list_denoisers", "make_enhancer", "make_view_enhancer"]
 
 #: Filters that shrink by a given threshold.
 SHRINKERS = ("soft", "hard", "garrote", "shrinkage")
 
-#: Filters that find their thresholds in the picture.
-DENOISERS = ("visu", "bayes", "sure", "bivariate", "neigh", "wiener", "speckle")
+#: The filter for ultrasound: the default method with a model of the noise.
+SPECKLE = "speckle"
+
+
+def list_denoisers() -> tuple[str, ...]:
+    """Return the filters that find out by themselves how much to remove."""
+    return (*(method.name for method in list_methods()), SPECKLE)
 
 
 def make_enhancer(settings: Settings) -> Enhancer:
@@ -56,11 +62,10 @@ def make_enhancer(settings: Settings) -> Enhancer:
             )
         )
         gains = None
-    elif chosen in DENOISERS:
-        method = "bivariate" if chosen == "speckle" else chosen
+    elif chosen in list_denoisers():
         stages.append(
             Denoise(
-                method,
+                list_methods()[0].name if chosen == SPECKLE else chosen,
                 str(settings["wavelet"]),
                 level,
                 strength=float(settings["strength"]),
@@ -68,7 +73,7 @@ def make_enhancer(settings: Settings) -> Enhancer:
                 form=None if settings["form"] == "auto" else str(settings["form"]),
             )
         )
-        if chosen == "speckle":
+        if chosen == SPECKLE:
             model = LogSpeckle(dynamic_range=float(settings["dynamic_range"]))
         elif settings["noise_level"] != "auto":
             sigma = float(settings["noise_level"])

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
+from subband.enhance.methods import find_method
 from subband.enhance.models import Gaussian
-from subband.enhance.stages import METHODS, Stage
+from subband.enhance.stages import Stage
 from subband.studio.tools.base import Equivalent
 
 __all__ = ["name_result", "spell_enhancer"]
@@ -70,7 +71,7 @@ def _spell_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
         options += f" --level {stage.level}"
     if stage.strength != 1:
         options += f" --strength {stage.strength:g}"
-    if stage.form != METHODS[stage.method]:
+    if stage.form != find_method(stage.method).form:
         options += f" --form {stage.form}"
     if stage.mode != "soft":
         options += f" --mode {stage.mode}"
@@ -161,7 +162,7 @@ def _spell_call(thing: Stage | Any) -> str:
     for each in fields(thing):
         value = getattr(thing, each.name)
         usual = each.default_factory() if each.default_factory is not MISSING else each.default
-        if isinstance(thing, Denoise) and each.name == "form" and value == METHODS[thing.method]:
+        if isinstance(thing, Denoise) and each.name == "form" and value == find_method(thing.method).form:
             continue
         if value != usual:
             own.append(f"{each.name}={value!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log, sqrt
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from subband.arrays import to_host
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Denoise, Shrink
-from subband.enhance.methods import measure_planes
+from subband.enhance.methods import Band, find_method
 from subband.enhance.passage import Coefficients
 from subband.enhance.program import prepare_program
+from subband.enhance.shrinking import measure_planes
 from subband.errors import ArgumentError
 from subband.studio.bands import BANDS
 from subband.studio.chains import make_enhancer, make_view_enhancer
@@ -112,14 +113,9 @@ def _find_threshold(
         noise = filters.upload(np.atleast_1d(np.asarray(enhancer.sigma, float))[:1])
     gain = coefficients.measure_gain(level, key)
     sigma = float(to_host(noise)[0]) * gain
-    band = brightness.details[level - 1][key]
-    threshold: Any = None
-    if stage.method == "visu":
-        threshold = sigma * sqrt(2 * log(max(pixels.shape[0] * pixels.shape[1], 2)))
-    elif stage.method in ("bayes", "sure"):
-        find = filters.find_bayes_threshold if stage.method == "bayes" else filters.find_sure_threshold
-        threshold = float(to_host(find(band, noise, gain * stage.strength))[0])
-    if stage.method == "visu":
-        threshold *= stage.strength
-    is_finite = threshold is not None and np.isfinite(threshold)
-    return (round(threshold, 4) if is_finite else None), round(sigma, 4)
+    band = Band(
+        brightness.details[level - 1][key], noise, gain * stage.strength, stage.mode, pixels.shape[0] * pixels.shape[1]
+    )
+    found = find_method(stage.method).find_threshold(filters, band)
+    threshold = inf if found is None else float(to_host(found)[0])
+    return (round(threshold, 4) if isfinite(threshold) else None), round(sigma, 4)

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from subband.engines.filters.base import NORMAL_MEDIAN, SURE_BINS, Filters
+from subband.engines.filters.base import Filters
+from subband.engines.filters.constants import NORMAL_MEDIAN, SURE_BINS
 from subband.engines.filters.plain import PlainFilters
 from subband.testing.tolerances import assert_close, largest
 from subband.typing import Array

@@ -8,8 +8,10 @@ from subband import Wavelet, data, decompose
 from subband.bench.quality import measure_psnr
 from subband.enhance import Denoise, Enhancer, denoise, estimate_noise, measure_gains
 from subband.enhance.colour import FROM_OPPONENTS, TO_OPPONENTS
-from subband.enhance.stages import METHODS
+from subband.enhance.methods import list_methods
 from subband.errors import SubbandError
+
+METHODS = [method.name for method in list_methods()]
 
 
 def add_noise(picture, sigma):

@@ -9,8 +9,11 @@ import pytest
 from subband import data
 from subband.arrays import to_host
 from subband.enhance import Blur, Denoise, Enhancer, Gaussian, LogSpeckle, PoissonGaussian, Sharpen, Shrink, Speckle
-from subband.enhance.stages import FORMS, METHODS
+from subband.enhance.methods import list_methods
+from subband.enhance.stages import FORMS
 from subband.errors import SubbandError
+
+METHODS = [method.name for method in list_methods()]
 
 PICTURE = data.photograph()[100:196, 60:188]
 GREY = np.ascontiguousarray(PICTURE[..., 1])

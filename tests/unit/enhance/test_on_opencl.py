@@ -6,8 +6,10 @@ import pytest
 from subband import data
 from subband.engines import get_engine
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink, Speckle
-from subband.enhance.stages import METHODS
+from subband.enhance.methods import list_methods
 from subband.errors import MissingExtraError, NoDeviceError, SubbandError
+
+METHODS = [method.name for method in list_methods()]
 
 pytestmark = pytest.mark.opencl
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from subband.enhance import Blur, Denoise, Sharpen, Shrink
-from subband.enhance.stages import METHODS, weigh_levels
+from subband.enhance.methods import list_methods
+from subband.enhance.stages import weigh_levels
 from subband.errors import SubbandError
+
+METHODS = [method.name for method in list_methods()]
 
 STAGES = [
     Blur(),

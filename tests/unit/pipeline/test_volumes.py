@@ -6,8 +6,8 @@ import pytest
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink, Speckle
-from subband.enhance.methods import measure_planes
 from subband.enhance.passage import Passage
+from subband.enhance.shrinking import measure_planes
 from subband.errors import ArgumentError
 from subband.media import open_source
 from subband.media.base import Frame, Source, SourceInfo

@@ -86,8 +86,11 @@ def test_a_shell_takes_the_command_with_a_chain(folder):
     command = settled.tool.spell(settled.settings, "in.png").command
     program = f"{shlex.quote(sys.executable)} -m subband"
     subprocess.run(["bash", "-c", command.replace("subband", program, 1)], check=True, capture_output=True)
-    made = np.asarray(Image.open(folder / "in-enhanced.png"))
-    np.testing.assert_array_equal(made, make_enhancer(settled.settings).apply(PICTURE))
+    made = np.asarray(Image.open(folder / "in-enhanced.png")).astype(int)
+    expected = make_enhancer(settled.settings).apply(PICTURE)
+    # two processes, of which one may have compiled and the other loaded the kernels: exact halves round either way
+    assert np.abs(made - expected).max() <= 1
+    assert (made != expected).mean() < 0.01
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)

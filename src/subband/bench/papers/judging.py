@@ -11,8 +11,8 @@ from subband.bench.judging import compare_bands
 from subband.bench.workbench import Workbench
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
-from subband.enhance.methods import make_shrinker
 from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
 

@@ -32,8 +32,8 @@ from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.enhance.fixed import FixedPoint
-from subband.enhance.methods import make_shrinker
 from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
 

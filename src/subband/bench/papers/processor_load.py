@@ -25,8 +25,8 @@ from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Workbench, draw_on_host, open_workbench
 from subband.engines.filters import find_filters
 from subband.engines.registry import is_device_engine
-from subband.enhance.methods import make_shrinker
 from subband.enhance.passage import Passage
+from subband.enhance.shrinking import make_shrinker
 
 __all__ = ["IDLE", "RATE", "THEIRS", "Load", "Loads", "list_load_programs", "measure_loads", "report", "run_stream"]
 

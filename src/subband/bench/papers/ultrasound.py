@@ -27,8 +27,8 @@ from subband.bench.tables import Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_threads, set_threads
 from subband.engines.filters import find_filters
-from subband.enhance.methods import Work, make_shrinker
 from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.shrinking import Work, make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
 

@@ -21,18 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from subband.engines.filters import tallies
+from subband.engines.filters.constants import ENOUGH
 from subband.typing import Array
 
-__all__ = ["LAPLACIANS", "NORMAL_MEDIAN", "SURE_BINS", "Filters"]
-
-#: Weights of the Laplacian over a 3 × 3 neighbourhood: its centre, the neighbours beside it and those across.
-LAPLACIANS: dict[str, tuple[float, float, float]] = {"cross": (-4.0, 1.0, 0.0), "diagonal": (-8.0, 1.0, 1.0)}
-
-#: The median magnitude of a normal distribution with standard deviation one.
-NORMAL_MEDIAN = 0.6744897501960817
-
-#: Candidates among which Stein's estimate of the risk chooses; more gain nothing.
-SURE_BINS = 32
+__all__ = ["Filters"]
 
 
 class Filters(ABC):
@@ -202,6 +195,64 @@ class Filters(ABC):
         2 k / m + 4 k w² / (m² c))``, with c the samples of the window. Of equal risks the smaller window counts, then
         the smaller k. Statistics may leave out coefficients of a large band, evenly.
         """
+
+    def choose_row_distance(self, count: int) -> int:
+        """Return how far rows are apart that count when a window is chosen for a band of so many coefficients."""
+        return max(1, count // ENOUGH)
+
+    def count_magnitudes(self, band: Any, noise: Array, step: float) -> Array:
+        """Count magnitudes over the noise, and sum their squares, between the candidates for a threshold.
+
+        Parameters
+        ----------
+        band : array
+            Planes × space, a part of a band; not empty.
+        noise : ndarray
+            Standard deviation in this band, of each plane, on the host.
+        step : float
+            Between two candidates.
+
+        Returns
+        -------
+        ndarray of shape (planes, 2, candidates)
+            On the host; to be added to those of the other parts.
+        """
+        return tallies.count_magnitudes(band, noise, step)
+
+    def count_neighbours(self, band: Any, noise: Array, inner: Sequence[slice], rows: Array) -> Array:
+        """Sum what the risk of factors and windows needs, for each bin of the mean square m over a window of w = v / n.
+
+        Parameters
+        ----------
+        band : array
+            Planes × space: a part of a band, and half a window around that; not empty.
+        noise : ndarray
+            Standard deviation in this band, of each plane, on the host.
+        inner : sequence of slice
+            Where the part is, along each axis of space.
+        rows : ndarray of int
+            Which rows of it count, one at least.
+
+        Returns
+        -------
+        ndarray of shape (planes, windows, 3, candidates)
+            For each window the sums of w² - 2, of w² / m² and of 1 / m; to be added to those of the other parts.
+        """
+        return tallies.count_neighbours(band, noise, inner, rows)
+
+    def scale_neighbours(self, band: Any, noise: Array, chosen: Array) -> Any:
+        """Return coefficients multiplied by ``max(1 - k / m, 0)``, with m as in `count_neighbours`.
+
+        Parameters
+        ----------
+        band : array
+            Planes × space.
+        noise : ndarray
+            Standard deviation in this band, of each plane, on the host.
+        chosen : ndarray of shape (planes, 2)
+            Factor k, of which 0 leaves all as it is, and window.
+        """
+        return tallies.scale_neighbours(band, noise, chosen)
 
     @abstractmethod
     def shrink_wiener(self, band: Any, guide: Any, noise: Any, gain: float) -> Any:

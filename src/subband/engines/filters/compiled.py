@@ -14,7 +14,9 @@ import numpy as np
 
 from subband.engines.cpu.pointwise_kernels import find_pixel_loop, find_shrink_loop
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
-from subband.engines.filters.base import LAPLACIANS, NORMAL_MEDIAN, Filters
+from subband.engines.filters import compiled_tallies
+from subband.engines.filters.base import Filters
+from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN
 from subband.engines.filters.launch import cut_tasks
 from subband.engines.filters.loops import convolution, parts, shrinkage, windows
 from subband.engines.filters.loops import pixels as pixel_loops
@@ -151,6 +153,15 @@ class CompiledFilters(Filters):
         tasks = cut_tasks(len(band) * depth, height, width, TILE)
         windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, band.ndim - 1), band.size)
         return out
+
+    def count_magnitudes(self, band: Array, noise: Array, step: float) -> Array:
+        return compiled_tallies.count_magnitudes(band, noise, step)
+
+    def count_neighbours(self, band: Array, noise: Array, inner: Sequence[slice], rows: Array) -> Array:
+        return compiled_tallies.count_neighbours(band, noise, inner, rows)
+
+    def scale_neighbours(self, band: Array, noise: Array, chosen: Array) -> Array:
+        return compiled_tallies.scale_neighbours(band, noise, chosen)
 
     def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
         count = prod(band.shape[1:])

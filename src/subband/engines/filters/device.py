@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from subband.engines.device import Device
-from subband.engines.filters.base import LAPLACIANS, Filters
+from subband.engines.filters.base import Filters
+from subband.engines.filters.constants import LAPLACIANS
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
     choose_window,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.filters.base import NORMAL_MEDIAN, SURE_BINS
+from subband.engines.filters.constants import LARGEST_FACTOR, NORMAL_MEDIAN, SURE_BINS
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, Space, count_items, find_space
 from subband.kernels.dialects import LANES
 from subband.kernels.statistics import BINS, PARTS, StatisticSpec, render_statistic
@@ -27,9 +27,6 @@ _MOST_ROWS = 4096
 
 #: Coefficients from which a window is chosen, about; more would not change the choice.
 _MOST_SAMPLES = 1 << 18
-
-#: The largest factor of `choose_window`.
-_LARGEST_FACTOR = 6.0
 
 
 def measure_noise(launcher: Launcher, band: Any, gain: float, mask: Any, dtype: np.dtype[Any]) -> Any:
@@ -82,7 +79,7 @@ def choose_window(launcher: Launcher, band: Any, noise: Any, gain: float) -> Any
     space, axes = find_space(band.shape), band.ndim - 1
     taken, apart = choose_samples(space)
     rows = min(taken, _MOST_ROWS)
-    distance = _LARGEST_FACTOR / SURE_BINS
+    distance = LARGEST_FACTOR / SURE_BINS
     sums = launcher.device.allocate((space.planes, rows, 2 * LANES), noise.dtype)
     table = launcher.tabulate(*space, rows, taken, apart)
     values = launcher.list_values(noise.dtype, gain, distance, *(float(window) ** -axes for window in WINDOWS))

@@ -8,21 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.filters.base import (
-    LAPLACIANS,
-    NORMAL_MEDIAN,
-    SURE_BINS,
-    Filters,
-)
+from subband.engines.filters.base import Filters
+from subband.engines.filters.constants import LAPLACIANS, LARGEST_FACTOR, NEIGHBOUR_WINDOWS, NORMAL_MEDIAN, SURE_BINS
 from subband.typing import Array
 
 __all__ = ["PlainFilters"]
 
 #: A neighbourhood with less energy than this part of the noise's counts as empty.
 _TINY = 1e-12
-
-#: Windows and the largest factor that `PlainFilters.shrink_neighbours` chooses from.
-_WINDOWS, _LARGEST_FACTOR = (3, 5), 6.0
 
 
 class PlainFilters(Filters):
@@ -154,10 +147,10 @@ class PlainFilters(Filters):
                 continue
             w = plane[np.newaxis].astype(np.float64) / n
             best = (np.inf, 0.0, w)
-            for window in _WINDOWS:
+            for window in NEIGHBOUR_WINDOWS:
                 m = _average(np.square(w), window) + 1e-9
                 count = window ** (band.ndim - 1)
-                for k in np.arange(SURE_BINS + 1) * (_LARGEST_FACTOR / SURE_BINS):
+                for k in np.arange(SURE_BINS + 1) * (LARGEST_FACTOR / SURE_BINS):
                     kept = m >= k
                     square = np.square(w)
                     inside = k**2 * square / m**2 - 2 * k / m + 4 * k * square / (m**2 * count)
@@ -166,6 +159,9 @@ class PlainFilters(Filters):
                         best = (risk, k, m)
             result[place] = plane * np.maximum(1 - best[1] / best[2][0], 0)
         return result
+
+    def choose_row_distance(self, count: int) -> int:  # noqa: ARG002 - every row counts here
+        return 1
 
     def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
         energy = np.square(guide.astype(np.float64))

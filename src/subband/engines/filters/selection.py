@@ -6,19 +6,13 @@ from math import log, prod, sqrt
 
 import numpy as np
 
-from subband.engines.filters.base import SURE_BINS
+from subband.engines.filters.constants import ENOUGH, LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
 from subband.engines.filters.launch import cut_tasks
 from subband.engines.filters.loops import statistics, windows
 from subband.engines.memory import allocate
 from subband.typing import Array
 
 __all__ = ["choose_neighbours", "choose_sure", "measure_median", "measure_power"]
-
-#: Windows and the largest factor that `choose_neighbours` chooses from.
-_WINDOWS, _LARGEST_FACTOR = (3, 5), 6.0
-
-#: Of a plane with more coefficients than this only some rows are looked at to choose a factor, but no fewer of them.
-_ENOUGH = 1 << 17
 
 
 def measure_power(planes: Array) -> Array:
@@ -110,16 +104,16 @@ def choose_neighbours(planes: Array, noise: Array) -> tuple[Array, Array]:
     >>> factors.tolist(), sides.tolist()
     ([0.1875], [3])
     """
-    space, bins, step = planes.shape[1:], SURE_BINS + 1, _LARGEST_FACTOR / SURE_BINS
+    space, bins, step = planes.shape[1:], SURE_BINS + 1, LARGEST_FACTOR / SURE_BINS
     depth, height, width = (1,) * (3 - len(space)) + space
     tasks = cut_tasks(len(planes) * depth, height, width, windows.TILE)
     table = np.empty((len(tasks), 3, bins))
     inverse = [windows.invert_noise(n) if n else 0.0 for n in noise.tolist()]
     candidates = np.arange(bins) * step
     least = np.full(len(planes), np.inf)
-    factors, sides = np.zeros(len(planes)), np.full(len(planes), _WINDOWS[0])
-    for window in _WINDOWS:
-        sizes = depth, height, width, len(space), window, bins, max(1, prod(space) // _ENOUGH)
+    factors, sides = np.zeros(len(planes)), np.full(len(planes), NEIGHBOUR_WINDOWS[0])
+    for window in NEIGHBOUR_WINDOWS:
+        sizes = depth, height, width, len(space), window, bins, max(1, prod(space) // ENOUGH)
         numbers = [step, 1 / window ** len(space), *inverse]
         windows.count_neighbours(tasks, (table, planes), numbers, sizes, planes.size)
         gone, squares, shares = np.moveaxis(_split_by_plane(table, len(planes)).sum(axis=1), 1, 0)

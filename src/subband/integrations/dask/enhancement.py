@@ -18,6 +18,7 @@ from subband.arrays import computed_dtype, to_host
 from subband.engines import Engine, get_engine
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import Layout, find_layout
+from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Speckle
 from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
@@ -27,7 +28,7 @@ from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known
 from subband.integrations.dask.jobs import compute_decision
 from subband.integrations.dask.passes import read_again
 from subband.integrations.dask.pixels import PixelForm
-from subband.integrations.dask.stages import DECIDING, Flow, StageWork
+from subband.integrations.dask.stages import Flow, StageWork
 from subband.typing import Array
 
 __all__ = ["enhance", "measure", "measure_noise"]
@@ -238,7 +239,7 @@ class _Work:
             found_aims = None if aims is None else compute(aims)
             noise = compute(self._stages.draw_noise(passage, planes, known, found_aims))
             found = replace(found, noise=noise)
-        if stage.method in DECIDING and not is_noise_enough:
+        if isinstance(find_method(stage.method), DecidingMethod) and not is_noise_enough:
             found = replace(found, statistic=compute(self._stages.decide(stage, passage, planes, noise)))
         return found
 

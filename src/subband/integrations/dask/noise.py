@@ -12,7 +12,7 @@ from dask.delayed import Delayed
 
 from subband.boundary import Extension, extend
 from subband.engines import Engine
-from subband.engines.filters.base import NORMAL_MEDIAN
+from subband.engines.filters.constants import NORMAL_MEDIAN
 from subband.enhance.noise import combine_gains
 from subband.enhance.passage import Passage
 from subband.integrations.dask.engine import describe_level

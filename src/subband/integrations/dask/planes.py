@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log, prod, sqrt
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +17,9 @@ from subband.arrays import namespace
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.engines.filters import Filters, find_filters
-from subband.enhance.methods import _filter_by_guide, denoise_planes, make_shrinker
+from subband.enhance.methods import find_method
 from subband.enhance.passage import Coefficients, Passage, apply_spatial
+from subband.enhance.shrinking import denoise_guess, filter_by_guide, make_shrinker
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.integrations.dask.blocks import (
     LocalLevel,
@@ -230,11 +231,8 @@ class BlockStage:
         if self.kind == "guide":
             if self.model is not None:
                 planes = self.model.refine(planes, guess)
-            return _filter_by_guide(stage, planes, guess, noise, self.weaker, engine, filters)
-        if stage.method == "wiener":
-            stage = replace(stage, method="bivariate", filters=())
-        elif stage.method == "visu":
-            # its threshold grows with the number of samples, and those of the whole array count
-            ratio = sqrt(log(max(self.samples, 2)) / log(max(prod(planes.shape[1:]), 2)))
-            stage = replace(stage, strength=stage.strength * ratio)
-        return denoise_planes(stage, planes, noise, engine, filters)
+            return filter_by_guide(stage, planes, guess, noise, self.weaker, engine, filters)
+        # some thresholds grow with the number of samples, and those of the whole array count
+        ratio = find_method(stage.method).compensate_part(self.samples, prod(planes.shape[1:]))
+        guess, _ = denoise_guess(replace(stage, strength=stage.strength * ratio), planes, noise, engine, filters)
+        return guess

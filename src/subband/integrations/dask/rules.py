@@ -6,24 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subband.arrays import namespace
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.engines.filters import find_filters
-from subband.enhance.methods import _WINDOWS, make_shrinker
+from subband.enhance.methods import Band, DecidingMethod, Method, Part, find_method
 from subband.enhance.noise import combine_gains
 from subband.enhance.passage import Coefficients
+from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Denoise, Shrink
 from subband.integrations.dask.findings import Statistic
-from subband.integrations.dask.risks import (
-    WIDEST,
-    choose_neighbours,
-    choose_threshold,
-    count_magnitudes,
-    count_neighbours,
-    find_distance,
-    scale_neighbours,
-)
 from subband.typing import Array
 from subband.wavelets import Wavelet
 
@@ -48,8 +39,8 @@ class LevelShrink:
         The parent of coefficient k stands at ``(k + shift) // 2``.
     dimensions : int
         Number of axes of space.
-    threshold : float
-        In units of the noise, for the method that has one for all bands.
+    samples : int
+        Of a plane of the whole array.
     is_decimated : bool
         Whether a level has half as many coefficients as the one before along each axis.
     position : int
@@ -65,27 +56,25 @@ class LevelShrink:
     weight: float
     shift: int
     dimensions: int
-    threshold: float = 0.0
+    samples: int = 1
     is_decimated: bool = True
     position: int = 0
     engine: str | Engine | None = None
 
     @property
-    def looks_around(self) -> bool:
-        """Whether a coefficient's neighbours and parent have a say."""
-        return isinstance(self.stage, Denoise) and self.stage.method in ("bivariate", "wiener") and self.weight != 0
+    def method(self) -> Method | None:
+        """Who decides, if it is not given thresholds, and if there is something to decide."""
+        return find_method(self.stage.method) if isinstance(self.stage, Denoise) and self.weight != 0 else None
+
+    @property
+    def takes_parent(self) -> bool:
+        """Whether the next coarser level has a say."""
+        return self.method is not None and self.method.takes_parent
 
     @property
     def window(self) -> int:
         """Samples along each axis that have a say."""
-        if self.is_neighbourly:
-            return WIDEST
-        return _WINDOWS[len(self.wavelets)] if self.looks_around else 1
-
-    @property
-    def is_neighbourly(self) -> bool:
-        """Whether the neighbours of a coefficient have a say, by a rule that was chosen for the whole band."""
-        return isinstance(self.stage, Denoise) and self.stage.method == "neigh" and self.weight != 0
+        return 1 if self.method is None else self.method.measure_window(len(self.wavelets))
 
     def tally(
         self, band: Array, key: str, noise: Array | None, inner: tuple[slice, ...], row: int, count: int
@@ -108,27 +97,21 @@ class LevelShrink:
             Coefficients of a plane of the whole band.
         """
         filters = find_filters(engine_for(band, self.engine))
-        assert isinstance(self.stage, Denoise)
-        if self.is_neighbourly:
-            distance = find_distance(filters, count)
-            return count_neighbours(filters, band, self._find_noise(noise, key), inner, row, distance)
-        part = namespace(band, "a band").ascontiguousarray(band[(slice(None), *inner)])
-        if self.stage.method == "sure":
-            return count_magnitudes(filters, part, self._find_noise(noise, key), count)
-        return np.array([float((plane.astype(np.float64) ** 2).sum()) for plane in part])
+        part = Part(count, self.dimensions, inner, row)
+        return self._get_decider().tally(filters, band, self._find_noise(noise, key), part)
 
     def decide(self, key: str, tally: Array, noise: Array | None, count: int) -> Array:
         """Return what follows from the sums of all parts of a band, for each plane: what `run` needs to know."""
-        assert isinstance(self.stage, Denoise)
-        if self.is_neighbourly:
-            return choose_neighbours(tally, self._find_noise(noise, key), self.dimensions)
-        if self.stage.method == "sure":
-            return choose_threshold(tally, self._find_noise(noise, key), count)
-        return tally / max(count, 1)
+        return self._get_decider().decide(tally, self._find_noise(noise, key), Part(count, self.dimensions))
 
-    def _find_noise(self, noise: Array | None, key: str) -> Array:
-        """Return the standard deviation of noise in a band."""
-        assert noise is not None
+    def _get_decider(self) -> DecidingMethod:
+        assert isinstance(self.method, DecidingMethod)
+        return self.method
+
+    def _find_noise(self, noise: Array | None, key: str) -> Array | None:
+        """Return the standard deviation of noise in a band, as far as it is known."""
+        if noise is None:
+            return None
         return np.asarray(noise, np.float64) * (combine_gains(self.wavelets, self.level, key) * self.weight)
 
     def run(
@@ -144,33 +127,27 @@ class LevelShrink:
             make_shrinker(self.stage, len(band), self.dimensions, filters)(alone, True)
             return alone.details[-1][key]
         assert noise is not None
-        numbers = filters.upload(np.ascontiguousarray(noise))
-        gain = combine_gains(self.wavelets, self.level, key) * self.weight
-        if self.looks_around:
-            above = combine_gains(self.wavelets, self.level + 1, key) * self.weight
-            if parent is not None and 0 in parent.shape:
-                parent = None
-            shift, scale = (self.shift, 2) if self.is_decimated else (0, 1)
-            new: Array = filters.shrink_bivariate(band, parent, numbers, gain, above, self.window, shift, scale)
-            return new
-        if self.stage.method == "visu":
-            threshold = numbers * (gain * self.threshold)
-        else:
-            assert statistic is not None
-            own = statistic[self.position, self.level, key]
-            if self.is_neighbourly:
-                scaled: Array = scale_neighbours(filters, band, self._find_noise(noise, key), own)
-                return scaled
-            threshold = filters.upload(np.ascontiguousarray(self._find_threshold(own, noise, gain)))
-        shrunk: Array = filters.shrink(band.copy(), threshold, self.stage.mode)
-        return shrunk
-
-    def _find_threshold(self, own: Array, noise: Array, gain: float) -> Array:
-        """Return the threshold that was chosen for the band, or that of ``'bayes'`` from its mean square."""
-        assert isinstance(self.stage, Denoise)
-        if self.stage.method == "sure":
-            return own
-        variance = np.square(np.asarray(noise, np.float64) * gain)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            threshold = variance / np.sqrt(np.maximum(own - variance, 0))
-        return np.where(variance == 0, 0.0, threshold)
+        assert self.method is not None
+        gain, parent_gain = (
+            combine_gains(self.wavelets, number, key) * self.weight for number in (self.level, self.level + 1)
+        )
+        if parent is not None and 0 in parent.shape:
+            parent = None
+        whole = Band(
+            band.copy() if self.method.is_in_place else band,
+            filters.upload(np.ascontiguousarray(noise)),
+            gain,
+            self.stage.mode,
+            self.samples,
+            len(self.wavelets),
+            1 if self.is_decimated else 2**self.level,
+            parent,
+            parent_gain,
+            *((self.shift, 2) if self.is_decimated else (0, 1)),
+        )
+        if not isinstance(self.method, DecidingMethod):
+            shrunk: Array = self.method.shrink(filters, whole)
+            return shrunk
+        assert statistic is not None
+        followed: Array = self.method.follow(filters, whole, statistic[self.position, self.level, key])
+        return followed

@@ -103,7 +103,7 @@ def draw_shrinkage(
     """Draw the shrinking of all details, and return bundles without approximations."""
     shrunk = []
     for number, (bundles, shrink) in enumerate(zip(levels, shrinks, strict=True)):
-        above = levels[number + 1] if number + 1 < len(levels) and shrink.looks_around else None
+        above = levels[number + 1] if number + 1 < len(levels) and shrink.takes_parent else None
         result = Bundles(bundles.name.replace("-split", "-shrink"), bundles.edges, bundles.plan)
         grids = {key: bundles.grid(key) for key in bundles.details}
         parents_of = {} if above is None else {key: above.grid(key) for key in bundles.details}

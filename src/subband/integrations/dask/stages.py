@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log, prod, sqrt
+from math import prod
 from typing import Any
 
 from dask.base import tokenize
@@ -17,8 +17,10 @@ from dask.delayed import Delayed
 from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.passage import Passage
+from subband.enhance.shrinking import ROUNDS
 from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Stage, weigh_levels
 from subband.errors import ArgumentError
 from subband.integrations.dask.decisions import draw_decisions, draw_stationary_decisions
@@ -33,16 +35,10 @@ from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw
 from subband.integrations.dask.sketch import FEW
 from subband.integrations.dask.stationary import run_stationary
 from subband.integrations.dask.tasks import TaskRef
-from subband.pipeline.reach import Reach, find_obstacle, measure_reach
+from subband.pipeline.reach import Reach, find_border_obstacle, measure_reach
 from subband.plan import transform_plan
 
-__all__ = ["DECIDING", "Flow", "StageWork"]
-
-#: Methods that decide by all coefficients of a band, and whether they have to know the noise before they look at them.
-DECIDING = {"bayes": False, "sure": True, "neigh": True}
-
-# How often a noise model that can do so refines noise and filters again, as in memory.
-_ROUNDS = 3
+__all__ = ["Flow", "StageWork"]
 
 
 @dataclass
@@ -117,6 +113,8 @@ class StageWork:
         passage = self.find_passage(stage)
         if passage.level == 0:
             return flow.planes
+        if obstacle := _find_form_obstacle(stage):
+            raise ArgumentError(obstacle)
         if stage.filters and (obstacle := _find_obstacle(stage)):
             raise ArgumentError(obstacle)
         noise, statistic = self._learn(stage, passage, flow, findings)
@@ -127,7 +125,7 @@ class StageWork:
             result = self._run_in_blocks(stage, passage, flow.planes, noise, statistic)
         else:
             result = self._run_levels(stage, passage, flow.planes, noise, statistic)
-        if isinstance(stage, Denoise) and stage.method == "wiener":
+        if isinstance(stage, Denoise) and find_method(stage.method).is_guide:
             return self._run_guided(stage, flow.planes, result, noise, model)
         return result
 
@@ -148,8 +146,9 @@ class StageWork:
             if aims is not None:
                 flow.wait(aims)
             noise = self.draw_noise(passage, flow.planes, flow.known, aims)
-        if stage.method in DECIDING and statistic is None:
-            if is_measured and DECIDING[stage.method]:
+        method = find_method(stage.method)
+        if isinstance(method, DecidingMethod) and statistic is None:
+            if is_measured and method.needs_noise:
                 flow.wait(noise)
             statistic = self.decide(stage, passage, flow.planes, noise)
         flow.wait(noise, statistic)
@@ -160,7 +159,8 @@ class StageWork:
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
         """
-        if stage.method not in DECIDING or count_diagonal(passage, self.space) <= FEW:
+        decides = isinstance(find_method(stage.method), DecidingMethod)
+        if not decides or count_diagonal(passage, self.space) <= FEW:
             return None
         return draw_noise(planes, passage, len(self.space), self.engine, known, is_aiming=True)
 
@@ -171,7 +171,8 @@ class StageWork:
     def decide(self, stage: Denoise, passage: Passage, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""
         shrinks = self._list_shrinks(stage, passage)
-        given = noise if DECIDING[stage.method] else None
+        method = find_method(stage.method)
+        given = noise if isinstance(method, DecidingMethod) and method.needs_noise else None
         if stage.form == "undecimated":
             return draw_stationary_decisions(planes, passage, self.engine, shrinks, given)
         return draw_decisions(planes, passage, self.engine, self._find_steps(stage), shrinks, given)
@@ -186,7 +187,6 @@ class StageWork:
         """Return what happens on each level, the finest first."""
         weights = weigh_levels(stage, passage.level) * stage.strength if isinstance(stage, Denoise) else None
         shift = max((w.dec_len - 3) // 2 for w in passage.wavelets) if any(map(is_expansive, passage.modes)) else 0
-        threshold = sqrt(2 * log(max(prod(self.space), 2)))
         return [
             LevelShrink(
                 stage,
@@ -196,7 +196,7 @@ class StageWork:
                 1.0 if weights is None else float(weights[number - 1]),
                 shift,
                 len(self.space),
-                threshold,
+                prod(self.space),
                 stage.form != "undecimated",
                 engine=self.engine,
             )
@@ -249,7 +249,7 @@ class StageWork:
         )
         before, after = model.stabilised_sigma, model.refined_sigma
         is_refined = not isinstance(model, Gaussian) and None not in (before, after) and before != after
-        rounds = _ROUNDS if is_refined else 1
+        rounds = ROUNDS if is_refined else 1
         for left in reversed(range(rounds)):
             own = replace(stage, level=level, filters=() if left else stage.filters)
             block = BlockStage(
@@ -277,19 +277,26 @@ def _finish(draft: Draft, planes: Any, result: Grid, grid: Grid, others: Sequenc
     return make_array(graph, draft.name, name, Grid(name, grid.edges), tasks, planes._meta)
 
 
+def _find_form_obstacle(stage: Denoise | Shrink) -> str:
+    """Say why a method cannot decide about arrays of Dask in the form of a stage."""
+    method = find_method(stage.method) if isinstance(stage, Denoise) else None
+    if not isinstance(method, DecidingMethod) or not (obstacle := method.find_obstacle(str(stage.form))):
+        return ""
+    return f"{obstacle}; use form='spun' or 'decimated', or compute() the array first"
+
+
 def _find_obstacle(stage: Denoise | Shrink) -> str:
     """Say why the filters of a stage keep it from chunks, and the way out; nothing if they do not."""
     way = "put the filters behind the stage, as stages of their own, or give x.compute()"
     if stage.form == "undecimated":
         return f"form='undecimated' with filters is not there for arrays of Dask; use 'decimated' or 'spun', or {way}"
-    if isinstance(stage, Denoise) and stage.method in DECIDING:
-        if any(each.at == "between" for each in stage.filters):
-            return (
-                f"method={stage.method!r} decides by all coefficients of a band, and filters at='between' change them "
-                f"on the way from level to level, in blocks that have only their own; use at='details', {way}"
-            )
-        stage = replace(stage, method="visu")
-    obstacle = find_obstacle(stage)
+    method = find_method(stage.method) if isinstance(stage, Denoise) else None
+    if isinstance(method, DecidingMethod) and any(each.at == "between" for each in stage.filters):
+        return (
+            f"method={method.name!r} decides by all coefficients of a band, and filters at='between' change them "
+            f"on the way from level to level, in blocks that have only their own; use at='details', {way}"
+        )
+    obstacle = find_border_obstacle(stage)
     return f"{obstacle}, and filters between the transforms need blocks; use another boundary" if obstacle else ""
 
 

@@ -70,7 +70,7 @@ def run_stationary(
         half = shrink.window // 2
         shrunk: Bands = {}
         for key, band in bands.items():
-            parent = details[number][key] if shrink.looks_around and number < passage.level else None
+            parent = details[number][key] if shrink.takes_parent and number < passage.level else None
             work = BandStage(shrink, key)
             shrunk[key] = draw_blocks(band, parent, work, [Reach(half, half)] * dimensions, noise, statistic)
         plan = stationary_plan(tuple(x.shape), axes, passage.wavelets, number)

@@ -5,22 +5,23 @@ from __future__ import annotations
 from functools import cache
 
 from subband.boundary import MODES
-from subband.studio.chains import DENOISERS, SHRINKERS
+from subband.enhance.methods import list_methods
+from subband.studio.chains import SHRINKERS, SPECKLE, list_denoisers
 from subband.studio.controls import Control, choose, give_bands, search, slide
 from subband.studio.hardware import list_engines
 from subband.wavelets import wavelist
 
 __all__ = [
-    "FILTERS",
     "VIEWS",
     "list_controls",
     "list_engine_control",
+    "list_filters",
     "list_wavelet_control",
     "list_working_controls",
 ]
 
-#: Filters and their titles, in the order of the page.
-FILTERS = (
+#: Filters that are told what to do, and their titles, in the order of the page.
+_TOLD = (
     ("none", "Pass through"),
     ("gaussian", "Gaussian blur"),
     ("sharpen", "Sharpen"),
@@ -28,13 +29,6 @@ FILTERS = (
     ("hard", "Hard threshold"),
     ("garrote", "Garrote threshold"),
     ("shrinkage", "Wavelet shrinkage"),
-    ("visu", "VisuShrink"),
-    ("bayes", "BayesShrink"),
-    ("sure", "SureShrink"),
-    ("neigh", "NeighShrink"),
-    ("bivariate", "Bivariate shrinkage"),
-    ("wiener", "Bivariate and Wiener"),
-    ("speckle", "Speckle of ultrasound"),
 )
 
 #: What is shown.
@@ -53,13 +47,25 @@ _FORMS = (
 )
 
 
-@cache
+def list_filters() -> tuple[tuple[str, str], ...]:
+    """Return all filters and their titles, in the order of the page."""
+    # the simplest first, and the default method as the best but one
+    methods = tuple((method.name, method.title) for method in reversed(list_methods()))
+    return (*_TOLD, *methods, (SPECKLE, "Speckle of ultrasound"))
+
+
 def list_controls() -> tuple[Control, ...]:
     """Return all controls, in the order of the page."""
-    from_picture = [name for name in DENOISERS if name != "speckle"]
+    return _list_controls(list_filters())
+
+
+@cache
+def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
+    denoisers = list_denoisers()
+    from_picture = [name for name in denoisers if name != SPECKLE]
     return (
         choose("view", "View", "synthesis", VIEWS, group="View"),
-        choose("filter", "Filter", "soft", FILTERS, group="Filter"),
+        choose("filter", "Filter", "soft", filters, group="Filter"),
         slide(
             "threshold", "Threshold", 12, 0, 128, 0.5, unit="of 255", group="Filter", shown={"filter": SHRINKERS},
             help="Coefficients that are smaller count as noise.",
@@ -71,7 +77,7 @@ def list_controls() -> tuple[Control, ...]:
         slide("sigma", "Radius", 1.5, 0.3, 10, 0.1, unit="pixels", group="Filter", shown={"filter": ("gaussian",)}),
         slide("amount", "Amount", 0.5, 0, 3, 0.05, group="Filter", shown={"filter": ("sharpen",)}),
         slide(
-            "strength", "Strength", 1, 0, 3, 0.05, group="Filter", shown={"filter": DENOISERS},
+            "strength", "Strength", 1, 0, 3, 0.05, group="Filter", shown={"filter": denoisers},
             help="1 removes the noise that there is; more also removes faint structure.",
         ),
         slide(

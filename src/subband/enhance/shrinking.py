@@ -1,23 +1,32 @@
-"""What happens to coefficients: shrinking by given thresholds, and the methods of `Denoise`."""
+"""Coefficients of whole images: shrunk by given thresholds, or by the method of a `Denoise` stage."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import log, prod, sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from subband.engines import Engine
 from subband.engines.filters import Filters
+from subband.enhance.methods import Band, find_method
 from subband.enhance.passage import Coefficients, Passage
-from subband.enhance.phases import shrink_phases
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 
-__all__ = ["Refine", "denoise_planes", "make_shrinker", "measure_planes"]
+__all__ = [
+    "ROUNDS",
+    "Refine",
+    "denoise_guess",
+    "denoise_planes",
+    "filter_by_guide",
+    "make_shrinker",
+    "measure_planes",
+    "shrink_by_noise",
+]
 
 #: From planes and a first guess, the planes with weaker noise, and how many times as weak it is.
 Refine = Callable[[Any, Any], tuple[Any, float]]
@@ -25,11 +34,8 @@ Refine = Callable[[Any, Any], tuple[Any, float]]
 #: Changes coefficients in place; told whether these are the first of several positions of the picture.
 Work = Callable[[Coefficients, bool], None]
 
-#: Samples along each axis over which the energy around a coefficient is averaged, by the number of axes.
-_WINDOWS = {1: 15, 2: 7, 3: 3}
-
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
-_ROUNDS = 3
+ROUNDS = 3
 
 #: The bands of a level in the order of given thresholds.
 _DETAILS = ("ad", "da", "dd")
@@ -116,8 +122,28 @@ def denoise_planes(
     refine : callable, optional
         For noise that becomes weaker when it is seen from a first guess.
     """
+    guess, noise = denoise_guess(stage, planes, noise, engine, filters, mask)
+    # nothing was transformed where no noise was found
+    if not find_method(stage.method).is_guide or noise is None:
+        return guess
+    if refine is None:
+        return filter_by_guide(stage, planes, guess, noise, 1.0, engine, filters)
+    for left in reversed(range(ROUNDS)):
+        refined, weaker = refine(planes, guess)
+        each = replace(stage, filters=()) if left else stage
+        guess = filter_by_guide(each, refined, guess, noise, weaker, engine, filters)
+    return guess
+
+
+def denoise_guess(
+    stage: Denoise, planes: Any, noise: Any, engine: Engine, filters: Filters, mask: Array | None = None
+) -> tuple[Any, Any]:
+    """Return planes after the first pass of a method, which is its last unless it is a guide; and their noise.
+
+    Parameters are those of `denoise_planes`. The noise is None if there is no level to transform.
+    """
     # with a second pass to come, filters of space wait for that
-    is_guide = stage.method == "wiener"
+    is_guide = find_method(stage.method).is_guide
     passage = Passage(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
     found = [] if noise is None else [noise]
 
@@ -127,15 +153,7 @@ def denoise_planes(
         shrink_by_noise(stage, filters, coefficients, found[0], prod(planes.shape[1:]))
 
     guess = passage.run(planes, work)
-    if not is_guide or passage.level == 0:
-        return guess
-    if refine is None:
-        return _filter_by_guide(stage, planes, guess, found[0], 1.0, engine, filters)
-    for left in reversed(range(_ROUNDS)):
-        refined, weaker = refine(planes, guess)
-        each = replace(stage, filters=()) if left else stage
-        guess = _filter_by_guide(each, refined, guess, found[0], weaker, engine, filters)
-    return guess
+    return guess, found[0] if passage.level else None
 
 
 def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients, noise: Any, count: int) -> None:
@@ -154,8 +172,9 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
     count : int
         Samples of a plane.
     """
+    method = find_method(stage.method)
     weights = weigh_levels(stage, len(coefficients.details)) * stage.strength
-    window = _WINDOWS[len(coefficients.wavelets)]
+    shift, scale = (coefficients.shift, 2) if coefficients.is_decimated else (0, 1)
     for level, bands in enumerate(coefficients.details, 1):
         # from fine to coarse, because parents must not have been shrunk
         parents: Bands = coefficients.details[level] if level < len(coefficients.details) else {}
@@ -164,32 +183,20 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         for key, band in bands.items():
             if 0 in band.shape:
                 continue
-            gain = coefficients.measure_gain(level, key) * weights[level - 1]
-            if stage.method in ("bivariate", "wiener"):
-                parent = parents.get(key)
-                if parent is not None and 0 in parent.shape:
-                    parent = None
-                parent_gain = coefficients.measure_gain(level + 1, key) * weights[level - 1]
-                shift, scale = (coefficients.shift, 2) if coefficients.is_decimated else (0, 1)
-                bands[key] = filters.shrink_bivariate(band, parent, noise, gain, parent_gain, window, shift, scale)
-            elif stage.method == "neigh" and coefficients.is_decimated:
-                bands[key] = filters.shrink_neighbours(band, noise, gain)
-            elif stage.method == "neigh":
-                bands[key] = shrink_phases(filters, band, noise, gain, 2**level)
-            else:
-                threshold = _find_threshold(stage, filters, band, noise, gain, count)
-                bands[key] = filters.shrink(band, threshold, stage.mode)
+            gain, parent_gain = (
+                coefficients.measure_gain(number, key) * weights[level - 1] for number in (level, level + 1)
+            )
+            parent = parents.get(key) if method.takes_parent else None
+            if parent is not None and 0 in parent.shape:
+                parent = None
+            dimensions = len(coefficients.wavelets)
+            step = 1 if coefficients.is_decimated else 2**level
+            bands[key] = method.shrink(
+                filters, Band(band, noise, gain, stage.mode, count, dimensions, step, parent, parent_gain, shift, scale)
+            )
 
 
-def _find_threshold(stage: Denoise, filters: Filters, band: Any, noise: Any, gain: float, count: int) -> Any:
-    if stage.method == "bayes":
-        return filters.find_bayes_threshold(band, noise, gain)
-    if stage.method == "sure":
-        return filters.find_sure_threshold(band, noise, gain)
-    return noise * (gain * sqrt(2 * log(max(count, 2))))
-
-
-def _filter_by_guide(
+def filter_by_guide(
     stage: Denoise, planes: Any, guess: Any, noise: Any, weaker: float, engine: Engine, filters: Filters
 ) -> Any:
     """Denoise planes once more, with what was found first as a guide to how strong each coefficient should be.

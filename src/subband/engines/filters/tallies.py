@@ -1,0 +1,106 @@
+"""Counts and sums over parts of a band, between the candidates that Stein's estimate of the risk chooses from.
+
+The candidates are the same for all coefficients of a band, so that counts and sums between them are all that has to be
+known. They are added in any order: what is decided by them is what the whole band decides, to the rounding of sums.
+These functions take arrays of any library that speaks NumPy; the loops of the CPU are in `compiled_tallies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from subband.arrays import namespace, to_host
+from subband.engines.filters.constants import LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
+from subband.typing import Array
+
+__all__ = ["BINS", "EMPTY", "choose_rows", "count_magnitudes", "count_neighbours", "scale_neighbours"]
+
+#: Candidates, 0 among them.
+BINS = SURE_BINS + 1
+
+#: What an empty neighbourhood is taken for.
+EMPTY = 1e-9
+
+
+def count_magnitudes(band: Any, noise: Array, step: float) -> Array:
+    """Count magnitudes over the noise, and sum their squares; see `Filters.count_magnitudes`."""
+    tables = np.zeros((len(band), 2, BINS))
+    for table, plane, n in zip(tables, band, noise.tolist(), strict=True):
+        if n:
+            ratio = abs(plane.astype(np.float64)).ravel() / n
+            places = _find_bins(ratio, step)
+            table[:] = [_add_up(places), _add_up(places, ratio * ratio)]
+    return tables
+
+
+def count_neighbours(band: Any, noise: Array, inner: Sequence[slice], rows: Array) -> Array:
+    """Sum what the risk of factors and windows needs; see `Filters.count_neighbours`."""
+    space = tuple(band.shape[1:])
+    tables = np.zeros((len(band), len(NEIGHBOUR_WINDOWS), 3, BINS))
+    xp = namespace(band, "a band")
+    places = [xp.arange(*own.indices(length)) for own, length in zip(inner, space, strict=True)]
+    if len(space) > 1:
+        places[-2] = xp.asarray(rows)
+    here = xp.ix_(*places)
+    for plane, n in enumerate(noise.tolist()):
+        if n == 0:
+            continue
+        squares = xp.square(band[plane].astype(np.float64) / n)
+        square = squares[here].ravel()
+        for number, window in enumerate(NEIGHBOUR_WINDOWS):
+            m = _average(squares, window, xp)[here].ravel() + EMPTY
+            bins = _find_bins(m, LARGEST_FACTOR / SURE_BINS)
+            sums = square - 2, square / (m * m), 1 / m
+            tables[plane, number] = [_add_up(bins, each) for each in sums]
+    return tables
+
+
+def scale_neighbours(band: Any, noise: Array, chosen: Array) -> Any:
+    """Return coefficients multiplied by ``max(1 - k / m, 0)``; see `Filters.scale_neighbours`."""
+    xp = namespace(band, "a band")
+    result = band.copy()
+    for place, (n, (factor, window)) in enumerate(zip(noise.tolist(), chosen.tolist(), strict=True)):
+        if n and factor:
+            values = band[place].astype(np.float64)
+            m = _average(xp.square(values / n), int(window), xp) + EMPTY
+            result[place] = values * xp.maximum(1 - factor / m, 0)
+    return result
+
+
+def choose_rows(space: tuple[int, ...], inner: Sequence[slice], first: int, distance: int) -> Array:
+    """Return the rows of a block that count; a signal is a row by itself."""
+    if len(space) == 1:
+        return np.arange(1)
+    rows = np.arange(*inner[-2].indices(space[-2]))
+    counted: Array = rows[(rows + first) % distance == 0]
+    return counted
+
+
+def _find_bins(values: Any, step: float) -> Any:
+    """Return the last candidate that is not above each value, whatever a division rounds."""
+    xp = namespace(values, "a band")
+    places = xp.minimum(values / step, BINS - 1).astype(np.int64)
+    places = places - (values < places * step).astype(np.int64)
+    return places + ((places < BINS - 1) & (values >= (places + 1) * step)).astype(np.int64)
+
+
+def _add_up(places: Any, weights: Any = None) -> Array:
+    xp = namespace(places, "a band")
+    return to_host(xp.bincount(places, weights, minlength=BINS))
+
+
+def _average(values: Any, window: int, xp: Any) -> Any:
+    """Return the mean over a window around every sample; borders are mirrored, the last sample repeated."""
+    reach = window // 2
+    for axis, length in enumerate(values.shape):
+        borders = [(0, 0)] * values.ndim
+        borders[axis] = (reach, reach)
+        wide = xp.moveaxis(xp.pad(values, borders, mode="symmetric"), axis, 0)
+        total = wide[:length].copy()
+        for start in range(1, window):
+            total += wide[start : start + length]
+        values = xp.moveaxis(total / window, 0, axis)
+    return values
