@@ -220,11 +220,18 @@ def test_two_results_do_not_share_a_name(folder):
     assert not (folder / "x").exists()
 
 
-def test_devices_are_not_replaced(folder):
-    os.mkfifo(folder / "pipe.png")
-    result = run("decompose", "a.png", "-o", "pipe.png", "--force")
-    assert result.exit_code == 2
-    assert "no file that could be replaced" in result.stderr
+def test_pipes_are_written_to_and_not_replaced(folder):
+    pipe = folder / "pipe.png"
+    os.mkfifo(pipe)
+    assert run("decompose", "a.png", "-o", pipe).exit_code == 2
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        result = run("decompose", "a.png", "-o", pipe, "--level", 1, "--force")
+        assert result.exit_code == 0, result.output
+        assert os.read(reader, 4).endswith(b"PNG")
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_a_page_keeps_what_is_not_ours(folder):

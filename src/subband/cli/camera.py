@@ -45,7 +45,7 @@ def camera(
     ] = None,
     frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many frames.")] = None,
     size: Annotated[str | None, typer.Option(metavar="WxH", help="What to ask the camera for.")] = None,
-    rate: Annotated[float | None, typer.Option(min=0.1, metavar="R", help="Frames per second to ask for.")] = None,
+    rate: Annotated[float | None, typer.Option(min=0.1, metavar="FPS", help="Frames per second to ask for.")] = None,
     chain: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A chain as TOML instead of denoising; see `subband filter`."),

@@ -382,7 +382,7 @@ def _check_job(job: Job, read: Files, settings: Settings) -> None:
 
 def _find_taken(job: Job) -> Path | None:
     """Return a file that would be replaced, if there is one."""
-    return next((output for _, output in _list_results(job) if os.path.lexists(output)), None)
+    return next((output for _, output in _list_results(job) if output.exists()), None)
 
 
 def _make_folder(folder: Path) -> None:

@@ -2,8 +2,8 @@
 
 A parameter that names a file is marked with `Reads` or `Writes` beside what Typer needs of it. Before a command runs,
 `check_outputs` looks at the marks and refuses what would be lost: a file that is read, by any name or link; a file that
-is there already, without ``--force``; two results under one name; a folder, or a device, in the place of a file; a
-folder that does not exist. Commands whose results are planned first, such as those of a folder, ask for each of them
+is there already, without ``--force``; two results under one name; a folder in the place of a file; a folder that does
+not exist. Commands whose results are planned first, such as those of a folder, ask for each of them
 with `check_file`. A test walks over all commands and finds those that do neither.
 """
 
@@ -178,12 +178,7 @@ def check_file(path: Path, read: Files, *, force: bool) -> None:
 
     check_output(path)
     _refuse_read(path, read)
-    # as it is, not what a link leads to: one that leads nowhere is there, too
-    if not os.path.lexists(path):
-        return
-    if path.exists() and not path.is_file():
-        raise ArgumentError(f"{str(path)!r} is no file that could be replaced; take another name")
-    if not force:
+    if path.exists() and not force:
         raise ArgumentError(f"{str(path)!r} is there already; use --force to replace it, or take another name")
 
 

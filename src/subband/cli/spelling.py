@@ -35,7 +35,7 @@ RENAMED: dict[str, dict[str, str]] = {
 }
 
 #: Arguments that an option stands for under another name.
-_OTHER_NAMES = {"overwrite": "force", "model": "noise"}
+_OTHER_NAMES = {"overwrite": "force", "model": "noise", "mode": "boundary"}
 
 #: What else programs have and a command line has not.
 _CALLS = {
@@ -123,7 +123,7 @@ def list_options(command: Any) -> dict[str, tuple[str, str | None]]:
         found[parameter.name] = (option, max(parameter.secondary_opts, key=len, default=None))
     for name, other in _OTHER_NAMES.items():
         if other in found:
-            found[name] = found[other]
+            found.setdefault(name, found[other])
     return found
 
 

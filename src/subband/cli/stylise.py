@@ -56,7 +56,7 @@ def stylise(
     wavelet: WaveletName = "cdf97",
     level: StageLevel = None,
     levels: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Levels that take part, the finest is 1; as in 1,2 or 1-3.")
+        str | None, typer.Option(metavar="N,N-N,...", help="Levels that take part, the finest is 1; as in 1,2 or 1-3.")
     ] = None,
     orientations: Annotated[
         str,
