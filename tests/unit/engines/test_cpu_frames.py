@@ -76,7 +76,8 @@ def compute_by_steps(frame, plan, limits, mode):
 
 def assert_rounded(result, exact):
     """Check that pixels are numbers rounded, either way where they lie next to an edge."""
-    near = 1e-3 * max(1, np.iinfo(result.dtype).max // 1000)
+    # single precision, and thresholds that make more of its last place; more so where sums are rounded at each step
+    near = 2e-3 * max(1, np.iinfo(result.dtype).max // 1000)
     np.testing.assert_array_less(np.abs(result - exact), 0.5 + near)
 
 

@@ -270,7 +270,8 @@ def test_many_threads_may_call_at_once():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_forked_child_has_helpers_of_its_own():
+def test_a_forked_child_has_helpers_of_its_own(monkeypatch):
+    monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
     set_threads(2)
     x = np.random.default_rng(0).normal(size=(600, 600))
     expected = subband.dwt2(x, "db4")[0]
