@@ -1,57 +1,24 @@
-"""Files that appear under their name only when they are complete: the one place through which everything is written.
-
-A file is written beside its name. Every write is checked, and when the last is done, the file is flushed to the disk,
-its size is compared with what was written, and only then is it moved to its name. What goes wrong on the way leaves
-what was there before. A name that is a link stays one: the file that it leads to is replaced. A file that is replaced
-keeps its permissions and its owner.
-"""
+"""Files that are written beside their name, and moved there when they are complete."""
 
 from __future__ import annotations
 
-import errno
 import io
 import itertools
 import os
 import shutil
-import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock, current_thread, main_thread
-from typing import IO, Any, BinaryIO, cast
+from threading import Lock
+from typing import IO, BinaryIO, cast
 
 from subband.errors import ArgumentError, SubbandError
+from subband.outputs.checked import CheckedFile, prove
+from subband.outputs.names import FULL, check_output, explain_output_error, follow_links
 
-__all__ = [
-    "CheckedFile",
-    "OutputError",
-    "Unfinished",
-    "check_output",
-    "defer_signals",
-    "explain_output_error",
-    "flush_file",
-    "follow_links",
-    "open_output",
-    "place_output",
-    "remove_unfinished",
-]
+__all__ = ["Unfinished", "open_output", "place_output", "remove_unfinished"]
 
-# What the operating system says, in words that lead somewhere.
-_CAUSES = {
-    errno.ENOSPC: "the disk is full; make room or write to another one",
-    errno.EDQUOT: "the quota of this user is used up; make room or write elsewhere",
-    errno.EFBIG: "files of this size are not allowed there; raise the limit or write elsewhere",
-    errno.EROFS: "the disk can only be read; write elsewhere",
-    errno.EACCES: "the folder or the file may not be written to; change its permissions or write elsewhere",
-    errno.EPERM: "the folder or the file may not be written to; change its permissions or write elsewhere",
-    errno.ENOENT: "the folder does not take new files; write elsewhere",
-    errno.ELOOP: "the link leads back to itself; remove it or take another name",
-}
-# Those that only a file that is written can meet.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-# Devices and some network folders have nothing to flush.
-_NOTHING_TO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 # Of a name, on all usual file systems.
 _LONGEST_NAME = 255
 
@@ -60,79 +27,6 @@ _IN_USE: set[Path] = set()
 # What this process is writing, under names of the moment.
 _PARTS: set[Path] = set()
 _LOCK = Lock()
-
-
-class OutputError(SubbandError, OSError):
-    """A file cannot be written: the disk is full, the folder takes no files, or the connection is gone."""
-
-
-def explain_output_error(path: Path, error: OSError) -> OutputError:
-    """Say in one line why a file cannot be written.
-
-    Examples
-    --------
-    >>> print(explain_output_error(Path("film.mkv"), OSError(errno.ENOSPC, "No space left on device")))
-    'film.mkv' cannot be written: the disk is full; make room or write to another one
-    """
-    cause = _CAUSES.get(error.errno or 0) or error.strerror or str(error)
-    explained = OutputError(f"{str(path)!r} cannot be written: {cause}")
-    explained.errno = error.errno
-    return explained
-
-
-def follow_links(path: Path) -> Path:
-    """Return the file that a name stands for: where a link leads to, even if nothing is there yet.
-
-    Raises
-    ------
-    OutputError
-        If a link leads back to itself.
-
-    Examples
-    --------
-    >>> follow_links(Path("picture.png")).name
-    'picture.png'
-    """
-    if not path.is_symlink():
-        return path
-    target = Path(os.path.realpath(path))
-    if target.is_symlink():
-        raise explain_output_error(path, OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
-    return target
-
-
-def check_output(path: Path, *, overwrite: bool = True) -> None:
-    """Refuse a name that no file can be written to; worth knowing before a long computation.
-
-    Parameters
-    ----------
-    path : Path
-        Where a file is to appear.
-    overwrite : bool
-        Whether a file may be there already.
-
-    Raises
-    ------
-    ArgumentError
-        If `path` is a folder, its folder does not exist, or a file is there that must stay.
-
-    Examples
-    --------
-    >>> check_output(Path("no-such-folder/picture.png"))
-    Traceback (most recent call last):
-        ...
-    subband.errors.ArgumentError: the folder 'no-such-folder' of 'picture.png' does not exist; make it first
-    """
-    if path.is_dir():
-        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a file in it")
-    target = follow_links(path)
-    if not target.parent.is_dir():
-        leads = "" if target is path else f", to which {str(path)!r} leads,"
-        raise ArgumentError(
-            f"the folder {str(target.parent)!r} of {target.name!r}{leads} does not exist; make it first"
-        )
-    if not overwrite and path.exists():
-        raise ArgumentError(f"{str(path)!r} is there already; pass overwrite=True to replace it, or take another name")
 
 
 @contextmanager
@@ -178,7 +72,7 @@ def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
         unfinished.place()
     except OSError as error:
         # others may be about what the block reads
-        if isinstance(error, SubbandError) or error.errno not in _FULL:
+        if isinstance(error, SubbandError) or error.errno not in FULL:
             raise
         raise explain_output_error(path, error) from error
     finally:
@@ -236,176 +130,6 @@ def remove_unfinished() -> None:
     for part in parts:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-
-
-@contextmanager
-def defer_signals() -> Iterator[None]:
-    """Let Ctrl-C and the signals that end programs wait until a block is done.
-
-    Python raises `KeyboardInterrupt` where it runs next, which may be a function that a library in C calls back and
-    that must not fail. Blocks have to be short.
-
-    Examples
-    --------
-    >>> with defer_signals():
-    ...     print("to the end")
-    to the end
-    """
-    if current_thread() is not main_thread():
-        # they only ever come in the main thread
-        yield
-        return
-    usual: dict[int, Any] = {}
-    waiting: list[tuple[int, Any]] = []
-    try:
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and callable(handler := signal.getsignal(number)):
-                usual[number] = handler
-                signal.signal(number, lambda number, frame: waiting.append((number, frame)))
-        yield
-    finally:
-        for number, handler in usual.items():
-            signal.signal(number, handler)
-        for number, frame in waiting:
-            usual[number](number, frame)
-
-
-class CheckedFile(io.RawIOBase):
-    """A binary file that remembers the first write that failed, even if the library that wrote did not look.
-
-    Libraries lose the end of a file on a full disk when they do not look at what `write` or `close` returns, and some
-    crash when they cannot write what they have to before they close. This file keeps in memory what the disk did not
-    take, so that they find what they wrote and close in good order; `error` says that it is worth nothing. It lends its
-    descriptor to nobody, so that all they write passes here.
-
-    Parameters
-    ----------
-    path : Path
-        Of a file that is there.
-    quiet : bool
-        Remember a failure without raising it: for libraries in C that call back, and do not expect one. See
-        `defer_signals` for the other way in which one may come.
-
-    Attributes
-    ----------
-    error : OSError or None
-        The first failure.
-    """
-
-    def __init__(self, path: Path, *, quiet: bool = False) -> None:
-        super().__init__()
-        self._file = path.open("r+b", buffering=0)
-        self._quiet = quiet
-        self._at = self._size = 0
-        self._lost: list[tuple[int, bytes]] = []
-        self.error: OSError | None = None
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return where the next byte goes."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go elsewhere."""
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
-        if start + offset < 0:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        self._at = start + offset
-        return self._at
-
-    def truncate(self, size: int | None = None) -> int:
-        """Cut the file, or fill it up with zeros."""
-        size = self._at if size is None else size
-        if self.error is None:
-            try:
-                self._file.truncate(size)
-            except OSError as error:
-                self._fail(error)
-        self._size = size
-        return size
-
-    def readinto(self, buffer: Any) -> int:
-        """Read what was written."""
-        view = memoryview(buffer).cast("B")
-        count = max(0, min(len(view), self._size - self._at))
-        self._file.seek(self._at)
-        found = self._file.read(count) or b""
-        view[:count] = found.ljust(count, b"\0")
-        for start, data in self._lost:
-            first, last = max(start, self._at), min(start + len(data), self._at + count)
-            if first < last:
-                view[first - self._at : last - self._at] = data[first - start : last - start]
-        self._at += count
-        return count
-
-    def write(self, data: Any) -> int:
-        """Write all of it; a disk that takes a part of it takes none."""
-        view = memoryview(data).cast("B")
-        start, done = self._at, 0
-        self._at += len(view)
-        self._size = max(self._size, self._at)
-        try:
-            if self.error is None:
-                self._file.seek(start)
-            while self.error is None and done < len(view):
-                done += self._file.write(view[done:]) or 0
-        except OSError as error:
-            self._lost.append((start + done, bytes(view[done:])))
-            self._fail(error)
-        else:
-            if done < len(view):
-                self._lost.append((start, bytes(view)))
-        return len(view)
-
-    def complete(self) -> None:
-        """Flush to the disk, and see that the file is as long as what was written; close it.
-
-        Raises
-        ------
-        OSError
-            The first failure, if there was one.
-        """
-        try:
-            if self.error is None:
-                _flush(self._file)
-            # longer is no fault: something may have been added by the name of the file
-            if self.error is None and os.fstat(self._file.fileno()).st_size < self._size:
-                raise OSError(errno.EIO, "the file is shorter than what was written")
-        except OSError as error:
-            self.error = error
-        finally:
-            self.close()
-        if self.error is not None:
-            raise self.error
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if not self.closed:
-            try:
-                super().close()
-            finally:
-                # network folders tell here
-                try:
-                    self._file.close()
-                except OSError as error:
-                    self._fail(error)
-
-    def _fail(self, error: OSError) -> None:
-        self.error = self.error or error
-        if not self._quiet:
-            raise error
 
 
 class Unfinished:
@@ -511,7 +235,7 @@ class Unfinished:
         first = self._raw.error if self._raw is not None else None
         if first is not None:
             return explain_output_error(self.path, first)
-        if isinstance(error, OSError) and (not only_full or error.errno in _FULL):
+        if isinstance(error, OSError) and (not only_full or error.errno in FULL):
             return explain_output_error(self.path, error)
         return error
 
@@ -562,14 +286,14 @@ class Unfinished:
     def _complete(self) -> None:
         """See that all that was written is on the disk."""
         if self._raw is None:
-            _prove(self.part)
+            prove(self.part)
             return
         assert self._file is not None
         if not self._file.closed:
             self._file.flush()
         if self._raw.closed:
             self.check()
-            _prove(self.part)
+            prove(self.part)
         else:
             self._raw.complete()
 
@@ -637,32 +361,3 @@ def _keep_mode(part: Path, target: Path, *, least: int = 0) -> None:
             os.chown(part, old.st_uid, old.st_gid)
     if stat.S_IMODE(part.stat().st_mode) != stat.S_IMODE(old.st_mode) | least:
         part.chmod(stat.S_IMODE(old.st_mode) | least)
-
-
-def flush_file(path: Path) -> None:
-    """Wait until a file that is written is on the disk.
-
-    Raises
-    ------
-    OSError
-        If the disk did not take it.
-    """
-    with path.open("r+b", buffering=0) as file:
-        _flush(file)
-
-
-def _prove(part: Path) -> None:
-    """Raise what a library may have missed: where a write came short, not one more byte can be added."""
-    with part.open("r+b", buffering=0) as file:
-        size = file.seek(0, os.SEEK_END)
-        file.write(b"\0")
-        file.truncate(size)
-        _flush(file)
-
-
-def _flush(file: IO[bytes]) -> None:
-    try:
-        os.fsync(file.fileno())
-    except OSError as error:
-        if error.errno not in _NOTHING_TO_FLUSH:
-            raise
