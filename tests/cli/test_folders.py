@@ -146,7 +146,7 @@ def test_the_display_counts_files(scans, tmp_path):
         while piece := os.read(leader, 4096):
             shown += piece
     os.close(leader)
-    printed, _ = process.communicate(timeout=30)
+    printed, _ = process.communicate(timeout=300)
     assert process.returncode == 0
     assert b"of 4 files" in shown
     # a pipe gets its lines although the display is on a terminal

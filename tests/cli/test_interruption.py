@@ -40,7 +40,7 @@ def count_frames(path):
 def test_interrupt_removes_what_was_written(tmp_path):
     process, _ = start(tmp_path / "film.mp4")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
     assert errors.strip() == "interrupted"
     assert list(tmp_path.iterdir()) == []
@@ -53,7 +53,7 @@ def test_signals_that_end_programs_remove_what_was_written(tmp_path, name, word)
     process.send_signal(number)
     # as those who shut machines down do
     process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 128 + number
     assert errors.strip() == word
     assert list(tmp_path.iterdir()) == []
@@ -71,7 +71,7 @@ def test_termination_of_what_is_no_film(tmp_path, name):
         assert time.monotonic() < deadline
         time.sleep(0.005)
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors.strip()) == (143, "terminated")
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -86,14 +86,14 @@ def test_a_closed_terminal_means_nothing_under_nohup(tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.005)
     process.send_signal(signal.SIGHUP)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=300) == 0
     assert count_frames(tmp_path / "film.mkv") == 200
 
 
 def test_interrupt_keeps_a_film_that_plays_if_asked_to(tmp_path):
     process, part = start(tmp_path / "film.mp4", "--keep-partial")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == [part]
     assert count_frames(part) > 10
@@ -103,7 +103,7 @@ def test_kill_leaves_nothing_under_the_final_name(tmp_path):
     (tmp_path / "film.mp4").write_bytes(b"mine")
     process, part = start(tmp_path / "film.mp4", "--keep-partial", "--force")
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     assert (tmp_path / "film.mp4").read_bytes() == b"mine"
     assert part.exists()
 
@@ -126,21 +126,21 @@ def test_interrupt_of_several_at_once(tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 130
+    assert process.wait(timeout=300) == 130
     assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.parametrize("options", [(), ("--keep-partial",)])
 def test_interrupt_does_not_wait_for_a_kernel(tmp_path, options):
-    """Work that looks at nothing for a minute is left, and what it has written is removed."""
+    """Work that looks at nothing for long is left, and what it has written is removed."""
     program = (
-        "import sys, time\n"
+        "import os, sys, time\n"
         "from subband.pipeline import files\n"
         "def choose_work(*_, **__):\n"
         "    def work(frames):\n"
         "        yield next(frames)\n"
-        "        print('at work', flush=True)\n"
-        "        time.sleep(60)\n"
+        "        os.write(1, b'at work\\n')\n"
+        "        time.sleep(900)\n"
         "    return work\n"
         "files.choose_work = choose_work\n"
         "from subband.cli import main\n"
@@ -159,8 +159,8 @@ def test_interrupt_does_not_wait_for_a_kernel(tmp_path, options):
             assert process.stdout.readline() == "at work\n"
         assert len(list((tmp_path / "out").iterdir())) == 2
         process.send_signal(signal.SIGINT)
-        # the sleep would take a minute; a busy machine is given most of it
-        _, errors = process.communicate(timeout=40)
+        # the sleep would take much longer
+        _, errors = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 130

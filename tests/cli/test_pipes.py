@@ -35,7 +35,7 @@ def draw_frame(number):
 
 def run(*arguments, content=b""):
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)], input=content, capture_output=True, env=ENVIRONMENT, check=False, timeout=120
+        [*COMMAND, *map(str, arguments)], input=content, capture_output=True, env=ENVIRONMENT, check=False, timeout=600
     )
 
 

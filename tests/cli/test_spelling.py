@@ -169,8 +169,8 @@ def test_every_way_out_of_the_library_is_one_of_the_command_line():
     known = set().union(*(list_options(command) for command in COMMANDS.values()))
     found = {}
     home = Path(subband.__file__).parent
-    for room in ROOMS_OF_FILES:
-        for path in [home / "outputs.py", *(home / room).rglob("*.py")]:
+    for room in ("outputs", *ROOMS_OF_FILES):
+        for path in (home / room).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
                     found.update(dict.fromkeys(told.findall(node.value), f"{path.name}: {node.value}"))

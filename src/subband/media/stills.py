@@ -238,9 +238,11 @@ def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> None:
         )
     if dtype.kind != "f" and ending in (".exr", ".pfm"):
         raise ArgumentError(f"{path.name!r} holds floating point, and this is {dtype}; write to .png or .tiff")
-    if dtype == np.uint16 and is_colour and form not in _DEEP_FORMATS:
+    # a bitmap has the format of a graymap for Pillow, and one bit
+    is_deep = form in _DEEP_FORMATS and ending != ".pbm"
+    if dtype == np.uint16 and is_colour and not is_deep:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff, .ppm or .jp2")
-    if dtype == np.uint16 and form not in _DEEP_FORMATS:
+    if dtype == np.uint16 and not is_deep:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits a sample; write to .png, .tiff or .pgm")
 
 

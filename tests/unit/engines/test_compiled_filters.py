@@ -224,7 +224,7 @@ def test_few_rows_of_a_large_band_choose_nearly_the_same(monkeypatch):
     band = draw((2, 200, 300)) * np.linspace(0.5, 3, 300, dtype=np.float32)
     noise = np.array([15.0, 20.0])
     factors, sides = selection.choose_neighbours(band, noise)
-    monkeypatch.setattr(selection, "_ENOUGH", 3000)
+    monkeypatch.setattr(selection, "ENOUGH", 3000)
     some, some_sides = selection.choose_neighbours(band, noise)
     np.testing.assert_allclose(some, factors, atol=0.4)
     np.testing.assert_array_equal(some_sides, sides)

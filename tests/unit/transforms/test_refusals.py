@@ -15,7 +15,7 @@ IMAGE = np.ones((4, 4))
     [
         (lambda: sb.downcoef("a", X, "haar", level=1.5), ValueError, r"level=1\.5 .* finest level is 1"),
         (lambda: sb.downcoef("a", X, "haar", level="a"), ValueError, "level='a' .* finest level is 1"),
-        (lambda: sb.upcoef("a", X, "haar", take=1.5), ValueError, r"take=1\.5 .* use 0"),
+        (lambda: sb.upcoef("a", X, "haar", take=1.5), TypeError, r"take=1\.5 .* use 0"),
         (lambda: sb.iswt(None, "haar"), TypeError, "coeffs is a NoneType; give the list"),
         (lambda: sb.iswt(5, "haar"), TypeError, "coeffs is a int; give the list"),
         (lambda: sb.iswt("ab", "haar"), TypeError, "coeffs is a str; give the list"),

@@ -28,8 +28,8 @@ from subband.wavelets import as_wavelet
 __all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "choose_schedule", "plan_sweeps", "record_call"]
 
 #: Sides of the pictures: from what is done before it has begun to what no cache holds. On the CPU a second thread is
-#: woken between 312 and 320, and larger ones are cut into parts that two threads share evenly.
-HOST_SIDES = (32, 96, 312, 320, 416, 736, 1536, 4096)
+#: woken between 496 and 504, and larger ones are cut into parts that two threads share evenly.
+HOST_SIDES = (32, 96, 256, 496, 504, 736, 1536, 4096)
 DEVICE_SIDES = (32, 96, 192, 384, 768, 1536, 3072, 6144)
 
 _PLAINEST = "haar"
