@@ -24,11 +24,14 @@ __all__ = ["get_threads", "run_tasks", "run_together", "set_threads"]
 #: Seconds that a call may lose, to helpers that wake late and do the last task, before it counts as held up.
 _PATIENCE = 2e-4
 
-#: After that, calls are left to one thread for so many times as long: what waiting costs stays a twentieth of all.
-_PAUSE = 20
+#: So many calls in a row have to be held up: the first ones of a kernel are, by whoever loads or compiles it.
+_SUSPICION = 4
+
+#: After that, calls are left to one thread for so many times as long: what waiting costs stays a ninth of all.
+_PAUSE = 8
 
 #: Nobody knows how busy the machine is after so many seconds.
-_LONGEST_PAUSE = 1.0
+_LONGEST_PAUSE = 0.3
 
 #: What tells how long a thread has computed. Some systems count that in hundredths of a second only; there it seems to
 #: compute as long as it does not wait for its helpers.
@@ -140,8 +143,8 @@ def run_together(
     start = perf_counter()
     busy = _Job(work, threads - 1, pool).lead(has_finished)
     lost = perf_counter() - start - busy
-    if is_even and lost > max(_PATIENCE, busy):
-        _sharing.pause(lost)
+    if is_even:
+        _sharing.note(lost, is_held_up=lost > max(_PATIENCE, busy))
 
 
 class _Job:
@@ -216,19 +219,23 @@ class _Job:
 
 
 class _Sharing:
-    """Whether helpers are worth calling: not for a while after a call that lost more time than it computed."""
+    """Whether helpers are worth calling: not for a while after calls that lost more time than they computed."""
 
     def __init__(self) -> None:
         self._resumption = 0.0
+        self._held_up = 0
 
     def is_paused(self) -> bool:
         return perf_counter() < self._resumption
 
-    def pause(self, lost: float) -> None:
-        self._resumption = perf_counter() + min(_PAUSE * lost, _LONGEST_PAUSE)
+    def note(self, lost: float, *, is_held_up: bool) -> None:
+        """Take into account what became of a call; after a pause, one that is held up again is enough for the next."""
+        self._held_up = self._held_up + 1 if is_held_up else 0
+        if self._held_up >= _SUSPICION:
+            self._resumption = perf_counter() + min(_PAUSE * lost, _LONGEST_PAUSE)
 
     def resume(self) -> None:
-        self._resumption = 0.0
+        self._resumption, self._held_up = 0.0, 0
 
 
 class _Pool:
