@@ -30,8 +30,8 @@ ROW_TILE = 4_096
 #: Below this many samples, waking a second thread costs more than it saves.
 SMALL = 250_000
 
-#: Samples of a task, so that a thread that is held up or wakes late leaves work to the others; but at most so many
-#: tasks for each thread.
+#: Samples of a task, so that a thread that is held up or wakes late leaves work to the others, and for which another
+#: thread is worth waking; but at most so many tasks for each thread.
 TASK = 65_536
 TASKS = 8
 
@@ -176,7 +176,8 @@ def run_kernel(
     one image, at a time.
     """
     images, rows, columns = extent
-    samples, threads = 4 * images * rows * columns, get_threads()
+    samples = 4 * images * rows * columns
+    threads = min(get_threads(), max(1, samples // TASK))
     extent = images // channels, rows, columns
     if samples < SMALL or threads == 1:
         _run_whole(kernel, arguments, extent)
