@@ -6,6 +6,7 @@ The default is the same examples every time; ``--hypothesis-profile=thorough`` l
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,6 +28,14 @@ os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
 
 
 def pytest_configure() -> None:
+    """Let tests that end programs do so, and remove compiled kernels that are older than their sources."""
+    # shells start background jobs with SIGINT ignored, and whatever is started from them inherits that
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    _remove_stale_kernels()
+
+
+def _remove_stale_kernels() -> None:
     """Remove compiled kernels that are older than what they were compiled from.
 
     Numba looks only at the file of the compiled function, and ours are made of several.
