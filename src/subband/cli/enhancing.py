@@ -23,7 +23,7 @@ __all__ = ["Reading", "Writing", "calm_threads", "enhance_files", "read_chain"]
 
 
 def calm_threads() -> None:
-    """Let threads that wait for work sleep, unless the user wants it otherwise.
+    """Let threads of other libraries that wait for work sleep, unless the user wants it otherwise; ours do.
 
     OpenMP's go on turning for a while, which takes the cores from those that decode and encode. It reads this when it
     is loaded, so that it has to be said before anything is computed.

@@ -174,8 +174,8 @@ def measure(
                 decompose(frame, filtered)
         filters, lifting, reconstruction = seconds.values()
         _time(filters, lambda: decompose(frame, filtered))  # noqa: B023 - called at once
-        pyramid = _time(lifting, lambda: decompose(frame, lifted))  # noqa: B023
-        back = _time(reconstruction, lambda: subband.reconstruct(pyramid, engine=chosen))  # noqa: B023
+        pyramid = _time(lifting, lambda: decompose(frame, lifted))  # noqa: B023 - as above
+        back = _time(reconstruction, lambda: subband.reconstruct(pyramid, engine=chosen))  # noqa: B023 - as above
         deviation = float(np.abs(back - frame).max())
         # written so that NaN is refused too
         if not deviation <= _NEAR:
