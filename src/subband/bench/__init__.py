@@ -7,7 +7,7 @@
 - `subband.bench.memory` measures the peak of memory in a process of its own;
 - `subband.bench.tables` has the one kind of result that all benches give, `Report`: tables, drawings, goals, figures;
   `subband.bench.report` makes one of measurements of transforms, `subband.bench.pages` writes them as files, and
-  `subband.bench.figure` and `subband.bench.charts` draw;
+  `subband.bench.figures` and `subband.bench.figures` draw;
 - `subband.bench.machine` says what they were measured on, `subband.bench.devices` what else there is;
 - `subband.bench.tuning` finds the best launch parameters of a device;
 - `subband.bench.quality` compares pictures;

@@ -16,8 +16,8 @@ import numpy as np
 from subband import data
 from subband.arrays import to_host
 from subband.bench.beds import Bed
-from subband.bench.charts import BarChart, Lengths, draw_bars
 from subband.bench.checking import WrongResultError
+from subband.bench.figures import BarChart, Lengths, draw_bars
 from subband.bench.machine import Machine, describe_machine
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.photographs import load_skimage

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import BLUE, ORANGE, Figure, Panel
+from subband.bench.figures import BLUE, ORANGE, BarChart, Figure, Panel, draw_bars
 from subband.bench.judging import check_tile
 from subband.bench.quality import measure_psnr
 from subband.bench.tables import Goal, Report, Sheet, write_number

@@ -16,7 +16,7 @@ from subband.bench.records import split_chapters
 from subband.errors import FormatError, MissingExtraError
 
 if TYPE_CHECKING:
-    from subband.bench.figure import Figure
+    from subband.bench.figures import Figure
     from subband.bench.tables import Report, Sheet
 
 __all__ = [

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import Figure
+from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer

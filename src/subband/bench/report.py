@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from subband.bench.cases import MOST_MEMORY
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import Figure
+from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.machine import Machine
 from subband.bench.measuring import Measurement
 from subband.bench.tables import Report, Sheet

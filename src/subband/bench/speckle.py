@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.photographs import load_skimage
 from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet

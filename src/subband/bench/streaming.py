@@ -13,8 +13,8 @@ from time import perf_counter
 
 import numpy as np
 
-from subband.bench.charts import BarChart, Lengths, draw_bars
 from subband.bench.checking import WrongResultError
+from subband.bench.figures import BarChart, Lengths, draw_bars
 from subband.bench.machine import Machine, describe_machine
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine

@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
 from subband.data import clip_path
 from subband.errors import DeviceError, MissingExtraError

@@ -12,7 +12,7 @@ from subband.bench.machine import Machine, describe_machine
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from subband.bench.figure import Figure
+    from subband.bench.figures import Figure
 
 __all__ = ["Goal", "Report", "Sheet", "write_number"]
 

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 import subband
-from subband.bench.charts import BarChart, draw_bars
 from subband.bench.checking import TOLERANCE, WrongResultError
-from subband.bench.figure import Figure, Panel
+from subband.bench.figures import BarChart, Figure, draw_bars, draw_histograms
 from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
@@ -237,13 +236,8 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
 
 def _draw(passes: Sequence[Passes], runs: Sequence[Run]) -> dict[str, Figure]:
     """Draw how long frames took, and what a film from file to file is made of."""
-    panels = []
-    for each in passes:
-        panel = Panel(each.direction, "milliseconds", "frames")
-        counts, edges = np.histogram(1e3 * np.array(each.seconds), 2 * _BINS)
-        panel.add_bars((edges[:-1] + edges[1:]) / 2, counts)
-        panels.append(panel)
-    drawings = {"Frames in both directions": Figure("How many frames took how long", [panels])}
+    seconds = {each.direction: each.seconds for each in passes}
+    drawings = {"Frames in both directions": draw_histograms("How many frames took how long", seconds)}
     if runs:
         stages = {
             name: [1e3 * getattr(run.result, name) / run.result.frames for run in runs]

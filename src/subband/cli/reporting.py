@@ -93,12 +93,13 @@ class Outputs:
         FormatError
             If the page has no place for one of the parts.
         MissingExtraError
-            If HDF5 is asked for and h5py is not installed.
+            If HDF5 is asked for and h5py is not installed, or drawings and matplotlib is not.
         ArgumentError
             If some cases would take the place of all.
         typer.Exit
             If it is only to be told what would be written.
         """
+        from subband.bench.figures import load_matplotlib
         from subband.bench.pages import load_h5py, read_section
         from subband.errors import ArgumentError
 
@@ -111,6 +112,8 @@ class Outputs:
                     )
         if self.hdf5 is not None:
             load_h5py()
+        if self.html is not None:
+            load_matplotlib()
         if self.dry_run:
             show_plan([], (self.json, self.hdf5, self.html, self.markdown, *others), as_json=self.as_json)
             raise typer.Exit

@@ -22,7 +22,7 @@ import numpy as np
 import subband
 from subband import data
 from subband.bench.checking import TOLERANCE, WrongResultError
-from subband.bench.figure import BLUE, GREEN, ORANGE, Figure, Panel
+from subband.bench.figures import draw_histograms
 from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.video import as_planes
@@ -238,17 +238,13 @@ def report(passes: Passes, engine: str) -> Report:
         "seconds": {name: list(times) for name, times in passes.seconds.items()},
     }
     remarks = [passes.remark] if passes.remark else []
-    drawings = {"Acceptance test": _draw(passes, engine)}
+    # as appendix C does
+    histograms = draw_histograms(f"How many frames took how long, engine {engine}", passes.seconds)
     # frames of another size, or few of them, say nothing about the requirement
-    return Report([sheet], goals if count >= QUICK_COUNT else (), figures, drawings=drawings, remarks=remarks)
-
-
-def _draw(passes: Passes, engine: str) -> Figure:
-    """Draw how many frames took how long, as appendix C does."""
-    panels = []
-    for (name, times), colour in zip(passes.seconds.items(), (ORANGE, BLUE, GREEN), strict=True):
-        panel = Panel(name, "milliseconds", "frames")
-        counts, edges = np.histogram(1e3 * np.asarray(times), 24)
-        panel.add_bars((edges[:-1] + edges[1:]) / 2, counts, colour)
-        panels.append(panel)
-    return Figure(f"How many frames took how long, engine {engine}", [panels])
+    return Report(
+        [sheet],
+        goals if count >= QUICK_COUNT else (),
+        figures,
+        drawings={"Acceptance test": histograms},
+        remarks=remarks,
+    )

@@ -18,9 +18,8 @@ from math import sqrt
 import numpy as np
 
 from subband import data
-from subband.bench.charts import BarChart, draw_bars
 from subband.bench.checking import WrongResultError
-from subband.bench.figure import Figure
+from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.judging import check_transform
 from subband.bench.quality import measure_psnr
 from subband.bench.tables import Goal, Report, Sheet

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from subband import data
-from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.judging import check_transform
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet

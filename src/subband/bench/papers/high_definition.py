@@ -21,7 +21,7 @@ import numpy as np
 
 from subband.arrays import map_arrays
 from subband.bench.checking import TOLERANCE
-from subband.bench.figure import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
+from subband.bench.figures import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
 from subband.bench.judging import check_transform, compare_bands, fetch_bands
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import BLUE, GREEN, ORANGE, Figure, Panel
+from subband.bench.figures import BLUE, GREEN, ORANGE, BarChart, Figure, Panel, draw_bars
 from subband.bench.jpeg2000 import PAPER, Breakdown, make_picture, measure_breakdown
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
 from subband.bench.checking import TOLERANCE
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.judging import compare_bands
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.model.stages import count_operations

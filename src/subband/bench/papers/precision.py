@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from subband import data
-from subband.bench.charts import COLOURS
 from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
-from subband.bench.figure import Figure, Panel
+from subband.bench.figures import COLOURS, Figure, Panel
 from subband.bench.judging import compare_bands
 from subband.bench.papers.judging import check_filtering, copy_bands, find_largest
 from subband.bench.quality import measure_psnr

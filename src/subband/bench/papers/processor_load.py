@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from time import perf_counter, process_time, sleep
 from typing import Any
 
-from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.papers.judging import check_filtering
 from subband.bench.papers.ultrasound import SIZES, STAGE, Program, list_programs, use_threads
 from subband.bench.tables import Goal, Report, Sheet

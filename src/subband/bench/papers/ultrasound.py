@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import COLOURS
 from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
-from subband.bench.figure import ORANGE, VIOLET, Figure, Panel
+from subband.bench.figures import COLOURS, ORANGE, VIOLET, Figure, Panel
 from subband.bench.judging import check_transform, compare_bands
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Report, Sheet

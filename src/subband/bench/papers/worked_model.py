@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
 
-from subband.bench.charts import BarChart, Lengths, draw_bars
-from subband.bench.figure import Figure
+from subband.bench.figures import BarChart, Figure, Lengths, draw_bars
 from subband.bench.measuring import Effort, take_turns
 from subband.bench.model.cases import ModelCase
 from subband.bench.model.classical import AS_CALCULATED, PRINTED, ClassicalModel
