@@ -19,12 +19,13 @@ STOREYS = [
     {"plan"},
     {"stationary"},
     {"arrays"},
+    {"quality"},
     {"pyramid_files"},
     {"pyramid"},
     {"kernels"},
     {"engines"},
-    {"testing"},
     {"transforms"},
+    {"testing"},
     {"enhance"},
     {"edit"},
     {"codecs"},
@@ -41,6 +42,7 @@ STOREYS = [
 ONLY = {
     "data": {"errors"},
     "arrays": {"errors", "typing"},
+    "quality": {"errors", "typing"},
     "media": {"_version", "codecs", "errors", "outputs", "typing"},
 }
 

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 import subband
-from subband.bench.checking import use_engine
-from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.engines import get_threads
+from subband.engines.measuring.judging import compare_bands, use_engine
 from subband.errors import ArgumentError, MissingExtraError
 
 __all__ = ["CASES", "QUICK_CASES", "Overhead", "measure_overhead", "report_overhead"]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from subband.bench.figures import BarChart, Figure, draw_bars
-from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.methods import list_methods
 from subband.errors import MissingExtraError
+from subband.quality import measure_psnr, measure_ssim
 from subband.transforms import dwtn_max_level
 from subband.typing import Array
 

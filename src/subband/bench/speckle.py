@@ -15,11 +15,11 @@ import numpy as np
 
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.photographs import load_skimage
-from subband.bench.quality import measure_psnr, measure_ssim
 from subband.bench.tables import Goal, Report, Sheet
 from subband.data.phantom import Phantom
 from subband.enhance import Denoise, Enhancer, LogSpeckle, Shrink
 from subband.errors import MissingExtraError
+from subband.quality import measure_psnr, measure_ssim
 from subband.typing import Array
 
 __all__ = ["OURS", "PEERS", "Filtered", "Peer", "join_pictures", "make_enhancer", "measure_filters", "report"]

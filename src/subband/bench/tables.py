@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from subband.bench.machine import Machine, describe_machine
+from subband.engines.measuring.devices import Machine, describe_machine
 
 if TYPE_CHECKING:
     from rich.table import Table

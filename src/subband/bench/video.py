@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 import subband
-from subband.bench.checking import TOLERANCE, WrongResultError
 from subband.bench.figures import BarChart, Figure, draw_bars, draw_histograms
-from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
+from subband.engines.measuring.judging import TOLERANCE, WrongResultError, compare_bands, find_largest
 from subband.enhance import Denoise, Enhancer, Shrink
 from subband.errors import ArgumentError
 from subband.media import open_sink, open_source
@@ -162,7 +161,7 @@ def _check_bands(forward: Callable[[Array], Any], frame: Array) -> None:
     own, expected = (
         {f"{key}{level}": np.asarray(band) for level, key, band in pyramid.bands()} for pyramid in (found, judge)
     )
-    largest = max(float(np.abs(band).max(initial=0.0)) for band in expected.values())
+    largest = find_largest(expected)
     compare_bands(own, expected, "a frame", TOLERANCE * largest)
 
 

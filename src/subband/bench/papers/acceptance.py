@@ -21,12 +21,11 @@ import numpy as np
 
 import subband
 from subband import data
-from subband.bench.checking import TOLERANCE, WrongResultError
 from subband.bench.figures import draw_histograms
-from subband.bench.judging import compare_bands
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.video import as_planes
-from subband.bench.workbench import open_workbench
+from subband.engines.measuring.harness import open_harness
+from subband.engines.measuring.judging import TOLERANCE, WrongResultError, compare_bands, find_largest
 from subband.errors import MissingExtraError
 from subband.pyramid import Pyramid
 from subband.typing import Array
@@ -158,7 +157,7 @@ def measure(
     remark = ""
     if images is None:
         images, remark = load_images()
-    chosen = open_workbench(engine).engine
+    chosen = open_harness(engine).engine
     lifted = as_wavelet("cdf97")
     filtered = lifted.without_lifting()
 
@@ -187,7 +186,7 @@ def _judge(frame: Array, engine: str, *ways: Callable[[Array], Pyramid]) -> None
     """Compare every band of a frame with the reference engine's; another frame goes before, whose result would show."""
     wanted = subband.decompose(frame.astype(np.float64), "cdf97", _LEVELS, "whole", axes=(1, 2), engine="reference")
     expected = _name_bands(wanted)
-    limit = TOLERANCE * max(float(np.abs(band).max()) for band in expected.values())
+    limit = TOLERANCE * find_largest(expected)
     for decompose, name in zip(ways, ("lifting", "filtering"), strict=True):
         decompose(255 - frame)
         compare_bands(_name_bands(decompose(frame)), expected, f"{engine}, a frame by {name}", limit)
