@@ -90,7 +90,7 @@ def test_cuda_devices_are_described(monkeypatch):
 
 
 def test_failing_copy_is_told(monkeypatch):
-    def fail(name):
+    def fail(name, **options):
         raise RuntimeError("no memory left")
 
     monkeypatch.setattr(devices, "open_harness", fail)

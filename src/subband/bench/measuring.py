@@ -13,7 +13,7 @@ from subband.bench.checking import make_check
 from subband.bench.device_cases import FULL_PRECISION, DeviceCase
 from subband.bench.peers.base import Contender, Peer, load_peer
 from subband.bench.peers.transforms import TRANSFORM_PEERS
-from subband.engines.measuring.harness import Harness, Replay
+from subband.engines.measuring.harness import Harness, Replay, open_harness
 from subband.engines.measuring.judging import poison_memory
 from subband.engines.measuring.timing import Clock, Effort, take_turns
 
@@ -128,7 +128,7 @@ def measure_cases(
         If a result is not that of the judge.
     """
     peers = [(TRANSFORM_PEERS[0], load_peer())]
-    bench = Harness(None, has_plain_copies=True)
+    bench = open_harness(None, has_plain_copies=True)
     for case in cases:
         peak = memory(case) if memory is not None and case.is_measurable else None
         yield replace(_measure(case, effort, bench, peers, library), memory=peak)

@@ -8,7 +8,7 @@ import subband
 from subband.bench import checking
 from subband.bench.cases import Case
 from subband.bench.checking import check_result, judge_on_host, make_check
-from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.harness import open_harness
 from subband.engines.measuring.judging import WrongResultError, flatten_bands
 
 CASE = Case((40, 48), "db2", "symmetric", level=2)
@@ -55,7 +55,7 @@ def test_large_arrays_are_judged_by_the_peer(monkeypatch, inverse, level):
     case = Case((256, 320), "cdf97", "whole", level, inverse)
     samples = case.make_samples()
     call = case.prepare(subband, samples)
-    check = make_check(case, case.make_input(subband, samples), samples, Harness("cpu"))
+    check = make_check(case, case.make_input(subband, samples), samples, open_harness("cpu"))
     ours, theirs = call(), case.peer.prepare(pywt, samples)()
     assert check(ours) < 1e-5
     assert check_result(case, ours, None, theirs) < 1e-5

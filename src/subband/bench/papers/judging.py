@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from subband.engines.filters import find_filters
-from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.harness import Harness, open_harness
 from subband.engines.measuring.judging import HALF_TOLERANCE, TOLERANCE, compare_bands, find_largest
 from subband.enhance.passage import Coefficients, Passage
 from subband.enhance.shrinking import make_shrinker
@@ -39,7 +39,7 @@ def check_filtering(bench: Harness, stage: Shrink, planes: Any) -> None:
     # others go before, so that a result of theirs would show
     _filter(bench, stage, bench.upload(np.ascontiguousarray(1 - host[:, ::-1, ::-1])))
     found = _filter(bench, stage, planes)
-    expected = _filter(Harness("reference"), stage, samples)
+    expected = _filter(open_harness("reference"), stage, samples)
     # both directions store the results of each level
     tolerance = 2 * HALF_TOLERANCE * stage.level if planes.dtype.itemsize == 2 else TOLERANCE
     what = f"{bench.engine.name}, {'×'.join(map(str, planes.shape))}"

@@ -170,7 +170,7 @@ def _round(band: Any) -> Array:
 
 def _check_rounded(bench: Harness, passage: Passage, planes: Array, stage: Shrink, back: Array) -> None:
     """Compare bands and frame with the reference engine's, by what halves lose in each level of each direction."""
-    judge = Harness("reference")
+    judge = open_harness("reference")
     plain = find_filters(judge.engine)
     reference = Passage(stage, planes.shape, judge.engine, plain)
     what = f"{bench.engine.name} in {_BITS} bits, {stage.level} levels"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from subband._version import __version__
-from subband.engines.measuring.harness import Harness, open_harness
+from subband.engines.measuring.harness import open_harness
 from subband.engines.registry import get_engine, is_device_engine
 from subband.engines.threads import get_threads
 from subband.errors import SubbandError
@@ -224,12 +224,12 @@ def measure_record(record: DeviceRecord) -> DeviceRecord:
 
 def _measure_copy(record: DeviceRecord) -> float:
     """Return how many bytes a second a copy reads and writes."""
-    if is_device_engine(record.engine):
-        harness = open_harness(record.engine)
+    harness = open_harness(record.engine, has_plain_copies=True)
+    if harness.is_device:
         size = min(_COPY_SIZE, (record.memory or _COPY_SIZE) // 8)
         source = harness.engine.device.allocate((size // 4,), np.dtype(np.float32))
     else:
-        harness, size = Harness(record.engine, has_plain_copies=True), _HOST_COPY
+        size = _HOST_COPY
         source = np.zeros(size // 4, np.float32)
     # pages that nobody has written to may all be one and the same
     harness.poison(source)

@@ -77,9 +77,9 @@ class Harness:
     name: str
     is_device = False
 
-    def __init__(self, engine: str | Engine | None, *, has_plain_copies: bool = False) -> None:
-        self.engine = get_engine(engine)
-        self.name = self.engine.name
+    def __init__(self, engine: Engine, *, has_plain_copies: bool = False) -> None:
+        self.engine = engine
+        self.name = engine.name
         self._has_plain_copies = has_plain_copies
 
     def draw(self, shape: tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Any:
@@ -144,7 +144,7 @@ class CudaHarness(Harness):
     is_device = True
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(get_engine(name))
         import cupy
 
         self._cupy = cupy
@@ -241,7 +241,7 @@ class OpenCLHarness(Harness):
 
     def __init__(self, name: str) -> None:
         numbered = f"opencl:{name.partition(':')[2] or '0'}"
-        super().__init__(numbered)
+        super().__init__(get_engine(numbered))
         import pyopencl
 
         self.name = numbered
@@ -289,7 +289,7 @@ def open_harness(engine: str | Engine | None, *, has_plain_copies: bool = False)
     False
     """
     if not is_device_engine(engine):
-        return Harness(engine, has_plain_copies=has_plain_copies)
+        return Harness(get_engine(engine), has_plain_copies=has_plain_copies)
     name = engine.name if isinstance(engine, Engine) else str(engine)
     return CudaHarness(name) if name.partition(":")[0] == "cuda" else OpenCLHarness(name)
 
