@@ -11,7 +11,7 @@ import numpy as np
 import subband
 from subband.arrays import map_arrays, to_host
 from subband.bench.cases import Case
-from subband.bench.peers.base import load_peer
+from subband.bench.libraries import load_library
 from subband.engines.measuring.harness import Harness
 from subband.engines.measuring.judging import (
     DOUBLE_TOLERANCE,
@@ -38,7 +38,7 @@ def make_check(case: Case, given: Any, samples: Any, bench: Harness) -> Callable
     if bench.is_device or case.size <= JUDGED_SIZE:
         reference, theirs = judge_on_host(case, given), None
     else:
-        reference, theirs = None, case.peer.prepare(load_peer(), samples)()
+        reference, theirs = None, case.peer.prepare(load_library("PyWavelets"), samples)()
     return lambda result: check_result(case, result, reference, theirs)
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from subband import data
 from subband.arrays import to_host
 from subband.bench.figures import BarChart, Lengths, draw_bars
+from subband.bench.libraries import load_library
 from subband.bench.measuring import capture_call
-from subband.bench.photographs import load_skimage
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.engines import Engine
 from subband.engines.measuring.devices import Machine, describe_machine
@@ -200,7 +200,7 @@ def measure_speeds(cases: Sequence[Case], effort: Effort, frame: Array, bench: H
     WrongResultError
         If a result is not that of the reference engine.
     """
-    peer = None if bench.is_device else load_skimage().restoration.denoise_wavelet
+    peer = None if bench.is_device else load_library("scikit-image").restoration.denoise_wavelet
     # its result stays as numbers: turning them into bytes is not what is compared
     usual = {"method": "BayesShrink", "convert2ycbcr": True, "wavelet_levels": 3, "channel_axis": -1}
     pixels = bench.upload(frame)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from subband.errors import ArgumentError, MissingExtraError
+from subband.bench.libraries import load_library
+from subband.errors import ArgumentError
 from subband.outputs import open_output
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ __all__ = [
     "Series",
     "draw_bars",
     "draw_histograms",
-    "load_matplotlib",
 ]
 
 BLUE, ORANGE, GREEN, VIOLET, GREY, INK = "#1f5f99", "#d1642a", "#3d7f4e", "#7a4f9a", "#666666", "#222222"
@@ -48,22 +48,6 @@ _DPI = 100
 _SMALL, _MIDDLE, _LARGE = 8, 10, 14
 # Pixels of a title above the grid, of a bar and the gap between groups, and of title, legend and axis around bars.
 _TITLE, _BAR, _GAP, _AROUND = 56, 13, 9, 96
-
-
-def load_matplotlib() -> Any:
-    """Import what draws.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        import matplotlib.backends.backend_agg
-        import matplotlib.figure
-    except ImportError:
-        raise MissingExtraError("drawing figures", "bench") from None
-    return matplotlib
 
 
 @dataclass(frozen=True)
@@ -273,7 +257,7 @@ class Figure:
 
     def draw(self) -> Any:
         """Draw everything, and return the figure of matplotlib."""
-        library = load_matplotlib()
+        library = load_library("matplotlib")
         # A row with fewer panels than the widest one stretches them.
         size = self.panel_size[0] * max(len(row) for row in self.panels), _TITLE + sum(self.heights)
         style = {"font.size": _SMALL, "axes.edgecolor": GREY, "grid.color": "#e4e4e4", "axes.axisbelow": True}

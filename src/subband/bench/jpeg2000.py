@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from subband.bench.figures import BLUE, ORANGE, BarChart, Figure, Panel, draw_bars
+from subband.bench.libraries import load_library
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.codecs.jpeg2000 import Times, decode, encode, imread
 from subband.codecs.jpeg2000.colours import split_planes
@@ -372,11 +373,8 @@ def load_photographs(size: int | None = None) -> dict[str, Array]:
     MissingExtraError
         If scikit-image is not installed.
     """
-    try:
-        import skimage.data
-    except ImportError:
-        raise MissingExtraError("comparing pictures", "bench") from None
-    pictures = {name: np.asarray(getattr(skimage.data, name)()) for name in _PICTURES}
+    library = load_library("scikit-image").data
+    pictures = {name: np.asarray(getattr(library, name)()) for name in _PICTURES}
     return {name: np.ascontiguousarray(picture[:size, :size]) for name, picture in pictures.items()}
 
 

@@ -11,7 +11,8 @@ from subband.arrays import map_arrays, to_host
 from subband.bench.cases import MOST_MEMORY, Case, Target
 from subband.bench.checking import make_check
 from subband.bench.device_cases import FULL_PRECISION, DeviceCase
-from subband.bench.peers.base import Contender, Peer, load_peer
+from subband.bench.libraries import load_library
+from subband.bench.peers.base import Contender, Peer
 from subband.bench.peers.transforms import TRANSFORM_PEERS
 from subband.engines.measuring.harness import Harness, Replay, open_harness
 from subband.engines.measuring.judging import poison_memory
@@ -127,7 +128,7 @@ def measure_cases(
     WrongResultError
         If a result is not that of the judge.
     """
-    peers = [(TRANSFORM_PEERS[0], load_peer())]
+    peers = [(TRANSFORM_PEERS[0], load_library("PyWavelets"))]
     bench = open_harness(None, has_plain_copies=True)
     for case in cases:
         peak = memory(case) if memory is not None and case.is_measurable else None

@@ -42,16 +42,16 @@ def cpu(
     Results are checked. The exit code does not depend on the targets: a busy machine is not an error.
     """
     from subband.bench.cases import CPU_CASES, select_cases
+    from subband.bench.libraries import load_library
     from subband.bench.load import keep_busy
     from subband.bench.measuring import measure_cases
     from subband.bench.memory import measure_peak
-    from subband.bench.peers import load_peer
     from subband.bench.report import report
     from subband.engines.measuring.devices import describe_machine
     from subband.engines.measuring.timing import Effort
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
-    load_peer()
+    load_library("PyWavelets")
     outputs.check("cpu", is_partial=only is not None)
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
     with keep_busy(busy):
@@ -154,7 +154,7 @@ def enhance(
     Results are checked. The exit code does not depend on the targets.
     """
     from subband.bench import enhance as speed
-    from subband.bench.photographs import load_skimage
+    from subband.bench.libraries import load_library
     from subband.engines.measuring.devices import describe_machine
     from subband.engines.measuring.harness import open_harness
     from subband.engines.measuring.timing import Effort
@@ -163,7 +163,7 @@ def enhance(
     part = f"enhance {family}"
     outputs.check(part)
     if family == "cpu":
-        load_skimage()
+        load_library("scikit-image")
         effort = Effort(seconds=0.3, fewest=2, most=11) if quick else Effort(seconds=2.0, fewest=5)
     else:
         effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
@@ -223,10 +223,11 @@ def quality(
     All pictures have noise from fixed seeds. The exit code does not depend on the targets.
     """
     from subband.bench import photographs, speckle
+    from subband.bench.libraries import load_library
     from subband.data.phantom import ultrasound
     from subband.media import Still, write_still
 
-    photographs.load_skimage()
+    load_library("scikit-image")
     others = [] if pictures is None else [pictures / "speckle.png"]
     for path in others:
         check_file(path, Files(), force=outputs.force)

@@ -114,8 +114,8 @@ class Outputs:
         typer.Exit
             If it is only to be told what would be written.
         """
-        from subband.bench.figures import load_matplotlib
-        from subband.bench.pages import load_h5py, read_section
+        from subband.bench.libraries import load_library
+        from subband.bench.pages import read_section
         from subband.errors import ArgumentError
 
         if self.markdown is not None:
@@ -126,9 +126,9 @@ class Outputs:
                         "measure all of them, or name a page that is not there yet"
                     )
         if self.hdf5 is not None:
-            load_h5py()
+            load_library("h5py")
         if self.html is not None:
-            load_matplotlib()
+            load_library("matplotlib")
         if self.dry_run:
             show_plan([], (self.json, self.hdf5, self.html, self.markdown, *others), as_json=self.as_json)
             raise typer.Exit

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,16 @@ from subband.engines.registry import get_engine, is_device_engine
 from subband.engines.threads import get_threads
 from subband.errors import SubbandError
 
-__all__ = ["DeviceRecord", "Machine", "describe_device", "describe_machine", "list_records", "measure_record"]
+__all__ = [
+    "DeviceRecord",
+    "Machine",
+    "count_cores",
+    "describe_device",
+    "describe_machine",
+    "list_records",
+    "measure_record",
+    "name_processor",
+]
 
 _LIBRARIES = ("numpy", "numba", "PyWavelets")
 
@@ -107,17 +117,22 @@ def describe_machine(device: DeviceRecord | str | None = None, libraries: Sequen
             continue
     if isinstance(device, str):
         device = describe_device(device) if is_device_engine(device) else None
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     name = None
     if device is not None:
         name = device.device if device.memory is None else f"{device.device}, {device.memory / 2**30:.0f} GiB"
         versions.update(device.versions)
     system = f"{platform.system()} {platform.machine()}"
     today = datetime.now(UTC).date().isoformat()
-    return Machine(_name_processor(), cores, get_threads(), _count_memory(), system, versions, name, today)
+    return Machine(name_processor(), count_cores(), get_threads(), _count_memory(), system, versions, name, today)
 
 
-def _name_processor() -> str:
+def count_cores() -> int:
+    """Return how many logical processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def name_processor() -> str:
     """Ask the system what its processor is called."""
     information = Path("/proc/cpuinfo")
     if information.exists():
