@@ -12,14 +12,24 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from subband.errors import ArgumentTypeError, MissingExtraError
 
-__all__ = ["HOST", "KINDS", "Kind", "find_kind", "is_array", "is_foreign", "is_on_device", "place_of"]
+__all__ = [
+    "HOST",
+    "KINDS",
+    "Integration",
+    "Kind",
+    "find_kind",
+    "is_array",
+    "is_foreign",
+    "is_on_device",
+    "place_of",
+    "register_integration",
+]
 
 #: The place of arrays in the memory of the host; others are called as the engines there, such as ``cuda:0``.
 HOST = "cpu"
@@ -223,16 +233,15 @@ class JaxKind(Kind):
 class DaskKind(Kind):
     """Dask: chunks of another kind, to be computed later and perhaps elsewhere.
 
-    Functions work on such arrays as on native ones, and what they do becomes a graph of tasks. Who makes the graph
-    stands above all transforms, in `subband.integrations.dask`, and must not be imported from down here. So it is known
-    by its name alone, in this one place, and loaded when somebody has an array of Dask.
+    Functions work on such arrays as on native ones, and what they do becomes a graph of tasks. What makes the graph
+    builds on all transforms, so this room cannot import it: `register_integration` brings it here, and it is loaded
+    when the first Dask array arrives.
     """
 
     name = "dask.array.Array"
     module = "dask.array"
     is_native = True
     is_elsewhere = True
-    integration = "subband.integrations.dask.dispatch"
 
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("dask.array").Array)
@@ -241,11 +250,30 @@ class DaskKind(Kind):
         return "dask"
 
     def find_engine(self, engine: Any) -> Any:
-        return import_module(self.integration).find_engine(engine)
+        return _INTEGRATIONS[self.name]().find_engine(engine)
 
     def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        substitute: Callable[..., Any] | None = import_module(self.integration).find_substitute(function)
-        return substitute
+        return _INTEGRATIONS[self.name]().find_substitute(function)
+
+
+class Integration(Protocol):
+    """What computes on arrays that this room only recognises: any module with these two functions."""
+
+    def find_engine(self, engine: Any) -> Any: ...
+
+    def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None: ...
+
+
+#: How to load the integration of a kind of array, by the kind's name.
+_INTEGRATIONS: dict[str, Callable[[], Integration]] = {}
+
+
+def register_integration(kind: str, load: Callable[[], Integration]) -> None:
+    """Say what computes on a kind of array; `load` is called when such an array arrives.
+
+    The package itself registers its integrations, so that a room of transforms need not name one above it.
+    """
+    _INTEGRATIONS[kind] = load
 
 
 #: Every kind of array; the first that says an array is its own takes it.

@@ -26,12 +26,10 @@ from subband.wavelets import laurent
 from subband.wavelets.filterbank import FilterBank
 from subband.wavelets.laurent import Laurent
 from subband.wavelets.lifting import LiftingScheme, Step, StepKind
-from subband.wavelets.lookup import as_wavelet
 from subband.wavelets.polish import polish
 from subband.wavelets.rounding import measure_amplification, measure_filter_error, measure_inverse_error
-from subband.wavelets.wavelet import Wavelet
 
-__all__ = ["MAX_AMPLIFICATION", "MAX_FILTER_ERROR", "MAX_LENGTH", "factorise", "factorise_bank"]
+__all__ = ["MAX_AMPLIFICATION", "MAX_FILTER_ERROR", "MAX_LENGTH", "factorise_bank"]
 
 MAX_FILTER_ERROR = 1e-9
 """How far the filters rebuilt from a scheme may be from the bank, relative to its largest tap."""
@@ -273,7 +271,7 @@ def _refine(scheme: LiftingScheme, bank: FilterBank, defect: float, symmetric: b
 
 
 def factorise_bank(bank: FilterBank) -> LiftingScheme | None:
-    """Return the lifting scheme of a filter bank, or None; see `factorise`."""
+    """Return the lifting scheme of a filter bank, or None if it has no accurate one; see `factorise`."""
     if len(bank.dec_lo) > MAX_LENGTH:
         return None
     try:
@@ -303,46 +301,3 @@ def _find_scheme(bank: FilterBank) -> LiftingScheme | None:
             best = min(good, key=lambda item: item[:2])[2]
             return _refine(best, bank, defect, symmetric)
     return None
-
-
-def factorise(wavelet: str | Wavelet) -> LiftingScheme | None:
-    """Factor the filter bank of a wavelet into lifting steps.
-
-    Parameters
-    ----------
-    wavelet : str or Wavelet
-        The wavelet. Only its analysis filters are looked at.
-
-    Returns
-    -------
-    LiftingScheme or None
-        Steps with the shifts that make its bands equal PyWavelets' convolution sample by sample; None if
-        the bank does not factor well.
-
-    Notes
-    -----
-    A bank factors well if the filters rebuilt from the steps are within `MAX_FILTER_ERROR` (1e-9) of it,
-    relative to the largest tap, and if the steps, run in float32 on noise-like samples, forward and back,
-    are off by no more than `MAX_AMPLIFICATION` (8) units of rounding (``2**-24`` of the signal, root mean
-    square). Most schemes of the catalogue score between 1 and 4, ``sym17`` 6, ``bior5.5`` and ``rbio5.5`` 7,
-    against 1 for convolution. Filters longer than `MAX_LENGTH` (40) are not tried.
-
-    Steps are symmetric where the bank is whole-sample symmetric. Schemes of equal accuracy are chosen by the
-    number of steps, then of taps. The result is computed each time; `Wavelet.lifting` remembers it.
-
-    References
-    ----------
-    I. Daubechies and W. Sweldens, "Factoring wavelet transforms into lifting steps", J. Fourier Anal. Appl.
-    4, 1998, https://doi.org/10.1007/BF02476026
-
-    Examples
-    --------
-    >>> [(step.kind, len(step.taps)) for step in factorise("db2").steps]
-    [('predict', 1), ('update', 2), ('predict', 1)]
-    >>> scheme = factorise("bior4.4")
-    >>> [round(step.taps[0], 9) for step in scheme.steps]
-    [-1.586134342, -0.052980119, 0.882911076, 0.443506852]
-    >>> factorise("dmey") is None
-    True
-    """
-    return factorise_bank(FilterBank(*(tuple(taps) for taps in as_wavelet(wavelet).filter_bank)))
