@@ -18,7 +18,7 @@ from subband.engines.pointwise import prepare_values
 from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.models import Gaussian
-from subband.enhance.passage import Coefficients, Passage, apply_spatial
+from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
 from subband.enhance.shrinking import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.errors import ShapeError
@@ -85,7 +85,7 @@ class Program:
         for stage in enhancer.stages:
             if isinstance(stage, Denoise | Shrink):
                 # levels that are too many are refused before anything is computed
-                Passage(stage, (channels, *space), engine, self.filters)
+                Roundtrip(stage, (channels, *space), engine, self.filters)
 
     def run(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Return the enhanced pixels.
@@ -115,7 +115,7 @@ class Program:
             planes = self._run_stage(stage, planes, mask)
         return self._leave(planes, pixels.dtype, out)
 
-    def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Passage, Any]:
+    def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
         places = [place for place, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
         if not places:
@@ -125,9 +125,9 @@ class Program:
             planes = self._run_stage(stage, planes, None)
         stage = self.enhancer.stages[places[-1]]
         assert isinstance(stage, Denoise | Shrink)
-        passage = Passage(stage, planes.shape, self.engine, self.filters).as_decimated()
-        coefficients = passage.forward(planes)
-        if is_filtered and passage.level:
+        roundtrip = Roundtrip(stage, planes.shape, self.engine, self.filters).as_decimated()
+        coefficients = roundtrip.forward(planes)
+        if is_filtered and roundtrip.level:
             if isinstance(stage, Shrink):
                 self._shrinkers[stage](coefficients, True)
             else:
@@ -135,8 +135,8 @@ class Program:
                 if noise is None:
                     noise = measure_planes(self.filters, coefficients)
                 shrink_by_noise(stage, self.filters, coefficients, noise, int(np.prod(self.space)))
-            passage.apply_filters(coefficients)
-        return coefficients, passage, self._back
+            roundtrip.apply_filters(coefficients)
+        return coefficients, roundtrip, self._back
 
     def _fuse(self, pair: tuple[Array, Array] | None) -> FrameWork | None:
         """Return the work in one piece, if it is given thresholds and nothing else, and the engine has such a thing."""
@@ -148,7 +148,7 @@ class Program:
             return None
         if len(self.space) != 2 or self.enhancer.precision != "float32":
             return None
-        plan = Passage(stage, (self.channels, *self.space), self.engine, self.filters).plan(
+        plan = Roundtrip(stage, (self.channels, *self.space), self.engine, self.filters).plan(
             (self.channels, *self.space)
         )
         return make_frame_program(self.engine, plan, pair, prepare_values(*stage.spread(self.channels)), stage.mode)
@@ -216,7 +216,7 @@ class Program:
         if isinstance(stage, Blur | Sharpen):
             return apply_spatial(self.filters, stage, planes)
         if isinstance(stage, Shrink):
-            return Passage(stage, planes.shape, self.engine, self.filters).run(planes, self._shrinkers[stage])
+            return Roundtrip(stage, planes.shape, self.engine, self.filters).run(planes, self._shrinkers[stage])
         return denoise_planes(stage, planes, self._noise, self.engine, self.filters, mask, self._find_refine())
 
     def _find_refine(self) -> Refine | None:

@@ -108,23 +108,23 @@ def _analyse(
     check_mask(pixels, layout, None, "refuse")
     arranged = arrange(pixels, layout).pixels
     program = prepare_program(enhancer, arranged.shape[:-1], arranged.shape[-1], engine_for(arranged, engine))
-    coefficients, passage, back = program.analyse(arranged, is_filtered=view == "filtered-analysis")
+    coefficients, roundtrip, back = program.analyse(arranged, is_filtered=view == "filtered-analysis")
     shape = (program.channels, *program.space)
     bands = [{key: to_host(band) for key, band in level.items()} for level in reversed(coefficients.details)]
-    pyramid = Pyramid(passage.plan(shape), to_host(coefficients.approximation), bands)
+    pyramid = Pyramid(roundtrip.plan(shape), to_host(coefficients.approximation), bands)
     scale = 255.0 / (np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else _find_white(arranged))
-    grown = 2.0 ** (passage.level * len(passage.axes) / 2)
+    grown = 2.0 ** (roundtrip.level * len(roundtrip.axes) / 2)
 
     def shade(band: Array, level: int, key: str) -> Array:
         if "d" not in key:
             return np.asarray(band * (scale / grown))
-        return np.asarray(band * (scale * _GAIN / 2.0 ** (level * len(passage.axes) / 2)))
+        return np.asarray(band * (scale * _GAIN / 2.0 ** (level * len(roundtrip.axes) / 2)))
 
     mosaic = pyramid.map(shade).mosaic()
     if mosaic.dtype == np.float16:
         # the filters of the host compute in single precision
         mosaic = mosaic.astype(np.float32)
-    regions = _list_regions(mosaic.shape[1:], passage.level, passage.axes)
+    regions = _list_regions(mosaic.shape[1:], roundtrip.level, roundtrip.axes)
     # details lie around zero, and are shown around mid-grey; in planes of colours, mid-grey of all channels
     middle = np.full(len(mosaic), 127.5)
     if back is not None:

@@ -15,7 +15,7 @@ from dask.base import tokenize
 from dask.delayed import Delayed
 
 from subband.engines import Engine
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.integrations.dask.findings import Statistic
 from subband.integrations.dask.graphs import Draft, Grid, find_grid
 from subband.integrations.dask.noise import merge_tree
@@ -32,7 +32,7 @@ __all__ = ["draw_decisions", "draw_stationary_decisions"]
 
 def draw_decisions(
     planes: Any,
-    passage: Passage,
+    passage: Roundtrip,
     engine: str | Engine | None,
     steps: Mapping[int, int],
     shrinks: Sequence[LevelShrink],
@@ -44,7 +44,7 @@ def draw_decisions(
     ----------
     planes : dask array
         Leading axes, then those of space.
-    passage : Passage
+    passage : Roundtrip
         Its transform.
     engine : str, Engine or None
         Who computes.
@@ -74,7 +74,7 @@ def draw_decisions(
 
 
 def draw_stationary_decisions(
-    planes: Any, passage: Passage, engine: str | Engine | None, shrinks: Sequence[LevelShrink], noise: Any
+    planes: Any, passage: Roundtrip, engine: str | Engine | None, shrinks: Sequence[LevelShrink], noise: Any
 ) -> Delayed:
     """Return what a method has to know of whole bands without decimation; see `draw_decisions`."""
     dimensions = shrinks[0].dimensions
