@@ -154,7 +154,7 @@ def _read_hdf5(path: Path, has_bands: bool) -> PyramidFile:
 
 
 def _to_python(value: Any) -> Any:
-    """Return an attribute as what JSON would have given."""
+    """Convert an HDF5 attribute to the types of JSON."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

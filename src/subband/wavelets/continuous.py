@@ -162,7 +162,7 @@ class ContinuousWavelet:
 
     @property
     def center_frequency(self) -> float | None:
-        """The centre frequency, None where it is no parameter."""
+        """The centre frequency, None if the family has no such parameter."""
         return self._centre if self._centre > 0.0 else None
 
     @center_frequency.setter
@@ -171,7 +171,7 @@ class ContinuousWavelet:
 
     @property
     def bandwidth_frequency(self) -> float | None:
-        """The bandwidth, None where it is no parameter."""
+        """The bandwidth, None if the family has no such parameter."""
         return self._bandwidth if self._bandwidth > 0.0 else None
 
     @bandwidth_frequency.setter

@@ -37,7 +37,7 @@ def as_wavelet(wavelet: Any) -> Wavelet:
     ArgumentError
         If it is a continuous wavelet.
     TypeError
-        If it is nothing of the kind.
+        If it is neither a name nor a wavelet.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def factorise(wavelet: WaveletLike) -> LiftingScheme | None:
 
 @lru_cache(maxsize=512)
 def _look_up_name(name: str) -> Wavelet:
-    """Make each wavelet of the catalogue once."""
+    """Return the wavelet of a name, the same object each time."""
     if not name:
         raise UnknownWaveletError("wavelet='' names no wavelet; wavelist() gives the names")
     lower = name.lower()
@@ -123,7 +123,7 @@ def _convert_foreign(name: str, bank: Any) -> Wavelet:
 
 
 def _refuse(wavelet: object) -> NoReturn:
-    """Say why an object is no discrete wavelet."""
+    """Raise an error that says why an object is not a discrete wavelet."""
     if hasattr(wavelet, "complex_cwt"):
         raise ArgumentError(f"wavelet={wavelet!r} is a continuous wavelet; a discrete transform takes names like 'db4'")
     raise ArgumentTypeError(f"wavelet={wavelet!r} is neither a name nor a Wavelet")
