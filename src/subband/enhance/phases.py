@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays.operations import is_opencl, take_places
+from subband.arrays.operations import is_opencl, take_flat
 from subband.engines.filters import Filters
 from subband.typing import Array
 
@@ -46,7 +46,7 @@ def shrink_phases(filters: Filters, band: Any, noise: Any, gain: float, step: in
     along = tuple(range(1, 2 * len(space), 2))
     across = tuple(range(2, 2 * len(space) + 1, 2))
     apart = _rearrange(whole, (planes, *chain(*zip(sizes, steps, strict=True))), (0, *across, *along))
-    own_noise = take_places(noise, np.repeat(np.arange(planes), count))
+    own_noise = take_flat(noise, np.repeat(np.arange(planes), count))
     shrunk = filters.shrink_neighbours(apart.reshape((planes * count, *sizes)), own_noise, gain)
     back = (0, *chain(*((len(space) + axis + 1, axis + 1) for axis in range(len(space)))))
     together = _rearrange(shrunk, (planes, *steps, *sizes), back).reshape(whole.shape)
@@ -57,5 +57,5 @@ def _rearrange(x: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
     """Return a contiguous array of another shape with its axes in another order."""
     if is_opencl(x):
         places: Array = np.arange(prod(shape)).reshape(shape).transpose(order)
-        return take_places(x, np.ascontiguousarray(places))
+        return take_flat(x, np.ascontiguousarray(places))
     return x.reshape(shape).transpose(order).copy(order="C")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from subband.arrays import as_computable, is_on_device, place_of
+from subband.arrays import as_computable, device_of, is_on_device
 from subband.engines.dispatch import takes_arrays
 from subband.engines.memory import on_release
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -89,7 +89,7 @@ def cwt(
     """
     x = as_computable(data)
     if is_on_device(x):
-        raise ArgumentTypeError(f"data is on {place_of(data)}, and cwt computes on the host; give a copy there")
+        raise ArgumentTypeError(f"data is on {device_of(data)}, and cwt computes on the host; give a copy there")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
     if x.size == 0:
