@@ -1,4 +1,4 @@
-"""The work of an `Enhancer` on pixels of one shape: convert, filter, convert back, all in one place."""
+"""The work of an `Enhancer` on pixels of one shape: convert to planes, filter, convert back, on one device."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLOURS: dict[str, tuple[Array, Array] | None] = {
 
 PRECISIONS = ("float32", "float16")
 
-#: The first run compiles kernels, and many pictures have a shape of their own.
+#: The first run compiles kernels, and many images have a shape of their own.
 _RUNS_BEFORE_RECORDING = 2
 
 
@@ -54,9 +54,9 @@ class Program:
     channels : int
         How many channels a pixel has.
     engine : Engine
-        Who computes.
+        The engine that computes.
     is_colour : bool
-        Whether three channels are red, green and blue of the same picture.
+        Whether three channels are red, green and blue of the same image.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Program:
         Parameters
         ----------
         pixels : array
-            Space × channels, in the place of the engine, C-contiguous.
+            Space × channels, on the device of the engine, C-contiguous.
         out : array, optional
             Where they go.
         mask : ndarray of bool, optional
@@ -117,13 +117,13 @@ class Program:
 
     def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
-        places = [place for place, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
-        if not places:
+        indices = [i for i, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
+        if not indices:
             raise ShapeError(f"{self.enhancer} does not transform; its coefficients cannot be looked at")
         planes = self._enter(pixels)
-        for stage in self.enhancer.stages[: places[-1]]:
+        for stage in self.enhancer.stages[: indices[-1]]:
             planes = self._run_stage(stage, planes, None)
-        stage = self.enhancer.stages[places[-1]]
+        stage = self.enhancer.stages[indices[-1]]
         assert isinstance(stage, Denoise | Shrink)
         roundtrip = Roundtrip(stage, planes.shape, self.engine, self.filters).as_decimated()
         coefficients = roundtrip.forward(planes)
@@ -174,7 +174,7 @@ class Program:
         return out
 
     def _prepare_noise(self) -> Any:
-        """Return the standard deviation of noise in each plane, in their place; None if it is to be measured."""
+        """Return the standard deviation of noise in each plane, on their device; None if it is to be measured."""
         sigma = self.enhancer.sigma
         if sigma is None:
             sigma = self.enhancer.model.stabilised_sigma
@@ -233,7 +233,7 @@ class Program:
 def prepare_program(
     enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
 ) -> Program:
-    """Return a `Program`, the same one for the same pictures: it remembers what it has prepared."""
+    """Return a `Program`, the same one for the same images: it remembers what it has prepared."""
     return Program(enhancer, space, channels, engine, is_colour)
 
 
@@ -244,5 +244,5 @@ on_release(prepare_program.cache_clear)
 def _check_count(sigma: Any, channels: int) -> tuple[int]:
     count = np.size(sigma)
     if np.ndim(sigma) and count != channels:
-        raise ShapeError(f"sigma has {count} entries, and the picture has {channels} channels; give one for each")
+        raise ShapeError(f"sigma has {count} entries, and the image has {channels} channels; give one for each")
     return (channels,)
