@@ -1,6 +1,6 @@
 """Wavelet transforms for signals, images, video and volumes.
 
-The functions have the names, arguments and results of PyWavelets; `subband.engines` says who computes them.
+The functions have the names, arguments and results of PyWavelets; `subband.engines` computes them.
 """
 
 from __future__ import annotations

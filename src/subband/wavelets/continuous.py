@@ -311,7 +311,7 @@ def _read_parameters(name: str, family: str) -> tuple[int, float, float]:
     if name == family:
         example = f"{family}{'' if order is None else f'{order}-'}{bandwidth}-{centre}"
         warnings.warn(
-            f"the bare name {family!r} is deprecated; spell it {_FORMATS[family]}, here {example!r}",
+            f"the bare name {family!r} is deprecated; write it as {_FORMATS[family]}, here {example!r}",
             FutureWarning,
             stacklevel=3,
         )

@@ -47,7 +47,7 @@ def polish(scheme: LiftingScheme, bank: FilterBank, iterations: int = 6) -> Lift
     True
     """
     reach = _find_reach(scheme) + len(bank.dec_lo) // 2 + max(abs(scheme.shift_lo), abs(scheme.shift_hi))
-    target = _place_filters(bank, scheme, reach)
+    target = _arrange_filters(bank, scheme, reach)
     for _ in range(iterations):
         matrix, gradient = _differentiate(scheme, reach)
         touched = np.abs(gradient).max(axis=0) + np.abs(target) > 0.0
@@ -82,7 +82,7 @@ def _find_reach(scheme: LiftingScheme) -> int:
     return reach
 
 
-def _place_filters(bank: FilterBank, scheme: LiftingScheme, reach: int) -> _Array:
+def _arrange_filters(bank: FilterBank, scheme: LiftingScheme, reach: int) -> _Array:
     """Write the bank as a flat matrix of polynomials, with the shifts of the scheme taken out.
 
     The axes before flattening are row (lo, hi), column (s, d) and power, from ``-reach`` to ``reach``.
