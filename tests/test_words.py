@@ -32,6 +32,9 @@ WAITING = {
     "testing/filters.py",
 }
 
+#: The same of pages. The page on the command line is written from the source.
+WAITING_PAGES = {"cli", "media", "model", "papers", "performance", "quality", "studio"}
+
 #: What is not written, and what is written instead. A name counts by its parts: ``spell`` is in ``_spell_stage``.
 WORDS = {
     "spun": "cycle spinning",
@@ -95,6 +98,26 @@ def find_words(text):
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_source(path):
     found = list(find_words(path.read_text(encoding="utf-8")))
+    assert not found, "\n".join(f"{path.name}:{line}: {word!r}; write {instead}" for line, word, instead in found)
+
+
+def read_prose(path):
+    """Return the text of a page, without code, the targets of links, and what programs have written."""
+    text = path.read_text(encoding="utf-8")
+    for pattern in (r"^<!-- measured .*? end -->$", r"^```.*?^```$", r"`[^`\n]*`", r"\]\([^)]*\)"):
+        text = re.sub(pattern, lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    return text
+
+
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in WAITING_PAGES)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page(path):
+    lines = read_prose(path).splitlines()
+    if path.stem == "glossary":
+        lines = [line for line in lines if not line.startswith("| film")]
+    found = list(find_words("\n".join(lines)))
     assert not found, "\n".join(f"{path.name}:{line}: {word!r}; write {instead}" for line, word, instead in found)
 
 
