@@ -23,8 +23,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from subband.errors import SubbandError
 from subband.studio.outbox import Outbox
-from subband.studio.protocol import LONGEST_TEXT, ProtocolError, read_text, spell_error, unpack, write_text
-from subband.studio.security import Guard, is_loopback, spell_page
+from subband.studio.protocol import LONGEST_TEXT, ProtocolError, format_error, read_text, unpack, write_text
+from subband.studio.security import Guard, format_page, is_loopback
 from subband.studio.session import Session
 from subband.studio.studio import Studio
 from subband.studio.uploads import TooMuchError
@@ -110,7 +110,7 @@ async def _take_upload(studio: Studio, request: Request) -> Response:
         # what is still on its way is not read
         return JSONResponse({"error": str(error)}, 413, headers={"Connection": "close"})
     except (SubbandError, OSError) as error:
-        return JSONResponse({"error": spell_error(error)}, 415)
+        return JSONResponse({"error": format_error(error)}, 415)
     except ClientDisconnect:
         return Response(status_code=400)
     return JSONResponse(found)
@@ -129,7 +129,7 @@ async def _start_export(studio: Studio, request: Request) -> Response:
     try:
         number = await anyio.to_thread.run_sync(studio.exports.start, body)
     except (SubbandError, OSError) as error:
-        return JSONResponse({"error": spell_error(error)}, 400)
+        return JSONResponse({"error": format_error(error)}, 400)
     return JSONResponse({"id": number})
 
 
@@ -220,7 +220,7 @@ async def _answer_fault(request: Request, error: HTTPException) -> Response:
     """Answer what is not there, or not so."""
     text = {404: "There is nothing here.", 405: "That cannot be done here."}.get(error.status_code, error.detail)
     if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(spell_page(str(error.status_code), text), error.status_code)
+        return HTMLResponse(format_page(str(error.status_code), text), error.status_code)
     return JSONResponse({"error": text}, error.status_code, headers=error.headers)
 
 
@@ -229,5 +229,5 @@ async def _answer_crash(request: Request, error: Exception) -> Response:
     _log.error("a request failed", exc_info=error)
     text = "The server failed at that; its log says more."
     if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(spell_page("500", text), 500)
+        return HTMLResponse(format_page("500", text), 500)
     return JSONResponse({"error": text}, 500)

@@ -19,7 +19,7 @@ from subband.errors import ArgumentError, SubbandError
 from subband.pipeline import CancelledError, Progress
 from subband.studio.equivalents import name_result
 from subband.studio.library import Item, Library, describe_info
-from subband.studio.protocol import spell_error
+from subband.studio.protocol import format_error
 from subband.studio.session import Session
 from subband.studio.settings import Settled, settle
 from subband.studio.tools.base import Export
@@ -203,7 +203,7 @@ class Exports:
             tell(newest)
         except (SubbandError, OSError) as error:
             job.state = "failed"
-            text = spell_error(error).replace(str(job.path), job.name)
+            text = format_error(error).replace(str(job.path), job.name)
             tell(newest, text if item is None else item.hide_path(text))
         except Exception:  # noqa: BLE001 - logged; the thread goes on with the next file
             job.state = "failed"

@@ -26,7 +26,7 @@ from subband.studio.inflight import InFlight
 from subband.studio.jobs import Job, Message
 from subband.studio.library import Library
 from subband.studio.preview import Preview
-from subband.studio.protocol import ProtocolError, pack, read_number, spell_error, write_text
+from subband.studio.protocol import ProtocolError, format_error, pack, read_number, write_text
 from subband.studio.settings import Settled, settle
 
 __all__ = ["Session"]
@@ -174,7 +174,7 @@ class Session:
         try:
             action()
         except (SubbandError, OSError) as error:
-            self.tell("error", message=spell_error(error), about=about)
+            self.tell("error", message=format_error(error), about=about)
             return False
         except Exception:  # noqa: BLE001 - logged, and told to the page
             _log.exception("a page asked for something that failed")
