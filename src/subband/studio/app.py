@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 import mimetypes
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -219,15 +219,17 @@ async def _read(socket: WebSocket, session: Session) -> None:
 async def _answer_fault(request: Request, error: HTTPException) -> Response:
     """Answer what is not there, or not so."""
     text = {404: "There is nothing here.", 405: "That cannot be done here."}.get(error.status_code, error.detail)
-    if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(format_page(str(error.status_code), text), error.status_code)
-    return JSONResponse({"error": text}, error.status_code, headers=error.headers)
+    return _answer(request, error.status_code, text, error.headers)
 
 
 async def _answer_crash(request: Request, error: Exception) -> Response:
     """Answer after a fault of ours: the log has all of it, the page nothing."""
     _log.error("a request failed", exc_info=error)
-    text = "The server failed at that; its log says more."
+    return _answer(request, 500, "The server failed at that; its log says more.")
+
+
+def _answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as a page for people, as JSON for scripts."""
     if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(format_page("500", text), 500)
-    return JSONResponse({"error": text}, 500)
+        return HTMLResponse(format_page(str(status), text), status)
+    return JSONResponse({"error": text}, status, headers=headers)

@@ -169,23 +169,25 @@ class Exports:
         told = 0.0
         newest: Progress | None = None
 
-        def tell(progress: Progress | None = None, error: str | None = None) -> None:
-            content: dict[str, Any] = {"frames": 0, "count": None, "seconds_left": None}
-            if progress is not None:
-                left = progress.seconds_left
-                content = {
-                    "frames": progress.frames,
-                    "count": progress.count,
-                    "seconds_left": None if left is None else round(left, 1),
-                }
-            session.tell("export", id=job.id, state=job.state, name=job.name, error=error, **content)
+        def tell(error: str | None = None) -> None:
+            left = newest.seconds_left if newest is not None else None
+            session.tell(
+                "export",
+                id=job.id,
+                state=job.state,
+                name=job.name,
+                error=error,
+                frames=newest.frames if newest is not None else 0,
+                count=newest.count if newest is not None else None,
+                seconds_left=None if left is None else round(left, 1),
+            )
 
         def observe(progress: Progress) -> None:
             nonlocal told, newest
             newest = progress
             if perf_counter() - told >= _PAUSE:
                 told = perf_counter()
-                tell(progress)
+                tell()
 
         try:
             if job.cancelled.is_set():
@@ -197,18 +199,18 @@ class Exports:
                 job.state = "cancelled" if job.cancelled.is_set() else "done"
             if job.state == "cancelled":
                 job.path.unlink(missing_ok=True)
-            tell(newest)
+            tell()
         except CancelledError:
             job.state = "cancelled"
-            tell(newest)
+            tell()
         except (SubbandError, OSError) as error:
             job.state = "failed"
             text = format_error(error).replace(str(job.path), job.name)
-            tell(newest, text if item is None else item.hide_path(text))
+            tell(text if item is None else item.hide_path(text))
         except Exception:  # noqa: BLE001 - logged; the thread goes on with the next file
             job.state = "failed"
             _log.exception("an export failed")
-            tell(newest, "the server failed at that; its log says more")
+            tell("the server failed at that; its log says more")
 
     def _make(self, job: ExportFile, item: Item | None, settled: Settled, observe: Any) -> None:
         engine = get_engine(str(settled.settings.get("engine", self._engine)))
