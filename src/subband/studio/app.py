@@ -59,7 +59,7 @@ def make_app(
         await anyio.to_thread.run_sync(studio.close)
 
     routes = [
-        Route("/", partial(_show_page, files), methods=["GET"]),
+        Route("/", partial(_show_static, files), methods=["GET"]),
         Route("/static/{name:path}", partial(_show_static, files), methods=["GET"]),
         Route("/upload", partial(_take_upload, studio), methods=["POST"]),
         Route("/export", partial(_start_export, studio), methods=["POST"]),
@@ -83,15 +83,8 @@ def _list_static() -> dict[str, Path]:
     return {path.relative_to(_STATIC).as_posix(): path for path in found}
 
 
-async def _show_page(files: dict[str, Path], request: Request) -> Response:  # noqa: ARG001 - as all routes
-    page = files.get("index.html")
-    if page is None:
-        raise HTTPException(404)
-    return FileResponse(page, media_type="text/html", headers={"Cache-Control": "no-cache"})
-
-
 async def _show_static(files: dict[str, Path], request: Request) -> Response:
-    path = files.get(request.path_params["name"])
+    path = files.get(request.path_params.get("name", "index.html"))
     if path is None:
         raise HTTPException(404)
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

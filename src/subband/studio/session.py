@@ -1,10 +1,10 @@
 """A page: what it looks at, under which settings, and how its frames reach it.
 
 A session has one thread of its own, which obeys the page and decodes; frames are rendered in the thread of their engine
-(`subband.studio.workers`). There is no queue of frames anywhere: at most one job waits for its engine, and until it
-begins a newer one takes its place. The next job is made only when the one before is done and the page has drawn all but
-one of the frames sent; what has become too late by then is left out. So whatever a page does is seen after one frame,
-however slow engine or link are, and a page that is paused or hidden costs nothing.
+(`subband.studio.dispatch`). There is no queue of frames anywhere. The next job is made only when the one before is done
+and the page has drawn all but one of the frames sent; what has become too late by then is left out, and until a job
+begins a newer one takes its place. So whatever a page does is seen after one frame, however slow engine or link are,
+and a page that is paused or hidden costs nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 from subband.errors import ArgumentError, SubbandError
+from subband.studio.dispatch import Dispatcher
 from subband.studio.encoding import Link
 from subband.studio.histogram import read_band
 from subband.studio.inbox import Inbox
@@ -56,10 +57,8 @@ class Session:
     ----------
     emit : callable
         Takes a message for the page, text or bytes, and its type, from any thread.
-    render : callable
-        Makes a message of a job; see `subband.studio.rendering.Renderer.render`.
-    submit : callable
-        Runs something in the thread of an engine; see `subband.studio.workers.Workers.submit`.
+    render, submit : callable
+        Make a message of a job, and run something in the thread of an engine; see `subband.studio.dispatch.Dispatcher`.
     library : Library
         What can be opened.
     engine : str
@@ -80,8 +79,6 @@ class Session:
     ) -> None:
         self.id = secrets.token_urlsafe(12)
         self._emit = emit
-        self._render = render
-        self._submit = submit
         self._library = library
         self._engine = engine
         self._changed = Condition()
@@ -89,8 +86,7 @@ class Session:
         self._preview = Preview()
         self._link = Link(is_near=is_near)
         self._in_flight = InFlight(self._link)
-        self._job: Job | None = None
-        self._is_busy = False
+        self._dispatcher = Dispatcher(self._changed, submit, render, self._deliver)
         self._is_closed = False
         self._is_hidden = False
         self._needs_refresh = False
@@ -135,6 +131,7 @@ class Session:
         """End the session; may be called again."""
         with self._changed:
             self._is_closed = True
+            self._dispatcher.supersede(None)
             self._changed.notify()
         self._thread.join(patience)
 
@@ -185,7 +182,7 @@ class Session:
     def _plan(self, now: float) -> tuple[float | None, Callable[[], None]]:
         """Return in how many seconds to do what, unless something changes before; None for not until then."""
         preview = self._preview
-        if self._is_busy or self._is_hidden:
+        if self._dispatcher.is_busy or self._is_hidden:
             return None, self._show
         if (full := self._in_flight.find_room(now)) != 0:
             return full, self._show
@@ -213,7 +210,7 @@ class Session:
     def _show(self) -> None:
         """Show the present frame under the present settings."""
         self._needs_refresh = False
-        self._start(self._make_job())
+        self._dispatcher.start(self._make_job())
         if self._asked.settled.tool.needs_source:
             # the next frame is decoded while this one is computed
             self._preview.prefetch()
@@ -239,12 +236,14 @@ class Session:
             return
         if self._preview.shape != before:
             self.tell("opened", **self._preview.describe_source())
-            self._settle()
+            self._settle_again()
         self._show()
 
     def _measure(self) -> None:
         """Send the histogram of the frame that is shown."""
-        self._start(replace(self._make_job(), band=self._band))
+        job = self._make_histogram_job(self._make_job())
+        if job is not None:
+            self._dispatcher.start(job)
 
     # jobs: made here, rendered in the thread of an engine
 
@@ -264,83 +263,60 @@ class Session:
         wanted = str(self._asked.settled.settings.get("engine", self._engine))
         return "cpu" if wanted == self._failed_engine else wanted
 
-    def _start(self, job: Job) -> None:
-        """Hand a job to its engine."""
-        with self._changed:
-            self._job, self._is_busy = job, True
-        if not self._submit(job.engine, self._work):
-            with self._changed:
-                self._job, self._is_busy = None, False
-
     def _refresh(self) -> None:
-        """Show what has changed: by the job that has not begun, or by a new one."""
+        """Show what has changed: by the job that has not begun, or by a further one."""
         with self._changed:
-            waiting, self._job = self._job, None
-            if waiting is not None and self._has_input:
-                job = self._make_job()
-                # another engine computes in a thread of its own
-                self._job = job if job.engine == waiting.engine else None
-            self._needs_refresh = self._job is None
+            self._needs_refresh = not self._dispatcher.supersede(self._make_job() if self._has_input else None)
             self._changed.notify()
 
-    def _work(self) -> None:
-        """Render the newest job, in the thread of its engine."""
-        try:
-            with self._changed:
-                job, self._job = self._job, None
-            if job is None or self._is_closed:
-                return
-            if job.band is None:
-                self._deliver(job, self._render(job))
-                self._owes_histogram = True
-            band, now = self._band, perf_counter()
-            if band is not None and self._owes_histogram and now >= self._histogram_due:
-                self._owes_histogram = False
-                self._histogram_due = now + _HISTOGRAM_PAUSE
-                self._deliver(job, self._render(replace(job, band=band)))
-        finally:
-            with self._changed:
-                self._is_busy = False
-                self._changed.notify()
-
-    def _deliver(self, job: Job, message: Message) -> None:
-        """Send what was rendered to the page, in the thread of an engine."""
+    def _deliver(self, job: Job, message: Message) -> Job | None:
+        """Send what was rendered to the page, in the thread of an engine; return the histogram that is to follow."""
         if message.error:
             self.tell("error", message=message.error, about=message.about)
         if message.about == "engine" and job.engine != "cpu":
             self._failed_engine = job.engine
             self._tell_settled(f"The engine {job.engine} has failed; the CPU goes on.")
             self._refresh()
-        if message.header is None:
-            return
-        if not message.payload:
+        if message.header is not None and message.payload:
+            with self._changed:
+                dropped = self._preview.dropped + self._inbox.dropped
+                header = self._in_flight.send(message, dropped=dropped, now=perf_counter())
+            if not self._is_closed:
+                self._emit(pack(header, *message.payload), "frame")
+        elif message.header is not None:
             self.tell(message.header["type"], **message.header)
-            return
-        with self._changed:
-            if self._is_closed:
-                return
-            dropped = self._preview.dropped + self._inbox.dropped
-            header = self._in_flight.send(message, dropped=dropped, now=perf_counter())
-        self._emit(pack(header, *message.payload), "frame")
+        if job.band is not None:
+            return None
+        self._owes_histogram = True
+        return None if perf_counter() < self._histogram_due else self._make_histogram_job(job)
+
+    def _make_histogram_job(self, job: Job) -> Job | None:
+        """Return what measures the histogram of the frame of a job, if the page looks at one."""
+        band = self._band
+        if band is None or self._is_closed:
+            return None
+        self._owes_histogram, self._histogram_due = False, perf_counter() + _HISTOGRAM_PAUSE
+        return replace(job, band=band)
 
     # what a page can ask for
 
     def _order_settings(self, message: dict[str, Any]) -> None:
         number, time = int(read_number(message, "number", 0)), read_number(message, "time", 0)
-        given: Any = message.get("settings")
+        self._settle(message.get("settings"), number, time)
+        self._refresh()
+
+    def _settle(self, given: Any, number: int, time: float) -> None:
+        """Settle what the page has asked for, for the frames that there are now."""
         settled = settle(given, shape=self._preview.shape, engine=self._engine)
         self._asked = _Asked(given, number, time, settled)
         if self._failed_engine != settled.settings.get("engine", self._engine):
             # whoever chooses another engine and comes back tries it again
             self._failed_engine = None
         self._tell_settled()
-        self._refresh()
 
-    def _settle(self) -> None:
-        """Settle what the page has asked for once more, for the frames that there are now."""
-        asked = self._asked
-        self._asked = replace(asked, settled=settle(asked.given, shape=self._preview.shape, engine=self._engine))
-        self._tell_settled()
+    def _settle_again(self) -> None:
+        """Settle what the page has asked for last, for frames of another shape."""
+        self._settle(self._asked.given, self._asked.number, self._asked.time)
 
     def _tell_settled(self, *notes: str) -> None:
         asked = self._asked
@@ -368,12 +344,11 @@ class Session:
                 self._preview.open(item)
             except SubbandError as error:
                 raise ArgumentError(item.hide_path(str(error))) from error
-        with self._changed:
-            # a job for the last source that has not begun is for nothing
-            self._job = None
+        # a job for the last source that has not begun is for nothing
+        self._dispatcher.supersede(None)
         self.tell("opened", **self._preview.describe_source())
         if not is_camera:
-            self._settle()
+            self._settle_again()
             self._refresh()
         self._tell_state()
 

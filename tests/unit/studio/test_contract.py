@@ -261,6 +261,31 @@ def test_a_histogram_is_asked_for_by_a_job_of_its_own(studio):
     assert len(studio.frames) == 1
 
 
+def test_a_band_that_is_picked_while_another_is_measured_is_measured_too(studio):
+    studio.send("open", source={"kind": "sample", "name": "camera"})
+    studio.run()
+
+    def answer(job):
+        if job.band == "da2":
+            studio.send("histogram", band="dd1")
+            time.sleep(0.1)
+        return Message({"type": "histogram", "band": job.band})
+
+    studio.answer = answer
+    studio.send("histogram", band="da2")
+    studio.run()
+    studio.run()
+    assert [each["band"] for each in studio.find("histogram")] == ["da2", "dd1"]
+
+
+def test_a_job_that_has_not_begun_when_the_page_goes_is_not_rendered(studio):
+    studio.send("open", source={"kind": "sample", "name": "camera"})
+    studio.wait_task()
+    studio.session.close()
+    studio.run()
+    assert studio.jobs == []
+
+
 # the room
 
 
@@ -273,6 +298,7 @@ def list_imports(module):
     ("module", "foreign"),
     [
         ("rendering", {"session", "preview", "inbox", "inflight", "outbox", "workers", "studio", "app"}),
+        ("dispatch", {"session", "rendering", "preview", "inflight", "workers", "studio"}),
         ("session", {"rendering", "tools", "workers", "outbox", "studio", "app", "exports"}),
         ("preview", {"session", "rendering", "jobs", "inflight", "workers", "studio"}),
         ("inflight", {"session", "rendering", "preview", "workers", "studio"}),
@@ -291,7 +317,9 @@ def test_nobody_reads_the_private_fields_of_another(path):
             assert owner in ("self", "cls"), f"{path.name}:{node.lineno} reads {ast.unparse(node)}"
 
 
-@pytest.mark.parametrize("module", ["session", "rendering", "inflight", "inbox", "jobs", "outbox", "workers", "meter"])
+@pytest.mark.parametrize(
+    "module", ["session", "rendering", "dispatch", "inflight", "inbox", "jobs", "outbox", "workers", "meter"]
+)
 def test_nobody_sets_the_fields_of_another(module):
     for node in ast.walk(ast.parse((ROOM / f"{module}.py").read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
