@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from subband.engines.filters.device import DeviceFilters
-from subband.kernels.dialects import CUDA, OPENCL_NVIDIA
+from subband.kernels.dialects import CUDA, DIALECTS, OPENCL_NVIDIA
 from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.samplewise import TASKS, SampleSpec, render_samples
 from subband.kernels.statistics import StatisticSpec, render_statistic
 from subband.kernels.windows import WindowSpec, render_window
 from subband.testing import RecordingDevice
+from subband.testing.editing import edit_samples
 
 STORAGES = ("float32", "float64", "float16")
 
@@ -58,6 +60,8 @@ def collect_texts(dialect, storage):
     for shape in ((2, 16, 64), (2, 4, 8, 64), (2, 64), (2, 7, 5))[: None if storage == "float32" else 2]:
         run_all(filters, device, storage, shape)
     run_pixels(filters, device, storage)
+    if storage != "float16":
+        edit_samples(filters, (3, 4, 5), storage, device.upload)
     return tuple(dict.fromkeys(device.sources))
 
 
@@ -107,3 +111,17 @@ def test_single_precision_needs_no_doubles(storage):
         assert "double" not in kernel
         for word in kernel.replace("(", " ").replace(")", " ").replace(";", " ").replace(",", " ").split():
             assert not (word[0].isdigit() and ("." in word or "e-" in word) and not word.endswith("f")), word
+
+
+def test_editing_uses_every_task():
+    device = RecordingDevice(CUDA)
+    edit_samples(DeviceFilters(device), (3, 4, 5), "float32", device.upload)
+    assert len(set(device.sources)) == len(TASKS)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_editing_in_single_precision_needs_no_doubles(task):
+    for dialect in DIALECTS.values():
+        kernel = render_samples(SampleSpec(task, "float32", 3), dialect).split("KERNEL void sweep")[1]
+        assert "double" not in kernel
+        assert "." not in kernel

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from subband.engines.filters.base import Filters
 from subband.engines.filters.constants import NORMAL_MEDIAN, SURE_BINS
 from subband.engines.filters.plain import PlainFilters
+from subband.testing.editing import EditingTests
 from subband.testing.tolerances import assert_close, largest
 from subband.typing import Array
 
@@ -46,7 +46,7 @@ _MODES = ("soft", "hard", "garrote", "firm")
 _plain = PlainFilters()
 
 
-class FilterTests:
+class FilterTests(EditingTests):
     """Compares filters with `PlainFilters`.
 
     Attributes
@@ -57,16 +57,7 @@ class FilterTests:
         What planes hold; a device adds ``float16``.
     """
 
-    filters: ClassVar[Filters]
     dtypes: ClassVar[tuple[str, ...]] = ("float32", "float64")
-
-    def upload(self, x: Array) -> Any:
-        """Bring an array to where the filters work."""
-        return x.copy()
-
-    def download(self, x: Any) -> Array:
-        """Bring it back."""
-        return np.asarray(x)
 
     # --- What the tests are made of. ---
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from subband.engines.device import Device
 from subband.engines.filters.base import Filters
-from subband.engines.filters.constants import LAPLACIANS
+from subband.engines.filters.constants import FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
     choose_window,
@@ -23,6 +23,7 @@ from subband.errors import ArgumentError, ShapeError
 from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
 from subband.kernels.pixels import PixelSpec, render_pixels
+from subband.kernels.samplewise import SampleSpec, render_samples
 from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
 from subband.typing import Array
 
@@ -196,6 +197,76 @@ class DeviceFilters(Filters):
         centre, beside, across = LAPLACIANS[kernel]
         weights = (centre, beside, beside, across) if planes.ndim > 2 else (-2.0, 0.0, 1.0, 0.0)
         return self._filter("laplacian", planes, find_space(planes.shape), [amount * weight for weight in weights])
+
+    def differ(self, own: Any, other: Any, rule: str, strength: float) -> Any:
+        out = self._launcher.allocate_like(own)
+        self._run_samplewise(rule, (out, own, other), (strength,))
+        return out
+
+    def measure_brightness(self, planes: Any, weights: Sequence[float], power: float, white: float) -> Any:
+        out = self._device.allocate((1, *planes.shape[1:]), planes.dtype)
+        self._run_samplewise("brightness", (out, planes), (power, white, *weights), len(weights))
+        return out
+
+    def raise_to(self, planes: Any, power: float, white: float) -> Any:
+        if power == 1:
+            return planes
+        out = self._launcher.allocate_like(planes)
+        self._run_samplewise("raise", (out, planes), (power, white))
+        return out
+
+    def temper(self, light: Any, power: float, white: float, floor: float, level: float, strength: float) -> Any:
+        self._run_samplewise("temper", (light,), (power, white, floor, level, strength))
+        return light
+
+    def divide(self, planes: Any, light: Any, scale: float) -> Any:
+        self._run_samplewise("divide", (planes, light), (scale,), int(light.shape[0] > 1))
+        return planes
+
+    def multiply(self, planes: Any, light: Any, scale: float) -> Any:
+        self._run_samplewise("multiply", (planes, light), (scale,), int(light.shape[0] > 1))
+        return planes
+
+    def spread(self, plane: Any, count: int) -> Any:
+        out = self._device.allocate((count, *plane.shape[1:]), plane.dtype)
+        self._run_samplewise("spread", (out, plane))
+        return out
+
+    def measure_activity(self, bands: Sequence[Any]) -> Any:
+        out = self._device.allocate((1, *bands[0].shape[1:]), bands[0].dtype)
+        for number, band in enumerate(bands):
+            self._run_samplewise("square", (out, band), (), number)
+        return out
+
+    def prefer(self, best: Any, chosen: Any, rival: Any, number: int) -> None:
+        self._run_samplewise("prefer both", (best, chosen, rival), (number,))
+
+    def mark(self, chosen: Any, number: int) -> Any:
+        out = self._launcher.allocate_like(chosen)
+        self._run_samplewise("mark", (out, chosen), (number,))
+        return out
+
+    def take_over(self, total: Any, planes: Any, chosen: Any, number: int) -> None:
+        self._run_samplewise("take over", (total, planes, chosen), (number,))
+
+    def judge_exposure(self, planes: Any, white: float) -> Any:
+        out = self._device.allocate((1, *planes.shape[1:]), planes.dtype)
+        values = (white, MIDDLE, WIDTH, -0.5, FADED, LEAST_WEIGHT)
+        self._run_samplewise("exposure", (out, planes), values, int(planes.shape[0]))
+        return out
+
+    def add_weighted(self, total: Any, planes: Any, weight: Any) -> None:
+        self._run_samplewise("add weighted", (total, planes, weight))
+
+    def _run_samplewise(self, task: str, arrays: Sequence[Any], values: Sequence[float] = (), flag: int = 0) -> None:
+        """Start a task on all samples of the first array."""
+        first = arrays[0]
+        if is_empty(first):
+            return
+        table = self._launcher.tabulate(first.size, prod(first.shape[1:]), flag)
+        numbers = self._launcher.list_values(first.dtype, *(values or (0.0,)))
+        spec = SampleSpec(task, first.dtype.name, len(arrays))
+        self._launcher.run(render_samples, spec, count_items(first.size, 1), *arrays, table, numbers)
 
     def _as_numbers(self, name: str, numbers: Any, planes: Any) -> Any:
         return self._launcher.as_numbers(name, numbers, planes.shape[0], self.compute_dtype(planes))
