@@ -14,6 +14,7 @@ import pytest
 from subband.engines.filters.device import DeviceFilters
 from subband.kernels.dialects import CUDA, DIALECTS, OPENCL_NVIDIA
 from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.pixels import PackedPixelSpec, render_packed_pixels
 from subband.kernels.samplewise import TASKS, SampleSpec, render_samples
 from subband.kernels.statistics import StatisticSpec, render_statistic
 from subband.kernels.windows import WindowSpec, render_window
@@ -33,8 +34,10 @@ def run_all(filters, device, storage, shape):
     filters.measure_noise(band, 1.0, mask)
     filters.find_bayes_threshold(band, numbers, 1.0)
     filters.find_sure_threshold(band, numbers, 1.0)
+    given = np.ones((3, shape[0]))
     for mode in ("soft", "hard", "garrote", "firm"):
         filters.shrink(band, numbers, mode, numbers, numbers)
+        filters.shrink_bands([band] * 3, given, mode, given, given)
     filters.shrink_bivariate(band, None, numbers, 1.0)
     for scale in (1, 2):
         filters.shrink_bivariate(band, band, numbers, 1.0, scale=scale)
@@ -46,8 +49,9 @@ def run_all(filters, device, storage, shape):
 
 def run_pixels(filters, device, storage):
     for stored in ("uint8", "uint16", "float16", "float32", "float64"):
-        pixels = device.upload(np.zeros((4, 4, 3), stored))
-        filters.write_pixels(filters.read_pixels(pixels, None, storage), None, stored)
+        for shape, matrix in (((4, 4, 3), None), ((4, 4, 3), np.eye(3)), ((5, 5, 3), np.eye(3)), ((4, 4, 1), None)):
+            pixels = device.upload(np.zeros(shape, stored))
+            filters.write_pixels(filters.read_pixels(pixels, matrix, storage), matrix, stored)
     # numbers that are not as precise as the planes
     filters.shrink(device.upload(np.zeros((1, 5), np.float64)), filters.upload(np.ones(1, np.float32)), "soft")
 
@@ -85,6 +89,12 @@ def test_lanes_hand_over_registers_on_nvidia():
         kernel = render(spec, OPENCL_NVIDIA).split("KERNEL void sweep")[1]
         assert "FETCH" in kernel
         assert "BARRIER" not in kernel
+
+
+def test_pixels_of_video_are_read_in_words():
+    # twelve bytes are three words of an RGB quartet; by bytes, a warp would need four times as many loads
+    for dialect in DIALECTS.values():
+        assert "uint w[3]" in render_packed_pixels(PackedPixelSpec("planes", "uint8", 3, 4), dialect)
 
 
 def test_text_depends_on_no_size():

@@ -228,6 +228,21 @@ class FilterTests(EditingTests):
                     assert actual.dtype == band.dtype
                     self._check(actual, expected, tolerance, largest(band), (mode, band.shape, overs, factor))
 
+    @pytest.mark.parametrize("mode", _MODES)
+    def test_shrink_several_bands(self, mode: str) -> None:
+        rng = np.random.default_rng(22)
+        for count, space in ((1, (40,)), (3, (8, 16)), (7, (3, 5, 7))):
+            for dtype in self.dtypes:
+                shapes = [(2, *space[:-1], space[-1] - number % 2) for number in range(count)]
+                bands = [rng.normal(0, 2, shape).astype(dtype) for shape in shapes]
+                low = rng.integers(0, 8, (count, 2)) / 4
+                high, gains = low + 1, low - 0.5
+                actual = self.filters.shrink_bands([self.upload(band) for band in bands], low, mode, high, gains)
+                expected = _plain.shrink_bands([band.copy() for band in bands], low, mode, high, gains)
+                for number, (found, right) in enumerate(zip(actual, expected, strict=True)):
+                    assert found.dtype == right.dtype
+                    self._check(found, right, _TOLERANCES[dtype], largest(*bands), (mode, dtype, count, number))
+
     def test_shrink_bivariate(self) -> None:
         rng = np.random.default_rng(11)
         for number, (band, tolerance) in enumerate(self._draw(11)):

@@ -153,6 +153,28 @@ class Filters(ABC):
             What the result is multiplied by.
         """
 
+    def shrink_bands(
+        self,
+        bands: Sequence[Any],
+        threshold: Array,
+        mode: str,
+        upper: Array | None = None,
+        gains: Array | None = None,
+    ) -> list[Any]:
+        """Shrink several bands with the same number of planes as `shrink` does, by numbers that are known beforehand.
+
+        Parameters
+        ----------
+        bands : sequence of array
+            What is shrunk, in place; some may be empty.
+        threshold, upper, gains : ndarray of shape (bands, planes)
+            As `shrink` has them, but on the host.
+        mode : {"soft", "hard", "garrote", "firm"}
+            As `shrink` has it.
+        """
+        numbers = [[None] * len(bands) if each is None else each for each in (threshold, upper, gains)]
+        return [self.shrink(band, low, mode, high, gain) for band, low, high, gain in zip(bands, *numbers, strict=True)]
+
     @abstractmethod
     def shrink_bivariate(
         self,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.engines.cpu.pointwise_kernels import find_pixel_loop, find_shrink_loop
+from subband.engines.cpu.frame_loops import find_pixel_loop, find_shrink_loop, tabulate_thresholds
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
 from subband.engines.filters import compiled_tallies
 from subband.engines.filters.base import Filters
@@ -24,7 +24,6 @@ from subband.engines.filters.loops.windows import TILE, invert_noise
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.selection import choose_neighbours, choose_sure, measure_median, measure_power
 from subband.engines.memory import allocate
-from subband.engines.pointwise import prepare_values
 from subband.typing import Array
 
 __all__ = ["CompiledFilters"]
@@ -110,7 +109,7 @@ class CompiledFilters(PlainFilters):
         low = np.asarray(threshold, np.float64)
         high = low if upper is None else np.asarray(upper, np.float64)
         gain = np.ones(len(band)) if gains is None else np.asarray(gains, np.float64)
-        values = prepare_values(low, high, gain).astype(band.dtype)
+        values = tabulate_thresholds(low, high, gain).astype(band.dtype)
         sizes = count, find_shrink_loop(mode, band.dtype.name)
         shrinkage.shrink_by_threshold(cut_tasks(len(band), 1, count), (band, values), (), sizes, band.size)
         return band

@@ -18,11 +18,10 @@ from subband.engines.filters.device_statistics import (
     find_sure_threshold,
     measure_noise,
 )
-from subband.engines.pointwise import Pointwise
 from subband.errors import ArgumentError, ShapeError
 from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
-from subband.kernels.pixels import PixelSpec, render_pixels
+from subband.kernels.pixels import PackedPixelSpec, PixelSpec, render_packed_pixels, render_pixels
 from subband.kernels.samplewise import SampleSpec, render_samples
 from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
 from subband.typing import Array
@@ -52,7 +51,6 @@ class DeviceFilters(Filters):
     def __init__(self, device: Device) -> None:
         self._device = device
         self._launcher = Launcher(device)
-        self._pointwise = Pointwise(device)
 
     def upload(self, numbers: Array) -> Any:
         # precision is kept, because the dtype of the planes is not known here; see `Launcher.as_numbers`
@@ -111,20 +109,26 @@ class DeviceFilters(Filters):
         return self._find_threshold(find_sure_threshold, band, noise, gain)
 
     def shrink(self, band: Any, threshold: Any, mode: str, upper: Any = None, gains: Any = None) -> Any:
-        band = self._device.as_contiguous(band)
         if is_empty(band):
             return band
-        space = find_space(band.shape)
-        each = self._launcher.choose_run(space.size, band)
         named = (("threshold", threshold), ("upper", upper), ("gains", gains))
         found = [None if numbers is None else self._as_numbers(name, numbers, band) for name, numbers in named]
-        table = self._launcher.tabulate(
-            space.size // each, space.planes, int(upper is not None), int(gains is not None)
-        )
-        arguments = [found[0] if numbers is None else numbers for numbers in found]
-        spec = FilterSpec("shrink", band.dtype.name, each, mode)
-        self._launcher.run(render_filter, spec, count_items(space.size // each, space.planes), band, table, *arguments)
-        return band
+        return self._shrink([band], found, mode)[0]
+
+    def shrink_bands(
+        self,
+        bands: Sequence[Any],
+        threshold: Array,
+        mode: str,
+        upper: Array | None = None,
+        gains: Array | None = None,
+    ) -> list[Any]:
+        dtype = self.compute_dtype(bands[0])
+        found = [
+            None if numbers is None else self._launcher.list_values(dtype, *numbers.ravel())
+            for numbers in (threshold, upper, gains)
+        ]
+        return self._shrink(bands, found, mode)
 
     def shrink_bivariate(
         self,
@@ -277,15 +281,36 @@ class DeviceFilters(Filters):
         band = self._device.as_contiguous(band)
         return find(self._launcher, band, self._as_numbers("noise", noise, band), gain)
 
+    def _shrink(self, bands: Sequence[Any], numbers: Sequence[Any], mode: str) -> list[Any]:
+        """Shrink bands in one launch, by thresholds, upper thresholds and gains; the latter may be None."""
+        bands = [self._device.as_contiguous(band) for band in bands]
+        full = [band for band in bands if not is_empty(band)]
+        if not full:
+            return bands
+        sizes = [prod(band.shape[1:]) for band in bands]
+        each = min(self._launcher.choose_run(prod(band.shape[1:]), band) for band in full)
+        planes = full[0].shape[0]
+        counts = [size // each for size in sizes]
+        table = self._launcher.tabulate(planes, *(int(own is not None) for own in numbers[1:]), *counts)
+        # an empty array has no memory to hand over, and another one in its place is not touched
+        given = [full[0] if is_empty(band) else band for band in bands]
+        spec = FilterSpec("shrink", full[0].dtype.name, each, mode, len(bands))
+        across, _, images = count_items(max(counts), planes)
+        arguments = (*given, table, *(numbers[0] if own is None else own for own in numbers))
+        self._launcher.run(render_filter, spec, (across, len(bands), images), *arguments)
+        return bands
+
     def _change_colour(self, task: Any, pixels: Any, planes: Any, matrix: Array | None) -> None:
         if is_empty(planes):
             return
         rows = () if matrix is None else tuple(tuple(float(weight) for weight in row) for row in matrix)
         channels, count = planes.shape[0], prod(planes.shape[1:])
         is_plain = pixels.dtype.name in ("uint8", "uint16") and planes.dtype == np.float32
-        if is_plain and channels == max(1, len(rows)) and self._is_aligned(pixels, planes):
-            change = self._pointwise.split_pixels if task == "planes" else self._pointwise.join_planes
-            change(*((pixels, planes) if task == "planes" else (planes, pixels)), rows)
+        if is_plain and channels in (1, 3) and (channels == 3 or matrix is None) and self._is_aligned(pixels, planes):
+            each = 4 if count % 4 == 0 else 1
+            packed = PackedPixelSpec(task, pixels.dtype.name, channels, each, rows)
+            table = self._launcher.tabulate(count // each)
+            self._launcher.run(render_packed_pixels, packed, count_items(count // each, 1), pixels, planes, table)
             return
         spec = PixelSpec(task, pixels.dtype.name, planes.dtype.name)
         table = self._launcher.tabulate(count, channels, int(matrix is not None))
