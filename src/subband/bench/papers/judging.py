@@ -9,7 +9,7 @@ import numpy as np
 from subband.engines.filters import find_filters
 from subband.engines.measuring.harness import Harness, open_harness
 from subband.engines.measuring.judging import HALF_TOLERANCE, TOLERANCE, compare_bands, find_largest
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
@@ -49,7 +49,7 @@ def check_filtering(bench: Harness, stage: Shrink, planes: Any) -> None:
 def _filter(bench: Harness, stage: Shrink, planes: Any) -> dict[str, Array]:
     """Return everything that comes about while planes are filtered."""
     filters = find_filters(bench.engine)
-    passage = Passage(stage, planes.shape, bench.engine, filters)
+    passage = Roundtrip(stage, planes.shape, bench.engine, filters)
     coefficients = passage.forward(planes)
     found = copy_bands(bench, coefficients)
     make_shrinker(stage, planes.shape[0], 2, filters)(coefficients, True)

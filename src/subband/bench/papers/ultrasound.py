@@ -25,7 +25,7 @@ from subband.engines.filters import find_filters
 from subband.engines.measuring.harness import Harness, open_harness
 from subband.engines.measuring.judging import HALF_TOLERANCE, TOLERANCE, check_transform, compare_bands, find_largest
 from subband.engines.measuring.timing import Effort, take_turns
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import Work, make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
@@ -158,7 +158,7 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     shape = (program.channels, size, size)
     planes = bench.draw(shape, program.dtype)
     filters = find_filters(bench.engine)
-    passage = Passage(STAGE, shape, bench.engine, filters)
+    passage = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
     check_transform(bench, passage.plan(shape), planes, f"{program.name} of {size}²")
     _check_shrinking(bench, passage, shrink, planes)
@@ -176,7 +176,7 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     return times
 
 
-def _check_shrinking(bench: Harness, passage: Passage, shrink: Work, planes: Any) -> None:
+def _check_shrinking(bench: Harness, passage: Roundtrip, shrink: Work, planes: Any) -> None:
     """Compare what the threshold leaves of every detail with what it has to leave."""
     coefficients = passage.forward(planes)
     before = _copy_details(bench, coefficients)
