@@ -14,7 +14,6 @@ from subband.engines.device_engine import DeviceEngine
 from subband.engines.filters import find_filters
 from subband.engines.frames import FrameWork, make_frame_program
 from subband.engines.memory import on_release
-from subband.engines.pointwise import prepare_values
 from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.models import Gaussian
@@ -109,7 +108,10 @@ class Program:
     def compute(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Do what `run` does, one kernel after the other: for those who record it themselves."""
         if self._frames is not None and pixels.dtype.name in ("uint8", "uint16"):
-            return self._run_in_one_piece(self._frames, pixels, out)
+            if out is None:
+                out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
+            self._frames(pixels, out)
+            return out
         planes = self._enter(pixels)
         for stage in self.enhancer.stages:
             planes = self._run_stage(stage, planes, mask)
@@ -151,7 +153,7 @@ class Program:
         plan = Roundtrip(stage, (self.channels, *self.space), self.engine, self.filters).plan(
             (self.channels, *self.space)
         )
-        return make_frame_program(self.engine, plan, pair, prepare_values(*stage.spread(self.channels)), stage.mode)
+        return make_frame_program(self.engine, plan, pair, stage.spread(self.channels), stage.mode)
 
     def _find_replay(self, dtype: Any) -> CudaReplay | None:
         """Return the work as it was recorded, once it was asked for often enough to be worth that."""
@@ -165,13 +167,6 @@ class Program:
                 shape = (*self.space, self.channels)
                 self._replays[dtype] = make_replay(self.engine, self.compute, shape, np.dtype(dtype))
             return self._replays.get(dtype)
-
-    def _run_in_one_piece(self, frames: FrameWork, pixels: Any, out: Any) -> Any:
-        if out is None:
-            out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
-        # frames of one channel have no axis for it
-        frames(*((each.reshape(self.space) if self.channels == 1 else each) for each in (pixels, out)))
-        return out
 
     def _prepare_noise(self) -> Any:
         """Return the standard deviation of noise in each plane, on their device; None if it is to be measured."""

@@ -42,7 +42,7 @@ _DETAILS = ("ad", "da", "dd")
 
 
 def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:
-    """Return what shrinks coefficients by given thresholds, which are brought to their place here.
+    """Return what shrinks coefficients by given thresholds.
 
     Parameters
     ----------
@@ -61,19 +61,16 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
             f"thresholds or gains differ between the bands ad, da and dd, and {dimensions} axes are transformed; "
             "give one for each level, or levels × 1 × channels"
         )
-    changes = (low > 0) | (gain != 1)
-    prepared = {
-        (level, place): tuple(filters.upload(numbers[level, place]) for numbers in (low, high, gain))
-        for level, place in np.argwhere(changes.any(axis=2)).tolist()
-    }
+    # a level that stays as it is need not be read and written
+    changes = ((low > 0) | (gain != 1)).any(axis=(1, 2))
 
     def work(coefficients: Coefficients, _is_first: bool) -> None:
         for level, bands in enumerate(coefficients.details):
-            for key, band in bands.items():
-                found = prepared.get((level, _DETAILS.index(key) if dimensions == 2 else 0))
-                if found is not None and 0 not in band.shape:
-                    upper = found[1] if stage.mode == "firm" else None
-                    bands[key] = filters.shrink(band, found[0], stage.mode, upper, found[2])
+            if changes[level] and bands:
+                places = [_DETAILS.index(key) if dimensions == 2 else 0 for key in bands]
+                own = [numbers[level, places] for numbers in (low, high, gain)]
+                shrunk = filters.shrink_bands([*bands.values()], own[0], stage.mode, own[1], own[2])
+                bands.update(zip(list(bands), shrunk, strict=True))
 
     return work
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.engines import Engine
 from subband.enhance.roundtrip import Roundtrip
@@ -23,7 +24,6 @@ from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.shrinkage import draw_forward, draw_spin, draw_tallies
 from subband.integrations.dask.stationary import forward_stationary
 from subband.integrations.dask.tallies import add_tallies
-from subband.integrations.dask.tasks import TaskRef
 from subband.plan import transform_plan
 from subband.typing import Array
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.boundary import Extension, extend
 from subband.engines import Engine
@@ -22,7 +23,6 @@ from subband.integrations.dask.shrinkage import find_leading, localise
 from subband.integrations.dask.sketch import Sketch, merge_sketches
 from subband.integrations.dask.stationary import forward_stationary
 from subband.integrations.dask.tallies import Aim, Aims, Erosion, Search, search_band, search_chunk
-from subband.integrations.dask.tasks import TaskRef
 from subband.integrations.dask.windows import Edges, Window, join_chunks, open_window, plain_window
 from subband.plan import level_plan
 from subband.typing import Array

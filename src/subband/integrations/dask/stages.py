@@ -13,6 +13,7 @@ from typing import Any
 
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
@@ -34,7 +35,6 @@ from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw_shrinkage, draw_spin
 from subband.integrations.dask.sketch import FEW
 from subband.integrations.dask.stationary import run_stationary
-from subband.integrations.dask.tasks import TaskRef
 from subband.pipeline.reach import Reach, find_border_obstacle, measure_reach
 from subband.plan import transform_plan
 
