@@ -11,12 +11,14 @@ import numpy as np
 from subband.errors import FormatError, SubbandError
 from subband.media.base import SourceInfo
 from subband.media.faults import BROKEN, require
+from subband.media.formats.base import Format, Reading, Writing
 from subband.media.geometry import find_affine, make_affine
 from subband.media.lengths import convert_lengths, find_unit
+from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, open_array
 from subband.typing import Array
 
-__all__ = ["describe_nrrd", "open_nrrd"]
+__all__ = ["FORMATS", "describe_nrrd", "open_nrrd"]
 
 # What turns the axes of a space into right, anterior and superior.
 _SPACES = {
@@ -32,7 +34,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def open_nrrd(path: Path) -> VolumeSource:
+def open_nrrd(path: Path, reading: Reading | None = None) -> VolumeSource:  # noqa: ARG001 - as of `Format`
     """Open an NRRD file, with its data in it or beside it; it is read into memory.
 
     An axis that is no space, such as the directions of a diffusion scan, counts volumes.
@@ -169,3 +171,22 @@ def describe_nrrd(info: SourceInfo, count: int) -> bytes:
 
 def _write_vector(numbers: Array) -> str:
     return f"({','.join(repr(float(number)) for number in numbers)})"
+
+
+def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
+    return HeadedSink(path, info, describe_nrrd, **writing.kept)
+
+
+FORMATS = (
+    Format(
+        name="NRRD",
+        endings=(".nrrd", ".nhdr"),
+        written=(".nrrd",),
+        kinds=("volume",),
+        about="bare and packed",
+        kept="space directions and origin",
+        extra="volumes",
+        open_volume=open_nrrd,
+        create=_create,
+    ),
+)

@@ -13,29 +13,30 @@ import numpy as np
 from subband.errors import FormatError
 from subband.media.deep_stills import separate_opacity
 from subband.media.faults import BROKEN, LossWarning, require
+from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
-from subband.typing import Array
+from subband.media.still import Still
 
-__all__ = ["is_exr", "read_exr", "write_exr"]
+__all__ = ["FORMATS", "is_exr", "read_exr", "write_exr"]
 
 _START = b"\x76\x2f\x31\x01"
 _FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 _WAY_OUT = "convert it to a TIFF file of floating point first"
 
 
-def is_exr(head: bytes) -> bool:
+def is_exr(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
     """Tell by its first bytes whether a file is an OpenEXR file.
 
     Examples
     --------
-    >>> is_exr(bytes.fromhex("762f3101")), is_exr(b"GIF89a")
+    >>> is_exr(Path(), bytes.fromhex("762f3101")), is_exr(Path(), b"GIF89a")
     (True, False)
     """
     return head.startswith(_START)
 
 
-def read_exr(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
-    """Read the first part of an OpenEXR file; return float32, linear as it stands, and opacity.
+def read_exr(path: Path, most_pixels: int) -> Still:
+    """Read the first part of an OpenEXR file: float32, linear as it stands, and opacity.
 
     The file has colours multiplied with their opacity; they come without.
 
@@ -80,13 +81,14 @@ def read_exr(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
     if alpha is not None:
         alpha = alpha.astype(np.float32)
         pixels = separate_opacity(pixels, alpha)
-    return np.ascontiguousarray(pixels if len(wanted) == 3 else pixels[..., 0]), alpha
+    return Still(np.ascontiguousarray(pixels if len(wanted) == 3 else pixels[..., 0]), alpha)
 
 
-def write_exr(path: Path, pixels: Array, alpha: Array | None) -> None:
+def write_exr(path: Path, still: Still, quality: float | None = None) -> None:  # noqa: ARG001 - as of `Format.write`
     """Write an OpenEXR file of float32, without loss."""
     exr: Any = require("OpenEXR", f"writing {path.name!r}", "exr")
-    planes = pixels[..., None] if pixels.ndim == 2 else pixels
+    alpha = still.alpha
+    planes = still.pixels if still.is_colour else still.pixels[..., None]
     if alpha is not None:
         opacity = alpha[..., None]
         # what is invisible may glow all the same, and stays as it is
@@ -102,3 +104,20 @@ def write_exr(path: Path, pixels: Array, alpha: Array | None) -> None:
         # what the operating system said stands in the message only
         number = next((each for each in _FAULTS if os.strerror(each) in str(error)), errno.EIO)
         raise OSError(number, os.strerror(number)) from error
+
+
+FORMATS = (
+    Format(
+        name="OpenEXR",
+        endings=(".exr",),
+        written=(".exr",),
+        kinds=("still",),
+        dtypes=("float32",),
+        keeps=frozenset({"alpha"}),
+        about="linear, opacity apart from the colours",
+        extra="exr",
+        recognise=is_exr,
+        read=read_exr,
+        write=write_exr,
+    ),
+)

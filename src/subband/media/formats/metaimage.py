@@ -11,12 +11,14 @@ import numpy as np
 from subband.errors import FormatError, SubbandError
 from subband.media.base import SourceInfo
 from subband.media.faults import BROKEN
+from subband.media.formats.base import Format, Reading, Writing
 from subband.media.geometry import find_affine, flip_sides, make_affine, measure_steps
 from subband.media.lengths import convert_lengths
+from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, open_array
 from subband.typing import Array
 
-__all__ = ["describe_meta", "open_meta"]
+__all__ = ["FORMATS", "describe_meta", "open_meta"]
 
 _TYPES = {
     "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4", "MET_UINT": "u4",
@@ -27,7 +29,7 @@ _TYPES = {
 _LONGEST = 2**16
 
 
-def open_meta(path: Path) -> VolumeSource:
+def open_meta(path: Path, reading: Reading | None = None) -> VolumeSource:  # noqa: ARG001 - as of `Format`
     """Open a MetaImage; mapped into memory where its data are not packed.
 
     A fourth axis, and channels that are no colours, count volumes.
@@ -172,3 +174,21 @@ def describe_meta(info: SourceInfo, count: int) -> bytes:
 
 def _write(numbers: Array) -> str:
     return " ".join(repr(float(number)) for number in numbers)
+
+
+def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
+    return HeadedSink(path, info, describe_meta, **writing.kept)
+
+
+FORMATS = (
+    Format(
+        name="MetaImage",
+        endings=(".mha", ".mhd"),
+        written=(".mha",),
+        kinds=("volume",),
+        about="bare and packed, not a list of files",
+        kept="directions and origin",
+        open_volume=open_meta,
+        create=_create,
+    ),
+)

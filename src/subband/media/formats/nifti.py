@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
-from subband.media.base import SourceInfo
+from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.media.base import Frame, SourceInfo
 from subband.media.faults import BROKEN, require
+from subband.media.formats.base import Format, Reading, Writing
 from subband.media.geometry import find_affine, measure_steps
 from subband.media.lengths import convert_lengths
+from subband.media.outputs import Unfinished
+from subband.media.volume_sinks import VolumeSink
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["make_nifti_header", "open_nifti"]
+__all__ = ["FORMATS", "NiftiSink", "make_nifti_header", "open_nifti"]
 
 # The largest length of an axis in NIfTI-1, whose header has 16 bits for it.
 _LONGEST = 2**15 - 1
 
 
-def open_nifti(path: Path) -> VolumeSource:
+def open_nifti(path: Path, reading: Reading | None = None) -> VolumeSource:  # noqa: ARG001 - as of `Format`
     """Open a NIfTI file; slices lie along the third axis, columns along the first, volumes along all that follow.
 
     The affine and the header with its extensions stay in ``info.metadata`` for a sink that writes NIfTI.
@@ -153,3 +157,67 @@ def _set_place(header: Any, info: SourceInfo, nibabel: Any) -> None:
         except nibabel.spatialimages.HeaderDataError:
             # slices of a tilted gantry are sheared, which only the first form can say
             header.set_qform(None, code=0)
+
+
+class NiftiSink(VolumeSink):
+    """A NIfTI volume, packed if its name ends in ``.gz``.
+
+    The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
+    none, the file says that its place is not known.
+    """
+
+    keeps_place = True
+    _file: BinaryIO | gzip.GzipFile | None = None
+
+    def _begin(self, unfinished: Unfinished) -> None:
+        require("nibabel", "writing NIfTI", "volumes")
+        if self.info.is_colour:
+            raise ArgumentError(f"{self.path.name!r} holds no colours; write to .tiff, .npy or .h5")
+        is_packed = self.path.suffix.lower() == ".gz"
+        if is_packed and not self.info.count:
+            raise ArgumentError("a packed NIfTI has to know its number of slices; write to .nii, or set info.count")
+        opened = unfinished.open()
+        self._file = gzip.GzipFile("", "wb", compresslevel=4, fileobj=opened) if is_packed else opened
+        self._write_header(self.info.count or 1)
+
+    def _write_header(self, count: int) -> None:
+        assert self._file is not None
+        header = make_nifti_header(self.info, count)
+        self._file.write(header.binaryblock + bytes([bool(header.extensions), 0, 0, 0]))
+        header.extensions.write_to(self._file, byteswap=False)
+
+    def _append(self, frame: Frame) -> None:
+        assert self._file is not None
+        self._file.write(np.ascontiguousarray(frame.pixels, self.info.dtype.newbyteorder("<")).data)
+
+    def _end(self) -> None:
+        assert self._file is not None
+        if self.count != self.info.count:
+            if isinstance(self._file, gzip.GzipFile):
+                raise ArgumentError(f"{self.path.name!r} got {self.count} slices, and info.count={self.info.count}")
+            self._file.seek(0)
+            self._write_header(self.count)
+        self._close()
+
+    def _close(self) -> None:
+        if isinstance(self._file, gzip.GzipFile):
+            self._file.close()
+
+
+def _create(path: Path, info: SourceInfo, writing: Writing) -> NiftiSink:
+    return NiftiSink(path, info, **writing.kept)
+
+
+FORMATS = (
+    Format(
+        name="NIfTI",
+        endings=(".nii", ".nii.gz"),
+        written=(".nii", ".nii.gz"),
+        kinds=("volume",),
+        about="NIfTI-1 and 2, of any number of axes",
+        kept="from NIfTI to NIfTI: header, both affines, extensions",
+        extra="volumes",
+        open_volume=open_nifti,
+        create=_create,
+    ),
+)
