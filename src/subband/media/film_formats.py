@@ -17,7 +17,7 @@ __all__ = ["PRESETS", "RAW", "VideoFormat", "choose_encoder", "choose_options", 
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class VideoFormat(Format):
     """A file format of video.
 
@@ -43,15 +43,7 @@ class VideoFormat(Format):
 
 
 #: Frames one behind the other and nothing else; only for pipes, as such a file does not say what it holds.
-RAW = VideoFormat(
-    name="raw frames",
-    endings=(),
-    kinds=("video",),
-    muxer="rawvideo",
-    codec="rawvideo",
-    is_steady=True,
-    is_streamed=True,
-)
+RAW = VideoFormat("raw frames", (), ("video",), muxer="rawvideo", codec="rawvideo", is_steady=True, is_streamed=True)
 
 # What people call them.
 _ENCODERS = {

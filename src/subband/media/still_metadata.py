@@ -233,7 +233,7 @@ def choose_quality(form: Format, quality: float | None, metadata: Mapping[str, A
 
     Examples
     --------
-    >>> webp, jpeg = (Format(name=name, endings=(), kinds=("still",)) for name in ("WebP", "JPEG"))
+    >>> webp, jpeg = (Format(name, (), ("still",)) for name in ("WebP", "JPEG"))
     >>> choose_quality(webp, None, {"lossless": True}), choose_quality(jpeg, None, {})
     ({'lossless': True}, {'quality': 95, 'subsampling': 0})
     """

@@ -60,7 +60,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     except PermissionError as error:
         raise FormatError(f"{str(path)!r} cannot be read: {error.strerror}") from error
     form, named = recognise_format(path), find_format(path)
-    if form is None and named is not None and named.recognise is None:
+    if form is None and named is not None and named.recognises(path, b"") is None:
         form = named
     # Pillow knows its own formats by what is in them
     read = read_pillow if form is None or form.read is None else form.read

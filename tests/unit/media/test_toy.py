@@ -181,6 +181,6 @@ def test_nobody_knows_it_without_its_file(tmp_path):
 
 def test_what_cannot_be_registered(toy):
     with pytest.raises(ArgumentError, match=r"\.toy is an ending of Toy already"):
-        register_format(Format(name="Other", endings=(".toy",), kinds=("still",)))
+        register_format(Format("Other", (".toy",), ("still",)))
     with pytest.raises(ArgumentTypeError, match="Format"):
         register_format(io.BytesIO())

@@ -64,7 +64,7 @@ class Writing:
         return {"overwrite": self.overwrite, "keep_partial": self.keep_partial}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Format:
     """A file format.
 
@@ -77,8 +77,6 @@ class Format:
         By which people know it; that of Pillow, in any case of letters, where Pillow reads or writes it.
     endings : tuple of str
         Of its files, with their dots and in small letters; the most common first.
-    written : tuple of str
-        Those of `endings` that can be written; the first is the one to offer.
     kinds : tuple of str
         What its files hold: ``"still"``, ``"animation"``, ``"video"``, ``"volume"``.
     dtypes : tuple of str
@@ -91,9 +89,13 @@ class Format:
         What has to be installed with the package, as in ``subband[volumes]``.
     rank : int
         Formats of low rank are listed and offered first.
+    only_read : tuple of str
+        Those of `endings` that are not written, of a format that is.
+    starts : tuple of bytes
+        What its files begin with, whatever their name.
     recognise : callable, optional
-        Takes a file and its first bytes, and tells whether it is of this format, whatever its name. A format without it
-        is known by its ending.
+        Instead of `starts`: takes a file and its first bytes, and tells whether it is of this format. A format without
+        either is known by its ending.
     read : callable, optional
         Takes a file and the number of pixels that are allowed, and returns a `Still`.
     write : callable, optional
@@ -114,14 +116,13 @@ class Format:
 
     Examples
     --------
-    >>> raw = Format(name="Raw", endings=(".raw8",), kinds=("still",))
-    >>> raw.writes("photo.raw8"), raw.samples
-    (False, '8')
+    >>> bare = Format("Bare", (".bare",), ("still",), dtypes=("uint8", "uint16"), read=lambda path, most_pixels: ...)
+    >>> bare.is_read, bare.writes("photo.bare"), bare.samples
+    (True, False, '8, 16')
     """
 
     name: str
     endings: tuple[str, ...]
-    written: tuple[str, ...] = ()
     kinds: tuple[Holding, ...]
     dtypes: tuple[str, ...] = ("uint8",)
     keeps: frozenset[str] = frozenset()
@@ -129,6 +130,8 @@ class Format:
     about: str = ""
     extra: str = ""
     rank: int = 100
+    only_read: tuple[str, ...] = ()
+    starts: tuple[bytes, ...] = ()
     recognise: Callable[[Path, bytes], bool] | None = None
     read: Callable[[Path, int], Still] | None = None
     write: Callable[[Path, Still, float | None], None] | None = None
@@ -143,6 +146,18 @@ class Format:
     def is_read(self) -> bool:
         """Whether `subband.media` reads it."""
         return any(each is not None for each in (self.read, self.open, self.open_volume))
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Those of `endings` that can be written; the first is the one to offer."""
+        is_written = self.is_store or self.write is not None or self.create is not None
+        return tuple(ending for ending in self.endings if is_written and ending not in self.only_read)
+
+    def recognises(self, path: Path, head: bytes) -> bool | None:
+        """Tell by its first bytes whether a file is of this format; None if it is known by its ending only."""
+        if self.recognise is not None:
+            return self.recognise(path, head)
+        return head.startswith(self.starts) if self.starts else None
 
     def writes(self, name: PurePath | str) -> bool:
         """Tell whether a file of such a name can be written."""

@@ -12,27 +12,16 @@ from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Sink, SourceInfo
 from subband.media.dicom_slices import DicomSeries, Slice, arrange_slices, find_numbers, find_text, list_slices
 from subband.media.faults import BROKEN, require
-from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.base import Format, Writing
 from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["FORMATS", "is_dicom", "open_dicom"]
+__all__ = ["FORMATS", "open_dicom"]
 
 _MAGIC, _MAGIC_PLACE = b"DICM", 128
 # The tags of pixels in floating point, in both orders of bytes.
 _FLOATS = {b"\xe0\x7f\x08\x00": "f4", b"\x7f\xe0\x00\x08": "f4", b"\xe0\x7f\x09\x00": "f8", b"\x7f\xe0\x00\x09": "f8"}
-
-
-def is_dicom(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    """Tell by its first bytes whether a file is one of DICOM.
-
-    Examples
-    --------
-    >>> is_dicom(Path(), bytes(128) + b"DICM"), is_dicom(Path(), b"GIF89a")
-    (True, False)
-    """
-    return head[_MAGIC_PLACE:].startswith(_MAGIC)
 
 
 def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
@@ -210,10 +199,6 @@ def _read_pixels(pydicom: Any, each: Slice) -> Array:
         ) from error
 
 
-def _open(path: Path, reading: Reading) -> VolumeSource:
-    return open_dicom(path, reading.series)
-
-
 def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
     """Write a folder of slices for one, under a name without an ending of its own; else one file."""
     if path.suffix.lower() != _ENDING and info.origin is not None and info.origin.is_dir():
@@ -225,16 +210,15 @@ _ENDING = ".dcm"
 
 FORMATS = (
     Format(
-        name="DICOM",
-        endings=(_ENDING,),
-        written=(_ENDING,),
-        kinds=("volume",),
+        "DICOM",
+        (_ENDING,),
+        ("volume",),
         about="a folder of slices, or a file of any ending: series, multi-frame and enhanced files, single images; a "
         "folder is written for a folder",
         kept="from DICOM to DICOM: headers of slices, or patient, study and geometry",
         extra="volumes",
-        recognise=is_dicom,
-        open_volume=_open,
+        recognise=lambda _, head: head[_MAGIC_PLACE:].startswith(_MAGIC),
+        open_volume=lambda path, reading: open_dicom(path, reading.series),
         create=_create,
         is_series=True,
     ),

@@ -17,22 +17,10 @@ from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
 from subband.media.still import Still
 
-__all__ = ["FORMATS", "is_exr", "read_exr", "write_exr"]
+__all__ = ["FORMATS", "read_exr", "write_exr"]
 
-_START = b"\x76\x2f\x31\x01"
 _FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 _WAY_OUT = "convert it to a TIFF file of floating point first"
-
-
-def is_exr(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    """Tell by its first bytes whether a file is an OpenEXR file.
-
-    Examples
-    --------
-    >>> is_exr(Path(), bytes.fromhex("762f3101")), is_exr(Path(), b"GIF89a")
-    (True, False)
-    """
-    return head.startswith(_START)
 
 
 def read_exr(path: Path, most_pixels: int) -> Still:
@@ -108,15 +96,14 @@ def write_exr(path: Path, still: Still, quality: float | None = None) -> None:  
 
 FORMATS = (
     Format(
-        name="OpenEXR",
-        endings=(".exr",),
-        written=(".exr",),
-        kinds=("still",),
+        "OpenEXR",
+        (".exr",),
+        ("still",),
         dtypes=("float32",),
         keeps=frozenset({"alpha"}),
         about="linear, opacity apart from the colours",
         extra="exr",
-        recognise=is_exr,
+        starts=(b"\x76\x2f\x31\x01",),
         read=read_exr,
         write=write_exr,
     ),

@@ -11,7 +11,7 @@ import numpy as np
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Frame, SourceInfo
 from subband.media.faults import BROKEN, require
-from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.base import Format
 from subband.media.geometry import find_affine
 from subband.media.outputs import Unfinished
 from subband.media.volume_sinks import VolumeSink, split_groups
@@ -166,27 +166,18 @@ class Hdf5Sink(VolumeSink):
             self._file.close()
 
 
-def _open(path: Path, reading: Reading) -> VolumeSource:
-    return open_hdf5(path, reading.dataset)
-
-
-def _create(path: Path, info: SourceInfo, writing: Writing) -> Hdf5Sink:
-    return Hdf5Sink(path, info, dataset=writing.dataset, **writing.kept)
-
-
 _ENDINGS = (".h5", ".hdf5", ".he5", ".hdf")
 
 FORMATS = (
     Format(
-        name="HDF5",
-        endings=_ENDINGS,
-        written=_ENDINGS,
-        kinds=("volume",),
+        "HDF5",
+        _ENDINGS,
+        ("volume",),
         about="`file.h5:dataset`",
         kept="voxel size and affine; other datasets of the file",
         extra="volumes",
-        open_volume=_open,
-        create=_create,
+        open_volume=lambda path, reading: open_hdf5(path, reading.dataset),
+        create=lambda path, info, writing: Hdf5Sink(path, info, dataset=writing.dataset, **writing.kept),
         dataset_endings=_ENDINGS,
     ),
 )

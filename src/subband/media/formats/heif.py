@@ -72,9 +72,9 @@ def read_heif(path: Path, most_pixels: int) -> Still:
 
 FORMATS = (
     Format(
-        name="HEIC",
-        endings=(".heic", ".heif", ".hif"),
-        kinds=("still",),
+        "HEIC",
+        (".heic", ".heif", ".hif"),
+        ("still",),
         dtypes=("uint8", "uint16"),
         about="10 and 12 bits come as 16",
         extra="heic",

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
 
 from subband.media.formats.base import Format
 from subband.media.still import Still
 from subband.media.still_metadata import USUAL
 
 __all__ = ["FORMATS"]
-
-_BOX, _STREAM = bytes.fromhex("0000000c6a5020200d0a870a"), bytes.fromhex("ff4fff51")
-_BOXED: Final = (".jp2", ".jpx", ".jpf")
-_BARE: Final = (".j2k", ".j2c", ".jpc")
-
-
-def _is_boxed(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    return head.startswith(_BOX)
-
-
-def _is_bare(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    return head.startswith(_STREAM)
 
 
 def _read(path: Path, most_pixels: int) -> Still:
@@ -36,22 +23,13 @@ def _write(path: Path, still: Still, quality: float | None) -> None:  # noqa: AR
     write_jpeg2000(path, still)
 
 
-_SHARED: dict[str, Any] = {
-    "kinds": ("still",),
-    "dtypes": ("uint8", "uint16"),
-    "read": _read,
-    "write": _write,
-    "about": "our own codec",
-}
+def _describe(name: str, *endings: str, start: str, keeps: frozenset[str]) -> Format:
+    starts, dtypes = (bytes.fromhex(start),), ("uint8", "uint16")
+    about = "our own codec"
+    return Format(name, endings, ("still",), dtypes, keeps, about=about, starts=starts, read=_read, write=_write)
+
 
 FORMATS = (
-    Format(name="JPEG 2000", endings=_BOXED, written=_BOXED, keeps=USUAL, recognise=_is_boxed, **_SHARED),
-    Format(
-        name="JPEG 2000 codestream",
-        endings=_BARE,
-        written=_BARE,
-        keeps=frozenset({"alpha"}),
-        recognise=_is_bare,
-        **_SHARED,
-    ),
+    _describe("JPEG 2000", ".jp2", ".jpx", ".jpf", start="0000000c6a5020200d0a870a", keeps=USUAL),
+    _describe("JPEG 2000 codestream", ".j2k", ".j2c", ".jpc", start="ff4fff51", keeps=frozenset({"alpha"})),
 )

@@ -111,7 +111,7 @@ def recognise_format(path: Path, *, is_series: bool = False) -> Format | None:
 
     `is_series` asks those only whose files need no ending, for a folder of them as well.
     """
-    formats = [form for form in list_formats() if form.recognise is not None and (form.is_series or not is_series)]
+    formats = [form for form in list_formats() if form.is_series or not is_series]
     if is_series and path.is_dir():
         # one that holds no such file is what the first of these says that it is not
         files = sorted(child for child in path.iterdir() if child.is_file())
@@ -120,7 +120,7 @@ def recognise_format(path: Path, *, is_series: bool = False) -> Format | None:
     head = b""
     with suppress(OSError), path.open("rb") as file:
         head = file.read(_HEAD)
-    return next((form for form in formats if form.recognise is not None and form.recognise(path, head)), None)
+    return next((form for form in formats if form.recognises(path, head)), None)
 
 
 def split_ending(name: PurePath | str) -> tuple[str, str]:

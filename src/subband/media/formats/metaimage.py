@@ -11,7 +11,7 @@ import numpy as np
 from subband.errors import FormatError, SubbandError
 from subband.media.base import SourceInfo
 from subband.media.faults import BROKEN
-from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, flip_sides, make_affine, measure_steps
 from subband.media.lengths import convert_lengths
 from subband.media.volume_sinks import HeadedSink
@@ -29,7 +29,7 @@ _TYPES = {
 _LONGEST = 2**16
 
 
-def open_meta(path: Path, reading: Reading | None = None) -> VolumeSource:  # noqa: ARG001 - as of `Format`
+def open_meta(path: Path) -> VolumeSource:
     """Open a MetaImage; mapped into memory where its data are not packed.
 
     A fourth axis, and channels that are no colours, count volumes.
@@ -176,19 +176,15 @@ def _write(numbers: Array) -> str:
     return " ".join(repr(float(number)) for number in numbers)
 
 
-def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
-    return HeadedSink(path, info, describe_meta, **writing.kept)
-
-
 FORMATS = (
     Format(
-        name="MetaImage",
-        endings=(".mha", ".mhd"),
-        written=(".mha",),
-        kinds=("volume",),
+        "MetaImage",
+        (".mha", ".mhd"),
+        ("volume",),
+        only_read=(".mhd",),
         about="bare and packed, not a list of files",
         kept="directions and origin",
-        open_volume=open_meta,
-        create=_create,
+        open_volume=lambda path, _: open_meta(path),
+        create=lambda path, info, writing: HeadedSink(path, info, describe_meta, **writing.kept),
     ),
 )

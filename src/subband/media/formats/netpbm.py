@@ -23,14 +23,6 @@ _TOKEN = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*([^\s#]+)")
 _END = re.compile(rb"^ENDHDR\s*?\n", re.MULTILINE)
 
 
-def _is_pfm(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    return head[:2] in (b"PF", b"Pf") and head[2:3].isspace()
-
-
-def _is_pam(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    return head[:3] == b"P7\n"
-
-
 def _is_deep(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
     """Tell whether a file is of PGM or PPM with more than 8 bits, which Pillow would cut down."""
     if head[:2] not in _CHANNELS or not head[2:3].isspace():
@@ -203,34 +195,31 @@ def _write_map(path: Path, still: Still, quality: float | None) -> None:
 
 FORMATS = (
     Format(
-        name="PPM",
-        endings=(".ppm", ".pgm", ".pnm"),
-        written=(".ppm", ".pgm", ".pnm"),
-        kinds=("still",),
+        "PPM",
+        (".ppm", ".pgm", ".pnm"),
+        ("still",),
         dtypes=("uint8", "uint16"),
         recognise=_is_deep,
         read=read_netpbm,
         write=_write_map,
     ),
     Format(
-        name="PAM",
-        endings=(".pam",),
-        written=(".pam",),
-        kinds=("still",),
+        "PAM",
+        (".pam",),
+        ("still",),
         dtypes=("uint8", "uint16"),
         keeps=frozenset({"alpha"}),
-        recognise=_is_pam,
+        starts=(b"P7\n",),
         read=read_netpbm,
         write=write_netpbm,
     ),
     Format(
-        name="PFM",
-        endings=(".pfm",),
-        written=(".pfm",),
-        kinds=("still",),
+        "PFM",
+        (".pfm",),
+        ("still",),
         dtypes=("float32",),
         about="both byte orders",
-        recognise=_is_pfm,
+        starts=tuple(magic + blank for magic in (b"PF", b"Pf") for blank in (b"\n", b"\r", b"\t", b" ")),
         read=read_netpbm,
         write=write_netpbm,
     ),

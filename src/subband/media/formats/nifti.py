@@ -13,7 +13,7 @@ import numpy as np
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Frame, SourceInfo
 from subband.media.faults import BROKEN, require
-from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, measure_steps
 from subband.media.lengths import convert_lengths
 from subband.media.outputs import Unfinished
@@ -27,7 +27,7 @@ __all__ = ["FORMATS", "NiftiSink", "make_nifti_header", "open_nifti"]
 _LONGEST = 2**15 - 1
 
 
-def open_nifti(path: Path, reading: Reading | None = None) -> VolumeSource:  # noqa: ARG001 - as of `Format`
+def open_nifti(path: Path) -> VolumeSource:
     """Open a NIfTI file; slices lie along the third axis, columns along the first, volumes along all that follow.
 
     The affine and the header with its extensions stay in ``info.metadata`` for a sink that writes NIfTI.
@@ -204,20 +204,15 @@ class NiftiSink(VolumeSink):
             self._file.close()
 
 
-def _create(path: Path, info: SourceInfo, writing: Writing) -> NiftiSink:
-    return NiftiSink(path, info, **writing.kept)
-
-
 FORMATS = (
     Format(
-        name="NIfTI",
-        endings=(".nii", ".nii.gz"),
-        written=(".nii", ".nii.gz"),
-        kinds=("volume",),
+        "NIfTI",
+        (".nii", ".nii.gz"),
+        ("volume",),
         about="NIfTI-1 and 2, of any number of axes",
         kept="from NIfTI to NIfTI: header, both affines, extensions",
         extra="volumes",
-        open_volume=open_nifti,
-        create=_create,
+        open_volume=lambda path, _: open_nifti(path),
+        create=lambda path, info, writing: NiftiSink(path, info, **writing.kept),
     ),
 )

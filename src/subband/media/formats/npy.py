@@ -9,9 +9,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from subband.errors import ArgumentError, FormatError, SubbandError
-from subband.media.base import Frame, SourceInfo
+from subband.media.base import Frame
 from subband.media.faults import BROKEN
-from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.base import Format, Reading
 from subband.media.outputs import Unfinished
 from subband.media.volume_sinks import VolumeSink, split_groups
 from subband.media.volumes import VolumeSource, open_array
@@ -121,19 +121,15 @@ def _open(path: Path, reading: Reading) -> VolumeSource:
     return open_npz(path, reading.dataset) if path.suffix.lower() == ".npz" else open_npy(path)
 
 
-def _create(path: Path, info: SourceInfo, writing: Writing) -> NpySink:
-    return NpySink(path, info, **writing.kept)
-
-
 FORMATS = (
     Format(
-        name="NumPy",
-        endings=(".npy", ".npz"),
-        written=(".npy",),
-        kinds=("volume",),
+        "NumPy",
+        (".npy", ".npz"),
+        ("volume",),
+        only_read=(".npz",),
         about="`.npy` is mapped into memory; `file.npz:name` names an array of an archive",
         open_volume=_open,
-        create=_create,
+        create=lambda path, info, writing: NpySink(path, info, **writing.kept),
         dataset_endings=(".npz",),
     ),
 )

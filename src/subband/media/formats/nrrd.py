@@ -11,7 +11,7 @@ import numpy as np
 from subband.errors import FormatError, SubbandError
 from subband.media.base import SourceInfo
 from subband.media.faults import BROKEN, require
-from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, make_affine
 from subband.media.lengths import convert_lengths, find_unit
 from subband.media.volume_sinks import HeadedSink
@@ -34,7 +34,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def open_nrrd(path: Path, reading: Reading | None = None) -> VolumeSource:  # noqa: ARG001 - as of `Format`
+def open_nrrd(path: Path) -> VolumeSource:
     """Open an NRRD file, with its data in it or beside it; it is read into memory.
 
     An axis that is no space, such as the directions of a diffusion scan, counts volumes.
@@ -173,20 +173,16 @@ def _write_vector(numbers: Array) -> str:
     return f"({','.join(repr(float(number)) for number in numbers)})"
 
 
-def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
-    return HeadedSink(path, info, describe_nrrd, **writing.kept)
-
-
 FORMATS = (
     Format(
-        name="NRRD",
-        endings=(".nrrd", ".nhdr"),
-        written=(".nrrd",),
-        kinds=("volume",),
+        "NRRD",
+        (".nrrd", ".nhdr"),
+        ("volume",),
+        only_read=(".nhdr",),
         about="bare and packed",
         kept="space directions and origin",
         extra="volumes",
-        open_volume=open_nrrd,
-        create=_create,
+        open_volume=lambda path, _: open_nrrd(path),
+        create=lambda path, info, writing: HeadedSink(path, info, describe_nrrd, **writing.kept),
     ),
 )

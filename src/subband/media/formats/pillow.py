@@ -40,11 +40,9 @@ def _write_icon(path: Path, still: Still, quality: float | None) -> None:
     path.write_bytes(encode_pillow(path, still, quality, sizes=[(columns, rows)]).getbuffer())
 
 
-def _describe(name: str, *endings: str, is_written: bool = True, **about: Any) -> Format:
-    options = {"kinds": ("still",), "read": read_pillow, **about}
-    if is_written:
-        options = {"written": endings, "write": write_pillow, **options}
-    return Format(name=name, endings=endings, **options)
+def _describe(name: str, *endings: str, **about: Any) -> Format:
+    options = {"kinds": ("still",), "read": read_pillow, "write": write_pillow, **about}
+    return Format(name, endings, **options)
 
 
 _MOVING: dict[str, Any] = {"kinds": ("still", "animation"), "open": open_animation, "create": create_animation}
@@ -57,7 +55,7 @@ FORMATS = (
     _describe("WebP", ".webp", keeps=USUAL, rank=4, about="a lossless file stays lossless", **_MOVING),
     _describe("AVIF", ".avif", ".avifs", keeps=USUAL, about="10 bits are cut to 8, and a line says so", **_MOVING),
     _describe("GIF", ".gif", keeps=frozenset({"alpha", "comment"}), **_MOVING),
-    _describe("FLI", ".fli", ".flc", is_written=False, kinds=("still", "animation"), open=open_animation),
+    _describe("FLI", ".fli", ".flc", write=None, kinds=("still", "animation"), open=open_animation),
     _describe("BMP", ".bmp", keeps=frozenset({"dpi"})),
     _describe("DIB", ".dib", keeps=frozenset({"dpi"})),
     _describe("DDS", ".dds", keeps=_ALPHA),
@@ -77,5 +75,5 @@ def find_more(ending: str) -> Format | None:
     name = Image.registered_extensions().get(ending)
     if name is None:
         return None
-    found = _describe(name, ending, is_written=name in Image.SAVE)
-    return found if name in Image.OPEN else replace(found, read=None)
+    read, write = read_pillow if name in Image.OPEN else None, write_pillow if name in Image.SAVE else None
+    return _describe(name, ending, read=read, write=write)

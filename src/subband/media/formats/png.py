@@ -25,10 +25,9 @@ def _write(path: Path, still: Still, quality: float | None) -> None:
 
 FORMATS = (
     Format(
-        name="PNG",
-        endings=(".png", ".apng"),
-        written=(".png", ".apng"),
-        kinds=("still", "animation"),
+        "PNG",
+        (".png", ".apng"),
+        ("still", "animation"),
         dtypes=("uint8", "uint16"),
         keeps=USUAL | {"text", "comment"},
         about="colour of 16 bits is read with the extra `video`",

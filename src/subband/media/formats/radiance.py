@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -14,20 +13,7 @@ from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
 from subband.media.still import Still
 
-__all__ = ["FORMATS", "is_radiance", "read_radiance"]
-
-_STARTS: Final = (b"#?RADIANCE", b"#?RGBE")
-
-
-def is_radiance(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
-    """Tell by its first bytes whether a file is a Radiance HDR file.
-
-    Examples
-    --------
-    >>> is_radiance(Path(), b"#?RADIANCE"), is_radiance(Path(), b"GIF89a")
-    (True, False)
-    """
-    return head.startswith(_STARTS)
+__all__ = ["FORMATS", "read_radiance"]
 
 
 def read_radiance(path: Path, most_pixels: int) -> Still:
@@ -55,12 +41,12 @@ def read_radiance(path: Path, most_pixels: int) -> Still:
 
 FORMATS = (
     Format(
-        name="Radiance HDR",
-        endings=(".hdr",),
-        kinds=("still",),
+        "Radiance HDR",
+        (".hdr",),
+        ("still",),
         dtypes=("float32",),
         extra="video",
-        recognise=is_radiance,
+        starts=(b"#?RADIANCE", b"#?RGBE"),
         read=read_radiance,
     ),
 )

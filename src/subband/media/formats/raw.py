@@ -101,9 +101,9 @@ def _find_exif(path: Path) -> bytes | None:
 
 FORMATS = (
     Format(
-        name="raw files of cameras",
-        endings=_ENDINGS,
-        kinds=("still",),
+        "raw files of cameras",
+        _ENDINGS,
+        ("still",),
         dtypes=("uint16",),
         about="developed with the camera's white balance; the thumbnail in them is never taken",
         extra="raw",

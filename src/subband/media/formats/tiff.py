@@ -76,10 +76,6 @@ def _open(path: Path, reading: Reading) -> VolumeSource | None:
     return open_tiff(path) if _has_pages(path, reading.most_pixels) or is_measured else None
 
 
-def _open_volume(path: Path, reading: Reading) -> VolumeSource:  # noqa: ARG001 - as of `Format.open_volume`
-    return open_tiff(path)
-
-
 def _has_pages(path: Path, most_pixels: int | None) -> bool:
     """Tell whether a TIFF file is a stack; without tifffile, Pillow knows as much."""
     try:
@@ -99,10 +95,9 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> TiffSink | None:
 
 FORMATS = (
     Format(
-        name="TIFF",
-        endings=(".tif", ".tiff"),
-        written=(".tif", ".tiff"),
-        kinds=("still", "volume"),
+        "TIFF",
+        (".tif", ".tiff"),
+        ("still", "volume"),
         dtypes=("uint8", "uint16", "float32"),
         keeps=USUAL,
         kept="opacity, colour profile, EXIF, resolution, XMP, description, compression; of stacks axes, tiles, "
@@ -114,7 +109,7 @@ FORMATS = (
         read=_read,
         write=_write,
         open=_open,
-        open_volume=_open_volume,
+        open_volume=lambda path, _: open_tiff(path),
         create=_create,
     ),
 )

@@ -30,10 +30,9 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
 
 def _describe(name: str, *endings: str, codec: str, **about: Any) -> Format:
     return VideoFormat(
-        name=name,
-        endings=endings,
-        written=endings,
-        kinds=("video",),
+        name,
+        endings,
+        ("video",),
         about=f"`--codec {codec}` if none is asked for",
         extra="video",
         open=_open,
@@ -57,11 +56,11 @@ FORMATS = (
     _describe("Windows Media", ".wmv", muxer="asf", codec="wmv2", is_steady=True),
     _describe("Y4M", ".y4m", muxer="yuv4mpegpipe", codec="rawvideo", is_steady=True, is_streamed=True),
     Format(
-        name="other containers that FFmpeg knows",
-        endings=(
+        "other containers that FFmpeg knows",
+        (
             ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".ogv", ".vob",
         ),
-        kinds=("video",),
+        ("video",),
         extra="video",
         rank=200,
         open=_open,

@@ -8,10 +8,9 @@ __all__ = ["FORMATS"]
 
 FORMATS = (
     Format(
-        name="Zarr",
-        endings=(".zarr",),
-        written=(".zarr",),
-        kinds=("volume",),
+        "Zarr",
+        (".zarr",),
+        ("volume",),
         about="formats 2 and 3, OME-Zarr too; read chunk by chunk, into Zarr only",
         kept="names and steps of axes",
         extra="dask",

@@ -22,10 +22,6 @@ def load(path):
     return np.frombuffer(samples, found["dtype"]).reshape(found["shape"]), found["is_volume"]
 
 
-def recognise(path, head):
-    return head.startswith(MAGIC)
-
-
 def read(path, most_pixels):
     return Still(load(path)[0])
 
@@ -54,13 +50,12 @@ def create(path, info, writing):
 
 FORMATS = (
     Format(
-        name="Toy",
-        endings=(".toy",),
-        written=(".toy",),
-        kinds=("still", "volume"),
+        "Toy",
+        (".toy",),
+        ("still", "volume"),
         dtypes=("uint8", "uint16", "float32"),
         about="for tests",
-        recognise=recognise,
+        starts=(MAGIC,),
         read=read,
         write=write,
         open=open_frames,
