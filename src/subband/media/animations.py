@@ -22,11 +22,10 @@ from subband.media.faults import DamagedError, DamageWarning, LossWarning, expla
 from subband.media.formats.base import Reading, Writing
 from subband.media.formats.lookup import find_format
 from subband.media.limits import choose_most_pixels
-from subband.media.outputs import Unfinished
-from subband.media.pillow_files import list_broken, open_image
-from subband.media.pillow_stills import split_image
+from subband.media.pillow_stills import list_broken, open_image, split_image
 from subband.media.still import Still
 from subband.media.still_metadata import choose_quality, is_lossless_webp, make_options, warn_of_losses
+from subband.outputs import Unfinished
 
 __all__ = ["AnimationSink", "AnimationSource", "create_animation", "is_moving", "open_animation"]
 

@@ -23,7 +23,7 @@ from subband.media.film_light import list_light_options
 from subband.media.film_pixels import FrameWriter, choose_matrix
 from subband.media.film_sound import Soundtrack
 from subband.media.formats.lookup import find_format, list_endings
-from subband.media.outputs import Unfinished
+from subband.outputs import Unfinished
 
 __all__ = ["FilmSink"]
 

@@ -17,6 +17,7 @@ from subband.media.faults import BROKEN
 from subband.media.limits import TooLargeError, refuse_bomb
 from subband.media.still import Still
 from subband.media.still_metadata import straighten_xmp, strip_exif
+from subband.media.tiff_stills import convert_inks, pick_profile
 from subband.typing import Array
 
 __all__ = ["order_resolution", "pack_metadata", "read_jpeg2000", "write_jpeg2000"]
@@ -135,13 +136,13 @@ def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:
     colours = [stretched[number] for number in range(count) if number != opaque]
     alpha = None if opaque is None else stretched[opaque]
     if len(colours) < 3:
-        return np.ascontiguousarray(colours[0]), alpha, _pick_profile(header.icc_profile, b"GRAY")
+        return np.ascontiguousarray(colours[0]), alpha, pick_profile(header.icc_profile, is_colour=False)
     pixels = np.stack(colours[:3], axis=-1)
     if header.colour_space == "sYCC":
         pixels = _convert_ycc(pixels)
     elif header.colour_space == "CMYK" and len(colours) == 4:
-        pixels = _convert_inks(np.stack(colours, axis=-1))
-    return pixels, alpha, _pick_profile(header.icc_profile, b"RGB ")
+        pixels = convert_inks(np.stack(colours, axis=-1))
+    return pixels, alpha, pick_profile(header.icc_profile, is_colour=True)
 
 
 def _find_opacity(picture: Picture, count: int) -> int | None:
@@ -171,14 +172,3 @@ def _convert_ycc(pixels: Array) -> Array:
     peak = np.iinfo(pixels.dtype).max
     values = pixels - np.array([0, (peak + 1) // 2, (peak + 1) // 2], np.float64)
     return np.asarray(np.clip(np.rint(values @ _FROM_YCC.T), 0, peak), pixels.dtype)
-
-
-def _convert_inks(pixels: Array) -> Array:
-    peak = float(np.iinfo(pixels.dtype).max)
-    light = (peak - pixels[..., :3]) * (peak - pixels[..., 3:]) / peak
-    return np.asarray(np.rint(light), pixels.dtype)
-
-
-def _pick_profile(profile: bytes | None, space: bytes) -> bytes | None:
-    """Return the colour profile, if it is one of such pixels."""
-    return profile if profile is not None and profile[16:20] == space else None

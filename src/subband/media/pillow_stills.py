@@ -6,26 +6,71 @@ import warnings
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import ArgumentError, FormatError
 from subband.media import deep_stills
-from subband.media.faults import BROKEN, LossWarning
+from subband.media.faults import BROKEN, LossWarning, explain_damage
 from subband.media.formats.lookup import find_format
-from subband.media.pillow_files import list_broken, open_image
+from subband.media.limits import TooLargeError, refuse_bomb
 from subband.media.still import Still
 from subband.media.still_metadata import choose_quality, find_exif, find_metadata, is_lossless_webp, make_options
 from subband.media.tiff_stills import pick_profile
 
-__all__ = ["encode_pillow", "read_pillow", "split_image", "write_pillow"]
+__all__ = ["encode_pillow", "list_broken", "open_image", "read_pillow", "split_image", "write_pillow"]
 
 # What Pillow calls 16 bits of grey, in either byte order; "I" holds the same where a file gives no sign.
 _DEEP_GREY = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _ORIENTATION = 274
+_PILLOW_LIMIT = Lock()
 # Enough of a file to know how deep it is; in AVIF, a colour profile may stand before the number of bits.
 _HEAD = 65536
+
+
+def list_broken() -> tuple[type[Exception], ...]:
+    """List what Pillow raises when it stumbles over a damaged file."""
+    from PIL import Image
+
+    return (*BROKEN, Image.DecompressionBombError)
+
+
+def open_image(path: Path, most_pixels: int) -> Any:
+    """Open a picture with Pillow, which reads no more than its head, and refuse one that is too large.
+
+    Raises
+    ------
+    ArgumentError, FileNotFoundError, FormatError
+        As `read_still` says.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    if path.is_dir():
+        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
+    try:
+        # Pillow has a limit of its own, the same for all threads, and lower than ours.
+        with _PILLOW_LIMIT:
+            limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+            try:
+                opened = Image.open(path)
+            finally:
+                Image.MAX_IMAGE_PIXELS = limit
+    except UnidentifiedImageError:
+        raise FormatError(
+            f"{str(path)!r} is not a picture in a format that Pillow reads, such as PNG, TIFF or JPEG"
+        ) from None
+    except FileNotFoundError:
+        raise
+    except BROKEN as error:
+        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+    try:
+        refuse_bomb(str(path), opened.height, opened.width, most_pixels)
+    except TooLargeError:
+        opened.close()
+        raise
+    return opened
 
 
 def split_image(image: Any) -> Still:
@@ -73,38 +118,33 @@ def read_pillow(path: Path, most_pixels: int) -> Still:
 
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    with open_image(path, most_pixels) as opened:
+    with explain_damage(path, "a picture", *list_broken()), open_image(path, most_pixels) as opened:
+        bits, channels = deep_stills.find_depth(head)
+        if bits > 8 and channels > 1:
+            turn = int(opened.getexif().get(_ORIENTATION, 1))
+            icc = pick_profile(opened.info.get("icc_profile"), is_colour=channels > 2)
+            exif, metadata = find_exif(opened), find_metadata(opened)
+            pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
+            return Still(pixels, alpha, icc, exif, metadata)
+        hidden = deep_stills.find_hidden_bits(head)
+        if hidden > 8:
+            warnings.warn(
+                f"{str(path)!r} has {hidden} bits a sample, of which 8 are read; for all of them convert it to a "
+                "PNG or TIFF file of 16 bits first",
+                LossWarning,
+                stacklevel=3,
+            )
+        opened.load()
         try:
-            bits, channels = deep_stills.find_depth(head)
-            if bits > 8 and channels > 1:
-                turn = int(opened.getexif().get(_ORIENTATION, 1))
-                icc = pick_profile(opened.info.get("icc_profile"), is_colour=channels > 2)
-                exif, metadata = find_exif(opened), find_metadata(opened)
-                pixels, alpha = deep_stills.read_through_ffmpeg(path, turn)
-                return Still(pixels, alpha, icc, exif, metadata)
-            hidden = deep_stills.find_hidden_bits(head)
-            if hidden > 8:
-                warnings.warn(
-                    f"{str(path)!r} has {hidden} bits a sample, of which 8 are read; for all of them convert it to a "
-                    "PNG or TIFF file of 16 bits first",
-                    LossWarning,
-                    stacklevel=3,
-                )
-            opened.load()
-            try:
-                upright = ImageOps.exif_transpose(opened)
-            except BROKEN:
-                upright = opened  # its EXIF is damaged, not its pixels
-            still = split_image(upright)
-            # the turned one is a copy, which knows nothing of the tags of a TIFF file
-            metadata = find_metadata(opened)
-            if opened.format == "WEBP" and is_lossless_webp(path):
-                metadata["lossless"] = True
-            return replace(still, exif=find_exif(opened), metadata=metadata)
-        except list_broken() as error:
-            if isinstance(error, SubbandError):
-                raise
-            raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+            upright = ImageOps.exif_transpose(opened)
+        except BROKEN:
+            upright = opened  # its EXIF is damaged, not its pixels
+        still = split_image(upright)
+        # the turned one is a copy, which knows nothing of the tags of a TIFF file
+        metadata = find_metadata(opened)
+        if opened.format == "WEBP" and is_lossless_webp(path):
+            metadata["lossless"] = True
+        return replace(still, exif=find_exif(opened), metadata=metadata)
 
 
 def _convert_inks(image: Any) -> Any:

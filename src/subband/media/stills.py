@@ -13,10 +13,10 @@ from subband.media.faults import LossWarning, explain_output_error
 from subband.media.formats.base import Format
 from subband.media.formats.lookup import find_format, recognise_format
 from subband.media.limits import choose_most_pixels
-from subband.media.outputs import place_output
 from subband.media.pillow_stills import read_pillow
 from subband.media.still import Still
 from subband.media.still_metadata import warn_of_losses
+from subband.outputs import place_output
 
 __all__ = ["Still", "check_format", "read_still", "save_still", "write_still"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from subband.errors import ArgumentError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import BROKEN
 from subband.media.geometry import PlaceWarning, find_affine
-from subband.media.outputs import Unfinished, defer_signals
+from subband.outputs import Unfinished, defer_signals
 
 __all__ = ["HeadedSink", "VolumeSink", "split_groups"]
 
@@ -120,7 +121,7 @@ def split_groups(info: SourceInfo, count: int) -> tuple[int, ...]:
 
 
 class HeadedSink(VolumeSink):
-    """A header in text, and bare data behind it, as in NRRD and MetaImage.
+    """A header, and bare samples behind it, the smallest byte first.
 
     Parameters
     ----------
@@ -128,29 +129,51 @@ class HeadedSink(VolumeSink):
         As those of `VolumeSink`.
     describe : callable
         Takes what the volume is and its number of slices, and returns the header.
+    keeps_place : bool
+        Whether the header says where voxels lie.
+    can_grow : bool
+        Whether the header is as long for any number of slices, so that it can be written again when that is known.
+    is_packed : bool
+        Whether all of it goes through gzip.
     """
 
-    keeps_place = True
-    _file: BinaryIO | None = None
+    _file: BinaryIO | gzip.GzipFile
 
     def __init__(
-        self, path: Path, info: SourceInfo, describe: Callable[[SourceInfo, int], bytes], **options: bool
+        self,
+        path: Path,
+        info: SourceInfo,
+        describe: Callable[[SourceInfo, int], bytes],
+        *,
+        keeps_place: bool = True,
+        can_grow: bool = False,
+        is_packed: bool = False,
+        **options: bool,
     ) -> None:
-        self._describe = describe
+        self.keeps_place = keeps_place
+        self._describe, self._can_grow, self._is_packed = describe, can_grow and not is_packed, is_packed
         super().__init__(path, info, **options)
 
     def _begin(self, unfinished: Unfinished) -> None:
-        if not self.info.count:
+        if not self.info.count and not self._can_grow:
             raise ArgumentError(
-                f"{self.path.name!r} has to know its number of slices; write to .npy, or set info.count"
+                f"{self.path.name!r} has to know its number of slices; write to .npy or .nii, or set info.count"
             )
-        self._file = unfinished.open()
-        self._file.write(self._describe(self.info, self.info.count))
+        opened = unfinished.open()
+        self._file = gzip.GzipFile("", "wb", compresslevel=4, fileobj=opened) if self._is_packed else opened
+        self._file.write(self._describe(self.info, self.info.count or 1))
 
     def _append(self, frame: Frame) -> None:
-        assert self._file is not None
         self._file.write(np.ascontiguousarray(frame.pixels, self.info.dtype.newbyteorder("<")).data)
 
     def _end(self) -> None:
         if self.count != self.info.count:
-            raise ArgumentError(f"{self.path.name!r} got {self.count} slices, and info.count={self.info.count}")
+            if not self._can_grow:
+                raise ArgumentError(f"{self.path.name!r} got {self.count} slices, and info.count={self.info.count}")
+            self._file.seek(0)
+            self._file.write(self._describe(self.info, self.count))
+        self._close()
+
+    def _close(self) -> None:
+        if self._is_packed:
+            self._file.close()

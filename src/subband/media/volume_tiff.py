@@ -12,14 +12,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import FormatError
 from subband.media.base import Frame
-from subband.media.faults import BROKEN, require
+from subband.media.faults import explain_damage, require
 from subband.media.lengths import convert_lengths, find_unit, name_unit
-from subband.media.outputs import Unfinished
 from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej, find_layout
 from subband.media.volume_sinks import VolumeSink
 from subband.media.volumes import VolumeSource, describe_volume
+from subband.outputs import Unfinished
 from subband.typing import Array
 
 __all__ = ["TiffSink", "is_stack", "open_tiff"]
@@ -42,16 +42,13 @@ def is_stack(path: Path) -> bool:
         If it is damaged, its pages have different sizes, or it does not say which of its axes are slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
-    try:
-        with tifffile.TiffFile(path) as file:
-            if _survey(path, file)[0].pages > 1:
-                return True
-            page = file.pages[0]
-            # floating point is a picture as well, and pictures of 1 bit are
-            is_integer = np.dtype(page.dtype).kind in "iu"
-            return page.samplesperpixel > 4 or (is_integer and page.dtype not in (np.uint8, np.uint16))
-    except BROKEN as error:
-        raise _explain(path, error) from error
+    with explain_damage(path, "TIFF"), tifffile.TiffFile(path) as file:
+        if _survey(path, file)[0].pages > 1:
+            return True
+        page = file.pages[0]
+        # floating point is a picture as well, and pictures of 1 bit are
+        is_integer = np.dtype(page.dtype).kind in "iu"
+        return page.samplesperpixel > 4 or (is_integer and page.dtype not in (np.uint8, np.uint16))
 
 
 def open_tiff(path: Path) -> VolumeSource:
@@ -67,31 +64,32 @@ def open_tiff(path: Path) -> VolumeSource:
         If it is damaged, its pages have different sizes, or it does not say which of its axes are slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "TIFF"):
         file = tifffile.TiffFile(path)
-    except BROKEN as error:
-        raise _explain(path, error) from error
-    try:
-        series = file.series[0]
-        layout, pages = _survey(path, file)
-        size, unit = _find_voxel_size(path, file)
-        info = describe_volume(
-            (layout.pages * layout.samples, *layout.shape),
-            layout.dtype,
-            origin=path,
-            voxel_size=size,
-            voxel_unit=unit,
-            groups=layout.groups,
-            container="tiff",
-            metadata={"tiff": layout},
-        )
-        # small values are white there, as in fax
-        is_inverted = file.pages[0].photometric == 0 and layout.dtype.kind == "u"
-        mapped = _map_pages(path, file, series, layout) if pages is series.pages and not is_inverted else None
-    except BROKEN as error:
-        file.close()
-        raise _explain(path, error) from error
+        try:
+            return _open_pages(path, file)
+        except BaseException:
+            file.close()
+            raise
+
+
+def _open_pages(path: Path, file: Any) -> VolumeSource:
+    series = file.series[0]
+    layout, pages = _survey(path, file)
+    size, unit = _find_voxel_size(path, file)
+    info = describe_volume(
+        (layout.pages * layout.samples, *layout.shape),
+        layout.dtype,
+        origin=path,
+        voxel_size=size,
+        voxel_unit=unit,
+        groups=layout.groups,
+        container="tiff",
+        metadata={"tiff": layout},
+    )
+    # small values are white there, as in fax
+    is_inverted = file.pages[0].photometric == 0 and layout.dtype.kind == "u"
+    mapped = _map_pages(path, file, series, layout) if pages is series.pages and not is_inverted else None
     order = layout.order
     if mapped is not None:
         file.close()
@@ -113,12 +111,6 @@ def open_tiff(path: Path) -> VolumeSource:
         return np.asarray(np.iinfo(values.dtype).max - values) if is_inverted else values
 
     return VolumeSource(info, read_page, None, file.close)
-
-
-def _explain(path: Path, error: Exception) -> FormatError | SubbandError:
-    if isinstance(error, SubbandError):
-        return error
-    return FormatError(f"{str(path)!r} cannot be read as TIFF: {error}")
 
 
 def _survey(path: Path, file: Any) -> tuple[TiffLayout, Any]:

@@ -21,7 +21,7 @@ from subband.media.base import Frame, Source, SourceInfo
 from subband.media.faults import BROKEN, DamagedError
 from subband.typing import Array
 
-__all__ = ["VolumeSource", "describe_volume", "open_array"]
+__all__ = ["VolumeSource", "choose_dataset", "describe_volume", "open_array"]
 
 
 class VolumeSource(Source):
@@ -223,3 +223,27 @@ def open_array(
     if is_grouped:
         return VolumeSource(info, lambda number: array[divmod(number, depth)])
     return VolumeSource(info, array.__getitem__, array.__getitem__)
+
+
+def choose_dataset(path: Path, what: str, names: Sequence[str], name: str | None) -> str:
+    """Return which array of a file is meant: the one that is named, or the only one.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such array, or more than one to choose from; it names them.
+
+    Examples
+    --------
+    >>> choose_dataset(Path("scans.h5"), "volume", ["ct", "mr"], "pet")
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentError: 'scans.h5' has no volume 'pet'; it has ct, mr
+    """
+    known = ", ".join(names) or "none"
+    if name is None and len(names) != 1:
+        raise ArgumentError(f"{str(path)!r} holds the {what}s {known}; name one, as in {path.name}:NAME")
+    chosen = names[0] if name is None else name
+    if chosen not in names:
+        raise ArgumentError(f"{str(path)!r} has no {what} {chosen!r}; it has {known}")
+    return chosen

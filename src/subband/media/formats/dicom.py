@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, SourceInfo
 from subband.media.dicom_slices import DicomSeries, Slice, arrange_slices, find_numbers, find_text, list_slices
-from subband.media.faults import BROKEN, require
+from subband.media.faults import BROKEN, explain_damage, require
 from subband.media.formats.base import Format, Writing
 from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
 from subband.media.volumes import VolumeSource, describe_volume
@@ -68,12 +68,8 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
         reason = f": {reasons[0]}" if len(reasons) == 1 else ""
         raise FormatError(f"{str(path)!r} holds no picture of DICOM{reason}")
     chosen = _choose_series(path, found, series)
-    try:
+    with explain_damage(path, "DICOM"):
         return _open_series(pydicom, path, found[chosen], chosen)
-    except BROKEN as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as DICOM: {error}") from error
 
 
 def _read_head(pydicom: Any, file: Path) -> tuple[Any, bytes]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.deep_stills import separate_opacity
-from subband.media.faults import BROKEN, LossWarning, require
+from subband.media.faults import LossWarning, explain_damage, require
 from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
 from subband.media.still import Still
@@ -41,16 +41,12 @@ def read_exr(path: Path, most_pixels: int) -> Still:
         If there are channels beside the colours and opacity, such as depth.
     """
     exr = require("OpenEXR", f"reading {path.name!r}, an image in OpenEXR,", "exr")
-    try:
+    with explain_damage(path, "OpenEXR"):
         with exr.File(str(path), header_only=True) as file:
             (left, top), (right, bottom) = file.header()["dataWindow"]
             refuse_bomb(str(path), int(bottom) - int(top) + 1, int(right) - int(left) + 1, most_pixels)
         with exr.File(str(path), separate_channels=True) as file:
             channels = {name: np.array(channel.pixels) for name, channel in file.channels().items()}
-    except FormatError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as OpenEXR: {error}") from error
     names = ["R", "G", "B"] if {"R", "G", "B"} <= channels.keys() else ["Y"] if "Y" in channels else list(channels)
     wanted = [channels[name] for name in names]
     if len(wanted) not in (1, 3) or "RY" in channels:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.errors import ArgumentError
 from subband.media.base import Frame, SourceInfo
-from subband.media.faults import BROKEN, require
+from subband.media.faults import BROKEN, explain_damage, require
 from subband.media.formats.base import Format
 from subband.media.geometry import find_affine
-from subband.media.outputs import Unfinished
 from subband.media.volume_sinks import VolumeSink, split_groups
-from subband.media.volumes import VolumeSource, open_array
+from subband.media.volumes import VolumeSource, choose_dataset, open_array
+from subband.outputs import Unfinished
 
 __all__ = ["FORMATS", "Hdf5Sink", "open_hdf5"]
 
@@ -43,38 +43,32 @@ def open_hdf5(path: Path, dataset: str | None = None) -> VolumeSource:
         If the file is damaged.
     """
     h5py = require("h5py", "reading HDF5", "volumes")
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "HDF5"):
         file = h5py.File(path, "r")
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
-    try:
-        found: dict[str, Any] = {}
-        file.visititems(
-            lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) and item.ndim >= 3 else None
-        )
-        if dataset is None and len(found) != 1:
-            names = ", ".join(sorted(found)) or "none"
-            raise ArgumentError(f"{str(path)!r} holds the volumes {names}; name one, as in {path.name}:NAME")
-        name = dataset.strip("/") if dataset is not None else next(iter(found))
-        if name not in found:
-            raise ArgumentError(f"{str(path)!r} has no volume {name!r}; it has {', '.join(sorted(found)) or 'none'}")
-        volume = found[name]
-        size, unit = volume.attrs.get("voxel_size"), str(volume.attrs.get("voxel_unit", "mm"))
-        if size is None and "element_size_um" in volume.attrs:
-            size, unit = volume.attrs["element_size_um"], "um"
-        metadata: dict[str, Any] = {"dataset": name}
-        affine = np.asarray(volume.attrs.get("affine", ()))
-        if affine.shape == (4, 4):
-            metadata["affine"] = affine
-        source = open_array(volume, path, "hdf5", metadata, voxel_size=size, voxel_unit=unit)
-    except BROKEN as error:
-        file.close()
-        if isinstance(error, SubbandError):
+        try:
+            source = _open_dataset(path, h5py, file, dataset)
+        except BaseException:
+            file.close()
             raise
-        raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
     source.close_with(file.close)
     return source
+
+
+def _open_dataset(path: Path, h5py: Any, file: Any, dataset: str | None) -> VolumeSource:
+    found: dict[str, Any] = {}
+    file.visititems(
+        lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) and item.ndim >= 3 else None
+    )
+    name = choose_dataset(path, "volume", sorted(found), None if dataset is None else dataset.strip("/"))
+    volume = found[name]
+    size, unit = volume.attrs.get("voxel_size"), str(volume.attrs.get("voxel_unit", "mm"))
+    if size is None and "element_size_um" in volume.attrs:
+        size, unit = volume.attrs["element_size_um"], "um"
+    metadata: dict[str, Any] = {"dataset": name}
+    affine = np.asarray(volume.attrs.get("affine", ()))
+    if affine.shape == (4, 4):
+        metadata["affine"] = affine
+    return open_array(volume, path, "hdf5", metadata, voxel_size=size, voxel_unit=unit)
 
 
 class Hdf5Sink(VolumeSink):

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from subband.errors import FormatError
-from subband.media.faults import BROKEN, require
+from subband.media.faults import explain_damage, require
 from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
 from subband.media.still import Still
@@ -48,17 +47,13 @@ def read_heif(path: Path, most_pixels: int) -> Still:
     heif = require("pillow_heif", f"reading {path.name!r}, an image in HEIC,", "heic")
     from PIL import Image
 
-    try:
+    with explain_damage(path, "HEIC"):
         image = heif.open_heif(path, convert_hdr_to_8bit=False)
         refuse_bomb(str(path), image.size[1], image.size[0], most_pixels)
         values = np.array(image)
         exif: Any = Image.Exif()
         exif.load(image.info.get("exif") or b"")
         camera = strip_exif(exif, is_tiff=False)
-    except FormatError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as HEIC: {error}") from error
     xmp, icc = image.info.get("xmp"), image.info.get("icc_profile")
     if values.dtype == np.uint16:
         # 10 and 12 bits come at the upper end of 16, not stretched to them

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import FormatError
 from subband.media.base import SourceInfo
-from subband.media.faults import BROKEN
+from subband.media.faults import explain_damage
 from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, flip_sides, make_affine, measure_steps
 from subband.media.lengths import convert_lengths
@@ -39,23 +39,24 @@ def open_meta(path: Path) -> VolumeSource:
     FormatError
         If it is damaged, or its slices lie in files of their own.
     """
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "a MetaImage"):
         header, offset = _read_header(path)
         array = _load(path, header, offset)
         size, affine = _find_place(header, int(header["NDims"]))
-    except BROKEN as error:
-        if isinstance(error, SubbandError):
-            raise
-        about = f"it does not say {error}" if isinstance(error, KeyError) else error
-        raise FormatError(f"{str(path)!r} cannot be read as a MetaImage: {about}") from error
     metadata = {} if affine is None else {"affine": affine}
     return open_array(array, path, "meta", metadata, voxel_size=size)
 
 
+class _Header(dict[str, str]):
+    """The fields of a header; one that is needed and not there is named."""
+
+    def __missing__(self, name: str) -> str:
+        raise ValueError(f"it does not say {name!r}")
+
+
 def _read_header(path: Path) -> tuple[dict[str, str], int]:
     """Return the fields of a header, and where it ends."""
-    fields: dict[str, str] = {}
+    fields = _Header()
     with path.open("rb") as file:
         while "ElementDataFile" not in fields:
             line = file.readline(_LONGEST)

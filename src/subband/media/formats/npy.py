@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
 from zipfile import BadZipFile
 
 import numpy as np
 
-from subband.errors import ArgumentError, FormatError, SubbandError
-from subband.media.base import Frame
-from subband.media.faults import BROKEN
+from subband.errors import FormatError
+from subband.media.base import SourceInfo
+from subband.media.faults import explain_damage
 from subband.media.formats.base import Format, Reading
-from subband.media.outputs import Unfinished
-from subband.media.volume_sinks import VolumeSink, split_groups
-from subband.media.volumes import VolumeSource, open_array
+from subband.media.volume_sinks import HeadedSink, split_groups
+from subband.media.volumes import VolumeSource, choose_dataset, open_array
 from subband.typing import Array
 
-__all__ = ["FORMATS", "NpySink", "open_npy", "open_npz"]
-
-_BROKEN_ARCHIVE: tuple[type[Exception], ...] = (*BROKEN, BadZipFile)
+__all__ = ["FORMATS", "describe_npy", "open_npy", "open_npz"]
 
 
 def open_npy(path: Path) -> VolumeSource:
@@ -30,12 +27,8 @@ def open_npy(path: Path) -> VolumeSource:
     FormatError
         If the file is damaged, holds Python objects, has another number of axes, or is a picture in colour.
     """
-    try:
+    with explain_damage(path, "an array"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as an array: {error}") from error
     _refuse_picture(array, path)
     return open_array(array, path, "npy")
 
@@ -57,22 +50,9 @@ def open_npz(path: Path, name: str | None = None) -> VolumeSource:
     FormatError
         If the file is damaged, holds Python objects, or the array is no volume.
     """
-    path.open("rb").close()
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            names = list(archive.files)
-            if name is None and len(names) != 1:
-                raise ArgumentError(
-                    f"{str(path)!r} holds the arrays {', '.join(names) or 'none'}; name one, as in {path.name}:NAME"
-                )
-            chosen = names[0] if name is None else name
-            if chosen not in names:
-                raise ArgumentError(f"{str(path)!r} has no array {chosen!r}; it has {', '.join(names) or 'none'}")
-            array = archive[chosen]
-    except _BROKEN_ARCHIVE as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as an archive of arrays: {error}") from error
+    with explain_damage(path, "an archive of arrays", BadZipFile), np.load(path, allow_pickle=False) as archive:
+        chosen = choose_dataset(path, "array", archive.files, name)
+        array = archive[chosen]
     _refuse_picture(array, path)
     return open_array(array, path, "npz", {"dataset": chosen})
 
@@ -85,36 +65,20 @@ def _refuse_picture(array: Array, path: Path) -> None:
         )
 
 
-class NpySink(VolumeSink):
-    """A volume in NumPy's own format; it has no place for the voxel size.
+def describe_npy(info: SourceInfo, count: int) -> bytes:
+    """Return the header of an array of so many slices, with room for more of them; it says no voxel size.
 
-    The one slice of an array that had only rows and columns is written as such an array again.
+    The one slice of an array that had only rows and columns is such an array again.
     """
-
-    _file: BinaryIO | None = None
-
-    def _begin(self, unfinished: Unfinished) -> None:
-        self._file = unfinished.open()
-        self._write_header(self.info.count or 0)
-
-    def _write_header(self, count: int) -> None:
-        # NumPy leaves room in the header for a first axis that grows, so a later header takes the same place.
-        assert self._file is not None
-        is_flat = self.info.metadata.get("is_flat") is True and count == self.info.count == 1
-        header = {
-            "descr": np.lib.format.dtype_to_descr(self.info.dtype),
-            "fortran_order": False,
-            "shape": self.info.shape if is_flat else (*split_groups(self.info, count), *self.info.shape),
-        }
-        self._file.seek(0)
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-    def _append(self, frame: Frame) -> None:
-        assert self._file is not None
-        self._file.write(np.ascontiguousarray(frame.pixels).data)
-
-    def _end(self) -> None:
-        self._write_header(self.count)
+    is_flat = info.metadata.get("is_flat") is True and count == info.count == 1
+    header = {
+        "descr": np.lib.format.dtype_to_descr(info.dtype.newbyteorder("<")),
+        "fortran_order": False,
+        "shape": info.shape if is_flat else (*split_groups(info, count), *info.shape),
+    }
+    file = BytesIO()
+    np.lib.format.write_array_header_1_0(file, header)
+    return file.getvalue()
 
 
 def _open(path: Path, reading: Reading) -> VolumeSource:
@@ -129,7 +93,9 @@ FORMATS = (
         only_read=(".npz",),
         about="`.npy` is mapped into memory; `file.npz:name` names an array of an archive",
         open_volume=_open,
-        create=lambda path, info, writing: NpySink(path, info, **writing.kept),
+        create=lambda path, info, writing: HeadedSink(
+            path, info, describe_npy, keeps_place=False, can_grow=True, **writing.kept
+        ),
         dataset_endings=(".npz",),
     ),
 )

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import FormatError
 from subband.media.base import SourceInfo
-from subband.media.faults import BROKEN, require
+from subband.media.faults import explain_damage, require
 from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, make_affine
 from subband.media.lengths import convert_lengths, find_unit
@@ -47,16 +47,11 @@ def open_nrrd(path: Path) -> VolumeSource:
         If it is damaged, or has several axes that are no space.
     """
     nrrd = require("nrrd", "reading NRRD", "volumes")
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "NRRD", nrrd.NRRDError, StopIteration):
         array, header = nrrd.read(str(path), index_order="C")
         steps, places, colour = _find_axes(path, header)
         array = _turn(path, array, places, colour)
         size, unit, affine = _find_place(header, steps, places)
-    except (nrrd.NRRDError, StopIteration, *BROKEN) as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as NRRD: {error}") from error
     metadata = {} if affine is None else {"affine": affine}
     return open_array(array, path, "nrrd", metadata, voxel_size=size, voxel_unit=unit)
 

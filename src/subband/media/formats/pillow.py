@@ -11,6 +11,7 @@ import numpy as np
 
 from subband.errors import ArgumentError
 from subband.media.animations import create_animation, open_animation
+from subband.media.deep_stills import encode_png
 from subband.media.formats.base import Format
 from subband.media.pillow_stills import encode_pillow, read_pillow, write_pillow
 from subband.media.still import Still
@@ -19,6 +20,14 @@ from subband.media.still_metadata import USUAL
 __all__ = ["FORMATS", "find_more"]
 
 _LARGEST_ICON = 256
+
+
+def _write_png(path: Path, still: Still, quality: float | None) -> None:
+    """Write PNG; Pillow has no place for 16 bits in colour or with opacity."""
+    if still.pixels.dtype == np.uint8 or (not still.is_colour and still.alpha is None):
+        write_pillow(path, still, quality)
+    else:
+        path.write_bytes(encode_png(still.pixels, still.alpha, still.icc, still.exif, still.metadata))
 
 
 def _write_colours(path: Path, still: Still, quality: float | None) -> None:
@@ -50,6 +59,17 @@ _JPEG = USUAL - {"alpha"} | {"comment"}
 _ALPHA = frozenset({"alpha"})
 
 FORMATS = (
+    _describe(
+        "PNG",
+        ".png",
+        ".apng",
+        dtypes=("uint8", "uint16"),
+        keeps=USUAL | {"text", "comment"},
+        about="colour of 16 bits is read with the extra `video`",
+        rank=1,
+        write=_write_png,
+        **_MOVING,
+    ),
     _describe("JPEG", ".jpg", ".jpeg", ".jpe", ".jfif", keeps=_JPEG, rank=2),
     _describe("MPO", ".mpo", keeps=_JPEG),
     _describe("WebP", ".webp", keeps=USUAL, rank=4, about="a lossless file stays lossless", **_MOVING),

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from subband.errors import FormatError
-from subband.media.faults import BROKEN, require
+from subband.media.faults import explain_damage, require
 from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
 from subband.media.still import Still
@@ -27,16 +26,13 @@ def read_radiance(path: Path, most_pixels: int) -> Still:
         If it is damaged, or larger than `most_pixels`.
     """
     av = require("av", f"reading {path.name!r}, an image in Radiance HDR,", "video")
-    try:
-        with av.open(BytesIO(path.read_bytes()), format="hdr_pipe") as container:
-            context = container.streams.video[0].codec_context
-            refuse_bomb(str(path), context.height, context.width, most_pixels)
-            return Still(np.ascontiguousarray(next(container.decode(video=0)).to_ndarray(format="gbrpf32le")))
-    except FormatError:
-        raise
-    except (av.FFmpegError, StopIteration, *BROKEN) as error:
-        reason = error if str(error) else "there is no image in it"
-        raise FormatError(f"{str(path)!r} cannot be read as Radiance HDR: {reason}") from error
+    with (
+        explain_damage(path, "Radiance HDR", av.FFmpegError, StopIteration),
+        av.open(BytesIO(path.read_bytes()), format="hdr_pipe") as container,
+    ):
+        context = container.streams.video[0].codec_context
+        refuse_bomb(str(path), context.height, context.width, most_pixels)
+        return Still(np.ascontiguousarray(next(container.decode(video=0)).to_ndarray(format="gbrpf32le")))
 
 
 FORMATS = (

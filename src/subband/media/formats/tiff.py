@@ -14,8 +14,7 @@ from subband.media.deep_stills import write_tiff
 from subband.media.formats.base import Format, Reading, Writing
 from subband.media.formats.raw import is_raw
 from subband.media.limits import TooLargeError
-from subband.media.pillow_files import list_broken, open_image
-from subband.media.pillow_stills import encode_pillow, read_pillow
+from subband.media.pillow_stills import encode_pillow, list_broken, open_image, read_pillow
 from subband.media.still import Still
 from subband.media.still_metadata import USUAL, find_exif, find_metadata, list_directories
 from subband.media.tiff_stills import read_tiff
