@@ -19,14 +19,13 @@ export class Export {
   }
 
   open() {
-    const { title, endings, settings, count } = this.handlers.describe();
+    const { title, endings = [], settings, count } = this.handlers.describe();
     this.count = count;
     if (!this.id) {
-      const offered = endings ?? [];
       const last = this.ending.value;
-      this.ending.replaceChildren(...offered.map((ending) => make('option', { value: ending, text: ending })));
-      if (offered.includes(last)) this.ending.value = last;
-      const isLive = offered.length === 0;
+      this.ending.replaceChildren(...endings.map((ending) => make('option', { value: ending, text: ending })));
+      if (endings.includes(last)) this.ending.value = last;
+      const isLive = endings.length === 0;
       const isNoisy = (settings.added_noise ?? 'none') !== 'none';
       const noise = isNoisy ? ' Noise that was added to judge a filter is left out.' : '';
       find('export-what').textContent = isLive
