@@ -17,6 +17,7 @@ from dask.delayed import Delayed
 from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.engines.filters.median import FEW
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.passage import Passage
@@ -32,7 +33,6 @@ from subband.integrations.dask.passes import read_again
 from subband.integrations.dask.planes import BlockStage
 from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw_shrinkage, draw_spin
-from subband.integrations.dask.sketch import FEW
 from subband.integrations.dask.stationary import run_stationary
 from subband.integrations.dask.tasks import TaskRef
 from subband.pipeline.reach import Reach, find_border_obstacle, measure_reach
