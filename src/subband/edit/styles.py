@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import find_kind, map_arrays, place_of
+from subband.arrays import device_of, find_kind, map_arrays
 from subband.edit.pictures import FITS, fit_pixels, match_channels, take_picture
 from subband.edit.scales import invert_details, plan_scales, read_orientations
 from subband.edit.settings import check_choice, check_level, check_levels, check_number, check_white, make_settings
@@ -238,7 +238,7 @@ class Stylist:
             if isinstance(pixels, np.ndarray):
                 pixels = engine.device.upload(pixels)
         elif not isinstance(pixels, np.ndarray):
-            raise ArgumentTypeError(f"texture is on {place_of(pixels)} and picture on cpu; move both to one device")
+            raise ArgumentTypeError(f"texture is on {device_of(pixels)} and picture on cpu; move both to one device")
         pair = _COLOURS[self.style.colour]
         if channels == 1 and pixels.shape[2] == 3:
             pair = _COLOURS["ycbcr"]

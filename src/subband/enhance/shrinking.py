@@ -12,7 +12,7 @@ import numpy as np
 from subband.engines import Engine
 from subband.engines.filters import Filters
 from subband.enhance.methods import Band, find_method
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
@@ -141,7 +141,7 @@ def denoise_guess(
     """
     # with a second pass to come, filters of space wait for that
     is_guide = find_method(stage.method).is_guide
-    passage = Passage(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
+    roundtrip = Roundtrip(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
     found = [] if noise is None else [noise]
 
     def work(coefficients: Coefficients, _is_first: bool) -> None:
@@ -149,8 +149,8 @@ def denoise_guess(
             found.append(measure_planes(filters, coefficients, mask))
         shrink_by_noise(stage, filters, coefficients, found[0], prod(planes.shape[1:]))
 
-    guess = passage.run(planes, work)
-    return guess, found[0] if passage.level else None
+    guess = roundtrip.run(planes, work)
+    return guess, found[0] if roundtrip.level else None
 
 
 def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients, noise: Any, count: int) -> None:
@@ -201,7 +201,7 @@ def filter_by_guide(
     Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the picture
     counts.
     """
-    second = Passage(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
+    second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
