@@ -3,66 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from subband.errors import ArgumentError, FormatError, SubbandError
-from subband.media.dicom_slices import Slice, arrange_slices, find_numbers, find_text, list_slices
-from subband.media.faults import BROKEN, require
+from subband.errors import ArgumentError, FormatError
+from subband.media.base import Sink, SourceInfo
+from subband.media.dicom_slices import DicomSeries, Slice, arrange_slices, find_numbers, find_text, list_slices
+from subband.media.faults import BROKEN, explain_damage, require
+from subband.media.formats.base import Format, Writing
+from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["DicomSeries", "is_dicom", "open_dicom"]
+__all__ = ["FORMATS", "open_dicom"]
 
 _MAGIC, _MAGIC_PLACE = b"DICM", 128
 # The tags of pixels in floating point, in both orders of bytes.
 _FLOATS = {b"\xe0\x7f\x08\x00": "f4", b"\x7f\xe0\x00\x08": "f4", b"\xe0\x7f\x09\x00": "f8", b"\x7f\xe0\x00\x09": "f8"}
-
-
-@dataclass(frozen=True)
-class DicomSeries:
-    """What a sink that writes DICOM again has to know, in ``info.metadata["dicom"]``.
-
-    Attributes
-    ----------
-    slices : tuple of Slice
-        In the order of the frames.
-    stored : numpy.dtype
-        Of the values in the files.
-    limits : tuple of int
-        The least and the largest stored value.
-    is_inverted : bool
-        Whether small values were meant to be bright (MONOCHROME1), and have been turned.
-    is_scaled : bool
-        Whether stored values were multiplied by slopes.
-    """
-
-    slices: tuple[Slice, ...]
-    stored: np.dtype[Any]
-    limits: tuple[int, int]
-    is_inverted: bool
-    is_scaled: bool
-
-
-def is_dicom(path: Path) -> bool:
-    """Tell whether a file is one of DICOM, by its first bytes, or a folder holds one.
-
-    Examples
-    --------
-    >>> is_dicom(Path("no-such-file"))
-    False
-    """
-    if path.is_dir():
-        return any(is_dicom(child) for child in path.iterdir() if child.is_file())
-    try:
-        with path.open("rb") as file:
-            file.seek(_MAGIC_PLACE)
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
 
 
 def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
@@ -109,12 +68,8 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
         reason = f": {reasons[0]}" if len(reasons) == 1 else ""
         raise FormatError(f"{str(path)!r} holds no picture of DICOM{reason}")
     chosen = _choose_series(path, found, series)
-    try:
+    with explain_damage(path, "DICOM"):
         return _open_series(pydicom, path, found[chosen], chosen)
-    except BROKEN as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as DICOM: {error}") from error
 
 
 def _read_head(pydicom: Any, file: Path) -> tuple[Any, bytes]:
@@ -238,3 +193,29 @@ def _read_pixels(pydicom: Any, each: Slice) -> Array:
             f"{str(each.file)!r} is packed as {syntax.name}, and cannot be unpacked: {str(error).splitlines()[0]}; "
             "install pylibjpeg with its plug-ins, or unpack it first, as with: gdcmconv --raw"
         ) from error
+
+
+def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
+    """Write a folder of slices for one, under a name without an ending of its own; else one file."""
+    if path.suffix.lower() != _ENDING and info.origin is not None and info.origin.is_dir():
+        return DicomFolderSink(path, info, keep_partial=writing.keep_partial)
+    return DicomSink(path, info, **writing.kept)
+
+
+_ENDING = ".dcm"
+
+FORMATS = (
+    Format(
+        "DICOM",
+        (_ENDING,),
+        ("volume",),
+        about="a folder of slices, or a file of any ending: series, multi-frame and enhanced files, single images; a "
+        "folder is written for a folder",
+        kept="from DICOM to DICOM: headers of slices, or patient, study and geometry",
+        extra="volumes",
+        recognise=lambda _, head: head[_MAGIC_PLACE:].startswith(_MAGIC),
+        open_volume=lambda path, reading: open_dicom(path, reading.series),
+        create=_create,
+        is_series=True,
+    ),
+)

@@ -12,30 +12,19 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.deep_stills import separate_opacity
-from subband.media.faults import BROKEN, LossWarning, require
+from subband.media.faults import LossWarning, explain_damage, require
+from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
-from subband.typing import Array
+from subband.media.still import Still
 
-__all__ = ["is_exr", "read_exr", "write_exr"]
+__all__ = ["FORMATS", "read_exr", "write_exr"]
 
-_START = b"\x76\x2f\x31\x01"
 _FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 _WAY_OUT = "convert it to a TIFF file of floating point first"
 
 
-def is_exr(head: bytes) -> bool:
-    """Tell by its first bytes whether a file is an OpenEXR file.
-
-    Examples
-    --------
-    >>> is_exr(bytes.fromhex("762f3101")), is_exr(b"GIF89a")
-    (True, False)
-    """
-    return head.startswith(_START)
-
-
-def read_exr(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
-    """Read the first part of an OpenEXR file; return float32, linear as it stands, and opacity.
+def read_exr(path: Path, most_pixels: int) -> Still:
+    """Read the first part of an OpenEXR file: float32, linear as it stands, and opacity.
 
     The file has colours multiplied with their opacity; they come without.
 
@@ -52,16 +41,12 @@ def read_exr(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
         If there are channels beside the colours and opacity, such as depth.
     """
     exr = require("OpenEXR", f"reading {path.name!r}, an image in OpenEXR,", "exr")
-    try:
+    with explain_damage(path, "OpenEXR"):
         with exr.File(str(path), header_only=True) as file:
             (left, top), (right, bottom) = file.header()["dataWindow"]
             refuse_bomb(str(path), int(bottom) - int(top) + 1, int(right) - int(left) + 1, most_pixels)
         with exr.File(str(path), separate_channels=True) as file:
             channels = {name: np.array(channel.pixels) for name, channel in file.channels().items()}
-    except FormatError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as OpenEXR: {error}") from error
     names = ["R", "G", "B"] if {"R", "G", "B"} <= channels.keys() else ["Y"] if "Y" in channels else list(channels)
     wanted = [channels[name] for name in names]
     if len(wanted) not in (1, 3) or "RY" in channels:
@@ -80,13 +65,14 @@ def read_exr(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
     if alpha is not None:
         alpha = alpha.astype(np.float32)
         pixels = separate_opacity(pixels, alpha)
-    return np.ascontiguousarray(pixels if len(wanted) == 3 else pixels[..., 0]), alpha
+    return Still(np.ascontiguousarray(pixels if len(wanted) == 3 else pixels[..., 0]), alpha)
 
 
-def write_exr(path: Path, pixels: Array, alpha: Array | None) -> None:
+def write_exr(path: Path, still: Still, quality: float | None = None) -> None:  # noqa: ARG001 - as of `Format.write`
     """Write an OpenEXR file of float32, without loss."""
     exr: Any = require("OpenEXR", f"writing {path.name!r}", "exr")
-    planes = pixels[..., None] if pixels.ndim == 2 else pixels
+    alpha = still.alpha
+    planes = still.pixels if still.is_colour else still.pixels[..., None]
     if alpha is not None:
         opacity = alpha[..., None]
         # what is invisible may glow all the same, and stays as it is
@@ -102,3 +88,19 @@ def write_exr(path: Path, pixels: Array, alpha: Array | None) -> None:
         # what the operating system said stands in the message only
         number = next((each for each in _FAULTS if os.strerror(each) in str(error)), errno.EIO)
         raise OSError(number, os.strerror(number)) from error
+
+
+FORMATS = (
+    Format(
+        "OpenEXR",
+        (".exr",),
+        ("still",),
+        dtypes=("float32",),
+        keeps=frozenset({"alpha"}),
+        about="linear, opacity apart from the colours",
+        extra="exr",
+        starts=(b"\x76\x2f\x31\x01",),
+        read=read_exr,
+        write=write_exr,
+    ),
+)

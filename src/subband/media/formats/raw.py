@@ -9,14 +9,14 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.faults import BROKEN, require
+from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
+from subband.media.still import Still
 from subband.media.tiff_tags import DNG_VERSION, PHOTOMETRIC, read_directories
-from subband.typing import Array
 
-__all__ = ["RAW_ENDINGS", "RawError", "is_raw", "read_raw"]
+__all__ = ["FORMATS", "RawError", "is_raw", "read_raw"]
 
-#: Endings of the raw files of cameras.
-RAW_ENDINGS: Final = (
+_ENDINGS: Final = (
     ".3fr", ".arw", ".cr2", ".cr3", ".crw", ".dcr", ".dng", ".erf", ".fff", ".iiq", ".kdc", ".mef", ".mos", ".mrw",
     ".nef", ".nrw", ".orf", ".pef", ".raf", ".rw2", ".rwl", ".sr2", ".srf", ".srw", ".x3f",
 )  # fmt: skip
@@ -35,21 +35,22 @@ class RawError(FormatError):
     """The raw file of a camera cannot be developed."""
 
 
-def is_raw(path: Path) -> bool:
+def is_raw(path: Path, head: bytes) -> bool:
     """Tell by the content of a file whether it is the raw data of a camera; by its name where the content is silent."""
+    if any(head[place : place + len(start)] == start for place, start in _STARTS):
+        return True
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        head = file.read(32)
-        if any(head[place : place + len(start)] == start for place, start in _STARTS):
-            return True
         directories = read_directories(file)
     if any(DNG_VERSION in tags or tags.get(PHOTOMETRIC, (0,))[0] in _UNDEVELOPED for tags in directories):
         return True
     # Some makers hide the mosaic in tags of their own, behind an ordinary directory.
-    return bool(directories) and path.suffix.lower() in RAW_ENDINGS
+    return bool(directories) and path.suffix.lower() in _ENDINGS
 
 
-def read_raw(path: Path, most_pixels: int) -> tuple[Array, bytes | None]:
-    """Develop the raw file of a camera with LibRaw; return 16 bits of sRGB, upright, and EXIF.
+def read_raw(path: Path, most_pixels: int) -> Still:
+    """Develop the raw file of a camera with LibRaw: 16 bits of sRGB, upright, and EXIF.
 
     The white balance is that of the camera; the brightness is not stretched.
 
@@ -76,7 +77,7 @@ def read_raw(path: Path, most_pixels: int) -> tuple[Array, bytes | None]:
             f"{str(path)!r} is the raw file of a camera, and cannot be developed: {reason}; use a newer rawpy, "
             f"{_WAY_OUT}"
         ) from error
-    return np.ascontiguousarray(pixels), _find_exif(path)
+    return Still(np.ascontiguousarray(pixels), exif=_find_exif(path))
 
 
 def _find_exif(path: Path) -> bytes | None:
@@ -96,3 +97,17 @@ def _find_exif(path: Path) -> bytes | None:
             return strip_exif(exif, is_tiff=True)
         except BROKEN:
             return None
+
+
+FORMATS = (
+    Format(
+        "raw files of cameras",
+        _ENDINGS,
+        ("still",),
+        dtypes=("uint16",),
+        about="developed with the camera's white balance; the thumbnail in them is never taken",
+        extra="raw",
+        recognise=is_raw,
+        read=read_raw,
+    ),
+)

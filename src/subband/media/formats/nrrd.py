@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import FormatError
 from subband.media.base import SourceInfo
-from subband.media.faults import BROKEN, require
+from subband.media.faults import explain_damage, require
+from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, make_affine
 from subband.media.lengths import convert_lengths, find_unit
+from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, open_array
 from subband.typing import Array
 
-__all__ = ["describe_nrrd", "open_nrrd"]
+__all__ = ["FORMATS", "describe_nrrd", "open_nrrd"]
 
 # What turns the axes of a space into right, anterior and superior.
 _SPACES = {
@@ -45,16 +47,11 @@ def open_nrrd(path: Path) -> VolumeSource:
         If it is damaged, or has several axes that are no space.
     """
     nrrd = require("nrrd", "reading NRRD", "volumes")
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "NRRD", nrrd.NRRDError, StopIteration):
         array, header = nrrd.read(str(path), index_order="C")
         steps, places, colour = _find_axes(path, header)
         array = _turn(path, array, places, colour)
         size, unit, affine = _find_place(header, steps, places)
-    except (nrrd.NRRDError, StopIteration, *BROKEN) as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as NRRD: {error}") from error
     metadata = {} if affine is None else {"affine": affine}
     return open_array(array, path, "nrrd", metadata, voxel_size=size, voxel_unit=unit)
 
@@ -169,3 +166,18 @@ def describe_nrrd(info: SourceInfo, count: int) -> bytes:
 
 def _write_vector(numbers: Array) -> str:
     return f"({','.join(repr(float(number)) for number in numbers)})"
+
+
+FORMATS = (
+    Format(
+        "NRRD",
+        (".nrrd", ".nhdr"),
+        ("volume",),
+        only_read=(".nhdr",),
+        about="bare and packed",
+        kept="space directions and origin",
+        extra="volumes",
+        open_volume=lambda path, _: open_nrrd(path),
+        create=lambda path, info, writing: HeadedSink(path, info, describe_nrrd, **writing.kept),
+    ),
+)

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import FormatError
 from subband.media.base import SourceInfo
-from subband.media.faults import BROKEN
+from subband.media.faults import explain_damage
+from subband.media.formats.base import Format
 from subband.media.geometry import find_affine, flip_sides, make_affine, measure_steps
 from subband.media.lengths import convert_lengths
+from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, open_array
 from subband.typing import Array
 
-__all__ = ["describe_meta", "open_meta"]
+__all__ = ["FORMATS", "describe_meta", "open_meta"]
 
 _TYPES = {
     "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4", "MET_UINT": "u4",
@@ -37,23 +39,24 @@ def open_meta(path: Path) -> VolumeSource:
     FormatError
         If it is damaged, or its slices lie in files of their own.
     """
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "a MetaImage"):
         header, offset = _read_header(path)
         array = _load(path, header, offset)
         size, affine = _find_place(header, int(header["NDims"]))
-    except BROKEN as error:
-        if isinstance(error, SubbandError):
-            raise
-        about = f"it does not say {error}" if isinstance(error, KeyError) else error
-        raise FormatError(f"{str(path)!r} cannot be read as a MetaImage: {about}") from error
     metadata = {} if affine is None else {"affine": affine}
     return open_array(array, path, "meta", metadata, voxel_size=size)
 
 
+class _Header(dict[str, str]):
+    """The fields of a header; one that is needed and not there is named."""
+
+    def __missing__(self, name: str) -> str:
+        raise ValueError(f"it does not say {name!r}")
+
+
 def _read_header(path: Path) -> tuple[dict[str, str], int]:
     """Return the fields of a header, and where it ends."""
-    fields: dict[str, str] = {}
+    fields = _Header()
     with path.open("rb") as file:
         while "ElementDataFile" not in fields:
             line = file.readline(_LONGEST)
@@ -172,3 +175,17 @@ def describe_meta(info: SourceInfo, count: int) -> bytes:
 
 def _write(numbers: Array) -> str:
     return " ".join(repr(float(number)) for number in numbers)
+
+
+FORMATS = (
+    Format(
+        "MetaImage",
+        (".mha", ".mhd"),
+        ("volume",),
+        only_read=(".mhd",),
+        about="bare and packed, not a list of files",
+        kept="directions and origin",
+        open_volume=lambda path, _: open_meta(path),
+        create=lambda path, info, writing: HeadedSink(path, info, describe_meta, **writing.kept),
+    ),
+)

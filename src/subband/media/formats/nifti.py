@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
+from subband.errors import ArgumentError
 from subband.media.base import SourceInfo
-from subband.media.faults import BROKEN, require
+from subband.media.faults import explain_damage, require
+from subband.media.formats.base import Format, Writing
 from subband.media.geometry import find_affine, measure_steps
 from subband.media.lengths import convert_lengths
+from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["make_nifti_header", "open_nifti"]
+__all__ = ["FORMATS", "describe_nifti", "make_nifti_header", "open_nifti"]
 
 # The largest length of an axis in NIfTI-1, whose header has 16 bits for it.
 _LONGEST = 2**15 - 1
@@ -36,8 +39,8 @@ def open_nifti(path: Path) -> VolumeSource:
         If it is damaged.
     """
     nibabel = require("nibabel", "reading NIfTI", "volumes")
-    path.open("rb").close()
-    try:
+    errors = nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError
+    with explain_damage(path, "NIfTI", *errors):
         # Kept open, because unpacking a file anew for every slice takes the square of the time.
         image = nibabel.load(path, keep_file_open=True)
         proxy, header = image.dataobj, image.header
@@ -50,10 +53,6 @@ def open_nifti(path: Path) -> VolumeSource:
         is_placed = any(int(header.get(name, 0)) for name in ("sform_code", "qform_code"))
         zooms = [float(zoom) for zoom in (*header.get_zooms(), 1.0)[2::-1]]
         affine = np.array(image.affine)
-    except (*BROKEN, nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError) as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as NIfTI: {error}") from error
     # Scaled values come as float64, which says nothing about their precision.
     dtype = np.dtype(np.float32) if first.dtype == np.float64 and header.get_data_dtype().kind != "f" else first.dtype
     info = describe_volume(
@@ -153,3 +152,37 @@ def _set_place(header: Any, info: SourceInfo, nibabel: Any) -> None:
         except nibabel.spatialimages.HeaderDataError:
             # slices of a tilted gantry are sheared, which only the first form can say
             header.set_qform(None, code=0)
+
+
+def describe_nifti(info: SourceInfo, count: int) -> bytes:
+    """Return the header of a file whose bare data follow, with its extensions."""
+    header, extensions = make_nifti_header(info, count), BytesIO()
+    header.extensions.write_to(extensions, byteswap=False)
+    return bytes(header.binaryblock + bytes([bool(header.extensions), 0, 0, 0]) + extensions.getvalue())
+
+
+def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
+    """Write a NIfTI volume, packed if its name says so.
+
+    The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
+    none, the file says that its place is not known.
+    """
+    require("nibabel", "writing NIfTI", "volumes")
+    if info.is_colour:
+        raise ArgumentError(f"{path.name!r} holds no colours; write to .tiff, .npy or .h5")
+    is_packed = path.suffix.lower() == ".gz"
+    return HeadedSink(path, info, describe_nifti, can_grow=True, is_packed=is_packed, **writing.kept)
+
+
+FORMATS = (
+    Format(
+        "NIfTI",
+        (".nii", ".nii.gz"),
+        ("volume",),
+        about="NIfTI-1 and 2, of any number of axes",
+        kept="from NIfTI to NIfTI: header, both affines, extensions",
+        extra="volumes",
+        open_volume=lambda path, _: open_nifti(path),
+        create=_create,
+    ),
+)

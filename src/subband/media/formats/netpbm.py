@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 
 from subband.errors import ArgumentError, FormatError
+from subband.media.formats.base import Format
 from subband.media.limits import refuse_bomb
+from subband.media.pillow_stills import write_pillow
+from subband.media.still import Still
 from subband.typing import Array
 
-__all__ = ["ENDINGS", "is_deep_netpbm", "read_netpbm", "write_netpbm"]
-
-#: Endings of the formats that are written here.
-ENDINGS: Final = (".pam", ".pfm", ".pgm", ".pnm", ".ppm")
+__all__ = ["FORMATS", "read_netpbm", "write_netpbm"]
 
 _CHANNELS: Final = {b"P2": 1, b"P3": 3, b"P5": 1, b"P6": 3, b"Pf": 1, b"PF": 3}
 _MOST_HEADER = 65536
@@ -23,16 +23,9 @@ _TOKEN = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*([^\s#]+)")
 _END = re.compile(rb"^ENDHDR\s*?\n", re.MULTILINE)
 
 
-def is_deep_netpbm(path: Path) -> bool:
-    """Tell whether a file is a Netpbm file that Pillow would cut down, or does not know."""
-    with path.open("rb") as file:
-        head = file.read(_MOST_HEADER)
-    magic = head[:2]
-    if magic in (b"PF", b"Pf"):
-        return head[2:3].isspace()
-    if magic == b"P7":
-        return head[2:3] == b"\n"
-    if magic not in _CHANNELS or not head[2:3].isspace():
+def _is_deep(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.recognise`
+    """Tell whether a file is of PGM or PPM with more than 8 bits, which Pillow would cut down."""
+    if head[:2] not in _CHANNELS or not head[2:3].isspace():
         return False
     try:
         return _read_numbers(head, 3)[0][2] > 255
@@ -40,8 +33,8 @@ def is_deep_netpbm(path: Path) -> bool:
         return False
 
 
-def read_netpbm(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
-    """Read a Netpbm file; return pixels, stretched to 8 or 16 bits or as float32, and opacity.
+def read_netpbm(path: Path, most_pixels: int) -> Still:
+    """Read a Netpbm file: pixels, stretched to 8 or 16 bits or as float32, and opacity.
 
     Raises
     ------
@@ -52,9 +45,9 @@ def read_netpbm(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
     try:
         magic = content[:2]
         if magic in (b"PF", b"Pf"):
-            return _read_floats(path, content, most_pixels), None
+            return Still(_read_floats(path, content, most_pixels))
         if magic == b"P7":
-            return _read_pam(path, content, most_pixels)
+            return Still(*_read_pam(path, content, most_pixels))
         (columns, rows, peak), start = _read_numbers(content, 3)
         refuse_bomb(str(path), rows, columns, most_pixels)
         shape = (rows, columns, _CHANNELS[magic])
@@ -67,10 +60,10 @@ def read_netpbm(path: Path, most_pixels: int) -> tuple[Array, Array | None]:
         if type(error) is not FormatError:
             raise
         raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-    return pixels if pixels.shape[2] == 3 else pixels[..., 0], None
+    return Still(pixels if pixels.shape[2] == 3 else pixels[..., 0])
 
 
-def write_netpbm(path: Path, pixels: Array, alpha: Array | None = None) -> None:
+def write_netpbm(path: Path, still: Still, quality: float | None = None) -> None:  # noqa: ARG001 - of `Format.write`
     """Write a Netpbm file of the kind that its ending says: PFM for floating point, PAM with opacity, else PGM or PPM.
 
     Examples
@@ -78,13 +71,13 @@ def write_netpbm(path: Path, pixels: Array, alpha: Array | None = None) -> None:
     >>> import tempfile
     >>> ramp = np.arange(6, dtype=np.uint16).reshape(2, 3) * 1000
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_netpbm(Path(folder, "ramp.pgm"), ramp)
-    ...     bool((read_netpbm(Path(folder, "ramp.pgm"), 6)[0] == ramp).all())
+    ...     write_netpbm(Path(folder, "ramp.pgm"), Still(ramp))
+    ...     bool((read_netpbm(Path(folder, "ramp.pgm"), 6).pixels == ramp).all())
     True
     """
+    pixels, alpha, is_colour = still.pixels, still.alpha, still.is_colour
     rows, columns = pixels.shape[:2]
     ending = path.suffix.lower()
-    is_colour = pixels.ndim == 3
     if ending == ".pfm":
         # rows run upwards, and a scale below zero says that the smallest byte comes first
         header = f"{'PF' if is_colour else 'Pf'}\n{columns} {rows}\n-1.0\n"
@@ -193,3 +186,41 @@ def _stretch(values: Array, peak: int) -> Array:
     if peak == full:
         return values.astype(dtype)
     return np.rint(values * (full / peak)).astype(dtype)
+
+
+def _write_map(path: Path, still: Still, quality: float | None) -> None:
+    """Write PGM or PPM; Pillow knows those of 8 bits, whose ending need not say whether they are grey."""
+    (write_netpbm if still.pixels.dtype == np.uint16 else write_pillow)(path, still, quality)
+
+
+FORMATS = (
+    Format(
+        "PPM",
+        (".ppm", ".pgm", ".pnm"),
+        ("still",),
+        dtypes=("uint8", "uint16"),
+        recognise=_is_deep,
+        read=read_netpbm,
+        write=_write_map,
+    ),
+    Format(
+        "PAM",
+        (".pam",),
+        ("still",),
+        dtypes=("uint8", "uint16"),
+        keeps=frozenset({"alpha"}),
+        starts=(b"P7\n",),
+        read=read_netpbm,
+        write=write_netpbm,
+    ),
+    Format(
+        "PFM",
+        (".pfm",),
+        ("still",),
+        dtypes=("float32",),
+        about="both byte orders",
+        starts=tuple(magic + blank for magic in (b"PF", b"Pf") for blank in (b"\n", b"\r", b"\t", b" ")),
+        read=read_netpbm,
+        write=write_netpbm,
+    ),
+)
