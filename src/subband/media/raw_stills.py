@@ -39,7 +39,7 @@ def is_raw(path: Path) -> bool:
     """Tell by the content of a file whether it is the raw data of a camera; by its name where the content is silent."""
     with path.open("rb") as file:
         head = file.read(32)
-        if any(head[place : place + len(start)] == start for place, start in _STARTS):
+        if any(head[offset : offset + len(start)] == start for offset, start in _STARTS):
             return True
         directories = read_directories(file)
     if any(DNG_VERSION in tags or tags.get(PHOTOMETRIC, (0,))[0] in _UNDEVELOPED for tags in directories):
