@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.engines.compiling import stored, stored_pointer
+from subband.compiled.compiling import stored, stored_pointer
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, THRESHOLDS, WIDTH
 

@@ -9,7 +9,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from subband.engines.compiling import stored_pointer
+from subband.compiled.compiling import stored_pointer
 from subband.engines.cpu.loops import OPTIONS
 from subband.engines.cpu.turns import share_tasks
 from subband.engines.filters.loops.calls import work_off
