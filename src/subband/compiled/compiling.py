@@ -16,7 +16,7 @@ from numba.core.caching import FunctionCache
 
 from subband.compiled.kinds import parse_kinds
 
-__all__ = ["Pointed", "pointed", "stored", "stored_pointer"]
+__all__ = ["Pointed", "pointed", "stored"]
 
 _has_warned = False
 
@@ -66,13 +66,6 @@ class Pointed:
             except OSError as error:
                 _warn_once(error)
         return nb.cfunc(signature, **self._options)(self._function)
-
-
-def stored_pointer(signature: Any, **options: Any) -> Callable[[Any], Any]:
-    def decorate(function: Any) -> Any:
-        return nb.cfunc(signature, cache=True, **options)(function)
-
-    return decorate
 
 
 class _TolerantCache(FunctionCache):  # type: ignore[misc]  # Numba has no types

@@ -55,7 +55,7 @@ def parse_kinds(text: str) -> tuple[Any, ...]:
         "bool": types.boolean,
     }
     code = re.sub(r"(\w+)\*", r"pointer(\1)", _ARRAY.sub(parse_array, text))
-    found = eval(f"({code},)", {**vars(types), **names})  # noqa: S307 - a text that the build wrote itself
+    found = eval(f"({code},)", {**vars(types), **names})
     return tuple(types.Tuple(list(kind)) if isinstance(kind, tuple) else kind for kind in found)
 
 

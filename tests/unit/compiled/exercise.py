@@ -13,8 +13,8 @@ import numpy as np
 import subband
 from subband.codecs import jpeg2000
 from subband.data import camera
-from subband.enhance.methods import list_methods
 from subband.edit import find_edges
+from subband.enhance.methods import list_methods
 
 __all__ = ["exercise"]
 

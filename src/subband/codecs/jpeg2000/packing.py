@@ -1,7 +1,7 @@
 """From coded blocks to packets: their order, their sizes and their bytes.
 
 The tables of all tiles are joined into one, so that one compiled loop measures or writes the packets of the whole
-picture.
+image.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _loops = Kernels("subband.codecs.jpeg2000.loops.packing")
 
 @dataclass(frozen=True, eq=False)
 class Packer:
-    """What is needed to write the packets of a picture.
+    """What is needed to write the packets of an image.
 
     Attributes
     ----------
@@ -79,15 +79,15 @@ class Packer:
         nowhere = np.zeros((1, 1), np.int64)
         return self._pack(kept, False, nowhere, nowhere, np.zeros(1, np.uint8))
 
-    def write(self, kept: Array, places: Array, numbers: Array, out: Array) -> None:
-        """Write each packet to its place."""
-        self._pack(kept, True, places, numbers, out)
+    def write(self, kept: Array, offsets: Array, numbers: Array, out: Array) -> None:
+        """Write each packet at its offset."""
+        self._pack(kept, True, offsets, numbers, out)
 
-    def _pack(self, kept: Array, is_writing: bool, places: Array, numbers: Array, out: Array) -> Array:
+    def _pack(self, kept: Array, is_writing: bool, offsets: Array, numbers: Array, out: Array) -> Array:
         sizes = np.zeros((len(self.precincts), len(kept)), np.int64)
         _loops.pack_precincts(
-            self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing, places,
-            numbers, self.data, self.starts, out, sizes,
+            self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing,
+            offsets, numbers, self.data, self.starts, out, sizes,
         )  # fmt: skip
         return sizes
 

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["ENOUGH", "LAPLACIANS", "LARGEST_FACTOR", "NEIGHBOUR_WINDOWS", "NORMAL_MEDIAN", "SURE_BINS"]
+__all__ = [
+    "ENOUGH",
+    "FADED",
+    "LAPLACIANS",
+    "LARGEST_FACTOR",
+    "LEAST_WEIGHT",
+    "MAGNITUDES",
+    "MAGNITUDE_SHIFT",
+    "MIDDLE",
+    "MOST",
+    "NEIGHBOUR_WINDOWS",
+    "NORMAL_MEDIAN",
+    "RULES",
+    "SURE_BINS",
+    "TILE",
+    "WIDTH",
+]
 
 #: Weights of the Laplacian over a 3 × 3 neighbourhood: its centre, the neighbours beside it and those across.
 LAPLACIANS: dict[str, tuple[float, float, float]] = {"cross": (-4.0, 1.0, 0.0), "diagonal": (-8.0, 1.0, 1.0)}
@@ -19,3 +35,24 @@ LARGEST_FACTOR = 6.0
 
 #: Of a plane with more coefficients than this only some rows are looked at to choose a factor.
 ENOUGH = 1 << 17
+
+#: Columns that a window slides down at a time: a ring of so many stays in the cache.
+TILE = 1024
+
+#: Energies above this are as good as infinite, and their products are not in single precision.
+MOST = 1e18
+
+#: Bits of a float32 behind those that name the bin of a magnitude.
+MAGNITUDE_SHIFT = 19
+
+#: Bins of magnitudes: all numbers that share the exponent and the first four bits.
+MAGNITUDES = 1 << (31 - MAGNITUDE_SHIFT)
+
+#: How two coefficients become one.
+RULES = ("max", "add", "mix")
+
+#: How bright a well exposed sample is and how far around that, as parts of white, and what one without colour counts.
+MIDDLE, WIDTH, FADED = 0.5, 0.2, 0.1
+
+#: What a sample counts that is exposed as badly as can be, so that there is a mean where all are.
+LEAST_WEIGHT = 1e-6

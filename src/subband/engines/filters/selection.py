@@ -6,13 +6,15 @@ from math import log, prod, sqrt
 
 import numpy as np
 
-from subband.engines.filters.constants import ENOUGH, LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
-from subband.engines.filters.launch import cut_tasks
-from subband.engines.filters.loops import statistics, windows
+from subband.engines.filters.constants import ENOUGH, LARGEST_FACTOR, MAGNITUDES, NEIGHBOUR_WINDOWS, SURE_BINS, TILE
+from subband.engines.filters.launch import TaskKernels, cut_tasks, invert_noise
 from subband.engines.memory import allocate
 from subband.typing import Array
 
 __all__ = ["choose_neighbours", "choose_sure", "measure_median", "measure_power"]
+
+_statistics = TaskKernels("subband.engines.filters.loops.statistics")
+_windows = TaskKernels("subband.engines.filters.loops.windows")
 
 
 def measure_power(planes: Array) -> Array:
@@ -26,7 +28,7 @@ def measure_power(planes: Array) -> Array:
     count = planes[0].size
     tasks = cut_tasks(len(planes), 1, count)
     sums = np.empty(len(tasks))
-    statistics.sum_squares(tasks, (sums, planes), (), (count,), planes.size)
+    _statistics.sum_squares(tasks, (sums, planes), (), (count,), planes.size)
     return np.asarray(_split_by_plane(sums, len(planes)).sum(axis=1) / count)
 
 
@@ -44,8 +46,8 @@ def measure_median(planes: Array, mask: Array | None = None) -> Array:
     tasks = cut_tasks(planes_count, 1, count)
     chosen = np.ones(1, np.uint8) if mask is None else np.ascontiguousarray(mask, np.uint8)
     sizes = count, int(mask is not None)
-    table = allocate((len(tasks), statistics.MAGNITUDES), np.dtype(np.int32))
-    statistics.count_magnitudes(tasks, (table, planes, chosen), (), sizes, planes.size)
+    table = allocate((len(tasks), MAGNITUDES), np.dtype(np.int32))
+    _statistics.count_magnitudes(tasks, (table, planes, chosen), (), sizes, planes.size)
     per_plane = _split_by_plane(table, planes_count)
     # how many are in the first bin of a plane and those below it
     heights = np.cumsum(per_plane.sum(axis=1, dtype=np.int64), axis=1)
@@ -57,7 +59,7 @@ def measure_median(planes: Array, mask: Array | None = None) -> Array:
     ends = np.cumsum(inside)
     numbers = np.stack([first[tasks[:, 0]], last[tasks[:, 0]], ends - inside], axis=1)
     found = allocate((int(ends[-1]),), planes.dtype)
-    statistics.collect_magnitudes(tasks, (found, planes, chosen), numbers, sizes, planes.size)
+    _statistics.collect_magnitudes(tasks, (found, planes, chosen), numbers, sizes, planes.size)
     medians = np.empty(planes_count)
     edges = [0, *_split_by_plane(ends, planes_count)[:, -1]]
     for plane in range(planes_count):
@@ -85,7 +87,7 @@ def choose_sure(planes: Array, noise: Array) -> Array:
         return np.zeros(len(planes))
     tasks = cut_tasks(len(planes), 1, count)
     table = np.empty((len(tasks), 2, bins))
-    statistics.count_risk(tasks, (table, planes), [step, *noise], (count, bins), planes.size)
+    _statistics.count_risk(tasks, (table, planes), [step, *noise], (count, bins), planes.size)
     counts, squares = np.moveaxis(_split_by_plane(table, len(planes)).sum(axis=1), 1, 0)
     candidates = np.arange(bins) * step
     below = _sum_below(counts)
@@ -106,16 +108,16 @@ def choose_neighbours(planes: Array, noise: Array) -> tuple[Array, Array]:
     """
     space, bins, step = planes.shape[1:], SURE_BINS + 1, LARGEST_FACTOR / SURE_BINS
     depth, height, width = (1,) * (3 - len(space)) + space
-    tasks = cut_tasks(len(planes) * depth, height, width, windows.TILE)
+    tasks = cut_tasks(len(planes) * depth, height, width, TILE)
     table = np.empty((len(tasks), 3, bins))
-    inverse = [windows.invert_noise(n) if n else 0.0 for n in noise.tolist()]
+    inverse = [invert_noise(n) if n else 0.0 for n in noise.tolist()]
     candidates = np.arange(bins) * step
     least = np.full(len(planes), np.inf)
     factors, sides = np.zeros(len(planes)), np.full(len(planes), NEIGHBOUR_WINDOWS[0])
     for window in NEIGHBOUR_WINDOWS:
         sizes = depth, height, width, len(space), window, bins, max(1, prod(space) // ENOUGH)
         numbers = [step, 1 / window ** len(space), *inverse]
-        windows.count_neighbours(tasks, (table, planes), numbers, sizes, planes.size)
+        _windows.count_neighbours(tasks, (table, planes), numbers, sizes, planes.size)
         gone, squares, shares = np.moveaxis(_split_by_plane(table, len(planes)).sum(axis=1), 1, 0)
         squares, shares = (np.sum(kind, axis=1, keepdims=True) - _sum_below(kind) for kind in (squares, shares))
         slope = 4 * squares / window ** len(space) - 2 * shares

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from subband.compiled.compiling import pointed
+from subband.engines.cpu.frame_loops import shrink_row
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
-from subband.engines.cpu.pointwise_kernels import shrink_row
-from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import cast_like, stand_alone
 
 __all__ = ["shrink_by_guide", "shrink_by_threshold"]
 
 
-@Kernel
+@pointed(**OPTIONS)
 def shrink_by_threshold(out, values, _y, _numbers, sizes, task):
     """Shrink planes in place.
 
     Sizes: samples of a plane, and the address of the loop. Values of a plane: as
-    `subband.engines.pointwise.prepare_values` makes them.
+    `subband.engines.cpu.frame_loops.tabulate_thresholds` makes them.
     """
     shrink_row(sizes[1], shift(out, task[0] * sizes[0] + task[3]), shift(values, 4 * task[0]), task[4] - task[3])
 
@@ -34,7 +34,7 @@ def _shrink_by_guide(y, guide, inverse, one, most, n):
         y[k] *= energy / (energy + one)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def shrink_by_guide(out, guide, _y, numbers, sizes, task):
     """Multiply planes, in place, by g² / (g² + n²).
 

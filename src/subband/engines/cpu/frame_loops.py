@@ -2,24 +2,32 @@
 
 The sweeps call them for rows that lie in the cache anyway, by their addresses, which stand in the table of a frame: so
 that a sweep is not compiled with loops that it may never need, nor once for each kind of pixels.
-`subband.engines.cpu.pointwise` calls them for whole arrays.
+`subband.engines.filters` calls them for whole planes.
 """
 
 from __future__ import annotations
-
-from functools import cache
-from typing import Any
 
 import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.compiled.compiling import stored, stored_pointer
-from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, THRESHOLDS, WIDTH
+from subband.compiled.compiling import pointed
+from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
+from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, WIDTH
 
-__all__ = ["find_pixel_loop", "find_shrink_loop", "pass_frame", "pass_pixels", "shrink_images", "shrink_row"]
+__all__ = [
+    "join_one",
+    "join_three",
+    "keep_large",
+    "pass_pixels",
+    "shrink_by_garrote",
+    "shrink_firmly",
+    "shrink_row",
+    "shrink_softly",
+    "split_one",
+    "split_three",
+]
 
 
 @intrinsic
@@ -67,13 +75,15 @@ def shrink_row(loop, x, values, n):
 # --- The loops over pixels: planes, how far they lie apart, pixels, a matrix, and a count. ---
 
 
-def _split_one(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def split_one(planes, pitch, pixels, t, n):
     keep_apart()
     for k in range(n):
         planes[k] = pixels[k]
 
 
-def _split_three(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def split_three(planes, pitch, pixels, t, n):
     _split_rows(planes, shift(planes, pitch), shift(planes, 2 * pitch), pixels, t, n)
 
 
@@ -88,14 +98,16 @@ def _split_rows(p, q, r, x, t, n):
         r[k] = c0 * u + c1 * v + c2 * w
 
 
-def _join_one(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def join_one(planes, pitch, pixels, t, n):
     keep_apart()
     top = _largest(pixels)
     for k in range(n):
         pixels[k] = _round(planes[k], top)
 
 
-def _join_three(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def join_three(planes, pitch, pixels, t, n):
     _join_rows(planes, shift(planes, pitch), shift(planes, 2 * pitch), pixels, t, n)
 
 
@@ -130,20 +142,23 @@ def _largest(typingctx, pixels):
 # --- The loops over coefficients: these, both thresholds, steepness and gain, and a count. ---
 
 
-def _shrink_softly(x, values, n):
+@pointed(**OPTIONS)
+def shrink_softly(x, values, n):
     low, gain = values[0], values[3]
     for k in range(n):
         x[k] = gain * _take_off(x[k], low)
 
 
-def _keep_large(x, values, n):
+@pointed(**OPTIONS)
+def keep_large(x, values, n):
     low, gain, zero = values[0], values[3], _zero(x)
     for k in range(n):
         value = x[k]
         x[k] = value * (zero if abs(value) < low else gain)
 
 
-def _shrink_by_garrote(x, values, n):
+@pointed(**OPTIONS)
+def shrink_by_garrote(x, values, n):
     low, gain, zero = values[0], values[3], _zero(x)
     for k in range(n):
         value, magnitude = x[k], abs(x[k])
@@ -151,7 +166,8 @@ def _shrink_by_garrote(x, values, n):
         x[k] = value * (gain - gain * ratio * ratio if magnitude > low else zero)
 
 
-def _shrink_firmly(x, values, n):
+@pointed(**OPTIONS)
+def shrink_firmly(x, values, n):
     low, high, steepness, gain = values[0], values[1], values[2], values[3]
     for k in range(n):
         value = x[k]
@@ -172,56 +188,3 @@ def _zero(typingctx, x):
         return context.get_constant(signature.return_type, 0)
 
     return x.dtype(x), codegen
-
-
-# --- Their addresses, and passes over whole arrays. ---
-
-_PIXEL_LOOPS = {("split", 1): _split_one, ("split", 3): _split_three, ("join", 1): _join_one, ("join", 3): _join_three}
-_SHRINK_LOOPS = {
-    "soft": _shrink_softly,
-    "hard": _keep_large,
-    "garrote": _shrink_by_garrote,
-    "firm": _shrink_firmly,
-}
-
-#: What addresses have been given of, and must not go.
-_compiled: list[Any] = []
-
-
-@cache
-def find_pixel_loop(task: str, channels: int, storage: str) -> int:
-    """Return the address of the loop that splits pixels into planes, or joins planes, compiling it if need be."""
-    pixel, number = nb.types.CPointer(getattr(nb.types, storage)), nb.types.CPointer(nb.types.float32)
-    signature = nb.types.void(number, nb.types.int64, pixel, number, nb.types.int64)
-    return _compile(_PIXEL_LOOPS[task, channels], signature)
-
-
-@cache
-def find_shrink_loop(mode: str, dtype: str) -> int:
-    """Return the address of the loop that shrinks coefficients, compiling it if need be."""
-    number = nb.types.CPointer(getattr(nb.types, dtype))
-    return _compile(_SHRINK_LOOPS[mode], nb.types.void(number, number, nb.types.int64))
-
-
-def _compile(function: Any, signature: Any) -> int:
-    compiled = stored_pointer(signature, **OPTIONS)(function)
-    _compiled.append(compiled)
-    return int(compiled.address)
-
-
-@stored(**OPTIONS)
-def pass_frame(planes, f_ints, f_numbers, b0, b1, r0, r1, c0, c1):
-    """Read or write rows `r0` … `r1`, columns `c0` … `c1` of a frame, and its planes."""
-    height, width = planes.shape[1], planes.shape[2]
-    for line in range(r0, r1):
-        place = shift(data(planes), line * width + c0)
-        pass_pixels(place, height * width, data(f_ints), data(f_numbers), line, c0, c1 - c0)
-
-
-@stored(**OPTIONS)
-def shrink_images(x, loop, values, b0, b1, r0, r1, c0, c1):
-    """Shrink rows `r0` … `r1`, columns `c0` … `c1` of the channels `b0` … `b1` of a band."""
-    rows, columns = x.shape[1], x.shape[2]
-    for b in range(b0, b1):
-        for row in range(b * rows + r0, b * rows + r1):
-            shrink_row(loop, shift(data(x), row * columns + c0), shift(data(values), THRESHOLDS * b), c1 - c0)
