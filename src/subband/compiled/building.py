@@ -87,7 +87,9 @@ def build(folder: Path, levels: Iterable[Level], jobs: int = 1) -> list[Path]:
                 )
                 for k, part in enumerate(parts)
             ]
-            if any([worker.wait() for worker in workers]):
+            for worker in workers:
+                worker.wait()
+            if any(worker.returncode for worker in workers):
                 raise RuntimeError(f"kernels for {level.processor} could not be compiled; see the lines above")
             path = folder / f"{level.processor}.kernels"
             unfinished = path.with_suffix(".part")
@@ -95,8 +97,13 @@ def build(folder: Path, levels: Iterable[Level], jobs: int = 1) -> list[Path]:
             unfinished.replace(path)
         made.append(path)
         size, seconds = path.stat().st_size / 2**20, time.perf_counter() - start
-        print(f"{path.name}: {size:.1f} MiB in {seconds:.0f} s", file=sys.stderr)
+        _tell(f"{path.name}: {size:.1f} MiB in {seconds:.0f} s\n")
     return made
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def _make_environment(level: Level) -> dict[str, str]:
@@ -161,7 +168,7 @@ def _compile_share(path: Path, processor: str, share: int, shares: int) -> None:
     items, objects = [], []
     for number, (module, function, kinds) in enumerate(own, 1):
         if sys.stderr.isatty():
-            print(f"\rcompiling {number} of {len(own)} kernels for {processor} ", end="", file=sys.stderr, flush=True)
+            _tell(f"\rcompiling {number} of {len(own)} kernels for {processor} ")
         symbol = f"subband_{function}_{number}"
         code, returns = _compile(module, function, kinds, symbol)
         objects.append(code)

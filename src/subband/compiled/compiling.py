@@ -58,7 +58,7 @@ class Pointed:
         return nb.njit(**self._options)(self._function)
 
     def compile_pointer(self, kinds: str) -> Any:
-        """Return `numba.cfunc` for these kinds of arguments, whose compiled code is kept on disk if that is possible."""
+        """Return a `numba.cfunc` for these kinds of arguments, kept on disk if that is possible."""
         signature = nb.types.void(*parse_kinds(kinds))
         if _find_cache(self._function) is not None:
             try:

@@ -211,9 +211,9 @@ class _Entry:
         array = self._context.make_array(kind)(self._context, self._builder, value)
         size = self._builder.mul(array.nitems, array.itemsize)
         data = self._builder.bitcast(array.data, _ADDRESS)
+        lengths = cgutils.unpack_tuple(self._builder, array.shape, kind.ndim)
         parts = [self._call("PyByteArray_FromStringAndSize", _ADDRESS, data, size)]
-        for length in cgutils.unpack_tuple(self._builder, array.shape, kind.ndim):
-            parts.append(self._call("PyLong_FromLongLong", _ADDRESS, length))
+        parts += [self._call("PyLong_FromLongLong", _ADDRESS, length) for length in lengths]
         self._call("subband_release", ir.VoidType(), self._builder.bitcast(array.meminfo, _ADDRESS))
         return self._pack_tuple(parts)
 

@@ -67,6 +67,7 @@ class Kernel:
         return f"Kernel({self._module!r}, {self._name!r})"
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the function, compiled for the kinds of these arguments."""
         # an entry that is not for these arguments says so before it does anything
         for entry in self._entries:
             result = entry(*arguments)

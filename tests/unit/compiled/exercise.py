@@ -12,8 +12,9 @@ import numpy as np
 
 import subband
 from subband.codecs import jpeg2000
-from subband.data import camera
-from subband.edit import find_edges
+from subband.data import camera, photograph
+from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
+from subband.edit import find_edges, fuse, relight, stylise
 from subband.enhance.methods import list_methods
 
 __all__ = ["exercise"]
@@ -50,23 +51,34 @@ def _transform_integers() -> None:
 
 
 def _denoise() -> None:
-    photograph = camera()
-    for picture in (photograph, photograph.astype(np.float32), photograph.astype(np.float64)):
+    grey = camera()
+    colours = photograph()[:256, :256]
+    for image in (grey, colours, colours.astype(np.uint16) * 257, colours / np.float32(255), colours / 255):
         for method in list_methods():
-            subband.denoise(picture, method=method.name)
+            subband.denoise(image, method=method.name)
+        Enhancer([Denoise(method="visu"), Blur(1.0), Sharpen(0.5)]).apply(image)
+    for mode in ("soft", "hard", "garrote", "firm"):
+        for image in (grey, colours, colours.astype(np.float32)):
+            Enhancer([Shrink(threshold=10, upper=20 if mode == "firm" else None, mode=mode)]).apply(image)
+    volume = np.stack([grey[:64, :64]] * 16)
+    for kind in ("uint8", "float32"):
+        subband.denoise(volume.astype(kind), channel_axis=None)
 
 
 def _edit() -> None:
-    photograph = camera()
-    find_edges(photograph)
+    grey, colours = camera(), photograph()[:256, :256]
+    for image in (grey, colours):
+        find_edges(image)
+    fuse([colours, colours // 2])
+    relight(colours, colours[::-1])
+    stylise(colours, colours[::-1])
 
 
 def _code() -> None:
-    photograph = camera()
-    colours = np.stack([photograph, photograph[::-1], photograph[:, ::-1]], axis=-1)
-    for picture in (photograph, colours, colours.astype(np.uint16) * 257):
+    grey, colours = camera(), photograph()[:256, :256]
+    for image in (grey, colours, grey.astype(np.uint16) * 257, colours.astype(np.uint16) * 257):
         for settings in ({"lossless": True}, {"rate": 1.0}, {"rate": [0.5, 2.0]}):
-            jpeg2000.decode(jpeg2000.encode(picture, **settings))
+            jpeg2000.decode(jpeg2000.encode(image, **settings))
 
 
 if __name__ == "__main__":

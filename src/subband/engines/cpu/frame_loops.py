@@ -77,6 +77,7 @@ def shrink_row(loop, x, values, n):
 
 @pointed(**OPTIONS)
 def split_one(planes, pitch, pixels, t, n):
+    """Write the pixels of one channel as a plane."""
     keep_apart()
     for k in range(n):
         planes[k] = pixels[k]
@@ -84,6 +85,7 @@ def split_one(planes, pitch, pixels, t, n):
 
 @pointed(**OPTIONS)
 def split_three(planes, pitch, pixels, t, n):
+    """Write pixels of three channels as planes, their colours changed."""
     _split_rows(planes, shift(planes, pitch), shift(planes, 2 * pitch), pixels, t, n)
 
 
@@ -100,6 +102,7 @@ def _split_rows(p, q, r, x, t, n):
 
 @pointed(**OPTIONS)
 def join_one(planes, pitch, pixels, t, n):
+    """Write a plane as pixels of one channel, rounded and clipped."""
     keep_apart()
     top = _largest(pixels)
     for k in range(n):
@@ -108,6 +111,7 @@ def join_one(planes, pitch, pixels, t, n):
 
 @pointed(**OPTIONS)
 def join_three(planes, pitch, pixels, t, n):
+    """Write three planes as pixels, their colours changed back."""
     _join_rows(planes, shift(planes, pitch), shift(planes, 2 * pitch), pixels, t, n)
 
 
@@ -144,6 +148,7 @@ def _largest(typingctx, pixels):
 
 @pointed(**OPTIONS)
 def shrink_softly(x, values, n):
+    """Shrink coefficients by a threshold, then multiply."""
     low, gain = values[0], values[3]
     for k in range(n):
         x[k] = gain * _take_off(x[k], low)
@@ -151,6 +156,7 @@ def shrink_softly(x, values, n):
 
 @pointed(**OPTIONS)
 def keep_large(x, values, n):
+    """Keep coefficients above a threshold, then multiply."""
     low, gain, zero = values[0], values[3], _zero(x)
     for k in range(n):
         value = x[k]
@@ -159,6 +165,7 @@ def keep_large(x, values, n):
 
 @pointed(**OPTIONS)
 def shrink_by_garrote(x, values, n):
+    """Shrink coefficients by the garrote, then multiply."""
     low, gain, zero = values[0], values[3], _zero(x)
     for k in range(n):
         value, magnitude = x[k], abs(x[k])
@@ -168,6 +175,7 @@ def shrink_by_garrote(x, values, n):
 
 @pointed(**OPTIONS)
 def shrink_firmly(x, values, n):
+    """Shrink coefficients between two thresholds, then multiply."""
     low, high, steepness, gain = values[0], values[1], values[2], values[3]
     for k in range(n):
         value = x[k]
