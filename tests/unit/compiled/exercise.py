@@ -13,8 +13,8 @@ import numpy as np
 import subband
 from subband.codecs import jpeg2000
 from subband.data import camera, photograph
-from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.edit import find_edges, fuse, relight, stylise
+from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.enhance.methods import list_methods
 
 __all__ = ["exercise"]
