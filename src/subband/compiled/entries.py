@@ -10,9 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils
+from numba.core import types as numba_types
 
 __all__ = ["write_entry", "write_pointer"]
+
+#: Numba's types, whose module tells type checkers nothing of them.
+types: Any = numba_types
 
 _BYTE = ir.IntType(8)
 _INT = ir.IntType(32)

@@ -30,8 +30,7 @@ def format_kinds(kinds: Iterable[Any]) -> str:
 
 
 def _format_kind(kind: Any) -> str:
-    from numba.core import types
-
+    types = _load_types()
     if isinstance(kind, types.Array):
         return f"{kind.dtype}[{kind.ndim}{kind.layout}{'' if kind.mutable else 'r'}]"
     if isinstance(kind, types.BaseTuple):
@@ -41,9 +40,16 @@ def _format_kind(kind: Any) -> str:
     return str(types.unliteral(kind))
 
 
+def _load_types() -> Any:
+    """Return Numba's types, whose module tells type checkers nothing of them."""
+    from numba.core import types
+
+    return types
+
+
 def parse_kinds(text: str) -> tuple[Any, ...]:
     """Return the types of Numba for a text; see `format_kinds`."""
-    from numba.core import types
+    types = _load_types()
 
     def parse_array(match: re.Match[str]) -> str:
         dtype, axes, layout, is_read_only = match.groups()

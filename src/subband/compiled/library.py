@@ -83,7 +83,7 @@ class Library:
         method = _Method(item.function.encode(), address, _METH_FASTCALL, item.module.encode())
         self._kept.append(method)
         entry = _make_function(ctypes.addressof(method), np.ndarray, item.module, None)
-        return _unpack_arrays(entry, item.returns) if "[" in item.returns else entry  # type: ignore[no-any-return]
+        return _unpack_arrays(entry, item.returns) if "[" in item.returns else entry
 
     def _link(self, item: Item) -> int:
         import llvmlite.binding as llvm

@@ -169,7 +169,7 @@ class CompiledFilters(PlainFilters):
         numbers = np.stack([inverse, *chosen.T, 1 / chosen[:, 1] ** axes], axis=1)
         depth, height, width = _as_volume(band)
         tasks = cut_tasks(len(band) * depth, height, width, TILE)
-        windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, axes), band.size)
+        _windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, axes), band.size)
         return out
 
     def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
