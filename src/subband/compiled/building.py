@@ -22,7 +22,7 @@ from typing import Any
 
 from subband.compiled.container import Container, Contents, Item, write_container
 from subband.compiled.kinds import format_kinds, parse_kinds
-from subband.compiled.library import describe_interface, digest_sources
+from subband.compiled.library import describe_interface, digest_sources, list_missing
 
 __all__ = ["LEVELS", "SIGNATURES", "Level", "build", "list_sources", "read_signatures", "write_signatures"]
 
@@ -119,6 +119,18 @@ def _merge(parts: list[Path], path: Path) -> None:
     first = containers[0].contents
     contents = Contents(first.processor, first.features, first.interface, sources, [item for item, _ in pairs])
     write_container(path, contents, [data for _, data in pairs])
+
+
+def _is_current(path: Path) -> bool:
+    """Tell whether a file holds all that is asked for, compiled from the sources that there are."""
+    try:
+        contents = Container(path).contents
+        found = [(item.module, item.function, item.kinds) for item in contents.items]
+        files = {name: digest for files in contents.sources.values() for name, digest in files.items()}
+        is_fresh = digest_sources(list(files)) == files
+    except (OSError, ValueError):
+        return False
+    return is_fresh and sorted(found) == sorted(read_signatures()) and contents.interface == describe_interface()
 
 
 def read_signatures() -> list[tuple[str, str, str]]:
@@ -227,6 +239,7 @@ def main() -> None:
     parser.add_argument(
         "--level", action="append", help="LLVM's name of a processor (default: all levels of this machine)"
     )
+    parser.add_argument("--here", action="store_true", help="only for this processor, and only if anything has changed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--share", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -238,6 +251,9 @@ def main() -> None:
     chosen = [level for level in levels if not options.level or level.processor in options.level]
     if not chosen:
         parser.error(f"nothing is known of {' '.join(options.level or [platform.machine()])}")
+    if options.here:
+        chosen = [level for level in chosen if not list_missing(level.features)][-1:]
+        chosen = [level for level in chosen if not _is_current(options.folder / f"{level.processor}.kernels")]
     build(options.folder, chosen, options.jobs)
 
 

@@ -12,7 +12,7 @@ import logging
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -24,7 +24,7 @@ import numpy as np
 from subband.compiled.container import Container, Item
 from subband.compiled.kinds import list_array_dtypes
 
-__all__ = ["Library", "describe_interface", "digest_sources", "find_library"]
+__all__ = ["Library", "describe_interface", "digest_sources", "find_library", "list_missing"]
 
 #: Where the files of kernels are.
 FOLDER = Path(__file__).parent / "objects"
@@ -145,17 +145,18 @@ def _find_obstacle(interface: str, features: list[str]) -> str | None:
     here = describe_interface()
     if interface != here:
         return f"it was built for {interface}, and this is {here}"
-    missing = sorted(set(features) - _list_features())
+    missing = list_missing(features)
     if missing:
         return f"the processor has no {', '.join(missing)}"
     return None
 
 
-@cache
-def _list_features() -> frozenset[str]:
+def list_missing(features: Iterable[str]) -> list[str]:
+    """Return what the processor cannot do."""
     import llvmlite.binding as llvm
 
-    return frozenset(name for name, has_it in llvm.get_host_cpu_features().items() if has_it)
+    here = llvm.get_host_cpu_features()
+    return sorted(name for name in features if not here.get(name))
 
 
 def digest_sources(names: list[str]) -> dict[str, str]:
