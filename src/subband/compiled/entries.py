@@ -224,8 +224,8 @@ class _Entry:
     def _pack_tuple(self, parts: list[Any]) -> Any:
         result = self._call("PyTuple_New", _ADDRESS, _WORD(len(parts)))
         for k, part in enumerate(parts):
-            place = self._builder.gep(result, [_WORD(_TUPLE_ITEMS + 8 * k)], source_etype=_BYTE)
-            self._builder.store(part, self._builder.bitcast(place, _ADDRESS.as_pointer()))
+            field = self._builder.gep(result, [_WORD(_TUPLE_ITEMS + 8 * k)], source_etype=_BYTE)
+            self._builder.store(part, self._builder.bitcast(field, _ADDRESS.as_pointer()))
         return result
 
     def _return_constant(self, name: str) -> Any:
@@ -236,8 +236,8 @@ class _Entry:
     # --- The words of LLVM. ---
 
     def _read(self, address: Any, offset: int, kind: Any) -> Any:
-        place = self._builder.gep(address, [_WORD(offset)], source_etype=_BYTE)
-        return self._builder.load(self._builder.bitcast(place, kind.as_pointer()), typ=kind)
+        field = self._builder.gep(address, [_WORD(offset)], source_etype=_BYTE)
+        return self._builder.load(self._builder.bitcast(field, kind.as_pointer()), typ=kind)
 
     def _call(self, name: str, result: Any, *arguments: Any) -> Any:
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
