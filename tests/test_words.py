@@ -33,7 +33,7 @@ WAITING = {
 }
 
 #: The same of pages. The page on the command line is written from the source.
-WAITING_PAGES = {"cli", "media", "model", "papers", "performance", "quality", "studio"}
+WAITING_PAGES = {"cli", "media", "studio"}
 
 #: What is not written, and what is written instead. A name counts by its parts: ``spell`` is in ``_spell_stage``.
 WORDS = {

@@ -255,7 +255,7 @@ class Filters(ABC):
         inner : sequence of slice
             Where the part is, along each axis of space.
         rows : ndarray of int
-            Which rows of it count, one at least.
+            Which rows of it count, one at least, all equally far apart.
 
         Returns
         -------

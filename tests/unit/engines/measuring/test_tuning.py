@@ -5,18 +5,24 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from subband.bench.beds import Bed
-from subband.bench.device_cases import DeviceCase
-from subband.bench.measuring import Effort
-from subband.bench.tuning import choose_grid, list_tuning_cases, select_tuning_cases, tune_case
 from subband.engines import get_engine
+from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.timing import Effort
+from subband.engines.measuring.tuning import (
+    TuningCase,
+    choose_grid,
+    list_tuning_cases,
+    plan_level,
+    select_tuning_cases,
+    tune_case,
+)
 from subband.errors import ArgumentError, KernelError
 from subband.kernels.dialects import CUDA, OPENCL
 from subband.kernels.launch import Launch, choose_launch
 
 EFFORT = Effort(seconds=0.001, fewest=1, most=1, turn=1e-6)
 (CASE,) = select_tuning_cases(list_tuning_cases(64), ["haar float32 forward 2-D"])
-USUAL = choose_launch(CUDA, CASE.vertical, CASE.horizontal, 4, is_gpu=True)
+USUAL = choose_launch(CUDA, *CASE.programs, 4, is_gpu=True)
 
 
 class Pretender:
@@ -41,10 +47,10 @@ class Pretender:
         return bands
 
 
-class PretendedBed(Bed):
+class PretendedHarness(Harness):
     """A clock that asks a formula."""
 
-    engine_name = "cpu"
+    name = "cpu"
 
     def __init__(self, engine, formula):
         self.engine, self.formula = engine, formula
@@ -64,16 +70,10 @@ class PretendedBed(Bed):
 
 
 @pytest.fixture
-def tune(monkeypatch):
+def tune():
     def run(formula, grid, **faults):
         engine = Pretender(**faults)
-        monkeypatch.setattr("subband.bench.device_cases.engine_for", lambda x: pick(engine))
-        return tune_case(CASE, PretendedBed(engine, formula), grid, EFFORT), engine
-
-    def pick(engine):
-        # the judge computes with the engine that is set
-        current = get_engine()
-        return current if current.name == "reference" else engine
+        return tune_case(CASE, PretendedHarness(engine, formula), grid, EFFORT), engine
 
     return run
 
@@ -119,17 +119,8 @@ def test_lanes_hold_no_more_than_they_load_at_once():
 def test_lanes_do_not_look_beyond_their_neighbours():
     (case,) = [case for case in list_tuning_cases() if case.name.startswith("db4 float32 inverse")]
     assert case.is_possible(Launch(1, 2, 24, 4, True))
-    (long,) = [
-        make_case(DeviceCase((64, 64), "db20", "periodization", axes=(1,), is_bare=True)),
-    ]
+    long = TuningCase(plan_level((64, 64), "db20", "periodization", (1,)))
     assert not long.is_possible(Launch(1, 2, 24, 4, True))
-
-
-def make_case(case):
-    from subband.bench.tuning import TuningCase
-    from subband.kernels.axis import forward_program
-
-    return TuningCase(case, None, forward_program(case.plan.plans[0]))
 
 
 def test_classes_are_told_apart():

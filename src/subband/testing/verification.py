@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.checking import TOLERANCE
-from subband.bench.quality import measure_psnr
 from subband.engines import get_engine
+from subband.engines.measuring.judging import TOLERANCE
 from subband.pyramid import Pyramid
+from subband.quality import measure_psnr
 from subband.transforms import decompose, reconstruct
 from subband.typing import Array
 

@@ -5,8 +5,8 @@ import pytest
 from skimage import metrics
 
 from subband import data
-from subband.bench.quality import measure_psnr, measure_ssim
 from subband.errors import ShapeError
+from subband.quality import measure_psnr, measure_ssim
 
 
 def add_noise(picture, sigma):

@@ -1,4 +1,4 @@
-"""How far two pictures, films or volumes are from each other, frame by frame."""
+"""Two images, videos or volumes compared frame by frame: PSNR, SSIM and the largest difference."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.quality import measure_ssim
 from subband.errors import ShapeError
 from subband.media.base import Source, SourceInfo
 from subband.pipeline.relay import Observe, Progress
+from subband.quality import measure_ssim
 from subband.typing import Array
 
-__all__ = ["Comparison", "FrameLikeness", "compare_sources", "join_pictures"]
+__all__ = ["Comparison", "FrameDifference", "compare_sources", "join_pictures"]
 
 # Rows and columns that SSIM needs, the size of its window.
 _LEAST = 11
@@ -28,7 +28,7 @@ _AMPLIFIED = 4.0
 
 
 @dataclass(frozen=True)
-class FrameLikeness:
+class FrameDifference:
     """What was measured of one frame.
 
     Attributes
@@ -57,7 +57,7 @@ class Comparison:
 
     Attributes
     ----------
-    frames : tuple of FrameLikeness
+    frames : tuple of FrameDifference
         One for each.
     worst : tuple of (int, ndarray, ndarray)
         Number and pixels of the frame that differs most.
@@ -68,13 +68,13 @@ class Comparison:
 
     Examples
     --------
-    >>> frames = (FrameLikeness(0.01, 0.9, 3.0), FrameLikeness(0.03, 0.7, 9.0))
+    >>> frames = (FrameDifference(0.01, 0.9, 3.0), FrameDifference(0.03, 0.7, 9.0))
     >>> comparison = Comparison(frames, (1, np.zeros((2, 2)), np.ones((2, 2))))
     >>> round(comparison.psnr, 2), comparison.largest
     (16.99, 9.0)
     """
 
-    frames: tuple[FrameLikeness, ...]
+    frames: tuple[FrameDifference, ...]
     worst: tuple[int, Array, Array]
     peak: float = 1.0
     remark: str = ""
@@ -82,7 +82,7 @@ class Comparison:
     @property
     def psnr(self) -> float:
         """Of all frames together, from their mean square error."""
-        return FrameLikeness(float(np.mean([frame.error for frame in self.frames])), None, 0.0).psnr
+        return FrameDifference(float(np.mean([frame.error for frame in self.frames])), None, 0.0).psnr
 
     @property
     def ssim(self) -> float | None:
@@ -131,13 +131,13 @@ def compare_sources(
         peak = _find_peak(one, open_first)
         # two depths of the same picture are the same picture; voxels are what they are
         other_peak = peak if "volume" in (one.kind, other.kind) else _find_peak(other, open_second)
-        frames: list[FrameLikeness] = []
+        frames: list[FrameDifference] = []
         worst: tuple[int, Array, Array] | None = None
         remark, start = "", perf_counter()
         for a, b in zip_longest(_read(first, 1.0), _read(second, peak / other_peak)):
             if a is None or b is None:
                 shorter, longer = (one, other) if a is None else (other, one)
-                remark = f"{_spell(longer)} goes on after the {len(frames)} frames of {_spell(shorter)}"
+                remark = f"{_name_source(longer)} goes on after the {len(frames)} frames of {_name_source(shorter)}"
                 break
             frames.append(_measure(a, b, peak, ssim=ssim))
             if worst is None or frames[-1].error > frames[worst[0]].error:
@@ -145,7 +145,9 @@ def compare_sources(
             if on_progress is not None:
                 on_progress(Progress(len(frames), one.count, perf_counter() - start))
         if worst is None:
-            raise ShapeError(f"{_spell(one)} or {_spell(other)} holds no frame, so that there is nothing to compare")
+            raise ShapeError(
+                f"{_name_source(one)} or {_name_source(other)} holds no frame, so that there is nothing to compare"
+            )
         return Comparison(tuple(frames), worst, peak, remark)
 
 
@@ -162,11 +164,11 @@ def _read(source: Source, scale: float) -> Iterator[Array]:
     return (frame.pixels.astype(np.float64) * scale for frame in source)
 
 
-def _measure(one: Array, other: Array, peak: float, *, ssim: bool) -> FrameLikeness:
+def _measure(one: Array, other: Array, peak: float, *, ssim: bool) -> FrameDifference:
     difference = one - other
     likeness = measure_ssim(other, one, peak) if ssim and min(one.shape[:2]) >= _LEAST else None
     error = float(np.mean(np.square(difference))) / peak**2
-    return FrameLikeness(error, likeness, float(np.abs(difference).max()))
+    return FrameDifference(error, likeness, float(np.abs(difference).max()))
 
 
 def _find_peak(info: SourceInfo, open_again: Callable[[], AbstractContextManager[Source]]) -> float:
@@ -180,14 +182,14 @@ def _find_peak(info: SourceInfo, open_again: Callable[[], AbstractContextManager
 
 def _check_sizes(one: SourceInfo, other: SourceInfo) -> None:
     if one.shape[:2] != other.shape[:2]:
-        sizes = [f"{_spell(info)} has {info.shape[1]} × {info.shape[0]} pixels" for info in (one, other)]
+        sizes = [f"{_name_source(info)} has {info.shape[1]} × {info.shape[0]} pixels" for info in (one, other)]
         raise ShapeError(f"{sizes[0]} and {sizes[1]}; scale or cut one of them to the size of the other")
     if one.is_colour != other.is_colour:
         grey, colour = (other, one) if one.is_colour else (one, other)
-        raise ShapeError(f"{_spell(grey)} is grey and {_spell(colour)} is in colour; convert one of them")
+        raise ShapeError(f"{_name_source(grey)} is grey and {_name_source(colour)} is in colour; convert one of them")
 
 
-def _spell(info: SourceInfo) -> str:
+def _name_source(info: SourceInfo) -> str:
     return repr(str(info.origin)) if info.origin is not None else f"the {info.kind}"
 
 

@@ -1,9 +1,15 @@
-"""A sketch of magnitudes: small, made chunk by chunk, merged in any order, and good for medians.
+"""Medians by histogram: count magnitudes by their leading bits, and look only at those in the middle bin.
 
-Up to some thousand magnitudes are kept as they are, and their median is exact. More are counted in bins whose width is
-a 512th of a power of two, by the leading bits of the numbers. The median is looked for inside its bin by its rank
-there. So it is within 0.2 % of the true one whatever the numbers are, and within a few parts in a hundred thousand if
-they spread evenly over their bins, as noise does.
+The bits of magnitudes, read as integers, have the order of the magnitudes: so the leading ones number bins, and a
+histogram of these says in which bin the middle is (`find_bracket`). Only what lies there is collected and selected
+from. The loops of the CPU do this for planes in memory (`compiled_statistics`), and devices repeat the count for
+further bits until all are known (`subband.kernels.statistics`). What comes in pieces is counted in a `Sketch`: small,
+made chunk by chunk, merged in any order.
+
+Up to some thousand magnitudes of a sketch are kept as they are, and their median is exact. More are counted in bins
+whose width is a 512th of a power of two, by the leading bits of the numbers. The median is looked for inside its bin by
+its rank there. So it is within 0.2 % of the true one whatever the numbers are, and within a few parts in a hundred
+thousand if they spread evenly over their bins, as noise does.
 
 Where that is not enough, the sketch says between which magnitudes the middle is, and a second look at the numbers
 collects these, a few of a thousand: their middle is the median itself.
@@ -20,7 +26,16 @@ import numpy as np
 from subband.arrays import namespace, to_host
 from subband.typing import Array
 
-__all__ = ["ERROR", "FEW", "Bracket", "Sketch", "collect_magnitudes", "merge_sketches", "sketch_magnitudes"]
+__all__ = [
+    "ERROR",
+    "FEW",
+    "Bracket",
+    "Sketch",
+    "collect_magnitudes",
+    "find_bracket",
+    "merge_sketches",
+    "sketch_magnitudes",
+]
 
 #: How far the median of a sketch can be from that of the numbers, as a part of it.
 ERROR = 2.0**-9
@@ -39,12 +54,33 @@ class Bracket(NamedTuple):
     last: int
     ranks: tuple[int, int]
 
+    def select(self, magnitudes: Array) -> float:
+        """Return the median, from all magnitudes of these bins; their order changes."""
+        magnitudes.partition(self.ranks)
+        return (float(magnitudes[self.ranks[0]]) + float(magnitudes[self.ranks[1]])) / 2
+
     def pick(self, magnitudes: Array) -> float:
         """Return the median, from all magnitudes of these bins, as `collect_magnitudes` gives them."""
         values, places = np.unique(magnitudes[0], return_inverse=True)
         heights = np.cumsum(np.bincount(places.ravel(), magnitudes[1]))
         middle = values[np.searchsorted(heights, self.ranks, side="right")]
         return float(middle[0] + middle[1]) / 2
+
+
+def find_bracket(counts: Array) -> Bracket:
+    """Return where the middle of a histogram is, with the positions of its bins for their numbers.
+
+    Examples
+    --------
+    >>> find_bracket(np.array([3, 0, 2, 5]))
+    Bracket(first=2, last=3, ranks=(1, 2))
+    """
+    heights = np.cumsum(counts)
+    total = int(heights[-1])
+    ranks = (total - 1) // 2, total // 2
+    first, last = (int(place) for place in np.searchsorted(heights, ranks, side="right"))
+    below = int(heights[first] - counts[first])
+    return Bracket(first, last, (ranks[0] - below, ranks[1] - below))
 
 
 @dataclass(frozen=True)
@@ -104,11 +140,8 @@ class Sketch:
         """
         if self.values is not None or not self.total:
             return None
-        heights = np.cumsum(self.counts)
-        ranks = (self.total - 1) // 2, self.total // 2
-        first, last = (int(place) for place in np.searchsorted(heights, ranks, side="right"))
-        below = int(heights[first] - self.counts[first])
-        return Bracket(int(self.bins[first]), int(self.bins[last]), (ranks[0] - below, ranks[1] - below))
+        first, last, ranks = find_bracket(self.counts)
+        return Bracket(int(self.bins[first]), int(self.bins[last]), ranks)
 
 
 def collect_magnitudes(x: Any, bracket: Bracket) -> Array:

@@ -9,22 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import subband
-from subband.arrays import to_host
-from subband.bench.beds import Bed
-from subband.bench.checking import WrongResultError, check_result, flatten_bands, judge_on_host, poison_memory
-from subband.bench.device_cases import DeviceCase
-from subband.bench.measuring import Effort, take_turns
+import numpy as np
+
+from subband.arrays import map_arrays, to_host
+from subband.engines.measuring.harness import Direction, Harness
+from subband.engines.measuring.judging import (
+    HALF_TOLERANCE,
+    TOLERANCE,
+    WrongResultError,
+    choose_judge,
+    compare_bands,
+    find_largest,
+    flatten_bands,
+    poison_memory,
+)
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.engines.tuned import classify, measure_span
 from subband.errors import ArgumentError, SubbandError
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.launch import Launch, choose_launch
 from subband.kernels.numbers import STORAGES
+from subband.plan import TransformPlan, transform_plan
+from subband.typing import Array
+from subband.wavelets import as_wavelet
 
-__all__ = ["Grid", "Tuning", "TuningCase", "choose_grid", "list_tuning_cases", "select_tuning_cases", "tune_case"]
+__all__ = [
+    "Grid",
+    "Tuning",
+    "TuningCase",
+    "choose_grid",
+    "list_tuning_cases",
+    "plan_level",
+    "select_tuning_cases",
+    "tune_case",
+]
 
 #: Values to try of each parameter of a `Launch`, in the order in which parameters are varied.
 Grid = Mapping[str, Sequence[Any]]
@@ -44,36 +66,46 @@ class TuningCase:
 
     Attributes
     ----------
-    case : DeviceCase
-        One level, called on the engine.
-    vertical, horizontal : AxisProgram or None
-        What the kernel does down the columns and along the rows.
+    plan : TransformPlan
+        Of one level.
+    dtype : str
+        Of the samples.
+    direction : {"forward", "inverse"}
+        Which way.
     """
 
-    case: DeviceCase
-    vertical: AxisProgram | None
-    horizontal: AxisProgram | None
+    plan: TransformPlan
+    dtype: str = "float32"
+    direction: Direction = "forward"
+
+    @property
+    def programs(self) -> tuple[AxisProgram | None, AxisProgram | None]:
+        """What the kernel does down the columns and along the rows."""
+        make = forward_program if self.direction == "forward" else inverse_program
+        found = dict(zip(self.plan.axes, map(make, self.plan.levels[0].plans), strict=True))
+        return found.get(0), found.get(1)
 
     @property
     def size(self) -> int:
         """Bytes of an element."""
-        return STORAGES[self.case.dtype].size
+        return STORAGES[self.dtype].size
 
     @property
     def kernels(self) -> str:
         """The class of kernels."""
-        return classify(self.vertical, self.horizontal, self.size, "inverse" if self.case.inverse else "forward")
+        return classify(*self.programs, self.size, self.direction)
 
     @property
     def name(self) -> str:
         """All of it in one line, which `select_tuning_cases` searches."""
-        return f"{self.case.wavelet} {self.case.dtype} {self.kernels}"
+        return f"{self.plan.wavelets[0].name} {self.dtype} {self.kernels}"
 
     def is_possible(self, launch: Launch) -> bool:
         """Say whether kernels of this class, in whatever mode, can be launched so."""
         if 2 * launch.pairs * self.size > _MOST_BYTES:
             return False
-        return self.horizontal is None or measure_span(self.horizontal) <= launch.pairs * LANES // 4
+        horizontal = self.programs[1]
+        return horizontal is None or measure_span(horizontal) <= launch.pairs * LANES // 4
 
 
 @dataclass(frozen=True)
@@ -138,29 +170,28 @@ def list_tuning_cases(size: int = 8192) -> tuple[TuningCase, ...]:
     'cdf97 float32 forward 2-D lifting4 depth4 span4 size4'
     """
     cases: dict[str, TuningCase] = {}
-    for case in _list_cases(size):
-        make = inverse_program if case.inverse else forward_program
-        programs = dict(zip(case.transformed, map(make, case.plan.plans), strict=True))
-        found = TuningCase(case, programs.get(0), programs.get(1))
+    for case in _list_cases((size, size)):
         # several wavelets share a class
-        cases.setdefault(found.kernels, found)
+        cases.setdefault(case.kernels, case)
     return tuple(cases.values())
 
 
-def _list_cases(size: int) -> Iterator[DeviceCase]:
+def plan_level(shape: tuple[int, int], wavelet: str, mode: str, axes: tuple[int, ...] = (0, 1)) -> TransformPlan:
+    """Plan one level of some axes."""
+    count = len(axes)
+    return transform_plan(shape, axes, (as_wavelet(wavelet),) * count, (mode,) * count, 1)
+
+
+def _list_cases(shape: tuple[int, int]) -> Iterator[TuningCase]:
     """List single levels, by how much they are used."""
-    shape = (size, size)
-    wavelets = [("cdf97", "whole"), ("cdf53", "whole")]
-    wavelets += [(name, "periodization") for name in ("haar", "db2", "db4", "db5")]
-    for wavelet, mode in wavelets:
-        for inverse in (False, True):
-            yield DeviceCase(shape, wavelet, mode, inverse=inverse, is_bare=True)
-    for wavelet, mode in wavelets[:3:2]:
-        for inverse in (False, True):
-            yield DeviceCase(shape, wavelet, mode, inverse=inverse, dtype="float16", is_bare=True)
-    for axis in (0, 1):
-        for inverse in (False, True):
-            yield DeviceCase(shape, "cdf97", "whole", inverse=inverse, axes=(axis,), is_bare=True)
+    lifted = [("cdf97", "whole"), ("cdf53", "whole")]
+    wavelets = [*lifted, *((name, "periodization") for name in ("haar", "db2", "db4", "db5"))]
+    plans = [(plan_level(shape, wavelet, mode), "float32") for wavelet, mode in wavelets]
+    plans += [(plan, "float16") for plan, _ in plans[:3:2]]
+    plans += [(plan_level(shape, "cdf97", "whole", (axis,)), "float32") for axis in (0, 1)]
+    for plan, dtype in plans:
+        yield TuningCase(plan, dtype, "forward")
+        yield TuningCase(plan, dtype, "inverse")
 
 
 def select_tuning_cases(cases: Sequence[TuningCase], patterns: Sequence[str]) -> tuple[TuningCase, ...]:
@@ -182,7 +213,7 @@ def select_tuning_cases(cases: Sequence[TuningCase], patterns: Sequence[str]) ->
 
 def tune_case(
     case: TuningCase,
-    bed: Bed,
+    bench: Harness,
     grid: Grid,
     effort: Effort,
     show: Callable[[Launch], None] | None = None,
@@ -193,7 +224,7 @@ def tune_case(
     ----------
     case : TuningCase
         What to measure.
-    bed : Bed
+    bench : Harness
         Where.
     grid : dict
         Values to try of each parameter.
@@ -207,39 +238,38 @@ def tune_case(
     WrongResultError
         If the usual parameters give a wrong result.
     """
-    search = _Search(case, bed, effort, show or (lambda _: None))
+    search = _Search(case, bench, effort, show or (lambda _: None))
     try:
         return search.run(grid)
     finally:
-        bed.engine.launch_override = None
-        bed.release()
+        bench.engine.launch_override = None
+        bench.release()
 
 
 class _Search:
     """One search, with the data it runs on."""
 
-    def __init__(self, case: TuningCase, bed: Bed, effort: Effort, show: Callable[[Launch], None]) -> None:
-        self._case, self._bed, self._effort, self._show = case, bed, effort, show
+    def __init__(self, case: TuningCase, bench: Harness, effort: Effort, show: Callable[[Launch], None]) -> None:
+        self._case, self._bench, self._effort, self._show = case, bench, effort, show
         self._remarks: list[str] = []
-        samples = bed.draw(case.case.shape, case.case.dtype)
-        given = case.case.make_input(subband, samples)
-        self._call = case.case.bind(subband, given)
-        self._judge = judge_on_host(case.case, given)
+        (level,) = case.plan.levels
+        given = bench.draw(case.plan.shape, case.dtype)
+        if case.direction == "inverse":
+            given = bench.engine.forward(level, given)
+        self._call = partial(getattr(bench.engine, case.direction), level, given)
+        judge, own = choose_judge(case.plan)
+        doubles = map_arrays(given, lambda x: to_host(x).astype(np.float64))
+        self._expected = _number_bands(getattr(judge, case.direction)(own.levels[0], doubles))
 
     def run(self, grid: Grid) -> Tuning:
         case = self._case
-        device = self._bed.engine.device
+        device = self._bench.engine.device
         usual = choose_launch(
-            device.dialect,
-            case.vertical,
-            case.horizontal,
-            case.size,
-            is_gpu=device.is_gpu,
-            is_inverse=case.case.inverse,
+            device.dialect, *case.programs, case.size, is_gpu=device.is_gpu, is_inverse=case.direction == "inverse"
         )
         self._check(usual)
         # what was checked in double precision judges the others, in a quarter of the time
-        self._judge = [to_host(band) for band in flatten_bands(self._launched(usual)())]
+        self._expected = _number_bands(self._launched(usual)())
         best, tried = usual, {usual}
         for _ in range(_MOST_ROUNDS):
             before = best
@@ -277,19 +307,26 @@ class _Search:
 
     def _check(self, launch: Launch) -> None:
         call = self._launched(launch)
-        poison_memory(call, self._bed.poison)
-        check_result(self._case.case, self._bed.run_poisoned(call), self._judge, None)
+        poison_memory(call, self._bench.poison)
+        found = _number_bands(self._bench.run_poisoned(call))
+        tolerance = HALF_TOLERANCE if self._case.dtype == "float16" else TOLERANCE
+        compare_bands(found, self._expected, self._case.name, tolerance * find_largest(self._expected))
 
     def _time(self, one: Launch, other: Launch) -> tuple[float, float]:
         calls = {"one": self._launched(one), "other": self._launched(other)}
-        times = take_turns(calls, self._effort, self._bed.time_calls)
+        times = take_turns(calls, self._effort, self._bench.time_calls)
         return times["one"], times["other"]
 
     def _launched(self, launch: Launch) -> Callable[[], Any]:
         """Return the call with these parameters."""
 
         def call() -> Any:
-            self._bed.engine.launch_override = launch
+            self._bench.engine.launch_override = launch
             return self._call()
 
         return call
+
+
+def _number_bands(result: Any) -> dict[int, Array]:
+    """Bring the bands of a level, or the array that they came from, to the host."""
+    return dict(enumerate(map(to_host, flatten_bands(result))))

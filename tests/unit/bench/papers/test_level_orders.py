@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from subband.bench.papers.level_orders import ORDERS, order_level
 from subband.engines import get_engine
-from subband.engines.orders import ORDERS, order_engine
 from subband.errors import ArgumentError, ModeError, ShapeError
 from subband.plan import level_plan
 from subband.wavelets import as_wavelet
@@ -32,40 +32,35 @@ def make_plan(shape, wavelet, mode):
 
 @pytest.mark.parametrize(("engine", "wavelet", "shape"), CASES)
 @pytest.mark.parametrize("order", ORDERS)
-def test_both_ways_equal_the_reference(engine, order, wavelet, shape):
-    chosen = order_engine(open_engine(engine), order)
+def test_bands_equal_the_reference(engine, order, wavelet, shape):
+    split = order_level(open_engine(engine), order)
     judge = get_engine("reference")
     x = np.random.default_rng(len(shape)).normal(size=shape)
     modes = ["whole", *MODES] if wavelet == "cdf97" else MODES
     for mode in modes if engine == "cpu" else modes[:1]:
         plan = make_plan(shape, wavelet, mode)
-        expected, found = judge.forward(plan, x), chosen.forward(plan, x)
+        expected, found = judge.forward(plan, x), split(plan, x)
         assert list(found) == list(expected)
         for key, band in expected.items():
             np.testing.assert_allclose(found[key], band, atol=1e-10, err_msg=f"{mode} {key}")
-        np.testing.assert_allclose(chosen.inverse(plan, expected), x, atol=1e-9, err_msg=mode)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("order", ORDERS)
-def test_bands_left_out_are_zeros_and_dtypes_stay(engine, order):
-    chosen = order_engine(open_engine(engine), order)
+def test_dtypes_stay(engine, order):
+    split = order_level(open_engine(engine), order)
     plan = make_plan((8, 12), "db2", "symmetric")
     x = np.random.default_rng(1).random((8, 12), np.float32)
-    bands = chosen.forward(plan, x)
-    assert {band.dtype for band in bands.values()} == {np.dtype(np.float32)}
-    some = {"aa": bands["aa"], "dd": bands["dd"]}
-    full = some | {key: np.zeros_like(bands[key]) for key in ("ad", "da")}
-    np.testing.assert_allclose(chosen.inverse(plan, some), chosen.inverse(plan, full), atol=1e-6)
+    assert {band.dtype for band in split(plan, x).values()} == {np.dtype(np.float32)}
 
 
 def test_what_blocks_cannot_do_is_refused():
-    blocks = order_engine(get_engine("cpu"), "block-based")
+    split = order_level(get_engine("cpu"), "block-based")
     x = np.ones((8, 8))
     with pytest.raises(ModeError, match="smooth"):
-        blocks.forward(make_plan((8, 8), "db2", "smooth"), x)
+        split(make_plan((8, 8), "db2", "smooth"), x)
     plan = level_plan((8, 8), (0,), (as_wavelet("db2"),), ("symmetric",))
     with pytest.raises(ShapeError, match="last two axes"):
-        blocks.forward(plan, x)
+        split(plan, x)
     with pytest.raises(ArgumentError, match="did you mean 'row-column'"):
-        order_engine(get_engine("cpu"), "row-colum")
+        order_level(get_engine("cpu"), "row-colum")

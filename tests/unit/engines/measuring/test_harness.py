@@ -1,4 +1,4 @@
-"""The bed of CUDA, with a stand-in for CuPy that writes down what is asked of it."""
+"""The harness of CUDA, with a stand-in for CuPy that writes down what is asked of it."""
 
 import sys
 from contextlib import contextmanager
@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from subband.bench import beds
-from subband.bench.beds import open_bed
+from subband.engines.measuring import harness
+from subband.engines.measuring.harness import open_device
 from subband.errors import ArgumentError
 
 
@@ -80,38 +80,38 @@ def cupy(log, monkeypatch):
         cuda=cuda, get_default_memory_pool=lambda: pool, allocate=pool.malloc, empty_like=np.empty_like
     )
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    engine = SimpleNamespace(device=SimpleNamespace(number=1, upload=np.asarray))
-    monkeypatch.setattr(beds, "get_engine", lambda name: engine)
+    engine = SimpleNamespace(name="cuda", device=SimpleNamespace(number=1, upload=np.asarray))
+    monkeypatch.setattr(harness, "get_engine", lambda name: engine)
     return fake
 
 
 @pytest.fixture
-def bed(cupy, log):
-    made = open_bed("cuda:1")
+def bench(cupy, log):
+    made = open_device("cuda:1")
     assert log == ["use 1"]
-    assert made.engine_name == "cuda:1"
+    assert made.name == "cuda:1"
     log.clear()
     return made
 
 
-def test_clock_runs_between_events_and_begins_when_the_device_is_busy(bed, log):
-    seconds = bed.time_calls(lambda: log.append("call"), 3)
+def test_clock_runs_between_events_and_begins_when_the_device_is_busy(bench, log):
+    seconds = bench.time_calls(lambda: log.append("call"), 3)
     assert seconds == pytest.approx(0.012)
     assert log == ["call", "record", "call", "call", "call", "record", "wait"]
 
 
-def test_every_allocation_is_poisoned(bed, cupy, log):
+def test_every_allocation_is_poisoned(bench, cupy, log):
     def call():
         cupy.allocate(64)
         cupy.allocate(0)
         return "result"
 
-    assert bed.run_poisoned(call) == "result"
+    assert bench.run_poisoned(call) == "result"
     assert log == [("set", 0xFF, 64)]
 
 
-def test_graph_has_memory_of_its_own(bed, cupy, log):
-    replay = bed.capture(lambda: cupy.allocate(8) or log.append("call") or "result")
+def test_graph_has_memory_of_its_own(bench, cupy, log):
+    replay = bench.capture(lambda: cupy.allocate(8) or log.append("call") or "result")
     assert replay.result == "result"
     first, second = (number for number, entry in enumerate(log) if entry == "call")
     assert log[first - 1] == log[second - 1] == ("own", 8)
@@ -120,7 +120,7 @@ def test_graph_has_memory_of_its_own(bed, cupy, log):
     assert log[-1] == "launch on current"
 
 
-def test_failing_capture_is_ended(bed, log):
+def test_failing_capture_is_ended(bench, log):
     calls = []
 
     def call():
@@ -129,16 +129,16 @@ def test_failing_capture_is_ended(bed, log):
             raise RuntimeError("not in a capture")
 
     with pytest.raises(RuntimeError, match="not in a capture"):
-        bed.capture(call)
+        bench.capture(call)
     assert log.count("begin capture") == log.count("end capture") == 1
 
 
-def test_samples_are_drawn_by_the_host_where_the_device_cannot(bed):
-    x = bed.draw((4, 4), "float16")
+def test_samples_are_drawn_by_the_host_where_the_device_cannot(bench):
+    x = bench.draw((4, 4), "float16")
     assert x.dtype == np.float16
     assert np.abs(x).max() <= 0.5
 
 
-def test_engine_of_the_host_has_no_bed():
+def test_engine_of_the_host_has_no_device():
     with pytest.raises(ArgumentError, match="reference"):
-        open_bed("reference")
+        open_device("reference")

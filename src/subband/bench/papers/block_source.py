@@ -1,75 +1,55 @@
 """A level from blocks of samples: each output is the sum over a block, under a filter of two dimensions.
 
-This is the block-based order: nothing is kept between the axes, and every sample is read by every block that it lies
-in. It is there to be compared with sweeps.
+This is the block-based order for devices: nothing is kept between the axes, and every sample is read by every block
+that it lies in. It is there to be compared with sweeps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import TypeAlias
 
 from subband.kernels.dialects import Dialect
 from subband.kernels.numbers import STORAGES, spell
 
-__all__ = ["BlockSpec", "render_blocks"]
+__all__ = ["Taps", "render_blocks"]
+
+#: Of both outputs of a filter bank.
+Taps: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 
 
-@dataclass(frozen=True)
-class BlockSpec:
-    """All that the text of a block-based level depends on.
-
-    Attributes
-    ----------
-    direction : {"forward", "inverse"}
-        One array to four bands, or back.
-    vertical, horizontal : pair of tuples of float
-        The taps of both outputs down and across.
-    storage : str
-        How the numbers are stored.
-    """
-
-    direction: Literal["forward", "inverse"]
-    vertical: tuple[tuple[float, ...], tuple[float, ...]]
-    horizontal: tuple[tuple[float, ...], tuple[float, ...]]
-    storage: str
-
-
-def render_blocks(spec: BlockSpec, dialect: Dialect) -> str:
+def render_blocks(vertical: Taps, horizontal: Taps, dtype: str, dialect: Dialect) -> str:
     """Return the source of the kernel ``sweep``.
 
     Its table holds the number of images, rows and columns of the array, rows and columns of pairs, then for each
     position down and across the index of its sample, or -1 where the signal is zero, and whether its sign turns.
+
+    Parameters
+    ----------
+    vertical, horizontal : pair of tuples of float
+        The taps of both outputs down and across.
+    dtype : str
+        How the numbers are stored.
+    dialect : Dialect
+        Of the device.
     """
-    storage = STORAGES[spec.storage]
+    storage = STORAGES[dtype]
     number = storage.number
-    heights, widths = len(spec.vertical[0]), len(spec.horizontal[0])
-    is_forward = spec.direction == "forward"
+    heights, widths = len(vertical[0]), len(horizontal[0])
     taps = "\n".join(
         f"    const T {name}{output}[{len(pair[output])}] = {{{_list(pair[output], number)}}};"
-        for name, pair in (("down", spec.vertical), ("across", spec.horizontal))
+        for name, pair in (("down", vertical), ("across", horizontal))
         for output in (0, 1)
     )
     bands = [f"b{key}" for key in ("aa", "ad", "da", "dd")]
-    qualifiers = ("const ", "") if is_forward else ("", "const ")
-    arguments = ", ".join(f"GLOBAL {qualifiers[1]}stored_t *RESTRICT {band}" for band in bands)
+    arguments = ", ".join(f"GLOBAL stored_t *RESTRICT {band}" for band in bands)
     # what each band has down and across
     halves = [("low", "low"), ("low", "high"), ("high", "low"), ("high", "high")]
-    begins = [f"((size_t)image * {down}_rows + %s) * {across}_columns + %s" for down, across in halves]
-    lines = []
-    if is_forward:
-        read = "READ(x[((size_t)image * rows + r) * columns + c])"
-        for place, (down, across) in enumerate(halves):
-            goal = f"{bands[place]}[{begins[place] % ('n', 'm')}]"
-            lines.append(f"if (n < {down}_rows && m < {across}_columns) {goal} = WRITE(sum{place});")
-    else:
-        picks = [f"READ({band}[{begin % ('(r >> 1)', '(c >> 1)')}])" for band, begin in zip(bands, begins, strict=True)]
-        read = f"((r & 1) ? (c & 1) ? {picks[3]} : {picks[2]} : (c & 1) ? {picks[1]} : {picks[0]})"
-        for place in range(4):
-            row, column = f"2 * n + {place >> 1}", f"2 * m + {place & 1}"
-            goal = f"x[((size_t)image * rows + {row}) * columns + {column}]"
-            lines.append(f"if ({row} < rows && {column} < columns) {goal} = WRITE(sum{place});")
+    lines = [
+        f"if (n < {down}_rows && m < {across}_columns) "
+        f"{band}[((size_t)image * {down}_rows + n) * {across}_columns + m] = WRITE(sum{output});"
+        for output, (band, (down, across)) in enumerate(zip(bands, halves, strict=True))
+    ]
     write = "\n".join(" " * 12 + line for line in lines)
     return f"""{dialect.begin(uses_doubles=number == "double")}
 typedef {number} T;
@@ -77,7 +57,7 @@ typedef {storage.word} stored_t;
 #define READ(v) {storage.read}
 #define WRITE(v) {storage.write}
 
-KERNEL void sweep(GLOBAL {qualifiers[0]}stored_t *RESTRICT x, {arguments},
+KERNEL void sweep(GLOBAL const stored_t *RESTRICT x, {arguments},
                   GLOBAL const int *RESTRICT table)
 {{
     const int images = table[0], rows = table[1], columns = table[2];
@@ -96,7 +76,8 @@ KERNEL void sweep(GLOBAL {qualifiers[0]}stored_t *RESTRICT x, {arguments},
                 for (int l = 0; l < {widths}; ++l) {{
                     const int c = column_index[2 * m + l];
                     if (c < 0) continue;
-                    const T u = (T)(row_sign[2 * n + k] * column_sign[2 * m + l]) * {read};
+                    const T sign = (T)(row_sign[2 * n + k] * column_sign[2 * m + l]);
+                    const T u = sign * READ(x[((size_t)image * rows + r) * columns + c]);
                     sum0 += down0[k] * across0[l] * u;
                     sum1 += down0[k] * across1[l] * u;
                     sum2 += down1[k] * across0[l] * u;

@@ -1,11 +1,11 @@
-"""The sketch of magnitudes: how near its median is, and that it can be merged in any order."""
+"""Medians by histogram, and the sketch of magnitudes: how near it is, and that parts merge in any order."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subband.integrations.dask.sketch import ERROR, collect_magnitudes, merge_sketches, sketch_magnitudes
+from subband.engines.filters.median import ERROR, collect_magnitudes, find_bracket, merge_sketches, sketch_magnitudes
 
 RNG = np.random.default_rng(0)
 
@@ -56,3 +56,11 @@ def test_second_look_finds_the_median_itself(law, count):
     # equal ones come once from each part
     assert found.shape[1] < count / 100
     assert sketch_magnitudes(numbers[:100]).bracket is None
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12).filter(any))
+def test_the_bracket_of_a_histogram_holds_the_middle(counts):
+    numbers = np.repeat(np.arange(len(counts)), counts)
+    bracket = find_bracket(np.array(counts))
+    inside = numbers[(numbers >= bracket.first) & (numbers <= bracket.last)].astype(float)
+    assert bracket.select(inside[::-1].copy()) == np.median(numbers)

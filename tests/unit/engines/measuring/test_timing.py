@@ -4,7 +4,7 @@ from time import sleep
 
 import pytest
 
-from subband.bench.measuring import Effort, take_turns
+from subband.engines.measuring.timing import Effort, take_turns
 
 
 def test_turns_are_interleaved():

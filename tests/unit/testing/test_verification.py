@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from subband.bench.verification import verify_engine
 from subband.engines import get_engine
+from subband.testing.verification import verify_engine
 
 
 @pytest.fixture
