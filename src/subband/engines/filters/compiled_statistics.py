@@ -84,8 +84,8 @@ def count_neighbours(band: Array, noise: Array, inner: Sequence[slice], rows: Ar
     tasks = cut_tasks(len(band) * len(slices), last + 1 - first, end - begin, windows.TILE).copy()
     if not len(tasks):
         return tables
-    planes, places = np.divmod(tasks[:, 0], len(slices))
-    tasks[:, 0] = planes * depth + slices.start + places
+    planes, positions = np.divmod(tasks[:, 0], len(slices))
+    tasks[:, 0] = planes * depth + slices.start + positions
     tasks[:, 1:3] += first
     tasks[:, 3:5] += begin
     inverse = [windows.invert_noise(n) if n else 0.0 for n in noise.tolist()]

@@ -68,8 +68,8 @@ def open_nifti(path: Path) -> VolumeSource:
 
     def read_slice(number: int) -> Array:
         group, own = divmod(number, axes[2])
-        place = (own, *(int(each) for each in np.unravel_index(group, rest, order="F"))) if rest else (own,)
-        return np.asarray(proxy[(slice(None), slice(None), *place[: len(lengths) - 2])]).T
+        index = (own, *(int(each) for each in np.unravel_index(group, rest, order="F"))) if rest else (own,)
+        return np.asarray(proxy[(slice(None), slice(None), *index[: len(lengths) - 2])]).T
 
     def read_slices(block: tuple[slice, ...]) -> Array:
         return np.asarray(proxy[block[::-1]]).T
@@ -78,9 +78,9 @@ def open_nifti(path: Path) -> VolumeSource:
 
 
 def _make_header(info: SourceInfo, count: int) -> Any:
-    """Return the header for so many slices of all groups, with all that is known of their place.
+    """Return the header for so many slices of all groups, with all that is known of their position.
 
-    The header of a NIfTI source is kept, with its extensions. Where the place of the volume is not known, the header
+    The header of a NIfTI source is kept, with its extensions. Where the position of the volume is not known, the header
     says so.
     """
     nibabel = require("nibabel", "writing NIfTI", "volumes")
@@ -104,7 +104,7 @@ def _make_header(info: SourceInfo, count: int) -> Any:
     steps = own[:3] if len(own) >= 3 and find_affine(info) is not None else size
     header.set_zooms([*steps, *own[3:], *(1.0,) * len(lengths)][: len(lengths)])
     header.set_xyzt_units(unit, header.get_xyzt_units()[1])
-    _set_place(header, info, nibabel)
+    _set_position(header, info, nibabel)
     header.set_slope_inter(1, 0)
     header["vox_offset"] = header.single_vox_offset + header.extensions.get_sizeondisk()
     header["magic"] = header.single_magic
@@ -133,7 +133,7 @@ def _find_rest(info: SourceInfo, known: Any) -> tuple[int, ...]:
     return (info.groups,) if info.groups > 1 else ()
 
 
-def _set_place(header: Any, info: SourceInfo, nibabel: Any) -> None:
+def _set_position(header: Any, info: SourceInfo, nibabel: Any) -> None:
     affine = find_affine(info)
     if affine is None:
         header.set_sform(None, code=0)
@@ -158,7 +158,7 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
     """Write a NIfTI volume, packed if its name says so.
 
     The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
-    none, the file says that its place is not known.
+    none, the file says that its position is not known.
     """
     require("nibabel", "writing NIfTI", "volumes")
     if info.is_colour:
