@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "subband"
 #: The rooms from the ground up. A line may import the lines before it, and modules of one line each other.
 STOREYS = [
     {"_version", "errors", "typing"},
+    {"settings"},
     {"outputs"},
     {"data"},
     {"wavelets"},
