@@ -136,7 +136,7 @@ class Setting:
 
     def _check_number(self, value: Any) -> None:
         # those of NumPy know how to become one of Python
-        if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
+        if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or getattr(value, "ndim", None):
             error = ArgumentError if self.advice else ArgumentTypeError
             raise error(f"{self.name}={value!r} is not a number" + (f"; {self.advice}" if self.advice else ""))
         if not isfinite(value):

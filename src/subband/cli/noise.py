@@ -112,8 +112,8 @@ def add_noise(
 
 
 def _make_model(name: str, sigma: float | None, looks: float | None, gain: float | None) -> NoiseModel:
-    from subband.cli.chain import read_noise
     from subband.enhance import Gaussian, LogSpeckle, PoissonGaussian, Speckle
+    from subband.enhance.models import find_model
     from subband.errors import suggest_names
 
     if name.partition(":")[0] not in _MODELS:
@@ -124,7 +124,7 @@ def _make_model(name: str, sigma: float | None, looks: float | None, gain: float
         for option, value in (("--sigma", sigma), ("--looks", looks), ("--gain", gain)):
             if value is not None:
                 raise ArgumentError(f"--noise {name} has its settings already; leave {option} out, or write it there")
-        return read_noise(name)
+        return find_model(name)
     looks, gain = 1.0 if looks is None else looks, 1.0 if gain is None else gain
     if sigma is not None and "speckle" in name:
         raise ArgumentError(f"--sigma {sigma:g} means nothing for {name}; say with --looks how strong it is")

@@ -31,7 +31,7 @@ __all__ = ["MODELS", "Gaussian", "LogSpeckle", "NoiseModel", "PoissonGaussian", 
 MODELS: dict[str, type[NoiseModel]] = {model.name: model for model in (Gaussian, LogSpeckle, PoissonGaussian, Speckle)}
 
 
-def find_model(model: str | NoiseModel) -> NoiseModel:
+def find_model(model: Any) -> NoiseModel:
     """Return the model of a name, or the model itself.
 
     Parameters
@@ -51,9 +51,7 @@ def find_model(model: str | NoiseModel) -> NoiseModel:
     """
     if isinstance(model, NoiseModel):
         return model
-    if not isinstance(model, str):
-        return _find_name(model)
-    made: NoiseModel = read_call(model, _find_name, "noise")
+    made: NoiseModel = read_call(model, _find_name, "noise") if isinstance(model, str) else _find_name(model)
     return made
 
 
