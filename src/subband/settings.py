@@ -20,11 +20,14 @@ __all__ = [
     "check_choice",
     "check_settings",
     "format_call",
+    "format_name",
     "format_number",
+    "format_options",
     "format_value",
     "list_changes",
     "list_settings",
     "make_settings_table",
+    "name_option",
     "read_call",
     "read_numbers",
     "setting",
@@ -86,6 +89,14 @@ class Setting:
         """Return the words that it can be, with their titles."""
         return self.choices() if callable(self.choices) else self.choices
 
+    def find_slider(self) -> tuple[float, float, float]:
+        """Return least, most and step of the range to choose from; the whole range if no other is given."""
+        if self.slider is not None:
+            return self.slider
+        least = self.least if isfinite(self.least) else 0
+        most = self.most if isfinite(self.most) else max(1, 10 * (self.default or 0))
+        return least, most, 1 if self.kind is int else (most - least) / 100
+
     def check(self, value: Any) -> Any:
         """Return a value if it can be used, as a float where that is the type.
 
@@ -98,9 +109,9 @@ class Setting:
 
         Examples
         --------
-        >>> Setting("How much.", "strength", float, least=0).check(2)
+        >>> Setting("How much.", "strength", default=1.0, least=0).check(2)
         2.0
-        >>> Setting("How much.", "strength", float, least=0).check(-1)
+        >>> Setting("How much.", "strength", default=1.0, least=0).check(-1)
         Traceback (most recent call last):
             ...
         subband.errors.ArgumentError: strength=-1.0 is negative; use 0 or more
@@ -285,6 +296,39 @@ def format_value(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ",".join(map(format_value, value))
     return format_number(value) if isinstance(value, int | float) else str(value)
+
+
+def format_name(thing: Any) -> str:
+    """Return the name of a settings object with its changes, as `read_call` reads it."""
+    own = ",".join(f"{name}={format_value(value)}" for name, value in list_changes(thing).items())
+    return f"{thing.name}:{own}" if own else str(thing.name)
+
+
+def name_option(name: str) -> str:
+    """Return the option of the command line that sets an argument.
+
+    Examples
+    --------
+    >>> name_option("level_weights")
+    '--level-weights'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def format_options(thing: Any, without: Sequence[str] = ()) -> str:
+    """Return the options of the command line for all settings of an object that are not at their default.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Blurring:
+    ...     radius: float = setting(1.0, "How far it reaches.")
+    >>> format_options(Blurring(2.5))
+    ' --radius 2.5'
+    """
+    known = list_settings(thing)
+    changes = {name: value for name, value in list_changes(thing).items() if name in known and name not in without}
+    return "".join(f" {name_option(name)} {format_value(value)}" for name, value in changes.items())
 
 
 def read_numbers(name: str, text: str) -> list[float]:

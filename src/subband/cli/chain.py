@@ -11,13 +11,13 @@ from typing import Any
 from typer.core import TyperCommand
 
 from subband.cli.editing import read_levels
-from subband.cli.settings import Command, add_options, make_option, name_option
+from subband.cli.settings import Command, add_options, make_option
 from subband.cli.spelling import rename_arguments
 from subband.enhance import Enhancer
 from subband.enhance.description import STAGES
 from subband.enhance.stages import Stage
 from subband.errors import ArgumentError
-from subband.settings import Setting, list_settings, read_numbers
+from subband.settings import Setting, list_settings, name_option, read_numbers
 
 __all__ = [
     "CHAIN_KEY",

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from subband.cli.editing import read_levels
-from subband.settings import Setting, list_settings, read_numbers
+from subband.settings import Setting, list_settings, name_option, read_numbers
 
-__all__ = ["add_options", "make_option", "name_option", "pick_settings", "take_settings"]
+__all__ = ["add_options", "make_option", "pick_settings", "take_settings"]
 
 #: A function that Typer makes a command of.
 Command: TypeAlias = Callable[..., None]
@@ -111,17 +111,6 @@ def make_option(
     )
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(about.name, keyword, default=default, annotation=Annotated[kind, option])
-
-
-def name_option(name: str) -> str:
-    """Return the option that sets an argument.
-
-    Examples
-    --------
-    >>> name_option("level_weights")
-    '--level-weights'
-    """
-    return f"--{name.replace('_', '-')}"
 
 
 def _complete(about: Setting) -> Callable[[str], list[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from subband.engines.filters import Filters
-from subband.settings import check_settings, format_value, list_changes
+from subband.settings import check_settings, format_name
 from subband.typing import Array
 
 __all__ = ["Band", "DecidingMethod", "Method", "Part"]
@@ -119,8 +119,7 @@ class Method(ABC):
         check_settings(self)
 
     def __str__(self) -> str:
-        own = ",".join(f"{name}={format_value(value)}" for name, value in list_changes(self).items())
-        return f"{self.name}:{own}" if own else self.name
+        return format_name(self)
 
     @abstractmethod
     def shrink(self, filters: Filters, band: Band) -> Any:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from PIL import Image
@@ -22,8 +22,6 @@ __all__ = [
     "PictureTool",
     "fit_picture",
     "name_source",
-    "read_auto",
-    "spell_options",
     "spell_reading",
     "spell_script",
 ]
@@ -87,11 +85,6 @@ class PictureTool(Tool):
         """Raise a LevelError if a picture has fewer levels."""
 
 
-def read_auto(value: Scalar) -> Any:
-    """Return a number of the page, or None where it is found automatically."""
-    return None if value == "auto" else value
-
-
 def fit_picture(picture: Array, shape: tuple[int, ...]) -> Array:
     """Return a picture stretched to the shape of a frame, in grey or colours as that is.
 
@@ -149,10 +142,3 @@ def spell_script(imports: str, setup: str, call: str, name: str, target: str) ->
 def spell_reading(name: str) -> str:
     """Return Python that reads the first frame of a file."""
     return f"next(iter(open_source({name!r}))).pixels"
-
-
-def spell_options(settings: Settings, controls: tuple[Control, ...], names: tuple[str, ...]) -> str:
-    """Return options of a command for settings that are not as usual."""
-    usual = {control.name: control.default for control in controls}
-    words = [f" --{name} {settings[name]}" for name in names if settings[name] not in (usual[name], "auto")]
-    return "".join(words)
