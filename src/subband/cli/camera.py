@@ -73,8 +73,6 @@ def camera(
             "`subband camera film.mp4 --seconds 10`"
         )
     calm_threads()
-    from subband.pipeline.files import choose_colours
-
     base = Enhancer((Denoise(**pick_settings(Denoise, chosen)),)) if chain is None else read_chain(chain)
     enhancer = make_enhancer(base, pick_settings(Enhancer, chosen))
     settings = Settings(force, dry_run, as_json, quiet=quiet, keep_partial=keep_partial)
@@ -86,7 +84,7 @@ def camera(
         run_jobs(
             [job],
             lambda job, observe, cancelled: record_camera(
-                lambda: open_camera(device, size, rate, choose_colours(enhancer)),
+                lambda colours: open_camera(device, size, rate, colours),
                 lambda info: writing.open(job.output, info, force=force),
                 enhancer,
                 seconds=seconds,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from threading import Event, Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from subband.engines import get_engine
 from subband.errors import ArgumentError, SubbandError
@@ -23,6 +23,7 @@ from subband.studio.settings import Settled, settle
 from subband.studio.tools.base import Export
 
 if TYPE_CHECKING:
+    from subband.media import Source
     from subband.studio.session import Session
     from subband.studio.studio import Studio
 
@@ -212,6 +213,10 @@ class Exports:
         if item is None:
             settled.tool.export(settled.settings, Export(None, job.path, engine, load, observe, job.cancelled))
             return
-        with item.open(quick=False, colours=settled.tool.choose_colours(settled.settings)) as source:
+        with item.open() as source:
             settings = settle(settled.settings, shape=source.info.shape, engine=self._studio.engine).settings
-            settled.tool.export(settings, Export(source, job.path, engine, load, observe, job.cancelled))
+
+        def open_source(colours: Literal["rgb", "ycbcr"]) -> Source:
+            return item.open(quick=False, colours=colours)
+
+        settled.tool.export(settings, Export(open_source, job.path, engine, load, observe, job.cancelled))
