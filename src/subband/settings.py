@@ -396,7 +396,7 @@ def make_settings_table(kind: Any) -> list[str]:
 
 
 def _format_default(default: Any) -> str:
-    return "automatic" if default is None else f"`{default}`" if isinstance(default, str) else repr(default)
+    return f"`{default}`" if default is None or isinstance(default, str) else repr(default)
 
 
 def _describe_values(about: Setting) -> str:
