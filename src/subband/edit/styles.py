@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import find_kind, map_arrays, place_of
+from subband.arrays import device_of, find_kind, map_arrays
 from subband.edit.pictures import fit_pixels, match_channels, take_picture
-from subband.edit.planes import find_painter
 from subband.edit.scales import invert_details, plan_scales, read_orientations
 from subband.edit.settings import LEVEL, check_level, check_levels, check_white, make_settings
 from subband.engines import Engine
@@ -206,7 +205,7 @@ class Stylist:
 
     def _run(self, pixels: Any, white: float) -> Any:
         engine = engine_for(pixels, self.engine)
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         there, back = (_COLOURS[self.style.colour] if pixels.shape[2] == 3 else None) or (None, None)
         dtype = np.dtype(np.float64 if pixels.dtype == np.float64 else np.float32)
         planes = filters.read_pixels(pixels, there, dtype)
@@ -223,14 +222,14 @@ class Stylist:
                 takes_part = self.style.levels is None or number in self.style.levels
                 differences.append(
                     {
-                        key: painter.differ(
+                        key: filters.differ(
                             mine.get(key, theirs[key]), theirs[key], self.style.rule, self.style.strength
                         )
                         for key in (keys if takes_part else ())
                         if theirs[key].size
                     }
                 )
-            painter.add(planes, invert_details(engine, plan, differences, own))
+            planes = filters.add_part(planes, invert_details(engine, plan, differences, own), (0, 0), 1.0)
         return filters.write_pixels(planes, back, pixels.dtype)
 
     def _prepare(
@@ -257,7 +256,7 @@ class Stylist:
             if isinstance(pixels, np.ndarray):
                 pixels = engine.device.upload(pixels)
         elif not isinstance(pixels, np.ndarray):
-            raise ArgumentTypeError(f"texture is on {place_of(pixels)} and picture on cpu; move both to one device")
+            raise ArgumentTypeError(f"texture is on {device_of(pixels)} and picture on cpu; move both to one device")
         pair = _COLOURS[self.style.colour]
         if channels == 1 and pixels.shape[2] == 3:
             pair = _COLOURS["ycbcr"]
