@@ -2,7 +2,7 @@
 
 A settings class is a frozen dataclass whose fields are made by `setting`. The options of the command line, the controls
 of the studio, chains in TOML, printed Python and the tables of the documentation are derived from these fields, so that
-nothing about a setting stands in two places.
+nothing about a setting is said twice.
 """
 
 from __future__ import annotations

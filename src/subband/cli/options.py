@@ -23,7 +23,6 @@ __all__ = [
     "Level",
     "MemoryLimit",
     "MostPixels",
-    "NoiseName",
     "NonFinite",
     "Paths",
     "PictureFile",
@@ -100,17 +99,6 @@ Paths = Annotated[
         "Where --format is an option, - is standard input or output.",
     ),
     Writes("last"),
-]
-
-NoiseName = Annotated[
-    str | None,
-    typer.Option(
-        "--noise",
-        "-n",
-        metavar="MODEL",
-        autocompletion=offer("gaussian", "speckle", "log-speckle", "poisson"),
-        help="gaussian, speckle, log-speckle or poisson; with settings as in speckle:looks=4,kind=gamma.",
-    ),
 ]
 
 Boundary = Annotated[

@@ -67,9 +67,11 @@ def pick_settings(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_options(command: Command, options: Iterable[inspect.Parameter], own: inspect.Signature) -> Command:
-    """Return a command with more options, before those that say who computes."""
+    """Return a command with more options, before those about the engine and the files."""
     parameters = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    place = next((number for number, each in enumerate(parameters) if each.name == "engine"), len(parameters))
+    place = next(
+        (number for number, each in enumerate(parameters) if each.name in ("engine", "force")), len(parameters)
+    )
     parameters[place:place] = options
     command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command

@@ -232,7 +232,7 @@ class EdgeFinder:
     opacity: float = setting(1.0, "Of the edges, from 0 to 1.", least=0, most=1)
     fade: float = setting(
         0.0,
-        "How much of the picture is taken away towards white.",
+        "How much of the image is taken away towards white.",
         label="Fade the picture",
         least=0,
         most=1,

@@ -80,7 +80,7 @@ class Fusion:
 
     rule: str = setting(
         "focus",
-        "What the pictures differ in.",
+        "What the images differ in.",
         label="They differ in",
         choices={"focus": "Focus", "exposure": "Exposure"},
     )
@@ -98,7 +98,7 @@ class Fusion:
     )
     strength: float = setting(
         1.0,
-        "1 for the fused picture, 0 for the first one.",
+        "1 for the fused image, 0 for the first one.",
         least=0,
         most=1,
         slider=(0, 1, 0.05),

@@ -32,7 +32,7 @@ FORMS = {"decimated": "Decimated", "spun": "Spun: two positions", "undecimated":
 #: Where filters of space can stand: on the picture, on each approximation before it is split further, on the last
 #: approximation, or on details.
 PLACES = {
-    "picture": "The picture",
+    "picture": "The image",
     "between": "Between levels",
     "approximation": "The approximation",
     "details": "Details",
@@ -54,7 +54,7 @@ def _list_wavelets() -> Mapping[str, str]:
 
 
 # Settings that several stages have, each described once.
-_AT: dict[str, Any] = {"help": "Where it works: on the picture, or inside the transform.", "choices": PLACES}
+_AT: dict[str, Any] = {"help": "Where it works: on the image, or inside the transform.", "choices": PLACES}
 _LEVELS: dict[str, Any] = {"help": "Which levels of details, the finest is 1; all by default."}
 _BOUNDARY: dict[str, Any] = {
     "help": "How the image is extended beyond its borders; the wavelet's own by default.",
@@ -294,7 +294,7 @@ class Denoise:
     )
     wavelet: WaveletLike = setting("cdf97", **WAVELET)
     level: int | None = setting(
-        None, "Number of levels; what suits the picture by default.", label="Levels", least=0, slider=(1, 8, 1)
+        None, "Number of levels; what suits the image by default.", label="Levels", least=0, slider=(1, 8, 1)
     )
     mode: str = setting(
         "soft",
