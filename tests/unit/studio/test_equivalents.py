@@ -63,7 +63,7 @@ FOR_VOLUMES = {
     ),
 }
 TABLE = [
-    *((name, case) for name in (*STILLS, "film.mkv") for case in (*CASES, *FOR_VOLUMES)),
+    *((name, case) for name in (*STILLS, "film.mp4") for case in (*CASES, *FOR_VOLUMES)),
     *(("volume.npy", case) for case in FOR_VOLUMES),
 ]
 
