@@ -113,3 +113,10 @@ def test_settings_are_those_of_the_page():
     text = script["PAGE"].read_text(encoding="utf-8")
     assert text.count("<!-- table of ") >= 9
     assert script["render"](text) == text, "run: make docs"
+
+
+@pytest.mark.parametrize("kind", ["still", "video", "volume"])
+def test_file_formats_are_those_of_the_page(kind):
+    from subband.media.formats import make_table
+
+    assert "\n".join(make_table(kind)) in (ROOT / "docs" / "media.md").read_text(encoding="utf-8")

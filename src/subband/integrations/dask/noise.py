@@ -14,13 +14,13 @@ from dask.task_spec import TaskRef
 from subband.boundary import Extension, extend
 from subband.engines import Engine
 from subband.engines.filters.constants import NORMAL_MEDIAN
+from subband.engines.filters.median import Sketch, merge_sketches
 from subband.enhance.noise import combine_gains
 from subband.enhance.roundtrip import Roundtrip
 from subband.integrations.dask.engine import describe_level
 from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows
 from subband.integrations.dask.levels import cut_coefficients, find_reach
 from subband.integrations.dask.shrinkage import find_leading, localise
-from subband.integrations.dask.sketch import Sketch, merge_sketches
 from subband.integrations.dask.stationary import forward_stationary
 from subband.integrations.dask.tallies import Aim, Aims, Erosion, Search, search_band, search_chunk
 from subband.integrations.dask.windows import Edges, Window, join_chunks, open_window, plain_window

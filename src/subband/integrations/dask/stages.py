@@ -18,6 +18,7 @@ from dask.task_spec import TaskRef
 from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.engines.filters.median import FEW
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.roundtrip import Roundtrip
@@ -33,7 +34,6 @@ from subband.integrations.dask.passes import read_again
 from subband.integrations.dask.planes import BlockStage
 from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw_shrinkage, draw_spin
-from subband.integrations.dask.sketch import FEW
 from subband.integrations.dask.stationary import run_stationary
 from subband.pipeline.reach import Reach, find_border_obstacle, measure_reach
 from subband.plan import transform_plan
