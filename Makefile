@@ -68,6 +68,7 @@ format: $(VENV)/.lint ## repair what ruff can repair
 
 docs: $(VENV)/.docs ## build the documentation: site/index.html
 	@$(BIN)/python docs/write_cli_page.py
+	@$(BIN)/python docs/write_settings.py
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 	@echo "site/index.html"
 
