@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -91,6 +91,6 @@ def make_table() -> list[str]:
 
 @cache
 def _load_folder() -> None:
-    for found in iter_modules([str(Path(__file__).parent)]):
+    for found in iter_modules(sys.modules[__package__].__path__):
         if found.name not in _OTHERS:
             register_method(import_module(f"{__package__}.{found.name}").METHOD)

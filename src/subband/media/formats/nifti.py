@@ -165,7 +165,7 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
     """Write a NIfTI volume, packed if its name says so.
 
     The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
-    none, the file says that its place is not known.
+    none, the file says that its position is not known.
     """
     require("nibabel", "writing NIfTI", "volumes")
     if info.is_colour:
