@@ -106,7 +106,7 @@ def test_no_operation_is_bit_exact(tmp_path):
 def test_folder_to_folder(tmp_path):
     for name in ("a.png", "b.bmp"):
         save(tmp_path / "in" / name)
-    (tmp_path / "in" / "notes.txt").write_text("not a picture")
+    (tmp_path / "in" / "notes.txt").write_text("not an image")
     (tmp_path / "in" / "c.part.png").write_bytes(b"unfinished")
     result = run("denoise", tmp_path / "in", tmp_path / "new" / "out", "--jobs", 2)
     assert result.exit_code == 0, result.output
