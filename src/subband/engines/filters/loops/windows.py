@@ -86,7 +86,7 @@ def _load_row(scratch, pitch, x, factor, sizes, z, row, c0, n, window):
 
 @nb.njit(**OPTIONS)
 def _add_rows(scratch, pitch, tall, n):
-    """Write the sums down the columns of the ring behind it, in an order that depends on the place of the row alone."""
+    """Write the sums down the columns of the ring behind it, in an order that depends on the row alone."""
     goal = shift(scratch, tall * pitch)
     if tall == 7:
         a, b, c, d = scratch, shift(scratch, pitch), shift(scratch, 2 * pitch), shift(scratch, 3 * pitch)
@@ -121,8 +121,8 @@ def _repeat_twice(y, x, n):
 
 
 @nb.njit(**OPTIONS)
-def _hold(place, length):
-    return min(max(place, 0), length - 1)
+def _hold(index, length):
+    return min(max(index, 0), length - 1)
 
 
 @nb.njit(**OPTIONS)
@@ -215,10 +215,10 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
         if sizes[6]:
             slices = _hold((z + offset) // scale, sizes[4]) if axes > 2 else 0
             lines = _hold((row + offset) // scale, sizes[5]) if axes > 1 else 0
-            place = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
-            if place != before:
-                begin = _load_parents(pairs, line, shift(parent, place), ratio, sizes[6], c0, n, offset, scale)
-                before = place
+            start = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
+            if start != before:
+                begin = _load_parents(pairs, line, shift(parent, start), ratio, sizes[6], c0, n, offset, scale)
+                before = start
         v, y, above = shift(band, (z * height + row) * width + c0), shift(goal, row * width), shift(pairs, begin)
         if window == 7:
             columns = shift(scratch, tall * pitch)
@@ -267,16 +267,16 @@ def count_neighbours(out, x, _y, numbers, sizes, task):
             m = energy[k] * mean + 1e-9
             scaled = m / edge
             # what is not a number is not below the last edge either
-            place = np.int64(scaled) if scaled < bins - 1 else bins - 1
+            index = np.int64(scaled) if scaled < bins - 1 else bins - 1
             # the division may round a number to the wrong side of an edge
-            if m < place * edge:
-                place -= 1
-            elif place < bins - 1 and m >= (place + 1) * edge:
-                place += 1
+            if m < index * edge:
+                index -= 1
+            elif index < bins - 1 and m >= (index + 1) * edge:
+                index += 1
             square, shrinkage = w * w, 1 / m
-            sums[place] += square - 2
-            sums[bins + place] += square * shrinkage * shrinkage
-            sums[2 * bins + place] += shrinkage
+            sums[index] += square - 2
+            sums[bins + index] += square * shrinkage * shrinkage
+            sums[2 * bins + index] += shrinkage
     keep(room)
 
 
