@@ -83,13 +83,11 @@ def count_neighbours(band: Array, noise: Array, inner: Sequence[slice], rows: Ar
     first, last = int(rows[0]), int(rows[-1])
     distance = int(rows[1]) - first if len(rows) > 1 else 1
     tables = np.zeros((len(band), len(NEIGHBOUR_WINDOWS), 3, BINS))
-    tasks = cut_tasks(len(band) * len(slices), last + 1 - first, end - begin, TILE).copy()
+    tasks = cut_tasks(len(band) * len(slices), last + 1 - first, end - begin, TILE)
     if not len(tasks):
         return tables
-    planes, positions = np.divmod(tasks[:, 0], len(slices))
-    tasks[:, 0] = planes * depth + slices.start + positions
-    tasks[:, 1:3] += first
-    tasks[:, 3:5] += begin
+    if (len(slices), first, begin) != (depth, 0, 0):
+        tasks = _move_tasks(tasks, slices, depth, first, begin)
     inverse = [invert_noise(n) if n else 0.0 for n in noise.tolist()]
     found = np.empty((len(tasks), 3, BINS))
     for number, window in enumerate(NEIGHBOUR_WINDOWS):
@@ -99,6 +97,16 @@ def count_neighbours(band: Array, noise: Array, inner: Sequence[slice], rows: Ar
         _windows.count_neighbours(tasks, (found, band), numbers, sizes, samples)
         tables[:, number] = _split_by_plane(found, len(band)).sum(axis=1)
     return tables
+
+
+def _move_tasks(tasks: Array, slices: range, depth: int, row: int, column: int) -> Array:
+    """Return the tasks of a part as those of the planes that it is cut out of."""
+    moved = tasks.copy()
+    plane, position = np.divmod(tasks[:, 0], len(slices))
+    moved[:, 0] = plane * depth + slices.start + position
+    moved[:, 1:3] += row
+    moved[:, 3:5] += column
+    return moved
 
 
 def _split_by_plane(table: Array, count: int) -> Array:
