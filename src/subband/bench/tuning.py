@@ -19,10 +19,10 @@ from subband.bench.device_cases import DeviceCase
 from subband.bench.measuring import Effort, take_turns
 from subband.engines.tuned import classify, measure_span
 from subband.errors import ArgumentError, SubbandError
-from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.launch import Launch, choose_launch
 from subband.kernels.numbers import STORAGES
+from subband.schedule.axis import AxisProgram, axis_program
 
 __all__ = ["Grid", "Tuning", "TuningCase", "choose_grid", "list_tuning_cases", "select_tuning_cases", "tune_case"]
 
@@ -139,11 +139,11 @@ def list_tuning_cases(size: int = 8192) -> tuple[TuningCase, ...]:
     """
     cases: dict[str, TuningCase] = {}
     for case in _list_cases(size):
-        make = inverse_program if case.inverse else forward_program
-        programs = dict(zip(case.transformed, map(make, case.plan.plans), strict=True))
-        found = TuningCase(case, programs.get(0), programs.get(1))
+        found = [axis_program(plan, "inverse" if case.inverse else "forward") for plan in case.plan.plans]
+        programs = dict(zip(case.transformed, found, strict=True))
+        tuning = TuningCase(case, programs.get(0), programs.get(1))
         # several wavelets share a class
-        cases.setdefault(found.kernels, found)
+        cases.setdefault(tuning.kernels, tuning)
     return tuple(cases.values())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,10 @@ from subband.engines import Engine, get_engine
 from subband.engines.registry import is_device_engine
 from subband.engines.threads import get_threads, run_tasks
 from subband.plan import TransformPlan, transform_plan
-from subband.typing import Array
+from subband.typing import Array, Direction
 from subband.wavelets import as_wavelet
 
 __all__ = ["Direction", "Workbench", "draw_on_host", "open_workbench", "plan_picture"]
-
-Direction: TypeAlias = Literal["forward", "inverse"]
 
 # Arrays of so many bytes are worth a second thread.
 _SHARED = 2**19

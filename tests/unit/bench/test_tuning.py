@@ -127,9 +127,9 @@ def test_lanes_do_not_look_beyond_their_neighbours():
 
 def make_case(case):
     from subband.bench.tuning import TuningCase
-    from subband.kernels.axis import forward_program
+    from subband.schedule import axis_program
 
-    return TuningCase(case, None, forward_program(case.plan.plans[0]))
+    return TuningCase(case, None, axis_program(case.plan.plans[0], "forward"))
 
 
 def test_classes_are_told_apart():

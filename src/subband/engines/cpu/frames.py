@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from subband.engines.abilities import CPU
 from subband.engines.base import Engine
 from subband.engines.cpu import kernels
 from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame
 from subband.engines.cpu.pointwise import as_pixels, join_planes, shrink_bands, split_pixels
 from subband.engines.cpu.program import FRAME, Program
-from subband.engines.cpu.sweep import Layout, Sweep, run_kernel
+from subband.engines.cpu.sweep import ImageLayout, ImageSweep, run_kernel
 from subband.engines.memory import allocate
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.plan import TransformPlan
+from subband.schedule import schedule_level
 from subband.typing import Array
 
 __all__ = ["FrameProgram"]
@@ -81,7 +83,7 @@ class FrameProgram:
         self._values = values
         self._matrices = matrices if matrices is not None else (np.eye(3), np.eye(3))
         self._is_swept = not any(level.amplifies for level in plan.levels)
-        self._layouts: list[Layout] = []
+        self._layouts: list[ImageLayout] = []
         self._rows: list[Program] = []
         if plan.levels and self._is_swept:
             self._lay_out()
@@ -121,7 +123,8 @@ class FrameProgram:
     def _lay_out(self) -> None:
         plan = self._plan
         for level, values in zip(plan.levels, self._values, strict=True):
-            layout = Sweep((1, 2), level.plans).find_layout(level.shape, _FLOAT)
+            (sweep,) = schedule_level(level, CPU).sweeps
+            layout = ImageSweep(sweep).find_layout(level.shape, _FLOAT)
             frame = tabulate_frame(plan.shape, self._matrices[0], values, self._mode)
             self._layouts.append(layout)
             self._rows.append(attach_frame(Program(*layout.forward_tables[:2]), frame))
