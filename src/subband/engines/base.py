@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from subband.plan import LevelPlan, TransformPlan
+from subband.schedule.levels import merge_levels, split_levels
 from subband.schedule.sweeps import Abilities
 from subband.stationary import StationaryPlan
 from subband.typing import Array, Bands
@@ -63,19 +64,11 @@ class Engine(ABC):
 
     def forward_all(self, plan: TransformPlan, x: Array) -> tuple[Array, list[Bands]]:
         """Transform all levels; return the approximation, and the details from coarse to fine."""
-        details: list[Bands] = []
-        for level in plan.levels:
-            bands = self.forward(level, x)
-            x = bands.pop("a" * len(plan.axes))
-            details.insert(0, bands)
-        return (x if plan.levels else x.copy()), details
+        return split_levels(plan.levels, x, self.forward)
 
     def inverse_all(self, plan: TransformPlan, approximation: Array, details: Sequence[Bands]) -> Array:
         """Undo `forward_all`."""
-        x = approximation
-        for level, bands in zip(reversed(plan.levels), details, strict=True):
-            x = self.inverse(level, {**bands, "a" * len(plan.axes): x})
-        return x if plan.levels else x.copy()
+        return merge_levels(plan.levels, approximation, details, self.inverse)
 
     def __repr__(self) -> str:
         return f"<engine {self.name!r}>"
