@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subband.engines.cpu.program import (
+    CONVOLUTION,
     COUNT,
     DEPTH,
     EVEN,
@@ -95,6 +96,13 @@ def test_steps_run_in_an_order_that_a_sweep_allows():
                     continue
                 assert step[LAG] - (step[START] + step[TAPS] - 1) >= before[LAG]
                 assert step[LAG] >= before[LAG] - before[START]
+
+
+def test_filters_have_taps_by_twos():
+    """Kernels take them two, four or eight at a time."""
+    counts = [program.ints[COUNT] for program, _, _ in programs() if program.ints[KIND] == CONVOLUTION]
+    assert len(counts) > 1000
+    assert all(count % 2 == 0 for count in counts)
 
 
 def test_tables_are_made_once_for_each_dtype():
