@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from subband.bench.libraries import load_library
 from subband.bench.records import split_chapters
-from subband.errors import FormatError, MissingExtraError
+from subband.errors import FormatError
 
 if TYPE_CHECKING:
-    from subband.bench.figure import Figure
+    from subband.bench.figures import Figure
     from subband.bench.tables import Report, Sheet
 
 __all__ = [
     "insert_section",
-    "load_h5py",
     "merge_chapters",
     "read_section",
     "to_html",
@@ -192,21 +192,6 @@ def write_json(path: Path, reports: Mapping[str, Report]) -> None:
     path.write_text(to_json(reports) + "\n", encoding="utf-8")
 
 
-def load_h5py() -> Any:
-    """Import what writes HDF5.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        import h5py
-    except ImportError:
-        raise MissingExtraError("writing HDF5", "volumes") from None
-    return h5py
-
-
 def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     """Write everything measured into a file of HDF5: objects are groups, numbers and lists of them are data sets.
 
@@ -217,7 +202,7 @@ def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     """
     # Into memory first: HDF5 ends the process if a disk does not take what it has to write before it closes a file.
     memory = BytesIO()
-    with load_h5py().File(memory, "w") as file:
+    with load_library("h5py").File(memory, "w") as file:
         for place, value in _walk({name: report.to_json() for name, report in reports.items()}):
             file[place] = value
     path.write_bytes(memory.getbuffer())

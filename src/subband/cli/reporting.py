@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from subband.cli.options import AsJson, DryRun, Force
 from subband.cli.outputs import Writes, show_plan
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ __all__ = [
     "show_report",
     "watch_cases",
     "watch_results",
+    "with_outputs",
 ]
 
 JsonFile = Annotated[
@@ -46,6 +50,17 @@ Markdown = Annotated[
     typer.Option("--markdown", metavar="FILE", help="Write the tables into a page, between its two lines `measured`."),
     Writes("page"),
 ]
+
+#: What `with_outputs` adds, in the order of the fields of `Outputs`, each with its default.
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "output": (JsonFile, None),
+    "hdf5": (Hdf5, None),
+    "html": (Html, None),
+    "markdown": (Markdown, None),
+    "force": (Force, False),
+    "dry_run": (DryRun, False),
+    "as_json": (AsJson, False),
+}
 
 _PAPER_WIDTH = 220
 
@@ -93,13 +108,14 @@ class Outputs:
         FormatError
             If the page has no place for one of the parts.
         MissingExtraError
-            If HDF5 is asked for and h5py is not installed.
+            If HDF5 is asked for and h5py is not installed, or drawings and matplotlib is not.
         ArgumentError
             If some cases would take the place of all.
         typer.Exit
             If it is only to be told what would be written.
         """
-        from subband.bench.pages import load_h5py, read_section
+        from subband.bench.libraries import load_library
+        from subband.bench.pages import read_section
         from subband.errors import ArgumentError
 
         if self.markdown is not None:
@@ -110,7 +126,9 @@ class Outputs:
                         "measure all of them, or name a page that is not there yet"
                     )
         if self.hdf5 is not None:
-            load_h5py()
+            load_library("h5py")
+        if self.html is not None:
+            load_library("matplotlib")
         if self.dry_run:
             show_plan([], (self.json, self.hdf5, self.html, self.markdown, *others), as_json=self.as_json)
             raise typer.Exit
@@ -154,6 +172,27 @@ class Outputs:
         section = merge_chapters(before, {heading: report.to_markdown() for heading, report in chapters.items()})
         _write_markdown(self.markdown, {whole: section})
         _write_record(self.markdown, whole, chapters, has_chapters=True, keeps=is_partial)
+
+
+def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that measures the options of `Outputs`, which it takes as its parameter `outputs`."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _OPTIONS.items()
+    ]
+
+    def run(**given: Any) -> None:
+        outputs = Outputs(*(given.pop(name) for name in _OPTIONS))
+        command(outputs=outputs, **given)
+
+    functools.update_wrapper(run, command)
+    parameters = [*(parameter for parameter in own if parameter.name != "outputs"), *options]
+    # instead of what the wrapped function has
+    del run.__wrapped__  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
@@ -220,8 +259,8 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
 
     What goes wrong with one is told at the end, so that an hour of measuring is not lost with it.
     """
-    from subband.bench.machine import describe_machine
     from subband.bench.report import report
+    from subband.engines.measuring.devices import describe_machine
     from subband.errors import SubbandError
 
     measurements: list[Measurement] = []

@@ -1,4 +1,4 @@
-"""Noise that is added to judge a filter: the same for the same frame each time, and cheap enough for film.
+"""Noise that is added to judge a filter: the same for the same frame each time, and cheap enough for video.
 
 Noise is drawn once, in a tile a little larger than a frame, and each frame gets another part of it. Where a frame has
 integers, rounding the noise first gives the same as rounding the sum, so that adding takes two passes over small
@@ -15,10 +15,7 @@ import numpy as np
 from subband.enhance import LogSpeckle
 from subband.typing import Array
 
-__all__ = ["KINDS", "add_noise", "measure_psnr"]
-
-#: What can be added: nothing, what sensors have, or what scanners for ultrasound show.
-KINDS = ("none", "gaussian", "speckle")
+__all__ = ["add_noise", "measure_psnr"]
 
 #: How far the parts of a tile lie apart; their number is the square of it.
 _REACH = 64
@@ -34,7 +31,8 @@ def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0) -> Array:
     pixels : ndarray of uint8
         Rows × columns, or rows × columns × 3.
     kind : {"none", "gaussian", "speckle"}
-        Speckle is that of pictures that are logarithms already: see `subband.enhance.LogSpeckle`.
+        Nothing, what sensors have, or what scanners for ultrasound show, in images that are logarithms already: see
+        `subband.enhance.LogSpeckle`.
     sigma : float
         Standard deviation, where white is 255.
     number : int

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from subband.bench.figure import Figure, Panel
+from subband.bench.figures import Figure, Panel
 from subband.bench.pages import to_html, write_hdf5, write_json
 from subband.bench.tables import Goal, Report, Sheet
 from subband.errors import MissingExtraError

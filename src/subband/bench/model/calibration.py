@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.beds import Replay
 from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, Way, Work
 from subband.bench.model.prediction import predict_stages
 from subband.bench.model.stages import Arithmetic, list_stages
-from subband.bench.workbench import Workbench, draw_on_host, plan_picture
 from subband.engines.abilities import CPU
+from subband.engines.measuring.harness import Harness, Replay, draw_on_host, plan_picture
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
 from subband.schedule import Abilities
@@ -66,7 +65,7 @@ class Calibration:
 
     Parameters
     ----------
-    bench : Workbench
+    bench : Harness
         Of the engine.
     sides : sequence of int, optional
         Of the pictures.
@@ -77,7 +76,7 @@ class Calibration:
         What is to be timed, by name.
     """
 
-    def __init__(self, bench: Workbench, sides: Sequence[int] | None = None) -> None:
+    def __init__(self, bench: Harness, sides: Sequence[int] | None = None) -> None:
         self._bench = bench
         self._sides = sides or (DEVICE_SIDES if bench.is_device else HOST_SIDES)
         self._transferred = [size for size in _TRANSFERRED if size <= 4 * max(self._sides) ** 2]
@@ -109,8 +108,8 @@ class Calibration:
                 self.calls[f"{name} {side} {direction}"] = self._repeat(call)
         if self._is_recorded:
             self._prepare_graphs()
-        if bench.bed is not None:
-            self._prepare_transfers(bench.bed.engine.device)
+        if bench.is_device:
+            self._prepare_transfers(bench.engine.device)
             return
         for shape, direction, (name, wavelet) in product((_SQUARE, _TALL), _DIRECTIONS, _KINDS.items()):
             self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(
@@ -239,9 +238,10 @@ def _send_and_fetch(device: Any, x: Array) -> Array:
     return host
 
 
-def find_abilities(bench: Workbench) -> Abilities:
-    """Return what the engine of a workbench takes together in one sweep over samples as they are drawn."""
-    return bench.engine.find_abilities(np.dtype(np.float32))
+def find_abilities(bench: Harness) -> Abilities:
+    """Return what the engine of a harness takes together in one sweep over samples as they are drawn."""
+    abilities: Abilities = bench.engine.find_abilities(np.dtype(np.float32))
+    return abilities
 
 
 def _find_least_volume(abilities: Abilities) -> int | None:
@@ -249,12 +249,12 @@ def _find_least_volume(abilities: Abilities) -> int | None:
     return next((fusion.least for fusion in abilities.fusions if fusion.count == 3 and not fusion.block), None)
 
 
-def record_call(bench: Workbench, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
+def record_call(bench: Harness, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
     """Return what repeats some calls without asking for each launch; None where a device cannot record them."""
-    if bench.bed is None:
+    if not bench.is_device:
         return None
     try:
-        replay = bench.bed.capture(partial(_call_often, call, times))
+        replay = bench.capture(partial(_call_often, call, times))
     except Exception:  # noqa: BLE001 - whatever the driver says, there are the calls themselves
         return None
     # bound to the record, which has to live as long, and with it the memory that it writes to

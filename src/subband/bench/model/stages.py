@@ -142,7 +142,7 @@ def list_stages(
 
     Examples
     --------
-    >>> from subband.bench.workbench import plan_picture
+    >>> from subband.engines.measuring.harness import plan_picture
     >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_picture((1024, 1024), "cdf97", 2))]
     [('level 1', 8388608, 10485760), ('level 2', 2097152, 2621440)]
     >>> from subband.engines.abilities import abilities_of_device

@@ -8,13 +8,13 @@ from operator import getitem
 from typing import Any
 
 from dask.base import tokenize
+from dask.task_spec import Task, TaskRef
 
 from subband.arrays import as_computable, cast
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.integrations.dask.blocks import Parts, Recipe, fetch, share_cores, stay_with
 from subband.integrations.dask.graphs import Draft, Grid, divide, find_grid, find_longest, list_windows, make_array
-from subband.integrations.dask.tasks import Task, TaskRef
 from subband.integrations.dask.windows import Edges
 from subband.plan import TransformPlan, transform_plan
 from subband.typing import Array, Bands

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.engines import Engine
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.integrations.dask.findings import Statistic
 from subband.integrations.dask.graphs import Draft, Grid, find_grid
 from subband.integrations.dask.noise import merge_tree
@@ -23,7 +24,6 @@ from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.shrinkage import draw_forward, draw_spin, draw_tallies
 from subband.integrations.dask.stationary import forward_stationary
 from subband.integrations.dask.tallies import add_tallies
-from subband.integrations.dask.tasks import TaskRef
 from subband.plan import transform_plan
 from subband.typing import Array
 
@@ -32,7 +32,7 @@ __all__ = ["draw_decisions", "draw_stationary_decisions"]
 
 def draw_decisions(
     planes: Any,
-    passage: Passage,
+    passage: Roundtrip,
     engine: str | Engine | None,
     steps: Mapping[int, int],
     shrinks: Sequence[LevelShrink],
@@ -44,7 +44,7 @@ def draw_decisions(
     ----------
     planes : dask array
         Leading axes, then those of space.
-    passage : Passage
+    passage : Roundtrip
         Its transform.
     engine : str, Engine or None
         Who computes.
@@ -74,7 +74,7 @@ def draw_decisions(
 
 
 def draw_stationary_decisions(
-    planes: Any, passage: Passage, engine: str | Engine | None, shrinks: Sequence[LevelShrink], noise: Any
+    planes: Any, passage: Roundtrip, engine: str | Engine | None, shrinks: Sequence[LevelShrink], noise: Any
 ) -> Delayed:
     """Return what a method has to know of whole bands without decimation; see `draw_decisions`."""
     dimensions = shrinks[0].dimensions

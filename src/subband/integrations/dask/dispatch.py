@@ -6,9 +6,9 @@ look at numbers before they decide what to do need another form.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from functools import partial
-from importlib import import_module
+from functools import cache, partial
 from typing import Any
 
 from subband.engines import Engine
@@ -20,15 +20,6 @@ __all__ = ["find_engine", "find_substitute"]
 #: Functions that cannot be told chunk by chunk, and what is to be done instead.
 _REFUSED = {
     "cwt": "its filters are as long as the signal",
-}
-
-#: Functions that have another form here, and where that stands.
-_SUBSTITUTES = {
-    "subband.transforms.decomposition._decompose": "subband.integrations.dask.decomposition:decompose",
-    "subband.transforms.decomposition._reconstruct": "subband.integrations.dask.decomposition:reconstruct",
-    "subband.transforms.packing.coeffs_to_array": "subband.integrations.dask.decomposition:pack_coefficients",
-    "subband.transforms.padding.pad": "subband.integrations.dask.decomposition:pad",
-    "subband.enhance.enhancer.Enhancer._apply": "subband.integrations.dask.enhancement:enhance",
 }
 
 
@@ -50,9 +41,23 @@ def find_substitute(function: Callable[..., Any]) -> Callable[..., Any] | None:
     name = function.__name__
     if name in _REFUSED:
         raise ArgumentTypeError(f"{name} does not take arrays of Dask: {_REFUSED[name]}; give x.compute()")
-    module, _, attribute = _SUBSTITUTES.get(f"{function.__module__}.{function.__qualname__}", "").partition(":")
-    if not module:
-        return None
-    substitute: Callable[..., Any] = getattr(import_module(module), attribute)
+    substitute = _list_substitutes().get(inspect.unwrap(getattr(function, "__func__", function)))
     owner = getattr(function, "__self__", None)
-    return substitute if owner is None else partial(substitute, owner)
+    return substitute if owner is None or substitute is None else partial(substitute, owner)
+
+
+@cache
+def _list_substitutes() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return functions that have another form here; imported late, because transforms alone do not need `enhance`."""
+    from subband.enhance.enhancer import Enhancer
+    from subband.integrations.dask import decomposition, enhancement
+    from subband.transforms import decomposition as in_memory
+    from subband.transforms import packing, padding
+
+    return {
+        in_memory._decompose: decomposition.decompose,
+        in_memory._reconstruct: decomposition.reconstruct,
+        inspect.unwrap(packing.coeffs_to_array): decomposition.pack_coefficients,
+        inspect.unwrap(padding.pad): decomposition.pad,
+        Enhancer._apply: enhancement.enhance,
+    }

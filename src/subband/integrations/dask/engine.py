@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from dask.base import tokenize
+from dask.task_spec import Task, TaskRef
 
 from subband.arrays import as_computable, cast
 from subband.engines import Engine
@@ -26,7 +27,6 @@ from subband.integrations.dask.graphs import (
     make_array,
 )
 from subband.integrations.dask.levels import AxisCut, cut_coefficients, cut_samples, cut_stationary, find_reach
-from subband.integrations.dask.tasks import Task, TaskRef
 from subband.integrations.dask.windows import Edges, join_chunks
 from subband.plan import LevelPlan, TransformPlan
 from subband.stationary import StationaryPlan

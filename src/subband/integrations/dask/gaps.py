@@ -17,6 +17,7 @@ import dask.array as da
 import numpy as np
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import DataNode, TaskRef
 
 from subband.arrays import namespace, to_host
 from subband.enhance.layout import Layout, _fill, _halve, check_pixels
@@ -24,7 +25,6 @@ from subband.errors import ArgumentError, ShapeError
 from subband.integrations.dask.blocks import Recipe, fetch, share_cores, stay_with
 from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows, make_array, rename
 from subband.integrations.dask.planes import flatten
-from subband.integrations.dask.tasks import DataNode, TaskRef
 from subband.integrations.dask.windows import Edges, Window, plain_window
 
 __all__ = ["draw_filled", "draw_filling", "find_known", "restore"]

@@ -10,10 +10,10 @@ from operator import getitem
 from typing import Any, NamedTuple
 
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.task_spec import Alias, List, Task, TaskRef
 
 from subband.integrations.dask.blocks import Part, Recipe, cut
 from subband.integrations.dask.results import ComputedArray
-from subband.integrations.dask.tasks import Alias, List, Task, TaskRef
 from subband.integrations.dask.windows import Edges, Window, split_run
 
 __all__ = [

@@ -19,10 +19,10 @@ from typing import Any
 from dask.base import tokenize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from dask.task_spec import Task, TaskRef
 
 from subband.errors import ArgumentError, FormatError
 from subband.integrations.dask.storage import Target
-from subband.integrations.dask.tasks import convert_legacy_graph
 from subband.integrations.dask.waves import compute_waves, cut_waves
 from subband.media.faults import explain_output_error, require
 
@@ -239,7 +239,7 @@ def run_job(
             if checksum is not None and target.check(region, checksum):
                 continue
             key = (token, *index)
-            tasks[key] = (_write, (x.name, *index), target, {"region": region})
+            tasks[key] = Task(key, target.write, TaskRef((x.name, *index)), region)
             names[key] = name, index
     done = total - len(names)
     if on_progress is not None:
@@ -257,8 +257,7 @@ def run_job(
         graph = HighLevelGraph.from_collections(layer, tasks, dependencies=[x for x, _ in arrays.values()])
         waves = _order(names)
         if client is None:
-            lower = convert_legacy_graph(dict(graph.cull(set(names))))
-            compute_waves(lower, waves, finish)
+            compute_waves(dict(graph.cull(set(names))), waves, finish)
         else:
             _compute_there(graph, layer, waves, client, finish)
     return JobReport(total, len(names), time.perf_counter() - began, find_peak())
@@ -270,7 +269,7 @@ def compute_decision(delayed: Delayed) -> Any:
     Chunks of coarse levels come as soon as those of finer ones have, so that little of these has to be kept.
     """
     (layer,) = delayed.__dask_layers__()
-    graph = convert_legacy_graph(dict(delayed.__dask_graph__().cull({delayed.key})))
+    graph = dict(delayed.__dask_graph__().cull({delayed.key}))
     names = {
         key: (key[0], key[1:])
         for key in graph
@@ -318,10 +317,6 @@ def _compute_there(graph: Any, layer: str, waves: Sequence[Sequence[Any]], clien
     except BaseException:
         client.cancel(futures)
         raise
-
-
-def _write(block: Any, target: Target, where: dict[str, Any]) -> str:
-    return target.write(block, where["region"])
 
 
 def find_peak() -> int:

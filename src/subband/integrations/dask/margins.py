@@ -8,11 +8,11 @@ from typing import Any
 
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows, make_array, rename
 from subband.integrations.dask.planes import BlockTask, Works
 from subband.integrations.dask.shrinkage import find_leading
-from subband.integrations.dask.tasks import TaskRef
 from subband.integrations.dask.windows import Edges, Window, plain_window
 from subband.pipeline.reach import Reach
 

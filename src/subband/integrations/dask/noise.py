@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.boundary import Extension, extend
 from subband.engines import Engine
 from subband.engines.filters.constants import NORMAL_MEDIAN
+from subband.engines.filters.median import Sketch, merge_sketches
 from subband.enhance.noise import combine_gains
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.integrations.dask.engine import describe_level
 from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows
 from subband.integrations.dask.levels import cut_coefficients, find_reach
 from subband.integrations.dask.shrinkage import find_leading, localise
-from subband.integrations.dask.sketch import Sketch, merge_sketches
 from subband.integrations.dask.stationary import forward_stationary
 from subband.integrations.dask.tallies import Aim, Aims, Erosion, Search, search_band, search_chunk
-from subband.integrations.dask.tasks import TaskRef
 from subband.integrations.dask.windows import Edges, Window, join_chunks, open_window, plain_window
 from subband.plan import level_plan
 from subband.typing import Array
@@ -37,7 +37,7 @@ __all__ = [
 _FAN = 16
 
 
-def count_diagonal(passage: Passage, space: tuple[int, ...]) -> int:
+def count_diagonal(passage: Roundtrip, space: tuple[int, ...]) -> int:
     """Return how many coefficients of a plane noise is measured from.
 
     Examples
@@ -46,7 +46,7 @@ def count_diagonal(passage: Passage, space: tuple[int, ...]) -> int:
     >>> from subband.engines.filters import find_filters
     >>> from subband.enhance.stages import Denoise
     >>> cpu = get_engine("cpu")
-    >>> count_diagonal(Passage(Denoise(), (1, 100, 80), cpu, find_filters(cpu)), (100, 80))
+    >>> count_diagonal(Roundtrip(Denoise(), (1, 100, 80), cpu, find_filters(cpu)), (100, 80))
     2000
     """
     if passage.stage.form == "undecimated":
@@ -57,7 +57,7 @@ def count_diagonal(passage: Passage, space: tuple[int, ...]) -> int:
 
 def draw_noise(
     planes: Any,
-    passage: Passage,
+    passage: Roundtrip,
     dimensions: int,
     engine: str | Engine | None,
     known: Any = None,
@@ -71,7 +71,7 @@ def draw_noise(
     ----------
     planes : dask array
         Leading axes, then those of space.
-    passage : Passage
+    passage : Roundtrip
         Its wavelets and boundaries count.
     dimensions : int
         Number of axes of space.
@@ -123,7 +123,7 @@ def draw_noise(
 
 
 def _draw_band_noise(
-    band: Any, passage: Passage, dimensions: int, known: Any, aims: Delayed | Aims | None, *, is_aiming: bool
+    band: Any, passage: Roundtrip, dimensions: int, known: Any, aims: Delayed | Aims | None, *, is_aiming: bool
 ) -> Delayed:
     """Do what `draw_noise` does, from the finest diagonal band itself, without decimation."""
     before = band.ndim - dimensions
@@ -145,7 +145,7 @@ def _draw_band_noise(
 def _draw_erosion(
     draft: Draft,
     known: Any,
-    passage: Passage,
+    passage: Roundtrip,
     edges: Sequence[Edges],
     index: Sequence[int],
     step: int,

@@ -14,8 +14,7 @@ from dask.blockwise import Blockwise
 from dask.delayed import Delayed
 from dask.graph_manipulation import checkpoint, chunks
 from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
-
-from subband.integrations.dask.tasks import DataNode, GraphNode, Task, TaskRef, convert_legacy_task
+from dask.task_spec import GraphNode, Task, TaskRef
 
 __all__ = ["read_again"]
 
@@ -49,9 +48,7 @@ def read_again(arrays: Sequence[Any], found: Sequence[Delayed], settled: Sequenc
 def _copy(x: Any, blocker: Delayed, kept: set[str], seed: str) -> Any:
     graph = x.__dask_graph__()
     copied = _walk(graph.dependencies, x.__dask_layers__(), kept)
-    everything = {name: layer.get_output_keys() for name, layer in graph.layers.items()}
-    known = set().union(*everything.values())
-    keys = set().union(*(everything[name] for name in copied))
+    keys = set().union(*(graph.layers[name].get_output_keys() for name in copied))
     layers: dict[str, Any] = dict(blocker.__dask_graph__().layers)
     dependencies: dict[str, set[str]] = dict(blocker.__dask_graph__().dependencies)
     for name in copied:
@@ -59,7 +56,7 @@ def _copy(x: Any, blocker: Delayed, kept: set[str], seed: str) -> Any:
         if isinstance(layer, Blockwise):
             new, is_bound = layer.clone(keys=keys, seed=seed, bind_to=blocker.key)
         else:
-            new, is_bound = _copy_tasks(layer, keys, known, seed, blocker.key)
+            new, is_bound = _copy_tasks(layer, keys, seed, blocker.key)
         needed = {clone_key(each, seed) if each in copied else each for each in graph.dependencies[name]}
         layers[clone_key(name, seed)] = new
         dependencies[clone_key(name, seed)] = needed | ({blocker.key} if is_bound else set())
@@ -82,19 +79,21 @@ def _walk(dependencies: Mapping[str, Any], begin: Any, kept: set[str]) -> set[st
     return found
 
 
-def _copy_tasks(layer: Layer, keys: set[Any], known: set[Any], seed: str, blocker: str) -> tuple[Any, bool]:
+def _copy_tasks(layer: Layer, keys: set[Any], seed: str, blocker: str) -> tuple[Any, bool]:
     """Return a layer whose tasks have new names, and whether some of them wait because they need nothing else."""
     tasks: dict[Any, Any] = {}
     is_bound = False
     for key, value in layer.items():
-        node: Any = convert_legacy_task(key, value, known)
-        if not isinstance(node, GraphNode):
-            node = DataNode(key, node)
         own = clone_key(key, seed)
-        renamed = {needed: clone_key(needed, seed) for needed in node.dependencies if needed in keys}
+        if not isinstance(value, GraphNode):
+            # a tuple, as tasks were written before, or a value, which Dask knows how to copy
+            other, is_leaf = MaterializedLayer({key: value}).clone(keys, seed, bind_to=blocker)
+            tasks[own], is_bound = other[own], is_bound or is_leaf
+            continue
+        renamed = {needed: clone_key(needed, seed) for needed in value.dependencies if needed in keys}
         if renamed:
-            tasks[own] = node.substitute(renamed, key=own)
+            tasks[own] = value.substitute(renamed, key=own)
         else:
-            tasks[own] = Task(own, chunks.bind, node, TaskRef(blocker))
+            tasks[own] = Task(own, chunks.bind, value, TaskRef(blocker))
             is_bound = True
     return MaterializedLayer(tasks), is_bound

@@ -18,7 +18,7 @@ from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.engines.filters import Filters, find_filters
 from subband.enhance.methods import find_method
-from subband.enhance.passage import Coefficients, Passage, apply_spatial
+from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
 from subband.enhance.shrinking import denoise_guess, filter_by_guide, make_shrinker
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.integrations.dask.blocks import (
@@ -219,7 +219,7 @@ class BlockStage:
                 for key, band in bands.items():
                     bands[key] = placed.run(band, None, key, noise, decided)
 
-        return Passage(self.stage, planes.shape, engine, filters).run(planes, work)
+        return Roundtrip(self.stage, planes.shape, engine, filters).run(planes, work)
 
     def _work(self, planes: Any, guess: Any, noise: Any, engine: Engine, filters: Filters) -> Any:
         stage = self.stage
@@ -227,7 +227,7 @@ class BlockStage:
             return apply_spatial(filters, stage, planes)
         if isinstance(stage, Shrink):
             shrinker = make_shrinker(stage, len(planes), self.dimensions, filters)
-            return Passage(stage, planes.shape, engine, filters).run(planes, shrinker)
+            return Roundtrip(stage, planes.shape, engine, filters).run(planes, shrinker)
         if self.kind == "guide":
             if self.model is not None:
                 planes = self.model.refine(planes, guess)

@@ -11,7 +11,7 @@ from subband.engines.dispatch import engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.methods import Band, DecidingMethod, Method, Part, find_method
 from subband.enhance.noise import combine_gains
-from subband.enhance.passage import Coefficients
+from subband.enhance.roundtrip import Coefficients
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Denoise, Shrink
 from subband.integrations.dask.findings import Statistic

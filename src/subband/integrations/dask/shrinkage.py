@@ -13,6 +13,8 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from dask.task_spec import TaskRef
+
 from subband.boundary import Extension, extend
 from subband.engines import Engine
 from subband.integrations.dask.blocks import LocalLevel, gather
@@ -21,7 +23,6 @@ from subband.integrations.dask.levels import AxisCut, cut_coefficients, cut_samp
 from subband.integrations.dask.planes import merge_planes, shrink_chunk, split_planes
 from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.tallies import TallyTask, tally_chunk
-from subband.integrations.dask.tasks import TaskRef
 from subband.integrations.dask.windows import Edges, Window, join_chunks, open_window, plain_window
 from subband.plan import LevelPlan, TransformPlan
 

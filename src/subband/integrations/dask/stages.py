@@ -13,13 +13,15 @@ from typing import Any
 
 from dask.base import tokenize
 from dask.delayed import Delayed
+from dask.task_spec import TaskRef
 
 from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.engines.filters.median import FEW
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import ROUNDS
 from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Stage, weigh_levels
 from subband.errors import ArgumentError
@@ -32,9 +34,7 @@ from subband.integrations.dask.passes import read_again
 from subband.integrations.dask.planes import BlockStage
 from subband.integrations.dask.rules import LevelShrink
 from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw_shrinkage, draw_spin
-from subband.integrations.dask.sketch import FEW
 from subband.integrations.dask.stationary import run_stationary
-from subband.integrations.dask.tasks import TaskRef
 from subband.pipeline.reach import Reach, find_border_obstacle, measure_reach
 from subband.plan import transform_plan
 
@@ -129,12 +129,12 @@ class StageWork:
             return self._run_guided(stage, flow.planes, result, noise, model)
         return result
 
-    def find_passage(self, stage: Denoise | Shrink) -> Passage:
+    def find_passage(self, stage: Denoise | Shrink) -> Roundtrip:
         """Return the transform of a stage for a single plane."""
         engine = get_engine("cpu")
-        return Passage(stage, (1, *self.space), engine, find_filters(engine))
+        return Roundtrip(stage, (1, *self.space), engine, find_filters(engine))
 
-    def _learn(self, stage: Denoise | Shrink, passage: Passage, flow: Flow, findings: Findings) -> tuple[Any, Any]:
+    def _learn(self, stage: Denoise | Shrink, passage: Roundtrip, flow: Flow, findings: Findings) -> tuple[Any, Any]:
         """Return what has to be known about all planes, which are read again when it is."""
         if isinstance(stage, Shrink):
             return None, None
@@ -154,7 +154,7 @@ class StageWork:
         flow.wait(noise, statistic)
         return noise, statistic
 
-    def draw_aims(self, stage: Denoise, passage: Passage, planes: Any, known: Any) -> Delayed | None:
+    def draw_aims(self, stage: Denoise, passage: Roundtrip, planes: Any, known: Any) -> Delayed | None:
         """Draw the sketches after which noise is measured exactly; None where that is not needed.
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
@@ -164,11 +164,11 @@ class StageWork:
             return None
         return draw_noise(planes, passage, len(self.space), self.engine, known, is_aiming=True)
 
-    def draw_noise(self, passage: Passage, planes: Any, known: Any, aims: Any = None) -> Delayed:
+    def draw_noise(self, passage: Roundtrip, planes: Any, known: Any, aims: Any = None) -> Delayed:
         """Draw the measurement of noise."""
         return draw_noise(planes, passage, len(self.space), self.engine, known, aims=aims)
 
-    def decide(self, stage: Denoise, passage: Passage, planes: Any, noise: Any) -> Delayed:
+    def decide(self, stage: Denoise, passage: Roundtrip, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""
         shrinks = self._list_shrinks(stage, passage)
         method = find_method(stage.method)
@@ -183,7 +183,7 @@ class StageWork:
             return {}
         return {axis + self.before: min(SPIN, length - 1) for axis, length in enumerate(self.space)}
 
-    def _list_shrinks(self, stage: Denoise | Shrink, passage: Passage) -> list[LevelShrink]:
+    def _list_shrinks(self, stage: Denoise | Shrink, passage: Roundtrip) -> list[LevelShrink]:
         """Return what happens on each level, the finest first."""
         weights = weigh_levels(stage, passage.level) * stage.strength if isinstance(stage, Denoise) else None
         shift = max((w.dec_len - 3) // 2 for w in passage.wavelets) if any(map(is_expansive, passage.modes)) else 0
@@ -203,7 +203,7 @@ class StageWork:
             for number in range(1, passage.level + 1)
         ]
 
-    def _run_levels(self, stage: Denoise | Shrink, passage: Passage, planes: Any, noise: Any, statistic: Any) -> Any:
+    def _run_levels(self, stage: Denoise | Shrink, passage: Roundtrip, planes: Any, noise: Any, statistic: Any) -> Any:
         """Draw a stage level by level."""
         before = self.before
         axes = tuple(axis + before for axis in passage.axes)
@@ -227,7 +227,9 @@ class StageWork:
             result = draw(draw_spin(draft, grid, steps), 1, moved, result)
         return _finish(draft, planes, result, grid, [noise, statistic])
 
-    def _run_in_blocks(self, stage: Denoise | Shrink, passage: Passage, planes: Any, noise: Any, statistic: Any) -> Any:
+    def _run_in_blocks(
+        self, stage: Denoise | Shrink, passage: Roundtrip, planes: Any, noise: Any, statistic: Any
+    ) -> Any:
         """Draw a stage that is run on blocks with margins as wide as it reaches."""
         fixed = replace(stage, level=passage.level)
         shrinks = tuple(self._list_shrinks(fixed, passage))
@@ -243,7 +245,7 @@ class StageWork:
         """Draw the second step of the method ``'wiener'``."""
         engine = get_engine("cpu")
         haar = replace(stage, wavelet="haar", form="undecimated", boundary=None)
-        level = Passage(haar, (1, *self.space), engine, find_filters(engine)).level
+        level = Roundtrip(haar, (1, *self.space), engine, find_filters(engine)).level
         margin = 2 ** (level + 1) + sum(
             _reach_of_spatial(each).before * (level if each.at == "between" else 1) for each in stage.filters
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from subband.engines import Engine
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.integrations.dask.decomposition import extend_array
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.margins import draw_blocks
@@ -20,7 +20,7 @@ __all__ = ["forward_stationary", "run_stationary"]
 
 
 def forward_stationary(
-    planes: Any, passage: Passage, dimensions: int, engine: str | Engine | None, levels: int
+    planes: Any, passage: Roundtrip, dimensions: int, engine: str | Engine | None, levels: int
 ) -> tuple[Any, list[Bands]]:
     """Return the approximation after some levels, and their details, the finest first, of planes with margins."""
     axes = tuple(axis + planes.ndim - dimensions for axis in passage.axes)
@@ -37,7 +37,7 @@ def forward_stationary(
 
 
 def run_stationary(
-    passage: Passage,
+    passage: Roundtrip,
     planes: Any,
     noise: Any,
     statistic: Any,
@@ -48,7 +48,7 @@ def run_stationary(
 
     Parameters
     ----------
-    passage : Passage
+    passage : Roundtrip
         Its transform.
     planes : dask array
         Leading axes, then those of space.

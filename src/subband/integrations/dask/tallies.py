@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subband.arrays import namespace
+from subband.engines.filters.median import Bracket, Sketch, collect_magnitudes, sketch_magnitudes
 from subband.integrations.dask.blocks import LocalLevel, Parts, Recipe, fetch, share_cores, split_samples, stay_with
 from subband.integrations.dask.findings import narrow
 from subband.integrations.dask.planes import flatten
 from subband.integrations.dask.rules import LevelShrink
-from subband.integrations.dask.sketch import Bracket, Sketch, collect_magnitudes, sketch_magnitudes
 from subband.typing import Array
 
 __all__ = ["Aim", "Aims", "Erosion", "Search", "TallyTask", "add_tallies", "search_band", "search_chunk", "tally_chunk"]

@@ -8,10 +8,12 @@ the next waves need as well is kept until the last of them is done, and nothing 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from dask.core import get_dependencies
+from dask.task_spec import DataNode
 from dask.threaded import get
 
 __all__ = ["compute_waves", "cut_waves"]
@@ -69,10 +71,9 @@ def compute_waves(
         by_wave[wave].append(key)
     for number, wanted in enumerate(waves):
         part = {key: graph[key] for key in by_wave[number]}
-        known = {key: kept[key] for key in _list_inputs(part, kept)}
+        known = {needed: kept[needed] for key in part for needed in get_dependencies(graph, key) if needed in kept}
         shared = [key for key in part if last[key] > number]
-        # values of earlier waves stand in the graph as they are, in a task that Dask does not look into
-        tasks = {**part, **{key: (_give, _Held(value)) for key, value in known.items()}}
+        tasks = {**part, **{key: DataNode(key, value) for key, value in known.items()}}
         values = get(tasks, [*wanted, *shared], num_workers=workers)
         for key, value in zip(wanted, values, strict=False):
             finish(key, value)
@@ -99,23 +100,6 @@ def _find_trim() -> Any:
         return None
 
 
-class _Held:
-    """Something computed before."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def _give(held: _Held) -> Any:
-    return held.value
-
-
-def _list_inputs(part: Mapping[Key, Any], kept: Mapping[Key, Any]) -> Iterator[Key]:
-    """Yield the keys of earlier results that tasks need."""
-    for task in part.values():
-        yield from (needed for needed in task.dependencies if needed in kept)
-
-
 def _find_waves(graph: Mapping[Key, Any], waves: Sequence[Sequence[Key]]) -> tuple[dict[Key, int], dict[Key, int]]:
     """Return in which wave each task is computed, and in which its result is needed for the last time."""
     first: dict[Key, int] = {}
@@ -132,5 +116,5 @@ def _find_waves(graph: Mapping[Key, Any], waves: Sequence[Sequence[Key]]) -> tup
             if key in first and first[key] < number:
                 continue
             first[key] = number
-            waiting.extend(graph[key].dependencies)
+            waiting.extend(get_dependencies(graph, key))
     return first, last

@@ -239,10 +239,7 @@ def test_manifest_is_small_and_plain(source, tmp_path):
 
 def test_waves_hold_what_the_next_ones_need_and_no_more():
     x = da.ones((640, 8), chunks=(8, 8)).map_overlap(lambda block: block + 1, depth=(2, 0), boundary="none")
-    total = da.core.HighLevelGraph.merge(x.dask)
-    from subband.integrations.dask.tasks import convert_legacy_graph
-
-    graph = convert_legacy_graph(dict(total))
+    graph = dict(x.dask)
     found = {}
     waves = [[(x.name, *index) for index in wave] for wave in cut_waves([(k, 0) for k in range(80)])]
     compute_waves(graph, waves, lambda key, value: found.update({key: value.sum()}))

@@ -236,12 +236,12 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
 def count_neighbours(out, x, _y, numbers, sizes, task):
     """Sum what Stein's estimate needs, for each bin of the mean square m over a window of w = v / n.
 
-    Sizes: three of the band, axes of space, window, bins and the step of rows that count. Numbers: the width of a bin,
-    one over the samples of a window, then one over the noise of each plane. Of each task: the sums of w² - 2, of
-    w² / m² and of 1 / m.
+    Sizes: three of the band, axes of space, window, bins, the step of rows that count and one of these. Numbers: the
+    width of a bin, one over the samples of a window, then one over the noise of each plane. Of each task: the sums of
+    w² - 2, of w² / m² and of 1 / m.
     """
     depth, height, width, axes = sizes[0], sizes[1], sizes[2], sizes[3]
-    window, bins, step = sizes[4], sizes[5], sizes[6]
+    window, bins, step, first = sizes[4], sizes[5], sizes[6], sizes[7]
     plane, z = task[0] // depth, task[0] % depth
     r0, r1, c0, n = task[1], task[2], task[3], task[4] - task[3]
     band = shift(x, plane * depth * height * width)
@@ -254,10 +254,10 @@ def count_neighbours(out, x, _y, numbers, sizes, task):
     scratch = data(room)
     for row in range(r0 - tall + 1, r1):
         # rows that no window sees, because those around them do not count
-        if -row % step >= tall:
+        if (first - row) % step >= tall:
             continue
         _load_row(scratch, pitch, band, inverse, sizes, z, row, c0, n, window)
-        if row < r0 or row % step:
+        if row < r0 or (row - first) % step:
             continue
         _add_rows(scratch, pitch, tall, round_up(n + window - 1))
         energy = _add_columns(scratch, pitch, tall, window, round_up(n))

@@ -1,0 +1,239 @@
+"""Round trips of planes through the wavelet domain: forward transform, change of the coefficients, inverse.
+
+Everything is computed on the device that holds the planes, by its engine and filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from subband.boundary import is_expansive
+from subband.engines import Engine
+from subband.engines.filters import Filters
+from subband.enhance.noise import combine_gains
+from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
+from subband.plan import TransformPlan, transform_plan
+from subband.stationary import StationaryPlan, stationary_plan
+from subband.transforms.decomposition import choose_level, choose_modes
+from subband.typing import Bands
+from subband.wavelets import Wavelet, as_wavelet
+
+__all__ = ["Coefficients", "Roundtrip", "apply_spatial"]
+
+# Noise fades from level to level, and beyond this one there is little left to remove.
+_MOST_LEVELS = 5
+
+
+@dataclass
+class Coefficients:
+    """Wavelet coefficients of a stack of planes.
+
+    Attributes
+    ----------
+    approximation : array
+        The coarsest band.
+    details : list of dict
+        The other bands of each level, the finest first.
+    wavelets : tuple of Wavelet
+        Along each transformed axis.
+    is_decimated : bool
+        Whether a level has half as many coefficients as the one before along each axis.
+    shift : int
+        The parent of coefficient k is at ``(k + shift) // 2`` if it is.
+    begin : tuple of int
+        How many coefficients there are before the first sample along each axis of space, if it is not.
+    """
+
+    approximation: Any
+    details: list[Bands]
+    wavelets: tuple[Wavelet, ...]
+    is_decimated: bool = True
+    shift: int = 0
+    begin: tuple[int, ...] = ()
+
+    def measure_gain(self, level: int, key: str) -> float:
+        """Return the standard deviation of unit white noise in a band; the finest level is 1."""
+        return combine_gains(self.wavelets, level, key)
+
+
+class Roundtrip:
+    """Forward and inverse transform of one stage, for planes of one shape.
+
+    Parameters
+    ----------
+    stage : Shrink or Denoise
+        Its wavelet, levels, borders and form count.
+    shape : tuple of int
+        Of the planes: their number, and one to three axes of space.
+    engine, filters
+        What computes.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        The axes of space that are transformed.
+    wavelets, modes : tuple
+        Along each of them.
+    level : int
+        Number of levels.
+    margin : int
+        Samples by which an undecimated form is extended on either side of these axes, to keep the periodic wrap out of
+        reach of the wavelet and of spatial filters.
+    """
+
+    def __init__(self, stage: Shrink | Denoise, shape: tuple[int, ...], engine: Engine, filters: Filters) -> None:
+        self.stage = stage
+        self.engine = engine
+        self.filters = filters
+        space = shape[1:]
+        # noise is found where there is more than one sample; given thresholds are those of all axes
+        self.axes = tuple(axis for axis, length in enumerate(space) if length > 1 or isinstance(stage, Shrink))
+        self.wavelets = (as_wavelet(stage.wavelet),) * len(self.axes)
+        self.modes = choose_modes(stage.boundary, self.wavelets, self.axes) if self.axes else ()
+        self.level = self._choose_level(space) if self.axes else 0
+        self.margin = self._measure_margin() if self.axes else 0
+
+    def _choose_level(self, space: tuple[int, ...]) -> int:
+        is_stationary = self.stage.form == "undecimated"
+        options = (space, self.axes, self.wavelets, self.modes, is_stationary)
+        if self.stage.level is None:
+            return min(max(choose_level(None, *options), 1), _MOST_LEVELS)
+        return choose_level(self.stage.level, *options)
+
+    def _measure_margin(self) -> int:
+        # what comes from further away, on the way there and back through long filters, is far less than a grey level
+        reach: int = (2**self.level - 1) * (self.wavelets[0].dec_len // 2)
+        for spatial in self.stage.filters:
+            beside = len(spatial.taps) // 2 if isinstance(spatial, Blur) else 1
+            reach += beside * self.level if spatial.at == "between" else beside
+        return reach
+
+    def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
+        """Transform planes, let `work` change the coefficients in place, and transform back.
+
+        ``work(coefficients, is_first)`` is called once; with cycle spinning, once for each of two shifts, whose results
+        are averaged.
+        """
+        if self.level == 0:
+            return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
+        if self.stage.form != "spun":
+            return self._run_once(planes, lambda coefficients: work(coefficients, True))
+        space = planes.shape[1:]
+        origin = (0,) * len(space)
+        steps = tuple(min(SPIN, length - 1) for length in space)
+        total = self._run_once(planes, lambda coefficients: work(coefficients, True))
+        if not any(steps):
+            return total
+        shifted = self._run_once(
+            self.filters.extend(planes, steps, origin), lambda coefficients: work(coefficients, False)
+        )
+        mean = self.filters.take_part(total, origin, space, 0.5)
+        return self.filters.add_part(mean, shifted, steps, 0.5)
+
+    def _run_once(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
+        coefficients = self.forward(planes)
+        work(coefficients)
+        self.apply_filters(coefficients)
+        return self.inverse(coefficients, planes.shape)
+
+    def apply_filters(self, coefficients: Coefficients) -> None:
+        """Apply the spatial filters that work on coefficients."""
+        for spatial in self.stage.filters:
+            _filter_coefficients(self.filters, spatial, coefficients)
+
+    def as_decimated(self) -> Roundtrip:
+        """Return the same transform in its decimated form, which has about as many coefficients as samples."""
+        other = copy(self)
+        other.stage = replace(self.stage, form="decimated")
+        return other
+
+    def without_filters(self) -> Roundtrip:
+        """Return the same transform without spatial filters; its coefficients keep their positions."""
+        other = copy(self)
+        other.stage = replace(self.stage, filters=())
+        return other
+
+    def plan(self, shape: tuple[int, ...]) -> TransformPlan:
+        """Return the transform plan for planes of some shape; decimated forms only."""
+        axes = tuple(axis + 1 for axis in self.axes)
+        return transform_plan(shape, axes, self.wavelets, self.modes, self.level)
+
+    def forward(self, planes: Any) -> Coefficients:
+        """Transform planes; with cycle spinning, one shift, in the decimated form."""
+        if self.stage.form == "undecimated":
+            return self._forward_undecimated(planes)
+        plan = self.plan(planes.shape)
+        if any(spatial.at == "between" for spatial in self.stage.filters):
+            approximation, details = planes, []
+            for level in plan.levels:
+                approximation, bands = self._leave_approximation(self.engine.forward(level, approximation))
+                details.append(bands)
+        else:
+            approximation, details = self.engine.forward_all(plan, planes)
+            details = details[::-1]
+        # a coefficient of an expansive transform stands further to the right the longer the filter
+        shift = max((w.dec_len - 3) // 2 for w in self.wavelets) if any(map(is_expansive, self.modes)) else 0
+        return Coefficients(approximation, details, self.wavelets, True, shift)
+
+    def inverse(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
+        """Undo `forward`."""
+        if self.stage.form == "undecimated":
+            return self._inverse_undecimated(coefficients, shape)
+        return self.engine.inverse_all(self.plan(shape), coefficients.approximation, coefficients.details[::-1])
+
+    def _forward_undecimated(self, planes: Any) -> Coefficients:
+        margins, levels = self._plan_undecimated(planes.shape)
+        approximation, details = self.filters.extend(planes, *margins), []
+        for level in levels:
+            approximation, bands = self._leave_approximation(self.engine.stationary_forward(level, approximation))
+            details.append(bands)
+        return Coefficients(approximation, details, self.wavelets, is_decimated=False, begin=margins[0])
+
+    def _leave_approximation(self, bands: Bands) -> tuple[Any, Bands]:
+        """Split a level into its approximation, spatially filtered where a stage says so, and its detail bands."""
+        approximation = bands.pop("a" * len(self.axes))
+        for spatial in self.stage.filters:
+            if spatial.at == "between":
+                approximation = apply_spatial(self.filters, spatial, approximation)
+        return approximation, bands
+
+    def _inverse_undecimated(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
+        margins, levels = self._plan_undecimated(shape)
+        x = coefficients.approximation
+        for level, bands in zip(reversed(levels), reversed(coefficients.details), strict=True):
+            x = self.engine.stationary_inverse(level, {"a" * len(self.axes): x, **bands})
+        return self.filters.take_part(x, margins[0], shape[1:], 1.0)
+
+    def _plan_undecimated(
+        self, shape: tuple[int, ...]
+    ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[StationaryPlan, ...]]:
+        """Return the margins that keep the periodic wrap away, and the plan of each level."""
+        before = tuple(self.margin if axis in self.axes else 0 for axis in range(len(shape) - 1))
+        wide = (shape[0], *(length + 2 * margin for length, margin in zip(shape[1:], before, strict=True)))
+        axes = tuple(axis + 1 for axis in self.axes)
+        levels = tuple(stationary_plan(wide, axes, self.wavelets, level + 1) for level in range(self.level))
+        return (before, before), levels
+
+
+def apply_spatial(filters: Filters, spatial: Spatial, planes: Any) -> Any:
+    """Return planes, or a band, after a spatial filter."""
+    if isinstance(spatial, Blur):
+        for axis in range(planes.ndim - 1):
+            planes = filters.convolve(planes, spatial.taps, axis)
+        return planes
+    assert isinstance(spatial, Sharpen)
+    return filters.add_laplacian(planes, spatial.amount, spatial.kernel)
+
+
+def _filter_coefficients(filters: Filters, spatial: Spatial, coefficients: Coefficients) -> None:
+    """Apply a spatial filter to the approximation or to the detail bands, as it says."""
+    if spatial.at == "approximation":
+        coefficients.approximation = apply_spatial(filters, spatial, coefficients.approximation)
+    elif spatial.at == "details":
+        for level, bands in enumerate(coefficients.details, 1):
+            if spatial.levels is None or level in spatial.levels:
+                for key, band in bands.items():
+                    bands[key] = apply_spatial(filters, spatial, band)
