@@ -9,14 +9,16 @@ from math import prod
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.engines.cpu.inputs import as_readable
-from subband.engines.cpu.stationary_kernels import merge_images, merge_rows, split_images, split_rows
 from subband.engines.cpu.sweep import run_kernel
 from subband.engines.memory import allocate
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 
 __all__ = ["stationary_forward", "stationary_inverse"]
+
+_loops = Kernels("subband.engines.cpu.stationary_kernels")
 
 #: Rows shorter than this are not worth a loop of their own.
 _SHORT_ROW = 64
@@ -52,14 +54,14 @@ def stationary_inverse(plan: StationaryPlan, bands: Mapping[str, Array]) -> Arra
 def _split(plan: StationaryAxisPlan, axis: int, x: Array) -> tuple[Array, Array]:
     shifts, weights = _analysis_tables(plan, _real_dtype(x))
     low, high = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype)
-    _run(split_rows, split_images, (x, low, high), axis, shifts, weights)
+    _run(_loops.split_rows, _loops.split_images, (x, low, high), axis, shifts, weights)
     return low, high
 
 
 def _merge(plan: StationaryAxisPlan, axis: int, low: Array, high: Array) -> Array:
     shifts, weights = _synthesis_tables(plan, _real_dtype(low))
     y = allocate(low.shape, low.dtype)
-    _run(merge_rows, merge_images, (y, low, high), axis, shifts, weights)
+    _run(_loops.merge_rows, _loops.merge_images, (y, low, high), axis, shifts, weights)
     return y
 
 

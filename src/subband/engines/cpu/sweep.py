@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.engines.cpu import kernels
+from subband.compiled import Kernels
 from subband.engines.cpu.program import forward_program, identity_program, inverse_program
 from subband.engines.cpu.turns import share_tasks
 from subband.engines.memory import allocate
@@ -18,7 +18,9 @@ from subband.engines.threads import get_threads, run_tasks
 from subband.plan import AxisPlan
 from subband.typing import Array, Bands
 
-__all__ = ["Layout", "Sweep", "cut_range", "cut_tasks", "run_kernel"]
+__all__ = ["Layout", "Sweep", "cut_range", "cut_tasks", "kernels", "run_kernel"]
+
+kernels = Kernels("subband.engines.cpu.kernels")
 
 #: Bytes of half a row that a sweep carries down at a time: long enough for the processor to read ahead, and a ring of
 #: such rows stays in the second-level cache.

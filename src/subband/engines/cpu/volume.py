@@ -13,9 +13,8 @@ from math import prod
 
 import numpy as np
 
-from subband.engines.cpu import kernels
 from subband.engines.cpu.program import forward_program, identity_program, inverse_program
-from subband.engines.cpu.sweep import SMALL, TILE, Sweep, cut_range
+from subband.engines.cpu.sweep import SMALL, TILE, Sweep, cut_range, kernels
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.plan import AxisPlan
