@@ -108,10 +108,6 @@ def make_table() -> list[str]:
 
 @cache
 def _load_folder() -> None:
-<<<<<<< HEAD
     for found in iter_modules(sys.modules[str(__package__)].__path__):
-=======
-    for found in iter_modules(sys.modules[__package__].__path__):
->>>>>>> h-words
         if found.name not in _OTHERS:
             register_method(import_module(f"{__package__}.{found.name}").METHOD)
