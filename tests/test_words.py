@@ -17,21 +17,14 @@ WAITING = {
     "cli",
     "edit",
     "engines/cpu",
-    "engines/device_engine.py",
-    "engines/layout.py",
     "engines/measuring",
-    "engines/preparation.py",
-    "enhance/description.py",
     "enhance/enhancer.py",
-    "enhance/methods",
-    "enhance/shrinking.py",
     "enhance/stages.py",
     "integrations",
     "kernels",
     "media/registry.py",
     "pipeline/files.py",
     "pipeline/reach.py",
-    "pipeline/units.py",
     "pipeline/volume_noise.py",
     "pipeline/volumes.py",
     "studio/chains.py",
@@ -84,7 +77,7 @@ ALLOWED = [
     r"\bPicture\b|jpeg2000\.picture\b",  # what the JPEG 2000 decoder returns
     r'\bfilm"',  # a kind of source, and the title of one
     r"[Uu]nits? in the last place|decimal places",
-    r"\b[Ii]n(?:to)? place\b",
+    r"\b[Ii]n(?:to)? place\b|\bis_in_place\b",
     r"place_output|\.place\(|def place\(|`place`",  # to move a file to its name
 ]
 

@@ -216,7 +216,7 @@ def test_result_never_replaces_its_source(noisy):
         (("{noisy}", "out.png", "--colour", "lab"), "lab"),
         (("{noisy}", "out.png", "--level", "-1"), "--level"),
         (("{noisy}", "out.png", "--most-pixels", "100"), "more than the limit of 100"),
-        (("{noisy}", "out.png", "--codec", "h264"), "no film"),
+        (("{noisy}", "out.png", "--codec", "h264"), "apply to video only"),
     ],
 )
 def test_errors_are_one_line_and_leave_nothing(noisy, tmp_path, monkeypatch, arguments, words):

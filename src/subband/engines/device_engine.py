@@ -67,7 +67,7 @@ class DeviceEngine(Engine):
 
     @property
     def launch_override(self) -> Launch | None:
-        """Launch parameters for all kernels prepared from now on, in the place of those from the table."""
+        """Launch parameters for all kernels prepared from now on, instead of those from the table."""
         return self._preparation.launch_override
 
     @launch_override.setter
@@ -318,10 +318,10 @@ class DeviceEngine(Engine):
     def _launch(self, prepared: Prepared, x: Any, bands: Sequence[Any]) -> None:
         if 0 in prepared.groups:
             return
-        places = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
-        for place, band in zip(prepared.places, bands, strict=True):
-            places[place] = band
-        self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *places, *prepared.tables))
+        arguments = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
+        for position, band in zip(prepared.positions, bands, strict=True):
+            arguments[position] = band
+        self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *arguments, *prepared.tables))
 
 
 def _plan_parts(plan: LevelPlan) -> LevelPlan:

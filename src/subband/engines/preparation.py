@@ -59,7 +59,7 @@ class Prepared:
         What the kernel is told besides samples and bands.
     band_shapes : tuple
         In the order of the sweep's letters.
-    places : tuple of int
+    positions : tuple of int
         Which of the kernel's bands each band is.
     """
 
@@ -68,7 +68,7 @@ class Prepared:
     block: int
     tables: tuple[Any, ...]
     band_shapes: tuple[tuple[int, ...], ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class Preparation:
@@ -76,7 +76,7 @@ class Preparation:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
+        #: Launch parameters for all kernels prepared from now on, instead of those from the table.
         self.launch_override: Launch | None = None
         #: The same for those of volumes.
         self.volume_override: VolumeLaunch | None = None

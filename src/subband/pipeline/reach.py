@@ -82,7 +82,7 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
     has_parents = method is not None and method.takes_parent
     filters = sum(_reach_of_filter(each, level) for each in stage.filters)
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
-    # the second position of a spun picture reaches as far, from coefficients that stand elsewhere
+    # the second position of a spun image reaches as far, from coefficients that stand elsewhere
     reach = _measure_decimated(wavelet, mode, level, beside, has_parents)
     reach += Reach(filters, filters)
     if method is not None and method.is_guide:
