@@ -1,4 +1,4 @@
-"""How near one picture is to another: peak signal-to-noise ratio and structural similarity."""
+"""Image quality: peak signal-to-noise ratio (PSNR) and structural similarity (SSIM)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _WINDOW /= _WINDOW.sum()
 _QUIET_MEAN, _QUIET_CONTRAST = 0.01, 0.03
 
 
-def measure_psnr(picture: Array, original: Array, peak: float) -> float:
+def measure_psnr(image: Array, original: Array, peak: float) -> float:
     """Return the peak signal-to-noise ratio in decibels, infinite for equal arrays.
 
     Parameters
     ----------
-    picture, original : ndarray
+    image, original : ndarray
         Of the same shape, any number of axes.
     peak : float
         The largest value a sample can have: 255 for 8 bits.
@@ -37,17 +37,17 @@ def measure_psnr(picture: Array, original: Array, peak: float) -> float:
     >>> measure_psnr(original, original, peak=255)
     inf
     """
-    _check_shapes(picture, original)
-    error = float(np.mean(np.square(np.subtract(picture, original, dtype=np.float64))))
+    _check_shapes(image, original)
+    error = float(np.mean(np.square(np.subtract(image, original, dtype=np.float64))))
     return inf if error == 0 else 10 * log10(peak**2 / error)
 
 
-def measure_ssim(picture: Array, original: Array, peak: float) -> float:
-    """Return the mean structural similarity, 1 for equal pictures; that of colour is the mean of its channels.
+def measure_ssim(image: Array, original: Array, peak: float) -> float:
+    """Return the mean structural similarity, 1 for equal images; that of colour is the mean of its channels.
 
     Parameters
     ----------
-    picture, original : ndarray
+    image, original : ndarray
         Of the same shape: rows × columns, perhaps × channels; at least 11 × 11 pixels.
     peak : float
         The largest value a sample can have: 255 for 8 bits.
@@ -55,7 +55,7 @@ def measure_ssim(picture: Array, original: Array, peak: float) -> float:
     Raises
     ------
     ShapeError
-        If the shapes differ, or the pictures are smaller than the window.
+        If the shapes differ, or the images are smaller than the window.
 
     References
     ----------
@@ -64,17 +64,17 @@ def measure_ssim(picture: Array, original: Array, peak: float) -> float:
 
     Examples
     --------
-    >>> picture = np.arange(256.0).reshape(16, 16)
-    >>> measure_ssim(picture, picture, peak=255)
+    >>> image = np.arange(256.0).reshape(16, 16)
+    >>> measure_ssim(image, image, peak=255)
     1.0
     """
-    _check_shapes(picture, original)
-    if picture.ndim not in (2, 3) or min(picture.shape[:2]) < _WINDOW.size:
-        raise ShapeError(f"picture has shape {picture.shape}; it needs rows and columns, at least 11 of each")
-    if picture.ndim == 3:
-        channels = zip(np.moveaxis(picture, -1, 0), np.moveaxis(original, -1, 0), strict=True)
+    _check_shapes(image, original)
+    if image.ndim not in (2, 3) or min(image.shape[:2]) < _WINDOW.size:
+        raise ShapeError(f"image has shape {image.shape}; it needs rows and columns, at least 11 of each")
+    if image.ndim == 3:
+        channels = zip(np.moveaxis(image, -1, 0), np.moveaxis(original, -1, 0), strict=True)
         return float(np.mean([measure_ssim(a, b, peak) for a, b in channels]))
-    x, y = np.asarray(picture, np.float64), np.asarray(original, np.float64)
+    x, y = np.asarray(image, np.float64), np.asarray(original, np.float64)
     mean_x, mean_y = _blur(x), _blur(y)
     variance_x, variance_y = _blur(x * x) - mean_x**2, _blur(y * y) - mean_y**2
     covariance = _blur(x * y) - mean_x * mean_y
@@ -91,6 +91,6 @@ def _blur(x: Array) -> Array:
     return x
 
 
-def _check_shapes(picture: Array, original: Array) -> None:
-    if picture.shape != original.shape:
-        raise ShapeError(f"picture has shape {picture.shape} and original {original.shape}; they must be the same")
+def _check_shapes(image: Array, original: Array) -> None:
+    if image.shape != original.shape:
+        raise ShapeError(f"image has shape {image.shape} and original {original.shape}; they must be the same")

@@ -354,10 +354,11 @@ def test_what_was_not_foreseen_does_not_keep_the_others(tmp_path, monkeypatch, j
         save(tmp_path / "in" / f"{name}.png")
     usual = files.enhance_file
 
-    def fail_for_one(source, *others, **options):
-        if source.info.origin.name == "b.png":
-            raise KeyError("surprise")
-        return usual(source, *others, **options)
+    def fail_for_one(open_source, *others, **options):
+        with open_source("rgb") as source:
+            if source.info.origin.name == "b.png":
+                raise KeyError("surprise")
+        return usual(open_source, *others, **options)
 
     monkeypatch.setattr(files, "enhance_file", fail_for_one)
     result = run("denoise", tmp_path / "in", tmp_path / "out", "--level", 1, "--json", "--jobs", jobs)

@@ -8,8 +8,8 @@ is shown on the terminal or written as Markdown, HTML, JSON or HDF5.
 - `subband.bench.measuring` lets the contenders take turns, `subband.bench.checking` makes sure that what was measured
   was also right, and `subband.bench.memory` measures the peak of memory in a process of its own;
 - `subband.bench.tables` has the one kind of result that all benches give, `Report`; `subband.bench.report` makes one of
-  measurements of transforms, `subband.bench.pages` writes reports as files, `subband.bench.records` reads them, and
-  `subband.bench.figures` draws;
+  measurements of transforms, `subband.bench.rendering` shows reports and writes them as files, with what
+  `subband.bench.figures` draws, and `subband.bench.records` puts them into pages, and reads them back;
 - `subband.bench.papers` computes the tables of papers anew, and `subband.bench.model` predicts what transforms take;
 - the other modules are one command of ``subband bench`` each.
 

@@ -21,7 +21,7 @@ from subband.enhance import Denoise, Enhancer, LogSpeckle, Shrink
 from subband.quality import measure_psnr, measure_ssim
 from subband.typing import Array
 
-__all__ = ["OURS", "PEERS", "Filtered", "Peer", "join_pictures", "make_enhancer", "measure_filters", "report"]
+__all__ = ["OURS", "PEERS", "Filtered", "Peer", "join_images", "make_enhancer", "measure_filters", "report"]
 
 NOISY, OURS = "scan", "subband"
 
@@ -245,7 +245,7 @@ def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
     return Report([sheet], goals if is_whole else [], figures, drawings={"Speckle": drawing})
 
 
-def join_pictures(phantom: Phantom, found: Sequence[Filtered]) -> Array:
+def join_images(phantom: Phantom, found: Sequence[Filtered]) -> Array:
     """Return a part of the clean picture, the scan, the best of the peers and ours, side by side.
 
     The best is that with the highest PSNR once all have had the mean of the speckle taken off: a bias of a few grey

@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -30,7 +29,6 @@ __all__ = [
     "Markdown",
     "Outputs",
     "open_console",
-    "show_report",
     "watch_cases",
     "watch_results",
     "with_outputs",
@@ -115,7 +113,7 @@ class Outputs:
             If it is only to be told what would be written.
         """
         from subband.bench.libraries import load_library
-        from subband.bench.pages import read_section
+        from subband.bench.records import read_section
         from subband.errors import ArgumentError
 
         if self.markdown is not None:
@@ -150,28 +148,27 @@ class Outputs:
         is_partial : bool
             Whether other chapters of that part stay as they are.
         """
-        from subband.bench.pages import merge_chapters, read_section, to_html, to_json, write_hdf5, write_json
+        from subband.bench.records import write_page
+        from subband.bench.rendering import show_report, to_html, to_json, write_hdf5
+        from subband.outputs import place_output
 
         if self.as_json:
             typer.echo(to_json(reports))
         else:
             for report in reports.values():
-                show_report(report)
-        _place(self.json, lambda path: write_json(path, reports), overwrite=self.force)
-        _place(self.hdf5, lambda path: write_hdf5(path, reports), overwrite=self.force)
-        _place(self.html, lambda path: _write_text(path, to_html(title, reports)), overwrite=self.force)
-        if self.markdown is None:
-            return
-        if whole is None:
-            _write_markdown(self.markdown, {part: report.to_markdown() for part, report in reports.items()})
-            for part, report in reports.items():
-                _write_record(self.markdown, part, {part: report}, has_chapters=False)
-            return
-        chapters = {name.capitalize(): report for name, report in reports.items()}
-        before = read_section(self.markdown, whole) if is_partial else ""
-        section = merge_chapters(before, {heading: report.to_markdown() for heading, report in chapters.items()})
-        _write_markdown(self.markdown, {whole: section})
-        _write_record(self.markdown, whole, chapters, has_chapters=True, keeps=is_partial)
+                show_report(report, open_console())
+        writers: list[tuple[Path | None, Callable[[Path], object]]] = [
+            (self.json, lambda path: path.write_text(to_json(reports) + "\n", encoding="utf-8")),
+            (self.hdf5, lambda path: write_hdf5(path, reports)),
+            (self.html, lambda path: path.write_text(to_html(title, reports), encoding="utf-8")),
+        ]
+        for path, write in writers:
+            if path is not None:
+                with place_output(path, overwrite=self.force) as unfinished:
+                    write(unfinished)
+        if self.markdown is not None:
+            chapters = {name.capitalize(): report for name, report in reports.items()}
+            write_page(self.markdown, reports if whole is None else {whole: chapters}, keeps=is_partial)
 
 
 def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
@@ -195,54 +192,6 @@ def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
-    """Put each section where it belongs; a page that is not there yet has nothing else."""
-    from subband.bench.pages import insert_section
-
-    if not page.exists():
-        text = "\n".join(insert_section(page, section, part) for part, section in sections.items())
-        _place(page, partial(_write_text, text=text))
-        return
-    for part, section in sections.items():
-        _place(page, partial(_write_text, text=insert_section(page, section, part)))
-
-
-def _write_record(
-    page: Path, part: str, reports: Mapping[str, Report], *, has_chapters: bool, keeps: bool = False
-) -> None:
-    """Keep what a page was made from in the folder beside it that is there for this."""
-    import json
-
-    from subband.bench.records import find_record, load_record, update_record
-
-    path = find_record(page)
-    if path is not None:
-        record = update_record(load_record(path), part, reports, has_chapters=has_chapters, keeps=keeps)
-        _place(path, partial(_write_text, text=json.dumps(record, indent=1, ensure_ascii=False) + "\n"))
-
-
-def _place(path: Path | None, write: Callable[[Path], object], *, overwrite: bool = True) -> None:
-    """Write a file under another name, and give it its own when it is whole."""
-    from subband.media import place_output
-
-    if path is not None:
-        with place_output(path, overwrite=overwrite) as unfinished:
-            write(unfinished)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def show_report(report: Report) -> None:
-    """Print the tables of a report, what became of what was expected, and what was left out."""
-    console = open_console()
-    for sheet in report.sheets:
-        console.print(sheet.to_table())
-    for line in (*report.goals, *report.remarks, report.summarise(), f"Measured on: {report.machine}"):
-        typer.echo(line)
-
-
 def watch_results(results: Iterable[Result], count: int | None) -> list[Result]:
     """Collect results, and show how many there are; `count` is None where nobody knows how many will come."""
     found = []
@@ -259,6 +208,7 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
 
     What goes wrong with one is told at the end, so that an hour of measuring is not lost with it.
     """
+    from subband.bench.rendering import show_report
     from subband.bench.report import report
     from subband.engines.measuring.devices import describe_machine
     from subband.errors import SubbandError
@@ -276,7 +226,7 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
                 failures.append(error)
     if failures:
         if measurements:
-            show_report(report(measurements, describe_machine()))
+            show_report(report(measurements, describe_machine()), open_console())
         raise failures[0]
     return measurements
 

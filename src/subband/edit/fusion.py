@@ -17,12 +17,14 @@ import numpy as np
 
 from subband.arrays import allocate_zeros
 from subband.edit.pictures import Picture, take_picture
-from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
+from subband.edit.settings import LEVEL, check_level, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR
+from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
+from subband.settings import check_settings, setting
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.arguments import useful_levels
 from subband.typing import Bands
@@ -30,12 +32,11 @@ from subband.wavelets import as_wavelet
 
 __all__ = ["Fuser", "Fusion", "fuse"]
 
-_RULES = ("focus", "exposure")
-
 #: Levels if nothing is said: defocus of some pixels shows in four.
 _MOST_LEVELS = 4
 
 _WIDEST = 31
+_WIDTHS = (1, _WIDEST, 2)
 
 #: Samples over which weights are averaged, at most.
 _WIDEST_MEAN = 127
@@ -77,19 +78,38 @@ class Fusion:
     7
     """
 
-    rule: str = "focus"
-    wavelet: str = "cdf97"
-    level: int | None = None
-    window: int = 5
-    consistency: int = 7
-    strength: float = 1.0
+    rule: str = setting(
+        "focus",
+        "What the images differ in.",
+        label="They differ in",
+        choices={"focus": "Focus", "exposure": "Exposure"},
+    )
+    wavelet: str = setting("cdf97", **WAVELET)
+    level: int | None = setting(None, **LEVEL)
+    window: int = setting(
+        5, "Odd: activity is measured over so many pixels in each direction.", unit="pixels", slider=_WIDTHS
+    )
+    consistency: int = setting(
+        7,
+        "Odd: a choice follows the majority among so many; 1 for no check.",
+        label="Majority among",
+        unit="pixels",
+        slider=_WIDTHS,
+    )
+    strength: float = setting(
+        1.0,
+        "1 for the fused image, 0 for the first one.",
+        least=0,
+        most=1,
+        slider=(0, 1, 0.05),
+        advice="use 0 for the first picture and 1 for the fused one",
+    )
     white: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("rule", self.rule, _RULES)
         as_wavelet(self.wavelet)
         check_level(self.level)
-        check_number("strength", self.strength, 0, 1, "use 0 for the first picture and 1 for the fused one")
+        check_settings(self)
         for name in ("window", "consistency"):
             value = getattr(self, name)
             is_odd = isinstance(value, int | np.integer) and not isinstance(value, bool) and value % 2 == 1

@@ -15,20 +15,19 @@ import numpy as np
 
 from subband.edit.pictures import Picture, fit_pixels, take_picture
 from subband.edit.scales import plan_scales
-from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
+from subband.edit.settings import LEVEL, check_level, check_number, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.colour import TO_YCBCR
+from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ShapeError
 from subband.plan import TransformPlan
+from subband.settings import check_settings, setting
 from subband.typing import Bands
 from subband.wavelets import as_wavelet
 
 __all__ = ["Decoupled", "Lighting", "Relighter", "decouple", "recombine", "relight"]
-
-_COLOURS = ("ycbcr", "rgb")
-_OUTPUTS = ("decal", "light")
 
 #: Coefficients that the shorter side of a picture keeps for its light if no number of levels is given.
 _COARSE = 12
@@ -94,26 +93,53 @@ class Lighting:
     2.2
     """
 
-    level: int | None = None
-    strength: float = 1.0
-    wavelet: str = "cdf97"
-    colour: str = "ycbcr"
-    gamma: float = 1.0
-    floor: float = 0.02
-    exposure: float = 0.5
-    output: str = "decal"
+    level: int | None = setting(None, **LEVEL)
+    strength: float = setting(
+        1.0,
+        "How much of the light is taken away, 0 to 1.",
+        least=0,
+        most=1,
+        slider=(0, 1, 0.05),
+        advice="use 0 for none of the light and 1 for all of it",
+    )
+    wavelet: str = setting("cdf97", **WAVELET)
+    colour: str = setting(
+        "ycbcr",
+        "ycbcr for light in grey, rgb for one in colour.",
+        label="Light is",
+        choices={"ycbcr": "Grey", "rgb": "Of each channel"},
+    )
+    gamma: float = setting(
+        1.0,
+        "1 for the mean of numbers as they are, 2.2 for linear light.",
+        least=0.1,
+        most=10,
+        slider=(0.5, 3, 0.1),
+        advice="use 1 for numbers as they are, or 2.2 for linear light",
+    )
+    floor: float = setting(
+        0.02,
+        "The least light, as a part of white.",
+        least=1e-6,
+        most=1,
+        advice="nothing can be divided by zero light: use such as 0.02 of white",
+    )
+    exposure: float = setting(
+        0.5,
+        "How bright the decal is on the whole, as a part of white.",
+        least=1e-3,
+        most=1,
+        slider=(0.05, 1, 0.05),
+        advice="use a part of white, such as 0.5",
+    )
+    output: str = setting("decal", "What is returned.", choices={"decal": "Without its light", "light": "Its light"})
     boundary: str | None = None
     white: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("colour", self.colour, _COLOURS)
-        check_choice("output", self.output, _OUTPUTS)
         as_wavelet(self.wavelet)
         check_level(self.level)
-        check_number("strength", self.strength, 0, 1, "use 0 for none of the light and 1 for all of it")
-        check_number("gamma", self.gamma, 0.1, 10, "use 1 for numbers as they are, or 2.2 for linear light")
-        check_number("floor", self.floor, 1e-6, 1, "nothing can be divided by zero light: use such as 0.02 of white")
-        check_number("exposure", self.exposure, 1e-3, 1, "use a part of white, such as 0.5")
+        check_settings(self)
         check_white(self.white)
 
     def plan(self, shape: tuple[int, ...]) -> TransformPlan:

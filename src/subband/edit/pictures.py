@@ -13,10 +13,7 @@ from subband.enhance.layout import Layout, arrange, check_mask, check_pixels, fi
 from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError, ShapeError
 
-__all__ = ["FITS", "Picture", "fit_pixels", "match_channels", "take_picture"]
-
-#: How a picture of another size is made to fit.
-FITS = ("tile", "mirror", "stretch", "crop")
+__all__ = ["Picture", "fit_pixels", "match_channels", "take_picture"]
 
 
 @dataclass(frozen=True)

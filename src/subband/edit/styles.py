@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import device_of, find_kind, map_arrays
-from subband.edit.pictures import FITS, fit_pixels, match_channels, take_picture
+from subband.edit.pictures import fit_pixels, match_channels, take_picture
 from subband.edit.scales import invert_details, plan_scales, read_orientations
-from subband.edit.settings import check_choice, check_level, check_levels, check_number, check_white, make_settings
+from subband.edit.settings import LEVEL, check_level, check_levels, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
-from subband.engines.filters.constants import RULES
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
+from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ArgumentTypeError
 from subband.plan import TransformPlan
+from subband.settings import check_settings, setting
 from subband.typing import Array, Bands
 from subband.wavelets import as_wavelet
 
@@ -87,26 +88,43 @@ class Style:
     True
     """
 
-    rule: str = "max"
-    strength: float = 1.0
-    wavelet: str = "cdf97"
-    level: int | None = None
-    levels: tuple[int, ...] | None = None
-    orientations: str = "hvd"
-    colour: str = "ycbcr"
-    fit: str = "tile"
+    rule: str = setting(
+        "max",
+        "How two coefficients become one: max, the larger; add, their sum; mix, some of each.",
+        choices={"max": "The larger coefficient", "add": "Their sum", "mix": "Some of each"},
+    )
+    strength: float = setting(
+        1.0,
+        "How much of the texture; 0 for nothing.",
+        least=0,
+        most=1e6,
+        slider=(0, 3, 0.05),
+        advice="use 0 for none of the texture and 1 for all of it",
+    )
+    wavelet: str = setting("cdf97", **WAVELET)
+    level: int | None = setting(None, **LEVEL)
+    levels: tuple[int, ...] | None = setting(None, "Levels that take part, the finest is 1; as in 1,2 or 1-3.")
+    orientations: str = setting("hvd", "Details that take part: h, v and d for horizontal, vertical, diagonal.")
+    colour: str = setting(
+        "ycbcr",
+        "ycbcr or opponents for brightness alone, rgb for each channel.",
+        label="Where",
+        choices={"ycbcr": "Brightness Y'", "opponents": "Mean of the channels", "rgb": "Each channel"},
+    )
+    fit: str = setting(
+        "tile",
+        "What is done with a texture of another size.",
+        label="Texture of another size",
+        choices={"tile": "Repeat", "mirror": "Repeat mirrored", "stretch": "Stretch", "crop": "Take its middle"},
+    )
     boundary: str | None = None
     white: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("rule", self.rule, RULES)
-        check_choice("colour", self.colour, tuple(_COLOURS))
-        check_choice("fit", self.fit, FITS)
         as_wavelet(self.wavelet)
         check_level(self.level)
+        check_settings(self)
         read_orientations(self.orientations)
-        advice = "use 0 for none of the texture and 1 for all of it"
-        object.__setattr__(self, "strength", check_number("strength", self.strength, 0, 1e6, advice))
         object.__setattr__(self, "levels", check_levels(self.levels))
         if self.level is not None and self.levels is not None and self.levels[-1] > self.level:
             raise ArgumentError(f"levels={self.levels} go beyond level={self.level}; use more levels, or none of those")

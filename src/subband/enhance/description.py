@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from subband.enhance.models import MODELS, NoiseModel
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
 from subband.errors import FormatError, SubbandError, suggest_names
+from subband.settings import list_changes
 from subband.wavelets import Wavelet
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _NAMES = {kind: name for name, kind in STAGES.items()}
 
 
 def describe(thing: Any) -> Any:
-    """Return an enhancer, a stage or a noise model as a dictionary; what is as usual is left out.
+    """Return an enhancer, a stage or a noise model as a dictionary; fields at their default are omitted.
 
     Examples
     --------
@@ -97,15 +98,10 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def _describe_fields(thing: Any) -> dict[str, Any]:
-    values = {}
-    for field in fields(thing):
-        value = getattr(thing, field.name)
-        usual = field.default_factory() if field.default_factory is not MISSING else field.default
-        described = describe(value)
-        # a noise model may have been named, and then its name stands for it
-        if field.name == "stages" or usual not in (value, described):
-            values[field.name] = described
-    return {name: value for name, value in values.items() if value is not None}
+    # a chain names its stages even if they are the default one
+    stages = {"stages": thing.stages} if hasattr(thing, "stages") else {}
+    changes = {**stages, **list_changes(thing)}
+    return {name: describe(value) for name, value in changes.items() if value is not None}
 
 
 def _read_stage(entry: Any, where: str) -> Any:
@@ -119,9 +115,6 @@ def _read_stage(entry: Any, where: str) -> Any:
         if not isinstance(filters, list | tuple):
             raise FormatError(f"{where}.filters is {filters!r}; it needs a list of tables")
         own["filters"] = tuple(_read_stage(each, f"{where}.filters[{place}]") for place, each in enumerate(filters))
-    for key in ("levels", "level_weights"):
-        if isinstance(own.get(key), list):
-            own[key] = tuple(own[key])
     return _make(STAGES[name], own, where)
 
 

@@ -12,12 +12,13 @@ from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
 from subband.enhance.layout import arrange, check_mask, check_pixels, fill_gaps, find_layout
-from subband.enhance.models import Gaussian, NoiseModel, find_model
-from subband.enhance.program import COLOURS, PRECISIONS, prepare_program
+from subband.enhance.models import MODELS, Gaussian, NoiseModel, find_model
+from subband.enhance.program import prepare_program
 from subband.enhance.stacks import as_dtype, find_stack, map_stack
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
+from subband.settings import check_settings, setting
 from subband.typing import Array
 
 __all__ = ["Enhancer"]
@@ -65,10 +66,30 @@ class Enhancer:
     """
 
     stages: tuple[Stage, ...] = (Denoise(),)
-    noise: str | NoiseModel = "gaussian"
-    sigma: float | Sequence[float] | None = None
-    colour: str = "opponents"
-    precision: str = "float32"
+    noise: str | NoiseModel = setting(
+        "gaussian",
+        "What noise does to the image; with settings as in speckle:looks=4,kind=gamma.",
+        choices=lambda: {name: name for name in MODELS},
+    )
+    sigma: float | Sequence[float] | None = setting(
+        None,
+        "Standard deviation of the noise in red, green and blue, or in each plane of Y'CbCr video, where samples go to "
+        "255, whatever the depth; for volumes in their own units. Measured in each plane if left out.",
+        label="Noise",
+        unit="of 255",
+        slider=(0, 100, 0.5),
+    )
+    colour: str = setting(
+        "opponents",
+        "What red, green and blue are turned into before they are filtered.",
+        label="Colours",
+        choices={"opponents": "Opponents", "ycbcr": "Y'CbCr", "rgb": "Red, green, blue"},
+    )
+    precision: str = setting(
+        "float32",
+        "How devices store coefficients: in half precision with half the memory traffic, where a device has it.",
+        choices={"float32": "32 bits", "float16": "16 bits"},
+    )
 
     def __post_init__(self) -> None:
         if self.stages is None:
@@ -87,10 +108,12 @@ class Enhancer:
         object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "noise", find_model(self.noise))
         object.__setattr__(self, "sigma", _as_sigma(self.sigma))
-        for name, value, known in (("colour", self.colour, COLOURS), ("precision", self.precision, PRECISIONS)):
-            if not isinstance(value, str) or value not in known:
-                hint = suggest_names(value, known) if isinstance(value, str) else ""
-                raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
+        check_settings(self)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What settings become that are left out."""
+        return {"noise": Gaussian()}
 
     def apply(
         self,

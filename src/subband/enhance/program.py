@@ -26,7 +26,7 @@ from subband.typing import Array
 if TYPE_CHECKING:
     from subband.enhance.enhancer import Enhancer
 
-__all__ = ["COLOURS", "PRECISIONS", "Program", "prepare_program"]
+__all__ = ["COLOURS", "Program", "prepare_program"]
 
 #: What three channels become, there and back; None leaves them.
 COLOURS: dict[str, tuple[Array, Array] | None] = {
@@ -34,8 +34,6 @@ COLOURS: dict[str, tuple[Array, Array] | None] = {
     "ycbcr": (TO_YCBCR, FROM_YCBCR),
     "rgb": None,
 }
-
-PRECISIONS = ("float32", "float16")
 
 #: The first run compiles kernels, and many images have a shape of their own.
 _RUNS_BEFORE_RECORDING = 2

@@ -33,7 +33,7 @@ class Comparison:
     name : str
         What was compared.
     level : int
-        1 is the finest; 0 is the picture itself.
+        1 is the finest; 0 is the image itself.
     psnr, error : float
         Decibels, relative to the largest value of a pixel, and the largest difference.
     inner_psnr, inner_error : float or None
@@ -53,7 +53,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Verification:
-    """All comparisons of one picture."""
+    """All comparisons of one image."""
 
     engine: str
     wavelet: str
@@ -89,7 +89,7 @@ def verify_engine(
     tolerance: float | None = None,
     border: int = 5,
 ) -> Verification:
-    """Transform a picture with two engines, there and back, and compare everything.
+    """Transform an image with two engines, forward and inverse, and compare everything.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def verify_engine(
     comparisons.append(compare("reconstruction", 0, [(back, reference_back)]))
     # Filters that do not form a perfect bank, as those of dmey, do not reconstruct better in any precision.
     imprecision = _largest(reference_back - pixels)
-    comparisons.append(compare("reconstruction against the picture", 0, [(back, pixels)], imprecision))
+    comparisons.append(compare("reconstruction against the image", 0, [(back, pixels)], imprecision))
     modes = " and ".join(dict.fromkeys(ours.plan.modes))
     return Verification(chosen.name, wavelet, modes, level, tolerance, border, tuple(comparisons))
 

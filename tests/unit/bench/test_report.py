@@ -10,7 +10,7 @@ from rich.console import Console
 from subband.bench.cases import Case, Target
 from subband.bench.device_cases import DeviceCase
 from subband.bench.measuring import Measurement
-from subband.bench.pages import insert_section
+from subband.bench.records import insert_section
 from subband.bench.report import report, summarise
 from subband.engines.measuring.devices import DeviceRecord, describe_machine
 from subband.errors import FormatError

@@ -25,7 +25,7 @@ def test_every_level_and_band_is_compared(pixels):
         "level 2 LH",
         "level 2 HH",
         "reconstruction",
-        "reconstruction against the picture",
+        "reconstruction against the image",
     ]
     assert verification.is_within
     assert all(comparison.psnr > 100 for comparison in verification.comparisons)

@@ -10,12 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from subband.engines.abilities import CPU
-from subband.engines.cpu import kernels
-from subband.engines.cpu.frame_loops import tabulate_thresholds
-from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame
+from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame, tabulate_thresholds
 from subband.engines.cpu.inputs import as_readable
 from subband.engines.cpu.program import FRAME, Program
-from subband.engines.cpu.sweep import ImageLayout, ImageSweep, run_kernel
+from subband.engines.cpu.sweep import ImageLayout, ImageSweep, kernels, run_kernel
 from subband.engines.memory import allocate
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.plan import TransformPlan

@@ -44,7 +44,8 @@ MARGIN = REACH
 
 # The integer table of a frame: the address of the loop that passes over pixels, or 0 if the sweep does not touch them;
 # that of the pixels, and the bytes of one; the channels and size of the frame; the address of the loop that shrinks.
-PIXELS, ADDRESS, BYTES, CHANNELS, HEIGHT, WIDTH, SHRINK = range(7)
+FRAME_TABLE = 7
+PIXELS, ADDRESS, BYTES, CHANNELS, HEIGHT, WIDTH, SHRINK = range(FRAME_TABLE)
 
 # The table of numbers of a frame: a matrix that changes colours; then for each band ad, da, dd of each channel both
 # thresholds, steepness and gain.

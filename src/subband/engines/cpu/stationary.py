@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.engines.cpu.inputs import as_readable, fill_in, find_dtype
-from subband.engines.cpu.stationary_kernels import merge_images, merge_rows, split_images, split_rows
 from subband.engines.cpu.sweep import run_kernel
 from subband.engines.memory import allocate
 from subband.schedule.sweeps import merge_in_turn, split_in_turn
@@ -18,6 +18,8 @@ from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 
 __all__ = ["stationary_forward", "stationary_inverse"]
+
+_loops = Kernels("subband.engines.cpu.stationary_kernels")
 
 #: Rows shorter than this are not worth a loop of their own.
 _SHORT_ROW = 64
@@ -56,13 +58,13 @@ class _Pass:
 
     def split(self, x: Array) -> Bands:
         low, high = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype)
-        self._run(split_rows, split_images, (x, low, high), self._shifts, self._weights)
+        self._run(_loops.split_rows, _loops.split_images, (x, low, high), self._shifts, self._weights)
         return {"a": low, "d": high}
 
     def merge(self, bands: Bands) -> Array:
         low, high = bands["a"], bands["d"]
         y = allocate(low.shape, low.dtype)
-        self._run(merge_rows, merge_images, (y, low, high), self._shifts_back, self._weights_back)
+        self._run(_loops.merge_rows, _loops.merge_images, (y, low, high), self._shifts_back, self._weights_back)
         return y
 
     def _run(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.engines.cpu import kernels
+from subband.compiled import Kernels
 from subband.engines.cpu.program import identity_program, tabulate_program
 from subband.engines.cpu.turns import share_tasks
 from subband.engines.memory import allocate
@@ -17,7 +17,9 @@ from subband.schedule.axis import count_outputs
 from subband.schedule.sweeps import Sweep, cut_range
 from subband.typing import Array, Bands, Direction
 
-__all__ = ["ImageLayout", "ImageSweep", "cut_tasks", "run_kernel"]
+__all__ = ["ImageLayout", "ImageSweep", "cut_tasks", "kernels", "run_kernel"]
+
+kernels = Kernels("subband.engines.cpu.kernels")
 
 #: Bytes of half a row that a sweep carries down at a time: long enough for the processor to read ahead, and a ring of
 #: such rows stays in the second-level cache.

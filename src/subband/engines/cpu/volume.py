@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.cpu import kernels
 from subband.engines.cpu.program import identity_program, tabulate_program
-from subband.engines.cpu.sweep import SMALL, TILE, ImageSweep
+from subband.engines.cpu.sweep import SMALL, TILE, ImageSweep, kernels
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.schedule.sweeps import Sweep

@@ -42,8 +42,8 @@ def count_magnitudes(band: Any, noise: Array, step: float) -> Array:
     for table, plane, n in zip(tables, band, noise.tolist(), strict=True):
         if n:
             ratio = abs(plane.astype(np.float64)).ravel() / n
-            places = _find_bins(ratio, step)
-            table[:] = [_add_up(places), _add_up(places, ratio * ratio)]
+            bins = _find_bins(ratio, step)
+            table[:] = [_add_up(bins), _add_up(bins, ratio * ratio)]
     return tables
 
 
@@ -52,10 +52,10 @@ def count_neighbours(band: Any, noise: Array, inner: Sequence[slice], rows: Arra
     space = tuple(band.shape[1:])
     tables = np.zeros((len(band), len(NEIGHBOUR_WINDOWS), 3, BINS))
     xp = namespace(band, "a band")
-    places = [xp.arange(*own.indices(length)) for own, length in zip(inner, space, strict=True)]
+    indices = [xp.arange(*own.indices(length)) for own, length in zip(inner, space, strict=True)]
     if len(space) > 1:
-        places[-2] = xp.asarray(rows)
-    here = xp.ix_(*places)
+        indices[-2] = xp.asarray(rows)
+    here = xp.ix_(*indices)
     for plane, n in enumerate(noise.tolist()):
         if n == 0:
             continue
@@ -73,11 +73,11 @@ def scale_neighbours(band: Any, noise: Array, chosen: Array) -> Any:
     """Return coefficients multiplied by ``max(1 - k / m, 0)``; see `Filters.scale_neighbours`."""
     xp = namespace(band, "a band")
     result = band.copy()
-    for place, (n, (factor, window)) in enumerate(zip(noise.tolist(), chosen.tolist(), strict=True)):
+    for number, (n, (factor, window)) in enumerate(zip(noise.tolist(), chosen.tolist(), strict=True)):
         if n and factor:
-            values = band[place].astype(np.float64)
+            values = band[number].astype(np.float64)
             m = _average(xp.square(values / n), int(window), xp) + EMPTY
-            result[place] = values * xp.maximum(1 - factor / m, 0)
+            result[number] = values * xp.maximum(1 - factor / m, 0)
     return result
 
 
@@ -161,14 +161,14 @@ def choose_rows(space: tuple[int, ...], inner: Sequence[slice], first: int, dist
 def _find_bins(values: Any, step: float) -> Any:
     """Return the last candidate that is not above each value, whatever a division rounds."""
     xp = namespace(values, "a band")
-    places = xp.minimum(values / step, BINS - 1).astype(np.int64)
-    places = places - (values < places * step).astype(np.int64)
-    return places + ((places < BINS - 1) & (values >= (places + 1) * step)).astype(np.int64)
+    bins = xp.minimum(values / step, BINS - 1).astype(np.int64)
+    bins = bins - (values < bins * step).astype(np.int64)
+    return bins + ((bins < BINS - 1) & (values >= (bins + 1) * step)).astype(np.int64)
 
 
-def _add_up(places: Any, weights: Any = None) -> Array:
-    xp = namespace(places, "a band")
-    return to_host(xp.bincount(places, weights, minlength=BINS))
+def _add_up(bins: Any, weights: Any = None) -> Array:
+    xp = namespace(bins, "a band")
+    return to_host(xp.bincount(bins, weights, minlength=BINS))
 
 
 def _average(values: Any, window: int, xp: Any) -> Any:

@@ -174,7 +174,7 @@ class DeviceRecord:
     versions : dict
         Of the driver and the libraries.
     copy : float or None
-        Measured bytes a second, read and written.
+        Measured bytes per second, read and written.
     missing : str or None
         Why it cannot be used, and the way out.
     """
@@ -238,7 +238,7 @@ def measure_record(record: DeviceRecord) -> DeviceRecord:
 
 
 def _measure_copy(record: DeviceRecord) -> float:
-    """Return how many bytes a second a copy reads and writes."""
+    """Return the bandwidth of a copy, read and written, in bytes per second."""
     harness = open_harness(record.engine, has_plain_copies=True)
     if harness.is_device:
         size = min(_COPY_SIZE, (record.memory or _COPY_SIZE) // 8)

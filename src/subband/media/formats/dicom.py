@@ -19,7 +19,7 @@ from subband.typing import Array
 
 __all__ = ["FORMATS", "open_dicom"]
 
-_MAGIC, _MAGIC_PLACE = b"DICM", 128
+_MAGIC, _MAGIC_OFFSET = b"DICM", 128
 # The tags of pixels in floating point, in both orders of bytes.
 _FLOATS = {b"\xe0\x7f\x08\x00": "f4", b"\x7f\xe0\x00\x08": "f4", b"\xe0\x7f\x09\x00": "f8", b"\x7f\xe0\x00\x09": "f8"}
 
@@ -66,7 +66,7 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
             reasons.append(f"{file.name} has no pixels")
     if not found:
         reason = f": {reasons[0]}" if len(reasons) == 1 else ""
-        raise FormatError(f"{str(path)!r} holds no picture of DICOM{reason}")
+        raise FormatError(f"{str(path)!r} holds no DICOM image{reason}")
     chosen = _choose_series(path, found, series)
     with explain_damage(path, "DICOM"):
         return _open_series(pydicom, path, found[chosen], chosen)
@@ -78,7 +78,7 @@ def _read_head(pydicom: Any, file: Path) -> tuple[Any, bytes]:
         head = pydicom.dcmread(stream, stop_before_pixels=True)
         tag = stream.read(4)
     if find_text(getattr(head, "file_meta", {}), "TransferSyntaxUID") == pydicom.uid.DeflatedExplicitVRLittleEndian:
-        # packed as a whole, so that the place in the file says nothing
+        # packed as a whole, so that the offset in the file says nothing
         whole = pydicom.dcmread(file)
         tag = b"\xe0\x7f\x10\x00" if "PixelData" in whole else b""
     return head, tag
@@ -213,7 +213,7 @@ FORMATS = (
         "folder is written for a folder",
         kept="from DICOM to DICOM: headers of slices, or patient, study and geometry",
         extra="volumes",
-        recognise=lambda _, head: head[_MAGIC_PLACE:].startswith(_MAGIC),
+        recognise=lambda _, head: head[_MAGIC_OFFSET:].startswith(_MAGIC),
         open_volume=lambda path, reading: open_dicom(path, reading.series),
         create=_create,
         is_series=True,

@@ -78,7 +78,7 @@ def write_exr(path: Path, still: Still, quality: float | None = None) -> None:  
         # what is invisible may glow all the same, and stays as it is
         planes = np.where(opacity > 0, planes * opacity, planes)
     names = ["Y"] if planes.shape[2] == 1 else ["R", "G", "B"]
-    channels = {name: np.ascontiguousarray(planes[..., place]) for place, name in enumerate(names)}
+    channels = {name: np.ascontiguousarray(planes[..., channel]) for channel, name in enumerate(names)}
     if alpha is not None:
         channels["A"] = np.ascontiguousarray(alpha)
     try:

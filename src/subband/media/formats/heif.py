@@ -30,7 +30,7 @@ def is_heif(path: Path, head: bytes) -> bool:  # noqa: ARG001 - as of `Format.re
     if head[4:8] != b"ftyp":
         return False
     size = min(int.from_bytes(head[:4], "big"), len(head))
-    brands = [head[8:12], *(head[place : place + 4] for place in range(16, size, 4))]
+    brands = [head[8:12], *(head[offset : offset + 4] for offset in range(16, size, 4))]
     return any(brand in _BRANDS for brand in brands) and b"avif" not in brands
 
 

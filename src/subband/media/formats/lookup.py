@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path, PurePath
 from pkgutil import iter_modules
 
-import subband.media.formats as folder
 from subband.errors import ArgumentError, ArgumentTypeError
 from subband.media.formats.base import Format, Holding
 
@@ -181,10 +180,10 @@ def _describe(form: Format, kind: Holding) -> tuple[str, ...]:
 
 @cache
 def _load_folder() -> None:
-    for found in iter_modules(folder.__path__):
+    for found in iter_modules([str(Path(__file__).parent)]):
         if found.name in _OTHERS:
             continue
-        module = import_module(f"{folder.__name__}.{found.name}")
+        module = import_module(f"{__package__}.{found.name}")
         for form in module.FORMATS:
             _add(form)
         if (finder := getattr(module, "find_more", None)) is not None and finder not in _FINDERS:

@@ -42,7 +42,7 @@ def open_meta(path: Path) -> VolumeSource:
     with explain_damage(path, "a MetaImage"):
         header, offset = _read_header(path)
         array = _load(path, header, offset)
-        size, affine = _find_place(header, int(header["NDims"]))
+        size, affine = _find_position(header, int(header["NDims"]))
     metadata = {} if affine is None else {"affine": affine}
     return open_array(array, path, "meta", metadata, voxel_size=size)
 
@@ -84,10 +84,10 @@ def _load(path: Path, header: dict[str, str], offset: int) -> Array:
     name = header["ElementDataFile"]
     if name == "LIST" or "%" in name:
         raise FormatError(f"{str(path)!r} has its slices in files of their own; save it as one .mha")
-    place = path if name.upper() == "LOCAL" else path.parent / name
-    if place is not path:
+    data_path = path if name.upper() == "LOCAL" else path.parent / name
+    if data_path is not path:
         offset = int(header.get("HeaderSize", 0))
-    array = _read_numbers(place, header, dtype, shape, offset)
+    array = _read_numbers(data_path, header, dtype, shape, offset)
     if channels > 1 and (channels != 3 or len(lengths) > 3):
         array = np.moveaxis(array, -1, 0)
         array = array[:, np.newaxis] if len(lengths) == 2 else array
@@ -97,25 +97,25 @@ def _load(path: Path, header: dict[str, str], offset: int) -> Array:
 
 
 def _read_numbers(
-    place: Path, header: dict[str, str], dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
+    data_path: Path, header: dict[str, str], dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
 ) -> Array:
     nbytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     if header.get("CompressedData", "False").lower() == "true":
-        with place.open("rb") as file:
+        with data_path.open("rb") as file:
             file.seek(max(offset, 0))
             unpacker = zlib.decompressobj()
             content = unpacker.decompress(file.read(), nbytes)
         if len(content) < nbytes:
-            raise FormatError(f"{str(place)!r} is cut off: it holds {len(content)} bytes of {nbytes}")
+            raise FormatError(f"{str(data_path)!r} is cut off: it holds {len(content)} bytes of {nbytes}")
         return np.frombuffer(content, dtype).reshape(shape)
-    have = place.stat().st_size
+    have = data_path.stat().st_size
     start = have - nbytes if offset < 0 else offset
     if start < 0 or start + nbytes > have:
-        raise FormatError(f"{str(place)!r} is cut off: it holds {max(have - max(start, 0), 0)} bytes of {nbytes}")
-    return np.memmap(place, dtype, "r", start, shape)
+        raise FormatError(f"{str(data_path)!r} is cut off: it holds {max(have - max(start, 0), 0)} bytes of {nbytes}")
+    return np.memmap(data_path, dtype, "r", start, shape)
 
 
-def _find_place(header: dict[str, str], axes: int) -> tuple[list[float] | None, Array | None]:
+def _find_position(header: dict[str, str], axes: int) -> tuple[list[float] | None, Array | None]:
     """Return the size of voxels, and the affine; ITK counts towards left and posterior."""
     spacing = _find_numbers(header, axes, "ElementSpacing", "ElementSize")
     if spacing is None or axes < 3:
@@ -139,15 +139,7 @@ def _find_numbers(header: dict[str, str], count: int, *names: str) -> list[float
 
 
 def describe_meta(info: SourceInfo, count: int) -> bytes:
-    """Return the header of a MetaImage whose bare data follow.
-
-    Parameters
-    ----------
-    info : SourceInfo
-        Of the volume.
-    count : int
-        Slices of all its groups.
-    """
+    """Return the header of a MetaImage whose bare data follow, for so many slices of all groups."""
     rows, columns = info.shape[:2]
     lengths = [columns, rows, count // info.groups, *([info.groups] if info.groups > 1 else [])]
     axes = len(lengths)

@@ -20,7 +20,7 @@ from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["FORMATS", "describe_nifti", "make_nifti_header", "open_nifti"]
+__all__ = ["FORMATS", "describe_nifti", "open_nifti"]
 
 # The largest length of an axis in NIfTI-1, whose header has 16 bits for it.
 _LONGEST = 2**15 - 1
@@ -68,8 +68,8 @@ def open_nifti(path: Path) -> VolumeSource:
 
     def read_slice(number: int) -> Array:
         group, own = divmod(number, axes[2])
-        place = (own, *(int(each) for each in np.unravel_index(group, rest, order="F"))) if rest else (own,)
-        return np.asarray(proxy[(slice(None), slice(None), *place[: len(lengths) - 2])]).T
+        index = (own, *(int(each) for each in np.unravel_index(group, rest, order="F"))) if rest else (own,)
+        return np.asarray(proxy[(slice(None), slice(None), *index[: len(lengths) - 2])]).T
 
     def read_slices(block: tuple[slice, ...]) -> Array:
         return np.asarray(proxy[block[::-1]]).T
@@ -77,18 +77,11 @@ def open_nifti(path: Path) -> VolumeSource:
     return VolumeSource(info, read_slice, read_slices if len(lengths) == 3 else None)
 
 
-def make_nifti_header(info: SourceInfo, count: int) -> Any:
-    """Return the header for a volume of so many slices, with all that is known of its place.
+def _make_header(info: SourceInfo, count: int) -> Any:
+    """Return the header for so many slices of all groups, with all that is known of their position.
 
-    The header of a NIfTI source is kept, with its extensions. Where the place of the volume is not known, the header
+    The header of a NIfTI source is kept, with its extensions. Where the position of the volume is not known, the header
     says so.
-
-    Parameters
-    ----------
-    info : SourceInfo
-        Of the volume.
-    count : int
-        Slices of all its groups.
     """
     nibabel = require("nibabel", "writing NIfTI", "volumes")
     rows, columns = info.shape
@@ -111,7 +104,7 @@ def make_nifti_header(info: SourceInfo, count: int) -> Any:
     steps = own[:3] if len(own) >= 3 and find_affine(info) is not None else size
     header.set_zooms([*steps, *own[3:], *(1.0,) * len(lengths)][: len(lengths)])
     header.set_xyzt_units(unit, header.get_xyzt_units()[1])
-    _set_place(header, info, nibabel)
+    _set_position(header, info, nibabel)
     header.set_slope_inter(1, 0)
     header["vox_offset"] = header.single_vox_offset + header.extensions.get_sizeondisk()
     header["magic"] = header.single_magic
@@ -140,7 +133,7 @@ def _find_rest(info: SourceInfo, known: Any) -> tuple[int, ...]:
     return (info.groups,) if info.groups > 1 else ()
 
 
-def _set_place(header: Any, info: SourceInfo, nibabel: Any) -> None:
+def _set_position(header: Any, info: SourceInfo, nibabel: Any) -> None:
     affine = find_affine(info)
     if affine is None:
         header.set_sform(None, code=0)
@@ -156,7 +149,7 @@ def _set_place(header: Any, info: SourceInfo, nibabel: Any) -> None:
 
 def describe_nifti(info: SourceInfo, count: int) -> bytes:
     """Return the header of a file whose bare data follow, with its extensions."""
-    header, extensions = make_nifti_header(info, count), BytesIO()
+    header, extensions = _make_header(info, count), BytesIO()
     header.extensions.write_to(extensions, byteswap=False)
     return bytes(header.binaryblock + bytes([bool(header.extensions), 0, 0, 0]) + extensions.getvalue())
 
@@ -165,7 +158,7 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
     """Write a NIfTI volume, packed if its name says so.
 
     The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
-    none, the file says that its place is not known.
+    none, the file says that its position is not known.
     """
     require("nibabel", "writing NIfTI", "volumes")
     if info.is_colour:

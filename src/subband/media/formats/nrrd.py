@@ -49,9 +49,9 @@ def open_nrrd(path: Path) -> VolumeSource:
     nrrd = require("nrrd", "reading NRRD", "volumes")
     with explain_damage(path, "NRRD", nrrd.NRRDError, StopIteration):
         array, header = nrrd.read(str(path), index_order="C")
-        steps, places, colour = _find_axes(path, header)
-        array = _turn(path, array, places, colour)
-        size, unit, affine = _find_place(header, steps, places)
+        steps, spatial, colour = _find_axes(path, header)
+        array = _turn(path, array, spatial, colour)
+        size, unit, affine = _find_position(header, steps, spatial)
     metadata = {} if affine is None else {"affine": affine}
     return open_array(array, path, "nrrd", metadata, voxel_size=size, voxel_unit=unit)
 
@@ -66,28 +66,28 @@ def _find_axes(path: Path, header: Any) -> tuple[list[Array | None], list[int], 
         for axis, step in enumerate(given):
             vector = np.array([] if step is None else step, float)
             steps[axis] = vector if vector.size == 3 and np.isfinite(vector).all() else None
-    places = [axis for axis in range(count) if steps[axis] is not None]
-    if not places:
-        places = [axis for axis in range(count) if kinds[axis] in _SPACE_KINDS]
+    spatial = [axis for axis in range(count) if steps[axis] is not None]
+    if not spatial:
+        spatial = [axis for axis in range(count) if kinds[axis] in _SPACE_KINDS]
     colour = next((axis for axis in range(count) if kinds[axis] in _COLOUR_KINDS and header["sizes"][axis] == 3), None)
-    if len(places) < 2:
+    if len(spatial) < 2:
         # nothing is said about axes: the first three are space
-        places = [axis for axis in range(count) if axis != colour][:3]
-    rest = [axis for axis in range(count) if axis not in places and axis != colour]
-    if len(places) > 3 or sum(int(header["sizes"][axis]) > 1 for axis in rest) > 1 or (colour is not None and rest):
+        spatial = [axis for axis in range(count) if axis != colour][:3]
+    rest = [axis for axis in range(count) if axis not in spatial and axis != colour]
+    if len(spatial) > 3 or sum(int(header["sizes"][axis]) > 1 for axis in rest) > 1 or (colour is not None and rest):
         raise FormatError(f"{str(path)!r} has the sizes {list(map(int, header['sizes']))}; a volume has three axes")
-    return steps, places, colour
+    return steps, spatial, colour
 
 
-def _turn(path: Path, array: Array, places: Sequence[int], colour: int | None) -> Array:
+def _turn(path: Path, array: Array, spatial: Sequence[int], colour: int | None) -> Array:
     """Return the array as volumes × slices × rows × columns, or slices × rows × columns × 3."""
     count = array.ndim
-    rest = [axis for axis in range(count) if axis not in places and axis != colour]
+    rest = [axis for axis in range(count) if axis not in spatial and axis != colour]
     single = [axis for axis in rest if array.shape[count - 1 - axis] == 1]
     counting = [axis for axis in rest if axis not in single]
-    order = [*single, *counting, *sorted(places, reverse=True), *([] if colour is None else [colour])]
+    order = [*single, *counting, *sorted(spatial, reverse=True), *([] if colour is None else [colour])]
     turned: Array = array.transpose([count - 1 - axis for axis in order])[(0,) * len(single)]
-    if counting and len(places) == 2:
+    if counting and len(spatial) == 2:
         turned = turned[:, np.newaxis]
     if colour is not None and turned.ndim == 3:
         turned = turned[np.newaxis]
@@ -96,12 +96,12 @@ def _turn(path: Path, array: Array, places: Sequence[int], colour: int | None) -
     return turned
 
 
-def _find_place(
-    header: Any, steps: Sequence[Array | None], places: Sequence[int]
+def _find_position(
+    header: Any, steps: Sequence[Array | None], spatial: Sequence[int]
 ) -> tuple[Sequence[float] | None, str, Array | None]:
     """Return the size of voxels, their unit and the affine, as far as the header says so."""
-    vectors = [steps[axis] for axis in places]
-    if len(places) == 3 and all(vector is not None for vector in vectors):
+    vectors = [steps[axis] for axis in spatial]
+    if len(spatial) == 3 and all(vector is not None for vector in vectors):
         units = [str(unit) for unit in header.get("space units", ["mm"] * 3)]
         unit = find_unit(units[0])
         scales = convert_lengths((1.0,) * 3, units, unit) or (1.0,) * 3
@@ -114,25 +114,17 @@ def _find_place(
             affine = make_affine(scaled * signs, np.nan_to_num(origin) * scales * signs)
         return sides[::-1].tolist(), unit, affine
     spacings = np.array(header.get("spacings", []), float)
-    if len(places) == 3 and len(spacings) > max(places) and np.isfinite(spacings[places]).all():
+    if len(spatial) == 3 and len(spacings) > max(spatial) and np.isfinite(spacings[spatial]).all():
         units = [str(unit) for unit in header.get("units", [])]
-        named = [units[axis] for axis in places] if len(units) > max(places) and all(units) else ["mm"] * 3
+        named = [units[axis] for axis in spatial] if len(units) > max(spatial) and all(units) else ["mm"] * 3
         unit = find_unit(named[0])
-        size = convert_lengths(np.abs(spacings[places]).tolist()[::-1], named[::-1], unit)
+        size = convert_lengths(np.abs(spacings[spatial]).tolist()[::-1], named[::-1], unit)
         return size, unit if size is not None else "mm", None
     return None, "mm", None
 
 
 def describe_nrrd(info: SourceInfo, count: int) -> bytes:
-    """Return the header of an NRRD file whose bare data follow.
-
-    Parameters
-    ----------
-    info : SourceInfo
-        Of the volume.
-    count : int
-        Slices of all its groups.
-    """
+    """Return the header of an NRRD file whose bare data follow, for so many slices of all groups."""
     depth = count // info.groups
     rows, columns = info.shape[:2]
     before = ["3"] if info.is_colour else []

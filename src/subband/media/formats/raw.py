@@ -37,7 +37,7 @@ class RawError(FormatError):
 
 def is_raw(path: Path, head: bytes) -> bool:
     """Tell by the content of a file whether it is the raw data of a camera; by its name where the content is silent."""
-    if any(head[place : place + len(start)] == start for place, start in _STARTS):
+    if any(head[offset : offset + len(start)] == start for offset, start in _STARTS):
         return True
     if not path.is_file():
         return False

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from subband.bench.pages import to_html, write_hdf5, write_json
 from subband.bench.papers import judging, processor_load
 from subband.bench.papers.processor_load import IDLE, SIZES, THEIRS, Load, Loads, list_load_programs, run_stream
 from subband.bench.papers.ultrasound import STAGE, Program
+from subband.bench.rendering import to_html, to_json, write_hdf5
 from subband.engines import get_engine, get_threads
 from subband.engines.measuring.harness import Harness, open_harness, plan_picture
 from subband.engines.measuring.judging import WrongResultError
@@ -126,8 +126,7 @@ def test_report_goes_into_every_kind_of_file(tmp_path):
     report = make_report(0.02, 0.4)
     assert "29.0%" in to_html("Load", {"load": report})
     assert "| cuda-mono-32 | 1.0% |" in report.to_markdown()
-    write_json(tmp_path / "load.json", {"load": report})
-    assert '"processor": 0.02' in (tmp_path / "load.json").read_text()
+    assert '"processor": 0.02' in to_json({"load": report})
     write_hdf5(tmp_path / "load.h5", {"load": report})
     with h5py.File(tmp_path / "load.h5") as file:
         assert file["load/loads/cuda-mono-32/512/paced/processor"][()] == 0.02

@@ -9,17 +9,12 @@ import numba as nb
 import numpy as np
 from numba.extending import intrinsic
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.filters.launch import Kernel
+from subband.engines.filters.constants import MAGNITUDE_SHIFT, MAGNITUDES
 from subband.engines.filters.loops.calls import keep, stand_alone
 
-__all__ = ["MAGNITUDES", "collect_magnitudes", "count_magnitudes", "count_risk", "sum_squares"]
-
-#: Bits of a float32 behind those that name the bin of a magnitude.
-_SHIFT = 19
-
-#: Bins of magnitudes: all numbers that share the exponent and the first four bits.
-MAGNITUDES = 1 << (31 - _SHIFT)
+__all__ = ["collect_magnitudes", "count_magnitudes", "count_risk", "sum_squares"]
 
 #: Samples whose bins are found in one go.
 _BLOCK = 1024
@@ -41,7 +36,7 @@ def _divide(a, b):
     return a / b
 
 
-@Kernel
+@pointed(**OPTIONS)
 def sum_squares(out, x, _y, _numbers, sizes, task):
     """Sum the squares of a part of a plane. Sizes: samples of a plane."""
     total = 0.0
@@ -57,10 +52,10 @@ def _find_bins(y, x, n):
     stand_alone()
     keep_apart()
     for k in range(n):
-        y[k] = _read_bits(np.float32(abs(x[k]))) >> _SHIFT
+        y[k] = _read_bits(np.float32(abs(x[k]))) >> MAGNITUDE_SHIFT
 
 
-@Kernel
+@pointed(**OPTIONS)
 def count_magnitudes(out, x, mask, _numbers, sizes, task):
     """Count magnitudes by bins. Sizes: samples of a plane, and whether there is a mask."""
     counts, values = shift(out, task[5] * MAGNITUDES), shift(x, task[0] * sizes[0])
@@ -81,7 +76,7 @@ def count_magnitudes(out, x, mask, _numbers, sizes, task):
     keep(room)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def collect_magnitudes(out, x, mask, numbers, sizes, task):
     """Write the magnitudes of some bins.
 
@@ -89,7 +84,7 @@ def collect_magnitudes(out, x, mask, numbers, sizes, task):
     write.
     """
     own = shift(numbers, 3 * task[5])
-    first, span, place = np.int32(own[0]), np.uint32(own[1] - own[0]), np.int64(own[2])
+    first, span, index = np.int32(own[0]), np.uint32(own[1] - own[0]), np.int64(own[2])
     values, end, masked = shift(x, task[0] * sizes[0]), task[4], sizes[1] != 0
     room = np.empty(_BLOCK, np.int32)
     bins = data(room)
@@ -99,12 +94,12 @@ def collect_magnitudes(out, x, mask, numbers, sizes, task):
         for k in range(n):
             # one comparison, rarely true: either end by itself would be a toss of a coin, which no processor foretells
             if np.uint32(bins[k] - first) <= span and (not masked or mask[begin + k] != 0):
-                out[place] = abs(values[begin + k])
-                place += 1
+                out[index] = abs(values[begin + k])
+                index += 1
     keep(room)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def count_risk(out, x, _y, numbers, sizes, task):
     """Count magnitudes over the noise, and sum their squares, between the candidates for a threshold.
 
@@ -122,11 +117,11 @@ def count_risk(out, x, _y, numbers, sizes, task):
         ratio = _divide(np.float64(abs(values[k])), noise)
         scaled = ratio / step
         # what is not a number is not below the last candidate either
-        place = np.int64(scaled) if scaled < bins - 1 else bins - 1
+        index = np.int64(scaled) if scaled < bins - 1 else bins - 1
         # the division may round a number to the wrong side of a candidate
-        if ratio < place * step:
-            place -= 1
-        elif place < bins - 1 and ratio >= (place + 1) * step:
-            place += 1
-        counts[place] += 1
-        squares[place] += ratio * ratio
+        if ratio < index * step:
+            index -= 1
+        elif index < bins - 1 and ratio >= (index + 1) * step:
+            index += 1
+        counts[index] += 1
+        squares[index] += ratio * ratio

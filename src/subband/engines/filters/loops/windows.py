@@ -7,33 +7,14 @@ the dark beside it.
 
 from __future__ import annotations
 
-from math import inf
-
 import numba as nb
 import numpy as np
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, round_up, shift
-from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import add_run, cast_like, copy_run, keep, make_room, mirror, stand_alone
 
-__all__ = ["MOST", "TILE", "count_neighbours", "invert_noise", "scale_neighbours", "shrink_bivariate"]
-
-#: Columns that a window slides down at a time: a ring of so many stays in the cache.
-TILE = 1024
-
-#: Energies above this are as good as infinite, and their products are not in single precision.
-MOST = 1e18
-
-
-def invert_noise(noise: float) -> float:
-    """Return one over the noise as the kernels want it: infinity where there is none, else a number with a square.
-
-    Examples
-    --------
-    >>> invert_noise(0.5), invert_noise(0.0), invert_noise(1e-30)
-    (2.0, inf, 1e+18)
-    """
-    return min(1 / noise, MOST) if noise else inf
+__all__ = ["count_neighbours", "scale_neighbours", "shrink_bivariate"]
 
 
 # --- Sums of runs of numbers. ---
@@ -86,7 +67,7 @@ def _load_row(scratch, pitch, x, factor, sizes, z, row, c0, n, window):
 
 @nb.njit(**OPTIONS)
 def _add_rows(scratch, pitch, tall, n):
-    """Write the sums down the columns of the ring behind it, in an order that depends on the place of the row alone."""
+    """Write the sums down the columns of the ring behind it, in an order that depends on the row alone."""
     goal = shift(scratch, tall * pitch)
     if tall == 7:
         a, b, c, d = scratch, shift(scratch, pitch), shift(scratch, 2 * pitch), shift(scratch, 3 * pitch)
@@ -121,8 +102,8 @@ def _repeat_twice(y, x, n):
 
 
 @nb.njit(**OPTIONS)
-def _hold(place, length):
-    return min(max(place, 0), length - 1)
+def _hold(index, length):
+    return min(max(index, 0), length - 1)
 
 
 @nb.njit(**OPTIONS)
@@ -178,7 +159,7 @@ def _shrink_by_seven(y, v, c, above, inverse, mean, bound, root, least, most, on
         y[k] = _shrink(v[k], energy, above[k], inverse, mean, bound, root, least, most, one)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def shrink_bivariate(out, x, parent, numbers, sizes, task):
     """Shrink coefficients beside their parents and the energy of their neighbourhood.
 
@@ -215,10 +196,10 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
         if sizes[6]:
             slices = _hold((z + offset) // scale, sizes[4]) if axes > 2 else 0
             lines = _hold((row + offset) // scale, sizes[5]) if axes > 1 else 0
-            place = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
-            if place != before:
-                begin = _load_parents(pairs, line, shift(parent, place), ratio, sizes[6], c0, n, offset, scale)
-                before = place
+            start = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
+            if start != before:
+                begin = _load_parents(pairs, line, shift(parent, start), ratio, sizes[6], c0, n, offset, scale)
+                before = start
         v, y, above = shift(band, (z * height + row) * width + c0), shift(goal, row * width), shift(pairs, begin)
         if window == 7:
             columns = shift(scratch, tall * pitch)
@@ -232,7 +213,7 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
 # --- Shrinkage by the energy of neighbours alone. ---
 
 
-@Kernel
+@pointed(**OPTIONS)
 def count_neighbours(out, x, _y, numbers, sizes, task):
     """Sum what Stein's estimate needs, for each bin of the mean square m over a window of w = v / n.
 
@@ -267,16 +248,16 @@ def count_neighbours(out, x, _y, numbers, sizes, task):
             m = energy[k] * mean + 1e-9
             scaled = m / edge
             # what is not a number is not below the last edge either
-            place = np.int64(scaled) if scaled < bins - 1 else bins - 1
+            index = np.int64(scaled) if scaled < bins - 1 else bins - 1
             # the division may round a number to the wrong side of an edge
-            if m < place * edge:
-                place -= 1
-            elif place < bins - 1 and m >= (place + 1) * edge:
-                place += 1
+            if m < index * edge:
+                index -= 1
+            elif index < bins - 1 and m >= (index + 1) * edge:
+                index += 1
             square, shrinkage = w * w, 1 / m
-            sums[place] += square - 2
-            sums[bins + place] += square * shrinkage * shrinkage
-            sums[2 * bins + place] += shrinkage
+            sums[index] += square - 2
+            sums[bins + index] += square * shrinkage * shrinkage
+            sums[2 * bins + index] += shrinkage
     keep(room)
 
 
@@ -288,7 +269,7 @@ def _scale_row(y, v, energy, mean, tiny, factor, one, n):
         y[k] = v[k] * max(one - factor / (energy[k] * mean + tiny), one - one)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def scale_neighbours(out, x, _y, numbers, sizes, task):
     """Multiply coefficients by ``max(1 - k / m, 0)``.
 

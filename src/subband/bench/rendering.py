@@ -1,4 +1,7 @@
-"""Reports as files: pages of HTML that need no others, parts of pages of Markdown, and all figures as JSON or HDF5."""
+"""Reports rendered: on the terminal, as pages of HTML that need no other file, and everything measured as JSON or HDF5.
+
+Markdown is what `Report.to_markdown` writes; `subband.bench.records` puts it into pages.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from subband.bench.libraries import load_library
-from subband.bench.records import split_chapters
-from subband.errors import FormatError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from subband.bench.figures import Figure
     from subband.bench.tables import Report, Sheet
 
-__all__ = [
-    "insert_section",
-    "merge_chapters",
-    "read_section",
-    "to_html",
-    "to_json",
-    "write_hdf5",
-    "write_json",
-]
+__all__ = ["show_report", "to_html", "to_json", "write_hdf5"]
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -42,6 +37,14 @@ caption { text-align: left; font-weight: 600; padding: 0.5rem 0; }
 img { max-width: 100%; background: #fff; border-radius: 4px; }
 nav a { margin-right: 1rem; }
 """
+
+
+def show_report(report: Report, console: Console) -> None:
+    """Print the tables of a report, what became of what was expected, and what was left out."""
+    for sheet in report.sheets:
+        console.print(sheet.to_table())
+    for line in (*report.goals, *report.remarks, report.summarise(), f"Measured on: {report.machine}"):
+        console.out(str(line), highlight=False)
 
 
 def to_html(title: str, reports: Mapping[str, Report]) -> str:
@@ -112,84 +115,9 @@ def _write_picture(title: str, figure: Figure) -> str:
     return f"<p><img alt='{escape(title, quote=True)}' src='data:image/png;base64,{code}'></p>"
 
 
-def insert_section(page: Path, section: str, part: str = "cpu") -> str:
-    """Return the text of a page with a section in the place that two comments mark.
-
-    Parameters
-    ----------
-    page : Path
-        A Markdown file; if there is none, the text is the section alone.
-    section : str
-        What takes the place of all that stood there.
-    part : str
-        Which of the page's places, such as ``cpu``, ``cuda``; the others stay as they are.
-
-    Raises
-    ------
-    FormatError
-        If the page has no such place.
-    """
-    first, last = _mark(part)
-    section = f"{first}\n\n{section}\n\n{last}"
-    if not page.exists():
-        return section + "\n"
-    before, _, after = _cut(page, part)
-    return before + section + after
-
-
-def read_section(page: Path, part: str) -> str:
-    """Return what stands in a place of a page; nothing where there is no page yet.
-
-    Raises
-    ------
-    FormatError
-        If the page has no such place.
-    """
-    return _cut(page, part)[1].strip() if page.exists() else ""
-
-
-def merge_chapters(section: str, chapters: Mapping[str, str]) -> str:
-    r"""Return a section of chapters with some of them anew; the others stay as they are, where they are.
-
-    Parameters
-    ----------
-    section : str
-        What stood there.
-    chapters : mapping of str to str
-        Texts by heading; those that are new come last.
-
-    Examples
-    --------
-    >>> merge_chapters("### Haar\n\nold\n\n### Orders\n\nold", {"Haar": "new"})
-    '### Haar\n\nnew\n\n### Orders\n\nold'
-    """
-    merged = {**split_chapters(section), **chapters}
-    return "\n\n".join(f"### {heading}\n\n{text}" for heading, text in merged.items())
-
-
-def _mark(part: str) -> tuple[str, str]:
-    """Return the two lines around a part of a page."""
-    return f"<!-- measured {part}: begin -->", f"<!-- measured {part}: end -->"
-
-
-def _cut(page: Path, part: str) -> tuple[str, str, str]:
-    """Return what stands in front of a part of a page, in it, and behind it."""
-    first, last = _mark(part)
-    before, begin, rest = page.read_text(encoding="utf-8").partition(first)
-    inner, end, after = rest.partition(last)
-    if not (begin and end):
-        raise FormatError(f"{page} has no lines {first} and {last} to write between; put them where the figures go")
-    return before, inner, after
-
-
 def to_json(reports: Mapping[str, Report]) -> str:
     """Write everything measured as JSON, by the name of each report."""
     return json.dumps({name: report.to_json() for name, report in reports.items()}, indent=2)
-
-
-def write_json(path: Path, reports: Mapping[str, Report]) -> None:
-    """Write everything measured into a file of JSON."""
-    path.write_text(to_json(reports) + "\n", encoding="utf-8")
 
 
 def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:

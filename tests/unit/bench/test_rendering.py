@@ -5,9 +5,10 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
+from rich.console import Console
 
 from subband.bench.figures import Figure, Panel
-from subband.bench.pages import to_html, write_hdf5, write_json
+from subband.bench.rendering import show_report, to_html, to_json, write_hdf5
 from subband.bench.tables import Goal, Report, Sheet
 from subband.errors import MissingExtraError
 
@@ -81,9 +82,19 @@ def test_rows_that_miss_and_columns_of_words_are_marked():
     assert "<p>half of it</p>" in page
 
 
-def test_json_has_a_part_for_each_report(report, tmp_path):
-    write_json(tmp_path / "figures.json", {"one": report, "two": report})
-    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+def test_the_terminal_shows_tables_and_what_became_of_goals(report):
+    console = Console(width=60)
+    with console.capture() as capture:
+        show_report(report, console)
+    text = capture.get()
+    for words in ("Speed <1>", "a & b", "a note", "met: fast (1.5 ms)", "not met: faster", "c < d is left out"):
+        assert words in text
+    # lines are not wrapped, however narrow the terminal is
+    assert f"Measured on: {report.machine}" in text.splitlines()
+
+
+def test_json_has_a_part_for_each_report(report):
+    record = json.loads(to_json({"one": report, "two": report}))
     assert set(record) == {"one", "two"}
     assert record["two"]["remarks"] == ["c < d is left out"]
     assert record["one"]["times"] == [1.5, 2.5]
