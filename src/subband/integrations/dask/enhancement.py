@@ -16,6 +16,7 @@ from dask.delayed import Delayed
 
 from subband.arrays import computed_dtype, to_host
 from subband.engines import Engine, get_engine
+from subband.enhance.blockwise import Findings
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import Layout, find_layout
 from subband.enhance.methods import DecidingMethod, find_method
@@ -23,7 +24,6 @@ from subband.enhance.models import Speckle
 from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
 from subband.errors import DtypeError, ShapeError
-from subband.integrations.dask.findings import Findings
 from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
 from subband.integrations.dask.jobs import compute_decision
 from subband.integrations.dask.passes import read_again
@@ -290,7 +290,7 @@ class _Work:
                 f"sigma has {len(numbers)} entries, and the picture has {(*self.leading, 1)[-1]} channels; give one "
                 "for each"
             )
-        return np.ascontiguousarray(np.broadcast_to(numbers, self.leading))
+        return np.array(np.broadcast_to(numbers, self.leading))
 
 
 def _is_wide(dtype: np.dtype[Any]) -> bool:

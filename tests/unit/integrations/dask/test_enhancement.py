@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import subband
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
+from subband.enhance.blockwise.sketch import ERROR
 from subband.enhance.noise import estimate_noise
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.integrations.dask import measure_noise
-from subband.integrations.dask.sketch import ERROR
 
 RNG = np.random.default_rng(1)
 PICTURE = RNG.normal(100, 10, (150, 131)).astype(np.float32)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subband.integrations.dask.sketch import ERROR, collect_magnitudes, merge_sketches, sketch_magnitudes
+from subband.enhance.blockwise.sketch import ERROR, collect_magnitudes, merge_sketches, sketch_magnitudes
 
 RNG = np.random.default_rng(0)
 
