@@ -97,7 +97,7 @@ def list_claims():
     )
     denoising = (
         f"On those {cores} it takes frames of 1080 × 1920 in colour {write(frames)} times as fast; with scikit-image's "
-        f"method and settings, a grey picture of 512 × 512 is denoised {grey:.1f} times as fast."
+        f"method and settings, a grey image of 512 × 512 is denoised {grey:.1f} times as fast."
     )
     levels = (
         f"On an {card}, which memory holds up, a level of CDF 9/7 of an 8192² image takes {longer} times as long as a "

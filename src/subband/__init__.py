@@ -1,6 +1,6 @@
 """Wavelet transforms for signals, images, video and volumes.
 
-The functions have the names, arguments and results of PyWavelets; `subband.engines` says who computes them.
+The functions have the names, arguments and results of PyWavelets; `subband.engines` computes them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import typing as _typing
 
 from subband import data, errors
 from subband._version import __version__
+from subband.arrays.kinds import register_integration as _register_integration
 from subband.engines import get_engine, get_threads, set_engine, set_threads
 from subband.engines.memory import release_memory
 from subband.pyramid import Pyramid
@@ -180,6 +181,15 @@ __all__ = [
 
 #: Names whose modules are imported when somebody asks for them: transforms alone do not need them.
 _LATER = ("Enhancer", "denoise")
+
+
+def _load_dask() -> _typing.Any:
+    from subband.integrations.dask import dispatch
+
+    return dispatch
+
+
+_register_integration("dask.array.Array", _load_dask)
 
 
 def __getattr__(name: str) -> _typing.Any:

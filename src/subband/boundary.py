@@ -1,4 +1,4 @@
-"""What a signal is taken to be outside its samples: each boundary mode as one index map.
+"""Boundary modes: how a signal is extended beyond its ends, each mode as one index map.
 
 Every mode is the same small formula. With ``n`` samples, the extended signal at any integer ``i`` is ::
 
@@ -68,7 +68,7 @@ WeightArray = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Extension:
-    """The map from positions of the extended signal to samples, one entry a position."""
+    """The map from positions of the extended signal to samples, one entry for each position."""
 
     index: IndexArray
     weight: WeightArray
@@ -88,8 +88,8 @@ class Extension:
         extended: np.ndarray[Any, Any] = np.where(weight == 0, x.dtype.type(0), x[..., self.index] * weight)
         # only where they take part: zero times an infinite sample would not be zero
         for part, sample in ((first, x[..., :1]), (last, x[..., -1:])):
-            (places,) = np.nonzero(part)
-            extended[..., places] += part[places] * sample
+            (positions,) = np.nonzero(part)
+            extended[..., positions] += part[positions] * sample
         return extended
 
 

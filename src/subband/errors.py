@@ -182,8 +182,8 @@ class MissingExtraError(SubbandError, ImportError):
 
     Examples
     --------
-    >>> print(MissingExtraError("reading film", "video"))
-    reading film needs an optional library; install it with: pip install 'subband[video]'
+    >>> print(MissingExtraError("reading video", "video"))
+    reading video needs an optional library; install it with: pip install 'subband[video]'
     """
 
     def __init__(self, feature: str, extra: str) -> None:

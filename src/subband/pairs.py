@@ -1,4 +1,4 @@
-"""One process for both directions: a sequence read in pairs, a pair of outputs for each.
+"""Filters and lifting steps on pairs of samples: the same form for the forward and the inverse transform.
 
 Forward, the sequence ``u`` is the extended signal and the outputs ``p, q`` are low and high coefficients. Inverse,
 ``u`` holds low and high coefficients in turn and ``p, q`` are even and odd samples. An engine that can run this one

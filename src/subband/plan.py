@@ -1,4 +1,4 @@
-"""What a transform will do, before any data: lengths, filters and boundary maps of every level.
+"""Transform plans: lengths, filters and boundary maps of every level, without any samples.
 
 A plan is pure, frozen, hashable data. An engine compiles it once and runs it on any number of arrays.
 """
@@ -106,7 +106,7 @@ class AxisPlan:
 
 
 def _leave_out_hash(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what to pickle of a plan: hashes of texts differ from one process to the next."""
+    """Return the state of a plan to pickle, without its hash: string hashes differ between processes."""
     return {name: value for name, value in state.items() if name != "_hash"}
 
 

@@ -170,9 +170,9 @@ class Pyramid:
                 for letter, axis in zip(key, self.axes, strict=True):
                     low = halves[axis][0]
                     corner[axis] = slice(0, low) if letter == "a" else slice(low, None)
-                place = tuple(corner)
-                fitting = tuple(slice(0, size) for size in canvas[place].shape)
-                canvas[place] = band[fitting]
+                region = tuple(corner)
+                fitting = tuple(slice(0, size) for size in canvas[region].shape)
+                canvas[region] = band[fitting]
             mosaic = canvas
         return mosaic
 
@@ -186,15 +186,15 @@ class Pyramid:
 
         Notes
         -----
-        Grey values are relative to the range of the approximation, so the picture of a transformed 8-bit image looks
-        like the image itself in the corner. The picture is an array of NumPy, whatever the bands are.
+        Grey values are relative to the range of the approximation, so that of a transformed 8-bit image looks
+        like the image itself in the corner. The result is a NumPy array, whatever the bands are.
         """
         if is_foreign(self.approximation):
             return self._replace_arrays(to_host).picture(gain)
         if self.approximation.dtype.kind == "c":
-            raise DtypeError("a complex pyramid has no picture; take that of its real or imaginary part")
+            raise DtypeError("a complex pyramid cannot be drawn as an image; draw its real or imaginary part")
         if not self.approximation.size:
-            raise ShapeError(f"an array of shape {self.shape} has no picture: it is empty")
+            raise ShapeError(f"an array of shape {self.shape} cannot be drawn as an image: it is empty")
         low, high = float(self.approximation.min()), float(self.approximation.max())
         span = (high - low) or 1.0
         middle = (high + low) / 2
@@ -282,7 +282,7 @@ class Pyramid:
             raise FormatError(f"{os.fspath(path)!r} is not a pyramid that subband saved") from error
 
     def _replace_arrays(self, function: Callable[[Any], Any]) -> Pyramid:
-        """Return the same pyramid with bands of another kind; `subband.arrays` asks for it."""
+        """Return the same pyramid with arrays of another kind; called by `subband.arrays`."""
         details = [{key: function(band) for key, band in bands.items()} for bands in self.details]
         return Pyramid(self.plan, function(self.approximation), details, self.dtype)
 
@@ -308,10 +308,10 @@ def _halves(plan: LevelPlan) -> dict[int, tuple[int, ...]]:
 
 
 def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]]) -> None:
-    """Refuse bands that are not those of the plan."""
+    """Check that bands have the keys and shapes of the plan."""
     for band in (approximation, *(band for bands in details for band in bands.values())):
         if not hasattr(band, "shape"):
-            raise CoefficientsError(f"a band is {band!r}, which is no array; functions on bands must return arrays")
+            raise CoefficientsError(f"a band is {band!r}, which is not an array; functions on bands must return arrays")
     if len(details) != plan.level:
         raise CoefficientsError(f"details has {len(details)} levels, and the plan has {plan.level}")
     if approximation.shape != plan.approximation_shape:
@@ -338,7 +338,7 @@ def _rebuild_plan(about: Mapping[str, Any]) -> Plan:
 
 
 def _describe_wavelet(wavelet: Wavelet) -> dict[str, Any]:
-    """Return what makes a wavelet: its name if the catalogue has it, else all that its user has said."""
+    """Describe a wavelet for a file: its name if the catalogue has it, else its filters or lifting steps."""
     if wavelet.is_catalogued:
         return {"name": wavelet.name}
     about: dict[str, Any] = {

@@ -28,7 +28,7 @@ __all__ = ["HDF5_SUFFIXES", "PyramidFile", "read_pyramid_file", "write_pyramid_f
 HDF5_SUFFIXES = (".h5", ".hdf5")
 
 #: Level and key, such as ``(1, 'da')``.
-Place: TypeAlias = tuple[int, str]
+BandKey: TypeAlias = tuple[int, str]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _BAND = re.compile(r"(\d+)([ad]+)")
@@ -53,7 +53,7 @@ class PyramidFile:
     """
 
     about: Mapping[str, Any]
-    bands: Mapping[Place, Array]
+    bands: Mapping[BandKey, Array]
     extra: Mapping[str, Array] = field(default_factory=dict)
 
 
@@ -154,7 +154,7 @@ def _read_hdf5(path: Path, has_bands: bool) -> PyramidFile:
 
 
 def _to_python(value: Any) -> Any:
-    """Return an attribute as what JSON would have given."""
+    """Convert an HDF5 attribute to the types of JSON."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

@@ -1,7 +1,7 @@
-"""When each step of a pair process runs, so that all of them run in one sweep over the sequence.
+"""The schedule of lifting steps and filters: by how many pairs each lags, so that one sweep runs them all.
 
-A sweep reads one pair after the other. A step cannot run on the newest pair before its sources are there, so it stays
-some pairs behind; outputs leave the sweep behind the last step. Engines of every kind follow the same schedule,
+A sweep reads one pair after the other. A step cannot run on the newest pair before its sources are there, so it lags
+some pairs behind; outputs leave the sweep after the last step. Engines of every kind follow the same schedule,
 whether the pairs are rows in a cache or registers of a GPU.
 """
 

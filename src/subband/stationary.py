@@ -1,4 +1,4 @@
-"""Plans of undecimated transforms: every band has the shape of the (extended) array.
+"""Plans of stationary (undecimated) transforms: every band has the shape of the (extended) array.
 
 A stationary level does not drop every second coefficient, so nothing depends on where the signal begins; the price is
 that each band is as large as the array.

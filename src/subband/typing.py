@@ -1,4 +1,4 @@
-"""Names for the types that stand in subband's signatures."""
+"""Types of the signatures of public functions."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import subband as sb
-from subband.arrays import map_arrays, place_of, to_host
+from subband.arrays import device_of, map_arrays, to_host
 from subband.errors import ArgumentError, ArgumentTypeError
 
 pytestmark = pytest.mark.gpu
@@ -98,7 +98,7 @@ def test_the_same_kind_comes_back_on_the_same_device(name, make, x):
     result = list_arrays(CALLS[name](given))
     for y, wanted in zip(result, expected, strict=True):
         assert isinstance(y, type(given))
-        assert place_of(y) == place_of(given) == "cuda:0"
+        assert device_of(y) == device_of(given) == "cuda:0"
         np.testing.assert_allclose(to_host(y), wanted, rtol=1e-4, atol=1e-4)
 
 
@@ -159,7 +159,7 @@ def test_engines_of_the_host_do_not_reach_the_device(make, x):
     for engine in ("cpu", "reference"):
         with pytest.raises(ArgumentError, match=f"engine='{engine}' does not reach an array on cuda:0"):
             sb.decompose(make(x), level=1, engine=engine)
-    assert place_of(sb.decompose(make(x), level=1, engine="cuda").approximation) == "cuda:0"
+    assert device_of(sb.decompose(make(x), level=1, engine="cuda").approximation) == "cuda:0"
 
 
 def test_mixed_places_are_refused(make, x):

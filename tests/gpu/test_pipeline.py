@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import subband as sb
-from subband.engines.pointwise import Pointwise, prepare_values
+from subband.engines.filters.device import DeviceFilters
 from subband.enhance import Shrink
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR, to_ycbcr
-from subband.kernels.pointwise import FACTORS
+from subband.kernels.filters import FACTORS
 from subband.pipeline import Pipeline, process_frames
 
 pytestmark = pytest.mark.gpu
@@ -169,12 +169,10 @@ def test_stages_overlap():
 def test_colour_kernels(shape, dtype):
     device = sb.get_engine("cuda").device
     pixels = np.random.default_rng(1).integers(0, np.iinfo(dtype).max, (*shape, 3), dtype, endpoint=True)
-    pointwise = Pointwise(device)
-    planes = device.allocate((3, *shape), np.dtype(np.float32))
-    pointwise.split_pixels(device.upload(pixels), planes, TO_YCBCR)
+    filters = DeviceFilters(device)
+    planes = filters.read_pixels(device.upload(pixels), TO_YCBCR, np.float32)
     np.testing.assert_allclose(device.download(planes), to_ycbcr(pixels), rtol=1e-5, atol=np.iinfo(dtype).max * 1e-6)
-    back = device.allocate(pixels.shape, pixels.dtype)
-    pointwise.join_planes(planes, back, FROM_YCBCR)
+    back = filters.write_pixels(planes, FROM_YCBCR, pixels.dtype)
     np.testing.assert_array_equal(device.download(back), pixels)
 
 
@@ -191,7 +189,7 @@ def test_threshold_kernels(mode, width):
     low[1] = 0
     high = low * 2
     on_device = {key: device.upload(band) for key, band in bands.items()}
-    Pointwise(device).shrink(on_device, device.upload(prepare_values(low, high, gain).astype(np.float32)), mode)
+    DeviceFilters(device).shrink_bands([*on_device.values()], low, mode, high, gain)
     for number, (key, band) in enumerate(bands.items()):
         for channel in range(3):
             t, u, g = (x[number, channel] for x in (low, high, gain))

@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 from subband.engines.filters.device import DeviceFilters
-from subband.kernels.dialects import CUDA, OPENCL_NVIDIA
+from subband.kernels.dialects import CUDA, DIALECTS, OPENCL_NVIDIA
 from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.pixels import PackedPixelSpec, render_packed_pixels
+from subband.kernels.samplewise import TASKS, SampleSpec, render_samples
 from subband.kernels.statistics import StatisticSpec, render_statistic
 from subband.kernels.windows import WindowSpec, render_window
 from subband.testing import RecordingDevice
+from subband.testing.editing import edit_samples
 
 STORAGES = ("float32", "float64", "float16")
 
@@ -31,8 +34,10 @@ def run_all(filters, device, storage, shape):
     filters.measure_noise(band, 1.0, mask)
     filters.find_bayes_threshold(band, numbers, 1.0)
     filters.find_sure_threshold(band, numbers, 1.0)
+    given = np.ones((3, shape[0]))
     for mode in ("soft", "hard", "garrote", "firm"):
         filters.shrink(band, numbers, mode, numbers, numbers)
+        filters.shrink_bands([band] * 3, given, mode, given, given)
     filters.shrink_bivariate(band, None, numbers, 1.0)
     for scale in (1, 2):
         filters.shrink_bivariate(band, band, numbers, 1.0, scale=scale)
@@ -44,8 +49,9 @@ def run_all(filters, device, storage, shape):
 
 def run_pixels(filters, device, storage):
     for stored in ("uint8", "uint16", "float16", "float32", "float64"):
-        pixels = device.upload(np.zeros((4, 4, 3), stored))
-        filters.write_pixels(filters.read_pixels(pixels, None, storage), None, stored)
+        for shape, matrix in (((4, 4, 3), None), ((4, 4, 3), np.eye(3)), ((5, 5, 3), np.eye(3)), ((4, 4, 1), None)):
+            pixels = device.upload(np.zeros(shape, stored))
+            filters.write_pixels(filters.read_pixels(pixels, matrix, storage), matrix, stored)
     # numbers that are not as precise as the planes
     filters.shrink(device.upload(np.zeros((1, 5), np.float64)), filters.upload(np.ones(1, np.float32)), "soft")
 
@@ -58,6 +64,8 @@ def collect_texts(dialect, storage):
     for shape in ((2, 16, 64), (2, 4, 8, 64), (2, 64), (2, 7, 5))[: None if storage == "float32" else 2]:
         run_all(filters, device, storage, shape)
     run_pixels(filters, device, storage)
+    if storage != "float16":
+        edit_samples(filters, (3, 4, 5), storage, device.upload)
     return tuple(dict.fromkeys(device.sources))
 
 
@@ -81,6 +89,12 @@ def test_lanes_hand_over_registers_on_nvidia():
         kernel = render(spec, OPENCL_NVIDIA).split("KERNEL void sweep")[1]
         assert "FETCH" in kernel
         assert "BARRIER" not in kernel
+
+
+def test_pixels_of_video_are_read_in_words():
+    # twelve bytes are three words of an RGB quartet; by bytes, a warp would need four times as many loads
+    for dialect in DIALECTS.values():
+        assert "uint w[3]" in render_packed_pixels(PackedPixelSpec("planes", "uint8", 3, 4), dialect)
 
 
 def test_text_depends_on_no_size():
@@ -107,3 +121,17 @@ def test_single_precision_needs_no_doubles(storage):
         assert "double" not in kernel
         for word in kernel.replace("(", " ").replace(")", " ").replace(";", " ").replace(",", " ").split():
             assert not (word[0].isdigit() and ("." in word or "e-" in word) and not word.endswith("f")), word
+
+
+def test_editing_uses_every_task():
+    device = RecordingDevice(CUDA)
+    edit_samples(DeviceFilters(device), (3, 4, 5), "float32", device.upload)
+    assert len(set(device.sources)) == len(TASKS)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_editing_in_single_precision_needs_no_doubles(task):
+    for dialect in DIALECTS.values():
+        kernel = render_samples(SampleSpec(task, "float32", 3), dialect).split("KERNEL void sweep")[1]
+        assert "double" not in kernel
+        assert "." not in kernel

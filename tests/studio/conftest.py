@@ -30,7 +30,7 @@ FLAGS = [
 ]
 
 #: Milliseconds that anything may take on a busy machine.
-PATIENCE = 20_000
+PATIENCE = 180_000
 
 _READ_PIXELS = """role => {
     const {width, height, data} = window.studio.pixels(role);

@@ -121,7 +121,7 @@ def test_slider_and_number_change_pixels(studio):
     check_pixels(studio.colours(), Enhancer([Shrink(level=4, threshold=30.5)]))
     latency = studio.stats()["latency"]
     assert latency
-    assert all(0 < each < 20_000 for each in latency)
+    assert all(0 < each < 1e6 for each in latency)
 
 
 def test_wavelet_is_searched_by_keyboard(studio):

@@ -217,7 +217,7 @@ def test_errors_of_the_operation_leave_the_pipeline_usable(engine, monkeypatch):
     pipeline = Pipeline(Shrink(level=1, threshold=2), engine=engine)
     frames = make_frames(6)
     # the CPU's engine does all of a frame in one program
-    computes, name = (FrameProgram, "__call__") if engine.name == "cpu" else (type(engine), "forward")
+    computes, name = (FrameProgram, "__call__") if engine.name == "cpu" else (type(engine), "forward_all")
     original = getattr(computes, name)
     calls = []
 

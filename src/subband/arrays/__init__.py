@@ -1,9 +1,9 @@
-"""Arrays as callers hand them over, and as engines compute on them."""
+"""Recognise and convert the arrays of callers: NumPy, CuPy, Torch, JAX, PyOpenCL, Dask."""
 
 from __future__ import annotations
 
 from subband.arrays.exchange import Owner, find_owner, map_arrays, numpy_dtype, to_host
-from subband.arrays.kinds import HOST, KINDS, Kind, find_kind, is_array, is_foreign, is_on_device, place_of
+from subband.arrays.kinds import HOST, KINDS, Kind, device_of, find_kind, is_array, is_foreign, is_on_device
 from subband.arrays.numbers import as_array, as_computable, as_numbers, cast, computed_dtype
 from subband.arrays.operations import (
     allocate_zeros,
@@ -27,6 +27,7 @@ __all__ = [
     "cast",
     "computed_dtype",
     "concatenate",
+    "device_of",
     "find_extremes",
     "find_kind",
     "find_owner",
@@ -39,6 +40,5 @@ __all__ = [
     "namespace",
     "numpy_dtype",
     "pad_zeros",
-    "place_of",
     "to_host",
 ]

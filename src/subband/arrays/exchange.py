@@ -1,6 +1,6 @@
-"""Arrays in and out: those of a call become native ones, and those of its result the caller's own kind again.
+"""Conversion of the arguments of a call to native arrays, and of its results back to the caller's kind of array.
 
-Arrays may stand in lists, tuples and dictionaries, and in objects that have a method ``_replace_arrays``, which takes a
+Arrays may be in lists, tuples and dictionaries, and in objects that have a method ``_replace_arrays``, which takes a
 function of one array and returns a copy of the object with its results.
 """
 
@@ -21,26 +21,26 @@ __all__ = ["Owner", "find_owner", "map_arrays", "numpy_dtype", "to_host"]
 
 _SCALARS = (int, float, complex, str, np.generic)
 
-#: A name, or where something stands in what is called so: ``("coeffs", 1)`` for ``coeffs[1]``.
+#: A name, or the path of something in what has that name: ``("coeffs", 1)`` for ``coeffs[1]``.
 _Path: TypeAlias = "str | tuple[_Path, Any]"
 
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose arrays a call has got.
+    """The library and device that the arrays of a call belong to.
 
     Attributes
     ----------
     kind : Kind
         The library that they belong to.
-    place : str
-        Where they are: ``cpu``, or the name of the engine there.
+    device : str
+        ``cpu``, or the name of the engine of their device.
     sample : array
         One of them.
     """
 
     kind: Kind
-    place: str
+    device: str
     sample: Any
 
     @property
@@ -62,12 +62,12 @@ class Owner:
 
 
 def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
-    """Return whose arrays these values, each with its name, hold; None if they hold no array.
+    """Return the owner of the arrays in these named values; None if they hold no array.
 
     Raises
     ------
     ArgumentTypeError
-        If they are of several kinds, or in several places.
+        If they are of several kinds, or on several devices.
 
     Examples
     --------
@@ -82,21 +82,23 @@ def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
     if not arrays:
         return None
     sample, kind, path = arrays[0]
-    place = kind.place(sample)
+    device = kind.device_of(sample)
     for x, other, where in arrays[1:]:
         if other is not kind:
             raise ArgumentTypeError(
-                f"{_spell(where)} is a {other.name} and {_spell(path)} a {kind.name}; give all arrays of one kind"
+                f"{_format_path(where)} is a {other.name} and {_format_path(path)} a {kind.name}; "
+                "give all arrays of one kind"
             )
-        if other.place(x) != place:
+        if other.device_of(x) != device:
             raise ArgumentTypeError(
-                f"{_spell(where)} is on {other.place(x)} and {_spell(path)} on {place}; move all arrays to one device"
+                f"{_format_path(where)} is on {other.device_of(x)} and {_format_path(path)} on {device}; "
+                "move all arrays to one device"
             )
-    return Owner(kind, place, sample)
+    return Owner(kind, device, sample)
 
 
 def map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
-    """Return `value`, whatever it holds arrays in, with ``function(array)`` in the place of every array.
+    """Return `value`, whatever it holds arrays in, with every array replaced by ``function(array)``.
 
     Examples
     --------
@@ -113,7 +115,7 @@ def map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
 
 
 def to_host(x: Any) -> Array:
-    """Return a copy of an array of any kind, wherever it is, as one of NumPy: for files and pictures.
+    """Return a copy of an array of any kind, wherever it is, as a NumPy array: for files and images.
 
     Examples
     --------
@@ -147,7 +149,7 @@ def numpy_dtype(x: Any) -> np.dtype[Any]:
 
 
 def _collect_arrays(value: Any, path: _Path, found: list[tuple[Any, Kind, _Path]]) -> None:
-    """Append every array in `value`, with its kind and where it stands."""
+    """Append every array in `value`, with its kind and path."""
     if (kind := find_kind(value)) is not None:
         found.append((value, kind, path))
     elif isinstance(value, list | tuple):
@@ -167,6 +169,6 @@ def _collect_arrays(value: Any, path: _Path, found: list[tuple[Any, Kind, _Path]
         value._replace_arrays(collect)
 
 
-def _spell(path: _Path) -> str:
-    """Write where an array stands as one would get at it."""
-    return path if isinstance(path, str) else f"{_spell(path[0])}[{path[1]!r}]"
+def _format_path(path: _Path) -> str:
+    """Format the path of an array as a Python expression."""
+    return path if isinstance(path, str) else f"{_format_path(path[0])}[{path[1]!r}]"

@@ -1,8 +1,8 @@
-"""The kinds of array that callers have, and how each is handed to engines and back.
+"""The array libraries that callers use, and how their arrays are converted for engines and back.
 
 Engines compute on *native* arrays: those of NumPy in the memory of the host, of CuPy on CUDA GPUs, of PyOpenCL on
-OpenCL devices. An array of any other library is looked at as the native one of the place where it lies, without a
-copy, and results go back the same way. A library is asked only if it has been imported already: nobody can have an
+OpenCL devices. An array of any other library is viewed as the native one of its device, without a copy, and
+results go back the same way. A library is asked only if it has been imported already: nobody can have an
 array of a library that is not loaded.
 """
 
@@ -12,21 +12,31 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from subband.errors import ArgumentTypeError, MissingExtraError
 
-__all__ = ["HOST", "KINDS", "Kind", "find_kind", "is_array", "is_foreign", "is_on_device", "place_of"]
+__all__ = [
+    "HOST",
+    "KINDS",
+    "Integration",
+    "Kind",
+    "device_of",
+    "find_kind",
+    "is_array",
+    "is_foreign",
+    "is_on_device",
+    "register_integration",
+]
 
-#: The place of arrays in the memory of the host; others are called as the engines there, such as ``cuda:0``.
+#: The device name of arrays in host memory; other devices have the name of their engine, such as ``cuda:0``.
 HOST = "cpu"
 
 
 class Kind(ABC):
-    """One library's arrays.
+    """The arrays of one library.
 
     Attributes
     ----------
@@ -50,15 +60,15 @@ class Kind(ABC):
         """Tell whether `x` is an array of this kind; the module is loaded."""
 
     @abstractmethod
-    def place(self, x: Any) -> str:
-        """Return where the numbers are: ``cpu``, or the name of the engine there, such as ``cuda:0``."""
+    def device_of(self, x: Any) -> str:
+        """Return the device of an array: ``cpu``, or the name of its engine, such as ``cuda:0``."""
 
     def to_native(self, x: Any, name: str) -> Any:
-        """Return `x`, which an error calls `name`, as a native array in the same place, without a copy."""
+        """Return `x`, which an error calls `name`, as a native array on the same device, without a copy."""
         return x
 
     def from_native(self, array: Any, like: Any) -> Any:
-        """Return a native array as one of this kind, in the place of `like`."""
+        """Return a native array as one of this kind, on the device of `like`."""
         return array
 
     def enter(self, x: Any) -> AbstractContextManager[Any]:
@@ -70,7 +80,7 @@ class Kind(ABC):
         return None
 
     def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Return what takes the place of a function that cannot work on such arrays as it is; else None."""
+        """Return the replacement of a function that cannot work on such arrays; None if it can."""
         return None
 
 
@@ -84,7 +94,7 @@ class NumpyKind(Kind):
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, np.ndarray)
 
-    def place(self, x: Any) -> str:
+    def device_of(self, x: Any) -> str:
         return HOST
 
 
@@ -99,7 +109,7 @@ class CupyKind(Kind):
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("cupy").ndarray)
 
-    def place(self, x: Any) -> str:
+    def device_of(self, x: Any) -> str:
         return f"cuda:{x.device.id}"
 
     def enter(self, x: Any) -> AbstractContextManager[Any]:
@@ -118,7 +128,7 @@ class OpenCLKind(Kind):
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("pyopencl.array").Array)
 
-    def place(self, x: Any) -> str:
+    def device_of(self, x: Any) -> str:
         device = x.context.devices[0] if x.queue is None else x.queue.device
         devices = [device for platform in _loaded("pyopencl").get_platforms() for device in platform.get_devices()]
         return f"opencl:{devices.index(device)}"
@@ -133,7 +143,7 @@ class TorchKind(Kind):
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("torch").Tensor)
 
-    def place(self, x: Any) -> str:
+    def device_of(self, x: Any) -> str:
         device = x.device
         if device.type == "cpu":
             return HOST
@@ -180,7 +190,7 @@ class JaxKind(Kind):
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("jax").Array)
 
-    def place(self, x: Any) -> str:
+    def device_of(self, x: Any) -> str:
         device = self._device(x)
         if device.platform == "cpu":
             return HOST
@@ -191,7 +201,7 @@ class JaxKind(Kind):
         )
 
     def to_native(self, x: Any, name: str) -> Any:
-        if self.place(x) == HOST:
+        if self.device_of(x) == HOST:
             return np.asarray(x)
         return _as_cupy(x, name)
 
@@ -202,10 +212,10 @@ class JaxKind(Kind):
         return jax.dlpack.from_dlpack(_import_cupy(self.name).ascontiguousarray(array))
 
     def enter(self, x: Any) -> AbstractContextManager[Any]:
-        place = self.place(x)
-        if place == HOST:
+        device = self.device_of(x)
+        if device == HOST:
             return nullcontext()
-        context: AbstractContextManager[Any] = _import_cupy(self.name).cuda.Device(int(place.partition(":")[2]))
+        context: AbstractContextManager[Any] = _import_cupy(self.name).cuda.Device(int(device.partition(":")[2]))
         return context
 
     def _device(self, x: Any) -> Any:
@@ -223,29 +233,47 @@ class JaxKind(Kind):
 class DaskKind(Kind):
     """Dask: chunks of another kind, to be computed later and perhaps elsewhere.
 
-    Functions work on such arrays as on native ones, and what they do becomes a graph of tasks. Who makes the graph
-    stands above all transforms, in `subband.integrations.dask`, and must not be imported from down here. So it is known
-    by its name alone, in this one place, and loaded when somebody has an array of Dask.
+    Functions work on such arrays as on native ones, and what they do becomes a graph of tasks. What makes the graph
+    builds on all transforms, so this room cannot import it: `register_integration` brings it here, and it is loaded
+    when the first Dask array arrives.
     """
 
     name = "dask.array.Array"
     module = "dask.array"
     is_native = True
     is_elsewhere = True
-    integration = "subband.integrations.dask.dispatch"
 
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("dask.array").Array)
 
-    def place(self, x: Any) -> str:
+    def device_of(self, x: Any) -> str:
         return "dask"
 
     def find_engine(self, engine: Any) -> Any:
-        return import_module(self.integration).find_engine(engine)
+        return _INTEGRATIONS[self.name]().find_engine(engine)
 
     def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        substitute: Callable[..., Any] | None = import_module(self.integration).find_substitute(function)
-        return substitute
+        return _INTEGRATIONS[self.name]().find_substitute(function)
+
+
+class Integration(Protocol):
+    """What computes on arrays that this room only recognises: any module with these two functions."""
+
+    def find_engine(self, engine: Any) -> Any: ...
+
+    def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None: ...
+
+
+#: How to load the integration of a kind of array, by the kind's name.
+_INTEGRATIONS: dict[str, Callable[[], Integration]] = {}
+
+
+def register_integration(kind: str, load: Callable[[], Integration]) -> None:
+    """Say what computes on a kind of array; `load` is called when such an array arrives.
+
+    The package itself registers its integrations, so that a room of transforms need not name one above it.
+    """
+    _INTEGRATIONS[kind] = load
 
 
 #: Every kind of array; the first that says an array is its own takes it.
@@ -256,7 +284,7 @@ _KNOWN: dict[type, Kind] = {}
 
 
 def find_kind(x: Any) -> Kind | None:
-    """Return the kind of an array, or None of what is no array.
+    """Return the kind of an array, or None if `x` is not an array.
 
     Examples
     --------
@@ -297,32 +325,32 @@ def is_foreign(x: Any) -> bool:
     return is_array(x) and not isinstance(x, np.ndarray)
 
 
-def place_of(x: Any) -> str:
-    """Return where an array is: ``cpu``, or the name of the engine there, such as ``cuda:0``.
+def device_of(x: Any) -> str:
+    """Return the device of an array: ``cpu``, or the name of its engine, such as ``cuda:0``.
 
     Examples
     --------
-    >>> place_of(np.zeros(3)), place_of([1, 2])
+    >>> device_of(np.zeros(3)), device_of([1, 2])
     ('cpu', 'cpu')
     """
     if type(x) is np.ndarray:
         return HOST
     kind = find_kind(x)
-    return HOST if kind is None else kind.place(x)
+    return HOST if kind is None else kind.device_of(x)
 
 
 def is_on_device(x: Any) -> bool:
-    """Tell whether `x` is an array that does not lie in the memory of the host."""
-    return place_of(x) != HOST
+    """Tell whether `x` is an array that is not in host memory."""
+    return device_of(x) != HOST
 
 
 def _loaded(module: str) -> Any:
-    """Return a library that its user has imported; importing it is never our part."""
+    """Return a library that its user has imported already."""
     return sys.modules[module]
 
 
 def _import_cupy(name: str) -> Any:
-    """Return CuPy, which looks at the memory of other libraries' CUDA arrays for us."""
+    """Import CuPy, which gives views of other libraries' CUDA arrays."""
     try:
         import cupy
     except ImportError:
@@ -331,7 +359,7 @@ def _import_cupy(name: str) -> Any:
 
 
 def _as_cupy(x: Any, name: str) -> Any:
-    """Look at a CUDA array of another library as one of CuPy; the memory stays its owner's."""
+    """Return a view of a CUDA array of another library as a CuPy array."""
     return _import_cupy(name).from_dlpack(x)
 
 
@@ -349,7 +377,7 @@ def _follow_stream(cupy: Any, device: int, stream: int) -> Iterator[None]:
 
 
 class _Stream:
-    """A stream as CUDA's Python protocol has it, which not every version of Torch does."""
+    """A stream with CUDA's Python protocol, which not every version of Torch implements."""
 
     def __init__(self, address: int) -> None:
         self._address = address

@@ -1,4 +1,4 @@
-"""Turning numbers of any dtype into those that engines compute on.
+"""Conversion of arrays of any dtype to the dtypes that engines compute on.
 
 Engines take float32, float64, complex64 and complex128 in the machine's byte order, with any strides; those of GPUs
 also numbers of 16 bits. Everything else that holds numbers is converted here, and what holds none is refused here.
@@ -136,7 +136,7 @@ def computed_dtype(dtype: np.dtype[Any], name: str = "data") -> np.dtype[Any]:
     if dtype.num >= _FIRST_USER_DTYPE and np.can_cast(dtype, np.float32, "same_kind"):
         return np.dtype(np.float32)
     error = TextError if kind in "SU" else DtypeError
-    raise error(f"{name} has dtype {_spell_dtype(dtype)}, which holds no numbers; convert it with .astype(float)")
+    raise error(f"{name} has dtype {_format_dtype(dtype)}, which holds no numbers; convert it with .astype(float)")
 
 
 def as_array(x: Any) -> Array:
@@ -168,11 +168,11 @@ def cast(x: Array, dtype: Any) -> Array:
 def _find_device_array(x: Any, name: str) -> Any:
     """Return `x` if it is an array on a device that engines compute on, and None if it is anything of the host's."""
     kind = find_kind(x)
-    if kind is None or (place := kind.place(x)) == HOST:
+    if kind is None or (device := kind.device_of(x)) == HOST:
         return None
     if kind.is_native:
         return x
-    raise ArgumentTypeError(f"{name} is a {kind.name} on {place}, and this function takes arrays of the host only")
+    raise ArgumentTypeError(f"{name} is a {kind.name} on {device}, and this function takes arrays of the host only")
 
 
 def _is_half(dtype: np.dtype[Any]) -> bool:
@@ -180,6 +180,6 @@ def _is_half(dtype: np.dtype[Any]) -> bool:
     return dtype.itemsize == 2 and (dtype.kind == "f" or dtype.num >= _FIRST_USER_DTYPE)
 
 
-def _spell_dtype(dtype: np.dtype[Any]) -> str:
-    """Write a dtype as its constructor takes it; ``object`` reads better than ``|O``."""
+def _format_dtype(dtype: np.dtype[Any]) -> str:
+    """Format a dtype by its name; ``object`` rather than ``|O``."""
     return "object" if dtype.kind == "O" else dtype.str

@@ -22,7 +22,7 @@ __all__ = [
     "is_opencl",
     "namespace",
     "pad_zeros",
-    "take_places",
+    "take_flat",
 ]
 
 
@@ -84,27 +84,27 @@ def pad_zeros(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
     return padded
 
 
-def take_places(x: Any, places: Any) -> Any:
-    """Return the numbers at some places of a native array, counted in C order, in an array of the shape of `places`.
+def take_flat(x: Any, indices: Any) -> Any:
+    """Return the elements of a native array at flat (C order) indices, in an array of the shape of `indices`.
 
     Parameters
     ----------
     x : array
         C-contiguous.
-    places : ndarray of int
+    indices : ndarray of int
         Of the host.
 
     Examples
     --------
-    >>> take_places(np.array([[5, 6], [7, 8]]), np.array([3, 0]))
+    >>> take_flat(np.array([[5, 6], [7, 8]]), np.array([3, 0]))
     array([8, 5])
     """
     if is_opencl(x):
         module = sys.modules["pyopencl.array"]
-        flat = module.to_device(x.queue, places.astype(np.int32).reshape(-1))
-        return module.take(x.reshape(-1), flat).reshape(places.shape)
+        flat = module.to_device(x.queue, indices.astype(np.int32).reshape(-1))
+        return module.take(x.reshape(-1), flat).reshape(indices.shape)
     library = namespace(x, "taking numbers")
-    return x.reshape(-1)[library.asarray(places)]
+    return x.reshape(-1)[library.asarray(indices)]
 
 
 def find_extremes(x: Any) -> tuple[int, int]:

@@ -71,7 +71,7 @@ class LazyGroup(TyperGroup):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        command = typer.main.get_command(import_module(f"subband.cli.{cmd_name}").app)
+        command = typer.main.get_command(import_module(f"{__package__}.{cmd_name}").app)
         command.name = cmd_name
         _guard(command, cmd_name)
         return command

@@ -1,1 +1,1 @@
-"""Codecs: compressed pictures that stand on the transforms."""
+"""Image codecs built on the transforms."""

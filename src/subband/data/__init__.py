@@ -1,4 +1,4 @@
-"""Signals and pictures to try things on: those of ``pywt.data``, by the same names, and more of our own."""
+"""Sample signals, images and video: those of ``pywt.data``, by the same names, and more of our own."""
 
 from __future__ import annotations
 

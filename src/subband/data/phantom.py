@@ -20,12 +20,12 @@ from subband.errors import ArgumentError, ShapeError
 
 __all__ = ["Phantom", "Region", "ultrasound"]
 
-Picture: TypeAlias = NDArray[np.float32]
+Image: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
 
 #: Echoes in decibels below the brightest, which is 0: tissue at the top, and how much it loses on the way down.
 _TISSUE, _ATTENUATION = -26.0, -6.0
-#: Top of each layer as a fraction of the depth, how far it waves, and its echo against the tissue.
+#: Top of each layer as a fraction of the depth, how far it undulates, and its echo against the tissue.
 _LAYERS = ((0.0, 0.0, 9.0), (0.055, 0.006, -5.0), (0.12, 0.010, 0.0))
 #: Depth, thickness and echo of the bright sheets between them.
 _SHEETS = ((0.055, 0.006, 0.003, 14.0), (0.12, 0.010, 0.003, 10.0))
@@ -48,7 +48,7 @@ _CYSTS = (
 #: Row and column of the wires, which are seen as points.
 _POINTS = (*((0.38, 0.1 + 0.08 * number) for number in range(11)), (0.68, 0.14), (0.68, 0.17), (0.68, 0.185))
 _POINT_WIDTH, _POINT_ECHO = 0.0025, 20.0
-#: The boundary is an arc around a point below the picture: row and column of the centre, radius, thickness, echo.
+#: The boundary is an arc around a point below the image: row and column of the centre, radius, thickness, echo.
 _ARC = (1.75, 0.45, 0.95, 0.006, 16.0)
 _BELOW_ARC = -8.0
 #: Cysts smaller than this tell nothing about contrast, and this much of the radius is left out at their edges.
@@ -98,11 +98,11 @@ class Phantom:
         The cysts that are large enough to measure contrast in.
     """
 
-    echoes: Picture
+    echoes: Image
     regions: tuple[Region, ...]
 
     def show(self, dynamic_range: float = 60.0) -> NDArray[np.uint8]:
-        """Return the picture of a scanner without speckle: what a perfect filter would make of `scan`.
+        """Return the image of a scanner without speckle: what a perfect filter would make of `scan`.
 
         Parameters
         ----------
@@ -119,12 +119,12 @@ class Phantom:
     def scan(
         self, seed: int = 0, dynamic_range: float = 60.0, cell: tuple[float, float] = (0.0, 0.0)
     ) -> NDArray[np.uint8]:
-        """Return the picture of a scanner, speckled: the logarithm of `scan_echoes`, in 8 bits.
+        """Return the image of a scanner, speckled: the logarithm of `scan_echoes`, in 8 bits.
 
         Parameters
         ----------
         seed : int
-            Another seed gives other speckle; the same one the same picture.
+            Another seed gives other speckle; the same one the same image.
         dynamic_range : float
             Decibels between black and white.
         cell : pair of float
@@ -145,7 +145,7 @@ class Phantom:
         """
         return _compress(self.scan_echoes(seed, cell), dynamic_range)
 
-    def scan_echoes(self, seed: int = 0, cell: tuple[float, float] = (0.0, 0.0)) -> Picture:
+    def scan_echoes(self, seed: int = 0, cell: tuple[float, float] = (0.0, 0.0)) -> Image:
         """Return the amplitude of the echoes with speckle of mean 1, before the logarithm.
 
         Examples
@@ -157,12 +157,12 @@ class Phantom:
         if not (len(cell) == 2 and all(isfinite(width) and width >= 0 for width in cell)):
             raise ArgumentError(f"cell={cell!r} is not a resolution cell; give two widths in pixels, 0 or more")
         parts = np.random.default_rng(seed).standard_normal((2, *self.echoes.shape))
-        waves = parts[0] + 1j * parts[1]
+        field = parts[0] + 1j * parts[1]
         if any(cell):
-            waves = _blur(waves, cell)
+            field = _blur(field, cell)
         # the mean of Rayleigh's law is √(π / 2) times the standard deviation of either part
-        speckle = np.abs(waves) / sqrt(pi / 2)
-        scanned: Picture = (self.echoes * speckle).astype(np.float32)
+        speckle = np.abs(field) / sqrt(pi / 2)
+        scanned: Image = (self.echoes * speckle).astype(np.float32)
         return scanned
 
 
@@ -172,17 +172,17 @@ def ultrasound(shape: tuple[int, int] = (512, 512)) -> Phantom:
     Parameters
     ----------
     shape : pair of int
-        Rows and columns, at least 32 of each. What is in the phantom keeps its place as a fraction of both.
+        Rows and columns, at least 32 of each. What is in the phantom keeps its position as a fraction of both.
 
     Returns
     -------
     Phantom
-        With the pictures ``show()``, clean, and ``scan(seed)``, speckled.
+        With the images ``show()``, clean, and ``scan(seed)``, speckled.
 
     Raises
     ------
     ShapeError
-        If the shape is not one of a picture large enough to show anything.
+        If the shape is not one of an image large enough to show anything.
 
     Examples
     --------
@@ -193,13 +193,13 @@ def ultrasound(shape: tuple[int, int] = (512, 512)) -> Phantom:
     [-26.0, -12.0, -6.0, -3.0, 12.0, 6.0, 3.0, -26.0, 9.0]
     """
     if len(shape) != 2 or min(shape) < 32:
-        raise ShapeError(f"shape={shape!r} is not one of a picture; give rows and columns, at least 32 of each")
+        raise ShapeError(f"shape={shape!r} is not one of an image; give rows and columns, at least 32 of each")
     rows, columns = shape
     row, column = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
     size = min(shape)
 
     def measure(centre_row: float, centre_column: float) -> NDArray[np.float64]:
-        """Give the distance to a point; circles stay round in pictures that are not square."""
+        """Give the distance to a point; circles stay round in images that are not square."""
         return np.hypot((row - centre_row) * rows, (column - centre_column) * columns) / size
 
     def paint(depth: NDArray[np.float64], echo: float | NDArray[np.float64]) -> None:
@@ -234,7 +234,7 @@ def _paint_layers(
     tissue: NDArray[np.float64],
     paint: Callable[[NDArray[np.float64], NDArray[np.float64]], None],
 ) -> None:
-    """Paint the layers below the skin, which wave along the columns, and then the sheets between them."""
+    """Paint the layers below the skin, which undulate along the columns, and then the sheets between them."""
     for top, swing, echo in _LAYERS:
         paint(row - top - swing * np.sin(2 * pi * 1.5 * column), tissue + echo)
     for top, swing, thickness, echo in _SHEETS:
@@ -242,18 +242,18 @@ def _paint_layers(
         paint(thickness / 2 - np.abs(depth), tissue + echo)
 
 
-def _blur(waves: NDArray[np.complex128], widths: tuple[float, float]) -> NDArray[np.complex128]:
-    """Filter with a Gaussian that keeps the variance of white noise; the picture is taken as periodic."""
+def _blur(field: NDArray[np.complex128], widths: tuple[float, float]) -> NDArray[np.complex128]:
+    """Filter with a Gaussian that keeps the variance of white noise; the image is taken as periodic."""
     for axis, width in enumerate(widths):
-        frequency = np.fft.fftfreq(waves.shape[axis])
+        frequency = np.fft.fftfreq(field.shape[axis])
         response = np.exp(-2 * (pi * frequency * width) ** 2)
         response /= np.sqrt(np.mean(response**2))
-        spectrum = np.fft.fft(waves, axis=axis) * np.expand_dims(response, 1 - axis)
-        waves = np.fft.ifft(spectrum, axis=axis)
-    return waves
+        spectrum = np.fft.fft(field, axis=axis) * np.expand_dims(response, 1 - axis)
+        field = np.fft.ifft(spectrum, axis=axis)
+    return field
 
 
-def _compress(echoes: Picture, dynamic_range: float) -> NDArray[np.uint8]:
+def _compress(echoes: Image, dynamic_range: float) -> NDArray[np.uint8]:
     """Show amplitudes as a scanner does: white is 1, black is `dynamic_range` decibels below."""
     if not (isfinite(dynamic_range) and dynamic_range > 0):
         raise ArgumentError(f"dynamic_range={dynamic_range!r} is not a number of decibels; use more than 0, such as 60")

@@ -1,4 +1,4 @@
-"""The recordings and pictures that come with subband; ``NOTICE.md`` beside them says where each is from."""
+"""The recordings, images and video that come with subband; ``NOTICE.md`` beside them says where each is from."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def camera() -> NDArray[np.uint8]:
 
 
 def clip_path() -> Path:
-    """Return where a short film lies: 60 frames of Big Buck Bunny, 640 × 360, with sound.
+    """Return the path of a short video: 60 frames of Big Buck Bunny, 640 × 360, with sound.
 
     Returns
     -------

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 #: Where each name is, imported when somebody asks for it: one tool does not need the others.
-_PLACES = {
+_MODULES = {
     **dict.fromkeys(("EdgeFinder", "Edges", "find_edges"), "edges"),
     **dict.fromkeys(("Fuser", "Fusion", "fuse"), "fusion"),
     **dict.fromkeys(("Decoupled", "Lighting", "Relighter", "decouple", "recombine", "relight"), "lighting"),
@@ -45,9 +45,9 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        return getattr(import_module(f"subband.edit.{_PLACES[name]}"), name)
-    raise AttributeError(f"module 'subband.edit' has no attribute {name!r}")
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,6 @@ import numpy as np
 
 from subband.arrays import allocate_zeros
 from subband.edit.pictures import Picture, take_picture
-from subband.edit.planes import find_painter
 from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
@@ -202,27 +201,27 @@ class Fuser:
 
     def _choose(self, engine: Engine, level: StationaryPlan, lows: list[Any]) -> Any:
         """Return one plane: the number of the picture whose brightness is most active in each place."""
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         bright = StationaryPlan((1, *level.shape[1:]), level.axes, level.plans)
         best: Any = None
         for number, low in enumerate(lows):
             bands = engine.stationary_forward(bright, low[:1])
             rival = self._average(
-                filters, painter.measure_activity([bands[key] for key in ("ad", "da", "dd")]), self.fusion.window
+                filters, filters.measure_activity([bands[key] for key in ("ad", "da", "dd")]), self.fusion.window
             )
             if best is None:
                 best, chosen = rival, allocate_zeros(tuple(rival.shape), rival)
             else:
-                painter.prefer(best, chosen, rival, number)
+                filters.prefer(best, chosen, rival, number)
         if self.fusion.consistency == 1:
             return chosen
         votes: Any = None
         for number in range(len(lows)):
-            rival = self._average(filters, painter.mark(chosen, number), self.fusion.consistency)
+            rival = self._average(filters, filters.mark(chosen, number), self.fusion.consistency)
             if votes is None:
                 votes, agreed = rival, allocate_zeros(tuple(rival.shape), rival)
             else:
-                painter.prefer(votes, agreed, rival, number)
+                filters.prefer(votes, agreed, rival, number)
         return agreed
 
     def _weigh(self, engine: Engine, lows: list[Any], white: float, count: int) -> list[Any]:
@@ -231,28 +230,28 @@ class Fuser:
         After `count` levels the low band is as many times twice as large as brightness, and smoother; weights that
         changed more quickly than what they weigh would turn bright places darker than those around them.
         """
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         window = min(self.fusion.consistency * 2**count, _WIDEST_MEAN) | 1
         weights = []
         for low in lows:
-            weight = painter.judge_exposure(low, white * 2.0**count)
+            weight = filters.judge_exposure(low, white * 2.0**count)
             weights.append(self._average(filters, weight, window))
-        total = painter.copy(weights[0])
+        total = filters.take_part(weights[0], (0, 0), weights[0].shape[1:], 1.0)
         for weight in weights[1:]:
-            painter.add(total, weight)
-        return [painter.divide(weight, total, 1.0) for weight in weights]
+            total = filters.add_part(total, weight, (0, 0), 1.0)
+        return [filters.divide(weight, total, 1.0) for weight in weights]
 
     def _join_lows(self, engine: Engine, lows: list[Any], chosen: Any, white: float, count: int) -> Any:
         """Return the coarsest band: that of the chosen picture, or the mean by exposure."""
-        painter = find_painter(engine)
+        filters = find_filters(engine)
         if self.fusion.rule == "focus":
             total = lows[0]
             for number, low in enumerate(lows[1:], 1):
-                painter.take_over(total, low, chosen, number)
+                filters.take_over(total, low, chosen, number)
             return total
         total = allocate_zeros(tuple(lows[0].shape), lows[0])
         for low, weight in zip(lows, self._weigh(engine, lows, white, count), strict=True):
-            painter.add_weighted(total, low, weight)
+            filters.add_weighted(total, low, weight)
         return total
 
     @staticmethod
@@ -323,7 +322,7 @@ def fuse(
 
 def _split_chosen(engine: Engine, level: StationaryPlan, lows: list[Any], chosen: Any) -> Bands:
     """Split the low band of every picture, in its place, and return the details of the chosen ones."""
-    painter = find_painter(engine)
+    filters = find_filters(engine)
     fused: Bands = {}
     for number, low in enumerate(lows):
         bands = engine.stationary_forward(level, low)
@@ -332,22 +331,22 @@ def _split_chosen(engine: Engine, level: StationaryPlan, lows: list[Any], chosen
             fused = bands
             continue
         for key, band in bands.items():
-            painter.take_over(fused[key], band, chosen, number)
+            filters.take_over(fused[key], band, chosen, number)
     return fused
 
 
 def _split_weighted(engine: Engine, level: StationaryPlan, lows: list[Any], weights: list[Any]) -> Bands:
     """Split the low band of every picture, in its place, and return the mean of the details."""
-    painter = find_painter(engine)
+    filters = find_filters(engine)
     fused: Bands = {}
     for number, (low, weight) in enumerate(zip(lows, weights, strict=True)):
         bands = engine.stationary_forward(level, low)
         lows[number] = bands.pop("aa")
         for key, band in bands.items():
             if number == 0:
-                fused[key] = painter.multiply(band, weight, 1.0)
+                fused[key] = filters.multiply(band, weight, 1.0)
             else:
-                painter.add_weighted(fused[key], band, weight)
+                filters.add_weighted(fused[key], band, weight)
     return fused
 
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subband.edit.pictures import Picture, fit_pixels, take_picture
-from subband.edit.planes import find_painter
 from subband.edit.scales import plan_scales
 from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
 from subband.engines import Engine
@@ -196,47 +195,47 @@ class Relighter:
 
     def _run(self, pixels: Any, white: float) -> Any:
         engine = engine_for(pixels, self.engine)
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         planes, light = self._find_light(engine, pixels, white)
         if self.lighting.output == "light":
-            planes = light if _count_planes(light) == pixels.shape[2] else painter.spread(light, int(pixels.shape[2]))
+            planes = light if _count_planes(light) == pixels.shape[2] else filters.spread(light, int(pixels.shape[2]))
         else:
-            planes = painter.divide(planes, light, self.lighting.exposure * white)
+            planes = filters.divide(planes, light, self.lighting.exposure * white)
         return filters.write_pixels(planes, None, pixels.dtype)
 
     def _split(self, pixels: Any, white: float) -> list[Any]:
         engine = engine_for(pixels, self.engine)
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         planes, light = self._find_light(engine, pixels, white)
-        planes = painter.divide(planes, light, 1.0)
+        planes = filters.divide(planes, light, 1.0)
         if _count_planes(light) < _count_planes(planes):
-            light = painter.spread(light, _count_planes(planes))
+            light = filters.spread(light, _count_planes(planes))
         return [filters.write_pixels(each, None, _float_like(pixels)) for each in (planes, light)]
 
     def _replace(self, pixels: Any, white: float, falling: Any, scale: float) -> Any:
         engine = engine_for(pixels, self.engine)
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         planes, light = self._find_light(engine, pixels, white)
         fitted = filters.read_pixels(falling, None, _float_like(pixels))
-        planes = painter.multiply(painter.divide(planes, light, 1.0), fitted, scale)
+        planes = filters.multiply(filters.divide(planes, light, 1.0), fitted, scale)
         return filters.write_pixels(planes, None, pixels.dtype)
 
     def _find_light(self, engine: Engine, pixels: Any, white: float) -> tuple[Any, Any]:
         """Return the planes of a picture, and the light that they are to be divided by."""
         lighting = self.lighting
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         planes = filters.read_pixels(pixels, None, _float_like(pixels))
         if lighting.colour == "rgb" or _count_planes(planes) == 1:
-            base = painter.raise_to(planes, lighting.gamma, white)
+            base = filters.raise_to(planes, lighting.gamma, white)
         else:
-            base = painter.measure_brightness(planes, _WEIGHTS, lighting.gamma, white)
+            base = filters.measure_brightness(planes, _WEIGHTS, lighting.gamma, white)
         plan = lighting.plan(tuple(base.shape))
         approximation, _ = engine.forward_all(plan, base)
         nothing: list[Bands] = [{} for _ in plan.levels]
         light = engine.inverse_all(plan, approximation, nothing)
         even = lighting.exposure * white
         power, floor = 1 / lighting.gamma, lighting.floor * white
-        return planes, painter.temper(light, power, white, floor, even, lighting.strength)
+        return planes, filters.temper(light, power, white, floor, even, lighting.strength)
 
 
 def decouple(
@@ -408,7 +407,7 @@ def _recombine(decal: Any, light: Any, exposure: float | None, engine: str | Eng
 
 def _multiply(pixels: Any, light: Any, scale: float, named: str | Engine | None) -> Any:
     engine = engine_for(pixels, named)
-    filters, painter = find_filters(engine), find_painter(engine)
+    filters = find_filters(engine)
     planes = filters.read_pixels(pixels, None, _float_like(pixels))
     fitted = filters.read_pixels(light, None, _float_like(pixels))
-    return filters.write_pixels(painter.multiply(planes, fitted, scale), None, pixels.dtype)
+    return filters.write_pixels(filters.multiply(planes, fitted, scale), None, pixels.dtype)

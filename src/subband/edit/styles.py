@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import find_kind, map_arrays, place_of
+from subband.arrays import device_of, find_kind, map_arrays
 from subband.edit.pictures import FITS, fit_pixels, match_channels, take_picture
-from subband.edit.planes import RULES, find_painter
 from subband.edit.scales import invert_details, plan_scales, read_orientations
 from subband.edit.settings import check_choice, check_level, check_levels, check_number, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
+from subband.engines.filters.constants import RULES
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.errors import ArgumentError, ArgumentTypeError
 from subband.plan import TransformPlan
@@ -187,7 +187,7 @@ class Stylist:
 
     def _run(self, pixels: Any, white: float) -> Any:
         engine = engine_for(pixels, self.engine)
-        filters, painter = find_filters(engine), find_painter(engine)
+        filters = find_filters(engine)
         there, back = (_COLOURS[self.style.colour] if pixels.shape[2] == 3 else None) or (None, None)
         dtype = np.dtype(np.float64 if pixels.dtype == np.float64 else np.float32)
         planes = filters.read_pixels(pixels, there, dtype)
@@ -204,14 +204,14 @@ class Stylist:
                 takes_part = self.style.levels is None or number in self.style.levels
                 differences.append(
                     {
-                        key: painter.differ(
+                        key: filters.differ(
                             mine.get(key, theirs[key]), theirs[key], self.style.rule, self.style.strength
                         )
                         for key in (keys if takes_part else ())
                         if theirs[key].size
                     }
                 )
-            painter.add(planes, invert_details(engine, plan, differences, own))
+            planes = filters.add_part(planes, invert_details(engine, plan, differences, own), (0, 0), 1.0)
         return filters.write_pixels(planes, back, pixels.dtype)
 
     def _prepare(
@@ -238,7 +238,7 @@ class Stylist:
             if isinstance(pixels, np.ndarray):
                 pixels = engine.device.upload(pixels)
         elif not isinstance(pixels, np.ndarray):
-            raise ArgumentTypeError(f"texture is on {place_of(pixels)} and picture on cpu; move both to one device")
+            raise ArgumentTypeError(f"texture is on {device_of(pixels)} and picture on cpu; move both to one device")
         pair = _COLOURS[self.style.colour]
         if channels == 1 and pixels.shape[2] == 3:
             pair = _COLOURS["ycbcr"]

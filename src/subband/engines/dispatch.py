@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, find_kind, find_owner, map_arrays, place_of
+from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, device_of, find_kind, find_owner, map_arrays
 from subband.engines import registry
 from subband.engines.base import Engine
 from subband.engines.registry import ENGINES, get_engine, is_device_engine
@@ -144,24 +144,24 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     >>> engine_for(np.zeros(4), "reference")
     <engine 'reference'>
     """
-    if type(x) is np.ndarray or (place := place_of(x)) == HOST:
+    if type(x) is np.ndarray or (device := device_of(x)) == HOST:
         return get_engine(engine)
     kind = find_kind(x)
     if kind is not None and (own := kind.find_engine(engine)) is not None:
         chosen: Engine = own
         return chosen
     uploader = _uploader.get()
-    if uploader is not None and uploader.name == place.partition(":")[0]:
+    if uploader is not None and uploader.name == device.partition(":")[0]:
         return uploader
     if engine is None or engine == "auto":
-        return get_engine(place)
+        return get_engine(device)
     if isinstance(engine, Engine) and engine.name not in ENGINES:
         return engine  # somebody's own, which knows what it takes
     name = engine.name if isinstance(engine, Engine) else get_engine(engine).name
-    if name == place.partition(":")[0] and (isinstance(engine, Engine) or f"{place}:".startswith(f"{engine}:")):
-        return engine if isinstance(engine, Engine) else get_engine(place)
+    if name == device.partition(":")[0] and (isinstance(engine, Engine) or f"{device}:".startswith(f"{engine}:")):
+        return engine if isinstance(engine, Engine) else get_engine(device)
     raise ArgumentError(
-        f"engine={engine!r} does not reach an array on {place}; leave engine out to compute there, "
+        f"engine={engine!r} does not reach an array on {device}; leave engine out to compute there, "
         "or give a copy on the host"
     )
 
@@ -179,7 +179,7 @@ def _is_plain(value: Any) -> bool:
 
 def _find_uploader(owner: Owner, engine: str | Engine | None) -> DeviceEngine | None:
     """Return the engine of a device that arrays of the host are bound for, if they are."""
-    if owner.place != HOST:
+    if owner.device != HOST:
         return None
     wants_device = registry.uses_device if engine is None or engine == "auto" else is_device_engine(engine)
     return typing.cast("DeviceEngine", get_engine(engine)) if wants_device else None

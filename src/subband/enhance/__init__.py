@@ -1,4 +1,4 @@
-"""Making pictures better in the wavelet domain."""
+"""Image enhancement in the wavelet domain: denoising, shrinkage, blurring, sharpening."""
 
 from __future__ import annotations
 

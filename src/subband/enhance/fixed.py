@@ -1,7 +1,7 @@
-"""Wavelet coefficients in as few bits as pixels: unsigned integers that stand for numbers from 0 to 1.
+"""Fixed-point wavelet transforms: coefficients as unsigned integers of 8 to 16 bits.
 
-Frame buffers, textures and files of pictures hold numbers in [0, 1) and clamp all others. `FixedPoint` transforms a
-picture so that every coefficient of every level is such a number, in 8 to 16 bits, and undoes it.
+Frame buffers, textures and files of images hold numbers in [0, 1) and clamp all others. `FixedPoint` transforms an
+image so that every coefficient of every level is such a number, in 8 to 16 bits, and undoes it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Compensation(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedPoint:
-    r"""A transform whose coefficients are unsigned integers, which stand for numbers in [0, 1).
+    r"""A transform whose coefficients are unsigned integers, which represent numbers in [0, 1).
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ class FixedPoint:
         Any that reconstructs perfectly; the shorter its filters, the less is lost.
     bits : int
         From 8, held as uint8, to 16, held as uint16. From 9 to 15 the lowest bits of the uint16 are zero, so that an
-        integer stands for the same number whatever the bits are.
+        integer represents the same number whatever the bits are.
     mode : str, optional
-        How the picture goes on outside its borders: ``'symmetric'``, ``'reflect'``, ``'constant'``, ``'periodic'``,
-        ``'periodization'`` or ``'whole'``. The wavelet's own choice if left out, which mirrors the picture.
+        How the image goes on outside its borders: ``'symmetric'``, ``'reflect'``, ``'constant'``, ``'periodic'``,
+        ``'periodization'`` or ``'whole'``. The wavelet's own choice if left out, which mirrors the image.
 
     Raises
     ------
@@ -78,21 +78,21 @@ class FixedPoint:
     :math:`b = -h_- s` bring them into [0, 1) again, pass by pass. The inverse has the scale :math:`1 / s` and the bias
     :math:`h_- \sum_i h_{2i}` for even and :math:`h_- \sum_i h_{2i+1}` for odd samples.
 
-    An integer stands for itself over :math:`2^8` or :math:`2^{16}`. So the bias ½ of the high-pass filter is held
+    An integer represents itself divided by :math:`2^8` or :math:`2^{16}`. So the bias ½ of the high-pass filter is held
     exactly: a detail of zero is 128 or 32768, in every band. The number 1 is not held; the integer next to it is off
-    by half a unit at most where it takes its place.
+    by half a unit at most where it is used.
 
     Every pass along an axis ends in rounding, as every pass of the paper's hardware ended in a frame buffer. Halves are
-    rounded to even: half of all Haar sums are halves, and rounding them up would brighten the picture level by level.
+    rounded to even: half of all Haar sums are halves, and rounding them up would brighten the image level by level.
     Unlike in the paper's hardware, low and high part of a sample are added before they are rounded and clamped: of any
     wavelet but Haar the low part alone can leave [0, 1) beside an edge, and would be cut there.
 
     In between, numbers are float32: of its 24 bits at least 8 are left for fractions. Additions have a fixed order, so
     that results are the same on every machine.
 
-    *Only the last bit differs*, says the paper. That is so for coefficients, but for one in 100 000, and for pictures
-    if coefficients have some bits more than pixels: 16 bits bring pictures of uint8 back exactly. It is not so with as
-    many bits as the pixels have. Then pictures are off by up to 2 units after one level of Haar and about 10 after
+    *Only the last bit differs*, says the paper. That is so for coefficients, but for one in 100 000, and for images
+    if coefficients have some bits more than pixels: 16 bits bring images of uint8 back exactly. It is not so with as
+    many bits as the pixels have. Then images are off by up to 2 units after one level of Haar and about 10 after
     nine, by 4 after one level of ``'db2'`` and about 28 after four. `bound_error` tells what is certain.
 
     References
@@ -136,7 +136,7 @@ class FixedPoint:
         mode = wavelet.default_mode if self.mode is None else check_mode(self.mode)
         if mode not in _MODES:
             raise ModeError(
-                f"mode={mode!r} makes up numbers that the picture does not have; use one of {', '.join(_MODES)}"
+                f"mode={mode!r} makes up numbers that the image does not have; use one of {', '.join(_MODES)}"
             )
         axis_plan(wavelet, mode, 1)  # refuses 'whole' where the wavelet cannot take it
         object.__setattr__(self, "bits", int(bits))
@@ -179,12 +179,12 @@ class FixedPoint:
         return low, high
 
     def scaling(self, level: int, key: str) -> Scaling:
-        """Return how the coefficients of a band are held, from the picture on.
+        """Return scale and bias of the coefficients of a band, relative to the image.
 
         Parameters
         ----------
         level : int
-            1 is the finest, and 0 the picture.
+            1 is the finest, and 0 the image.
         key : str
             One letter for each axis, ``'a'`` or ``'d'``.
 
@@ -212,8 +212,8 @@ class FixedPoint:
     def bound_error(self, level: int, dimensions: int = 2) -> float:
         """Return how far from what it was a sample may be at most, in units of the last of `bits`.
 
-        A picture comes back exactly if that is less than half of its own unit. All roundings are taken to be the worst
-        and to add up; pictures show half of that or less.
+        An image comes back exactly if that is less than half of its own unit. All roundings are taken to be the worst
+        and to add up; images show half of that or less.
 
         Parameters
         ----------
@@ -256,12 +256,12 @@ class FixedPoint:
         return float(added * sum(gain**dimensions for gain in gains[:level]))
 
     def forward(self, picture: Any, level: int | None = None, axes: int | Sequence[int] = (-2, -1)) -> Pyramid:
-        """Transform a picture.
+        """Transform an image.
 
         Parameters
         ----------
         picture : array_like of uint8, uint16 or float
-            Integers stand for themselves over 256 or 65536; uint16 needs 16 bits. Real numbers are from 0 to 1.
+            Integers represent themselves divided by 256 or 65536; uint16 needs 16 bits. Real numbers are from 0 to 1.
         level : int, optional
             Number of levels; as many as are useful if left out.
         axes : int or sequence of int
@@ -275,7 +275,7 @@ class FixedPoint:
         Raises
         ------
         DtypeError
-            If the picture holds other numbers, or more bits than coefficients have.
+            If the image holds other numbers, or more bits than coefficients have.
         ArgumentError
             If a number is not finite or out of range.
         ShapeError
@@ -293,7 +293,7 @@ class FixedPoint:
         array = as_numbers(picture, "picture")
         axes = normalise_axes(axes, array.ndim, distinct=True)
         if not axes:
-            raise AxesError(f"axes={axes} is empty; name at least one axis of a picture of shape {array.shape}")
+            raise AxesError(f"axes={axes} is empty; name at least one axis of an image of shape {array.shape}")
         band = self._enter(array)
         wavelets, modes = (self._wavelet,) * len(axes), (str(self.mode),) * len(axes)
         level = choose_level(level, band.shape, axes, wavelets, modes, stationary=False)
@@ -310,7 +310,7 @@ class FixedPoint:
         return Pyramid(plan, band, details, array.dtype.newbyteorder("="))
 
     def inverse(self, pyramid: Pyramid) -> Array:
-        """Turn a pyramid back into a picture of the dtype that it had.
+        """Turn a pyramid back into an image of the dtype that it had.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class FixedPoint:
         return self._leave(band, pyramid.dtype)
 
     def unscale(self, pyramid: Pyramid) -> Pyramid:
-        """Return the coefficients that the integers stand for, in units of the picture, as `decompose` finds them.
+        """Return the coefficients that the integers represent, in units of the image, as `decompose` finds them.
 
         Examples
         --------
@@ -368,9 +368,9 @@ class FixedPoint:
         return 8 * self.dtype.itemsize
 
     def _enter(self, array: Array) -> Array:
-        """Return a picture as our own integers."""
+        """Return an image as our own integers."""
         if not isinstance(array, np.ndarray):
-            raise ArgumentTypeError("picture lies on a device, and fixed point is computed on the host; copy it there")
+            raise ArgumentTypeError("picture is on a device, and fixed point is computed on the host; copy it there")
         if not array.size:
             raise ShapeError(f"picture has shape {array.shape}; it needs at least 1 pixel")
         kind, width = array.dtype.kind, 8 * array.dtype.itemsize
@@ -387,7 +387,7 @@ class FixedPoint:
         return np.left_shift(held, self._width - self.bits, dtype=self.dtype)
 
     def _leave(self, band: Array, dtype: np.dtype[Any]) -> Array:
-        """Return our own integers as the numbers of a picture."""
+        """Return our own integers as the numbers of an image."""
         width = 8 * dtype.itemsize if dtype.kind == "u" else 0
         numbers: Array = band * np.float32(2.0 ** (width - self._width))
         if width:
@@ -406,7 +406,7 @@ class FixedPoint:
             if band.dtype != self.dtype:
                 raise DtypeError(f"band {key!r} of level {level} holds {band.dtype}; {self.bits} bits are {self.dtype}")
         if pyramid.dtype.kind != "f" and pyramid.dtype not in (np.uint8, np.uint16):
-            raise DtypeError(f"pyramid is that of an array of {pyramid.dtype}; pictures are uint8, uint16 or real")
+            raise DtypeError(f"pyramid is that of an array of {pyramid.dtype}; images are uint8, uint16 or real")
         return plan
 
     def _split(self, whole: Array, axis: int, plan: AxisPlan) -> list[Array]:
@@ -414,10 +414,10 @@ class FixedPoint:
         fits = (self.low, self.high)
         taps = [np.multiply(row, fit.scale) for row, fit in zip(plan.forward.taps, fits, strict=True)]
         start, stop = plan.forward.reach(plan.low)
-        places, plain = plan.extend_samples(start, stop).index, np.arange(start, stop)
+        indices, plain = plan.extend_samples(start, stop).index, np.arange(start, stop)
         halves = [self._allocate(whole.shape, axis, length) for length in (plan.low, plan.high)]
         for source, *targets in cut(axis, whole, *halves):
-            lanes = [read_lane(source, places[phase::2], plain[phase::2]) for phase in (0, 1)]
+            lanes = [read_lane(source, indices[phase::2], plain[phase::2]) for phase in (0, 1)]
             for target, row, fit in zip(targets, taps, fits, strict=True):
                 target[...] = self._filter(lanes, row, fit.bias, plan.low)[:, : target.shape[1]]
         return halves
@@ -427,7 +427,7 @@ class FixedPoint:
         start, stop = plan.inverse.reach(plan.pairs)
         # Positions count low and high coefficients in turn, and the first of them may be either.
         plain = np.arange(start, stop)
-        places, is_high = plan.extend_coefficients(start, stop).index // 2, plain % 2
+        indices, is_high = plan.extend_coefficients(start, stop).index // 2, plain % 2
         banks = (self._wavelet.dec_lo, self._wavelet.dec_hi)
         spans, negatives = (np.array([*map(f, banks)])[is_high[: plan.inverse.width]] for f in (_span, _sum_negative))
         if not plan.high:
@@ -435,7 +435,7 @@ class FixedPoint:
             high = np.full_like(low, round(self.high.bias * 2**self._width))
         whole = self._allocate(low.shape, axis, plan.length)
         for target, *sources in cut(axis, whole, low, high):
-            lanes = [read_lane(sources[is_high[phase]], places[phase::2], plain[phase::2] // 2) for phase in (0, 1)]
+            lanes = [read_lane(sources[is_high[phase]], indices[phase::2], plain[phase::2] // 2) for phase in (0, 1)]
             for phase, row in enumerate(plan.inverse.taps):
                 samples = self._filter(lanes, np.multiply(row, spans), float(np.dot(row, negatives)), plan.pairs)
                 part = target[:, phase::2]
@@ -461,7 +461,7 @@ class FixedPoint:
 
 
 def _check_count(count: int, name: str) -> None:
-    """Refuse what is no number of levels or axes."""
+    """Check a number of levels or axes."""
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise LevelError(f"{name}={count!r} is not a number of {name}s; use an integer of 0 or more")
 

@@ -14,7 +14,7 @@ __all__ = ["clamp", "cut", "read_lane"]
 #: Samples that are computed at a time, so that wide temporary numbers stay in the cache.
 _BLOCK = 1 << 18
 
-#: Columns of a block, at least: what lies side by side in memory is fetched together.
+#: Columns of a block, at least: neighbours in memory are fetched together.
 _LEAST_COLUMNS = 64
 
 
@@ -36,14 +36,14 @@ def cut(axis: int, *arrays: Array) -> Iterator[list[Array]]:
             yield [view[row : row + rows, :, column : column + columns] for view in views]
 
 
-def read_lane(source: Array, places: Array, plain: Array) -> Array:
-    """Return the samples at `places` as float32; all but those at the borders are a slice of `plain` positions."""
-    lane = np.empty((source.shape[0], places.size, source.shape[2]), np.float32)
-    (inside,) = np.nonzero(places == plain)
+def read_lane(source: Array, indices: Array, plain: Array) -> Array:
+    """Return the samples at `indices` as float32; all but those at the borders are a slice of `plain` positions."""
+    lane = np.empty((source.shape[0], indices.size, source.shape[2]), np.float32)
+    (inside,) = np.nonzero(indices == plain)
     begin, end = (int(inside[0]), int(inside[-1]) + 1) if inside.size else (0, 0)
     if inside.size:
         step = int(plain[1] - plain[0]) if plain.size > 1 else 1
         lane[:, begin:end] = source[:, plain[begin] : plain[end - 1] + 1 : step]
     for edge in (slice(0, begin), slice(end, None)):
-        lane[:, edge] = source[:, places[edge]]
+        lane[:, edge] = source[:, indices[edge]]
     return lane

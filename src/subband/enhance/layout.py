@@ -1,4 +1,4 @@
-"""Which axes of a picture are space and which are channels, and how it becomes pixels that programs take."""
+"""The axes of an image: which are space and which are channels, and its conversion to pixels × channels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Layout:
-    """The axes of a picture.
+    """The axes of an image.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Arranged:
     put_back : callable
         Returns the array for enhanced pixels.
     is_colour : bool
-        Whether the channels are red, green and blue of the same picture.
+        Whether the channels are red, green and blue of the same image.
     """
 
     pixels: Any
@@ -78,7 +78,7 @@ def check_pixels(image: Any, name: str) -> Any:
     else:
         pixels = as_numbers(image, name)
         if pixels.dtype.kind == "c":
-            raise DtypeError(f"{name} has dtype {pixels.dtype}; a picture is real: give {name}.real or abs({name})")
+            raise DtypeError(f"{name} has dtype {pixels.dtype}; an image is real: give {name}.real or abs({name})")
         if pixels.dtype.name not in _DTYPES:
             # integers of other sizes are exact as doubles, or nearly so, and would not be as floats
             pixels = pixels.astype(np.float64 if pixels.dtype.itemsize > 2 else np.float32)
@@ -92,7 +92,7 @@ def check_pixels(image: Any, name: str) -> Any:
 def find_layout(
     shape: tuple[int, ...], axes: Sequence[int] | None, channel_axis: int | Literal["auto"] | None
 ) -> Layout:
-    """Return which axes are what, as the caller says or as the shape suggests.
+    """Return which axes are space and which are channels, as the caller says or as the shape suggests.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def find_layout(
     if not 1 <= len(space) <= 3:
         raise ShapeError(
             f"image of shape {shape} has {len(space)} axes of space; it can have 1 to 3: name them with axes, such as "
-            "axes=(1, 2) for a stack of pictures"
+            "axes=(1, 2) for a stack of images"
         )
     return Layout(space, channel, has_alpha)
 
@@ -138,7 +138,7 @@ def arrange(pixels: Any, layout: Layout) -> Arranged:
     is_colour = layout.channel is not None and not others and shape[layout.channel] == _COLOUR
     if layout.channel == count - 1 and layout.space == tuple(range(count - 1)) and not layout.has_alpha:
         return Arranged(_as_contiguous(pixels), lambda result: result, is_colour)
-    xp = namespace(pixels, "a picture with an alpha channel, or whose channels are not its last axis,")
+    xp = namespace(pixels, "an image with an alpha channel, or whose channels are not its last axis,")
     if layout.has_alpha:
         inner = arrange(pixels[..., :-1], replace(layout, has_alpha=False))
         return replace(
@@ -174,17 +174,15 @@ def check_mask(pixels: Any, layout: Layout, mask: Any, nonfinite: str) -> Array 
         space = tuple(pixels.shape[axis] for axis in layout.space)
         given = to_host(mask)
         if given.shape != space:
-            raise ShapeError(
-                f"mask has shape {given.shape}, and the picture has {space}; give one value for each pixel"
-            )
+            raise ShapeError(f"mask has shape {given.shape}, and the image has {space}; give one value for each pixel")
         known = given != 0
     bad = _find_nonfinite(pixels, layout) if pixels.dtype.kind == "f" else None
     if bad is not None:
         unexpected = bad if known is None else bad & known
         if nonfinite == "refuse" and unexpected.any():
-            place = tuple(int(i) for i in np.argwhere(unexpected)[0])
+            index = tuple(int(i) for i in np.argwhere(unexpected)[0])
             raise ArgumentError(
-                f"image has {int(unexpected.sum())} pixels that are NaN or infinite, the first at {place}; use "
+                f"image has {int(unexpected.sum())} pixels that are NaN or infinite, the first at {index}; use "
                 "nonfinite='mask' to leave them as they are, or replace them"
             )
         known = ~bad if known is None else known & ~bad
@@ -196,9 +194,9 @@ def check_mask(pixels: Any, layout: Layout, mask: Any, nonfinite: str) -> Array 
 
 
 def fill_gaps(pixels: Any, known: Array) -> Any:
-    """Return pixels with what is not known filled from what is, the nearer the more.
+    """Fill unknown pixels by averages of known ones, weighted by distance.
 
-    Each gap is filled from the picture at half the size, where known pixels are averaged, and so on until there is no
+    Each gap is filled from the image at half the size, where known pixels are averaged, and so on until there is no
     gap left.
     """
     xp = namespace(pixels, "filling what is not known")
@@ -260,7 +258,7 @@ def _find_nonfinite(pixels: Any, layout: Layout) -> Array | None:
         if is_finite_sum(pixels * 0):
             return None
         pixels = to_host(pixels)
-    xp = namespace(pixels, "a picture")
+    xp = namespace(pixels, "an image")
     finite = xp.isfinite(pixels)
     if bool(finite.all()):
         return None
@@ -283,5 +281,5 @@ def _as_contiguous(pixels: Any) -> Any:
         if not pixels.flags.c_contiguous:
             raise ArgumentTypeError("image is an array of PyOpenCL that is not C-contiguous; give a copy, x.copy()")
         return pixels
-    xp = namespace(pixels, "a picture")
+    xp = namespace(pixels, "an image")
     return xp.ascontiguousarray(pixels)

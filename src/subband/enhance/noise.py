@@ -1,4 +1,4 @@
-"""How much noise there is in an array, and how much of it arrives in each band."""
+"""Noise estimation, and the gain of white noise in each band."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["combine_gains", "estimate_noise", "measure_band_gain", "measure_gain
 
 
 def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
-    """Return what white noise of standard deviation one has in the low and the high band of a level, along one axis.
+    """Return the standard deviations of unit white noise in the low and high band of a level, along one axis.
 
     Both are 1 for orthogonal wavelets and near it for the usual biorthogonal ones.
 
@@ -53,7 +53,7 @@ def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
 
 @lru_cache(maxsize=256)
 def _measure_gains(low: tuple[float, ...], high: tuple[float, ...], level: int) -> tuple[float, float]:
-    # One filter leads to a level: that of the level before, and then one whose taps lie 2**(level - 1) apart.
+    # One filter leads to a level: that of the level before, and then one whose taps are 2**(level - 1) apart.
     path = np.ones(1)
     for number in range(level):
         spread_low, spread_high = (np.zeros((len(taps) - 1) * 2**number + 1) for taps in (low, high))
@@ -64,7 +64,7 @@ def _measure_gains(low: tuple[float, ...], high: tuple[float, ...], level: int) 
 
 
 def measure_band_gain(pyramid: Pyramid, level: int, key: str) -> float:
-    """Return the standard deviation that white noise of standard deviation one has in a band.
+    """Return the standard deviation of unit white noise in a band.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def estimate_noise(pyramid: Pyramid) -> Array:
     Returns
     -------
     ndarray of float
-        One value for each place along the axes that were not transformed, such as channels; its other axes have
+        One value for each position along the axes that were not transformed, such as channels; its other axes have
         length 1, so that it broadcasts against every band.
 
     Raises

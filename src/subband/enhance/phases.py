@@ -1,6 +1,6 @@
-"""Undecimated bands taken apart into the decimated bands that they consist of, and put together again.
+"""Polyphase components of undecimated bands: split, shrink each as a decimated band, and merge.
 
-Coefficients of level j that lie 2**j samples apart are those of a decimated transform of the picture in one position:
+Coefficients of level j that are 2**j samples apart are those of a decimated transform of the image in one position:
 white noise is white among them. Those beside each other share most of their samples, and so most of their noise; a rule
 that looks at neighbours must not take them for independent.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays.operations import is_opencl, take_places
+from subband.arrays.operations import is_opencl, take_flat
 from subband.engines.filters import Filters
 from subband.typing import Array
 
@@ -21,12 +21,12 @@ __all__ = ["shrink_phases"]
 
 
 def shrink_phases(filters: Filters, band: Any, noise: Any, gain: float, step: int) -> Any:
-    """Shrink every coefficient of an undecimated band by those of its neighbours that lie `step` samples apart.
+    """Shrink every coefficient of an undecimated band by its neighbours at multiples of `step` samples.
 
     Parameters
     ----------
     filters : Filters
-        Who computes.
+        The filters that compute.
     band : array
         Number of planes × space; an axis of one sample was not transformed.
     noise, gain
@@ -36,7 +36,7 @@ def shrink_phases(filters: Filters, band: Any, noise: Any, gain: float, step: in
     """
     planes, space = band.shape[0], band.shape[1:]
     steps = tuple(step if length > 1 else 1 for length in space)
-    # what is missing to whole steps lies in the margin, and is left off again
+    # padding to whole steps is in the margin, and is cut off again
     missing = tuple(-length % each for length, each in zip(space, steps, strict=True))
     still = (0,) * len(space)
     whole = filters.extend(band, still, missing) if any(missing) else band
@@ -46,7 +46,7 @@ def shrink_phases(filters: Filters, band: Any, noise: Any, gain: float, step: in
     along = tuple(range(1, 2 * len(space), 2))
     across = tuple(range(2, 2 * len(space) + 1, 2))
     apart = _rearrange(whole, (planes, *chain(*zip(sizes, steps, strict=True))), (0, *across, *along))
-    own_noise = take_places(noise, np.repeat(np.arange(planes), count))
+    own_noise = take_flat(noise, np.repeat(np.arange(planes), count))
     shrunk = filters.shrink_neighbours(apart.reshape((planes * count, *sizes)), own_noise, gain)
     back = (0, *chain(*((len(space) + axis + 1, axis + 1) for axis in range(len(space)))))
     together = _rearrange(shrunk, (planes, *steps, *sizes), back).reshape(whole.shape)
@@ -56,6 +56,6 @@ def shrink_phases(filters: Filters, band: Any, noise: Any, gain: float, step: in
 def _rearrange(x: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
     """Return a contiguous array of another shape with its axes in another order."""
     if is_opencl(x):
-        places: Array = np.arange(prod(shape)).reshape(shape).transpose(order)
-        return take_places(x, np.ascontiguousarray(places))
+        indices: Array = np.arange(prod(shape)).reshape(shape).transpose(order)
+        return take_flat(x, np.ascontiguousarray(indices))
     return x.reshape(shape).transpose(order).copy(order="C")

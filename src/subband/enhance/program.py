@@ -1,4 +1,4 @@
-"""The work of an `Enhancer` on pixels of one shape: convert, filter, convert back, all in one place."""
+"""The work of an `Enhancer` on pixels of one shape: convert to planes, filter, convert back, on one device."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from subband.engines.device_engine import DeviceEngine
 from subband.engines.filters import find_filters
 from subband.engines.frames import FrameWork, make_frame_program
 from subband.engines.memory import on_release
-from subband.engines.pointwise import prepare_values
 from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.models import Gaussian
-from subband.enhance.passage import Coefficients, Passage, apply_spatial
+from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
 from subband.enhance.shrinking import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.errors import ShapeError
@@ -38,7 +37,7 @@ COLOURS: dict[str, tuple[Array, Array] | None] = {
 
 PRECISIONS = ("float32", "float16")
 
-#: The first run compiles kernels, and many pictures have a shape of their own.
+#: The first run compiles kernels, and many images have a shape of their own.
 _RUNS_BEFORE_RECORDING = 2
 
 
@@ -54,9 +53,9 @@ class Program:
     channels : int
         How many channels a pixel has.
     engine : Engine
-        Who computes.
+        The engine that computes.
     is_colour : bool
-        Whether three channels are red, green and blue of the same picture.
+        Whether three channels are red, green and blue of the same image.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Program:
         for stage in enhancer.stages:
             if isinstance(stage, Denoise | Shrink):
                 # levels that are too many are refused before anything is computed
-                Passage(stage, (channels, *space), engine, self.filters)
+                Roundtrip(stage, (channels, *space), engine, self.filters)
 
     def run(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Return the enhanced pixels.
@@ -93,7 +92,7 @@ class Program:
         Parameters
         ----------
         pixels : array
-            Space × channels, in the place of the engine, C-contiguous.
+            Space × channels, on the device of the engine, C-contiguous.
         out : array, optional
             Where they go.
         mask : ndarray of bool, optional
@@ -109,25 +108,28 @@ class Program:
     def compute(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Do what `run` does, one kernel after the other: for those who record it themselves."""
         if self._frames is not None and pixels.dtype.name in ("uint8", "uint16"):
-            return self._run_in_one_piece(self._frames, pixels, out)
+            if out is None:
+                out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
+            self._frames(pixels, out)
+            return out
         planes = self._enter(pixels)
         for stage in self.enhancer.stages:
             planes = self._run_stage(stage, planes, mask)
         return self._leave(planes, pixels.dtype, out)
 
-    def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Passage, Any]:
+    def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
-        places = [place for place, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
-        if not places:
+        indices = [i for i, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
+        if not indices:
             raise ShapeError(f"{self.enhancer} does not transform; its coefficients cannot be looked at")
         planes = self._enter(pixels)
-        for stage in self.enhancer.stages[: places[-1]]:
+        for stage in self.enhancer.stages[: indices[-1]]:
             planes = self._run_stage(stage, planes, None)
-        stage = self.enhancer.stages[places[-1]]
+        stage = self.enhancer.stages[indices[-1]]
         assert isinstance(stage, Denoise | Shrink)
-        passage = Passage(stage, planes.shape, self.engine, self.filters).as_decimated()
-        coefficients = passage.forward(planes)
-        if is_filtered and passage.level:
+        roundtrip = Roundtrip(stage, planes.shape, self.engine, self.filters).as_decimated()
+        coefficients = roundtrip.forward(planes)
+        if is_filtered and roundtrip.level:
             if isinstance(stage, Shrink):
                 self._shrinkers[stage](coefficients, True)
             else:
@@ -135,8 +137,8 @@ class Program:
                 if noise is None:
                     noise = measure_planes(self.filters, coefficients)
                 shrink_by_noise(stage, self.filters, coefficients, noise, int(np.prod(self.space)))
-            passage.apply_filters(coefficients)
-        return coefficients, passage, self._back
+            roundtrip.apply_filters(coefficients)
+        return coefficients, roundtrip, self._back
 
     def _fuse(self, pair: tuple[Array, Array] | None) -> FrameWork | None:
         """Return the work in one piece, if it is given thresholds and nothing else, and the engine has such a thing."""
@@ -148,10 +150,10 @@ class Program:
             return None
         if len(self.space) != 2 or self.enhancer.precision != "float32":
             return None
-        plan = Passage(stage, (self.channels, *self.space), self.engine, self.filters).plan(
+        plan = Roundtrip(stage, (self.channels, *self.space), self.engine, self.filters).plan(
             (self.channels, *self.space)
         )
-        return make_frame_program(self.engine, plan, pair, prepare_values(*stage.spread(self.channels)), stage.mode)
+        return make_frame_program(self.engine, plan, pair, stage.spread(self.channels), stage.mode)
 
     def _find_replay(self, dtype: Any) -> CudaReplay | None:
         """Return the work as it was recorded, once it was asked for often enough to be worth that."""
@@ -166,15 +168,8 @@ class Program:
                 self._replays[dtype] = make_replay(self.engine, self.compute, shape, np.dtype(dtype))
             return self._replays.get(dtype)
 
-    def _run_in_one_piece(self, frames: FrameWork, pixels: Any, out: Any) -> Any:
-        if out is None:
-            out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
-        # frames of one channel have no axis for it
-        frames(*((each.reshape(self.space) if self.channels == 1 else each) for each in (pixels, out)))
-        return out
-
     def _prepare_noise(self) -> Any:
-        """Return the standard deviation of noise in each plane, in their place; None if it is to be measured."""
+        """Return the standard deviation of noise in each plane, on their device; None if it is to be measured."""
         sigma = self.enhancer.sigma
         if sigma is None:
             sigma = self.enhancer.model.stabilised_sigma
@@ -216,7 +211,7 @@ class Program:
         if isinstance(stage, Blur | Sharpen):
             return apply_spatial(self.filters, stage, planes)
         if isinstance(stage, Shrink):
-            return Passage(stage, planes.shape, self.engine, self.filters).run(planes, self._shrinkers[stage])
+            return Roundtrip(stage, planes.shape, self.engine, self.filters).run(planes, self._shrinkers[stage])
         return denoise_planes(stage, planes, self._noise, self.engine, self.filters, mask, self._find_refine())
 
     def _find_refine(self) -> Refine | None:
@@ -233,7 +228,7 @@ class Program:
 def prepare_program(
     enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
 ) -> Program:
-    """Return a `Program`, the same one for the same pictures: it remembers what it has prepared."""
+    """Return a `Program`, the same one for the same images: it remembers what it has prepared."""
     return Program(enhancer, space, channels, engine, is_colour)
 
 
@@ -244,5 +239,5 @@ on_release(prepare_program.cache_clear)
 def _check_count(sigma: Any, channels: int) -> tuple[int]:
     count = np.size(sigma)
     if np.ndim(sigma) and count != channels:
-        raise ShapeError(f"sigma has {count} entries, and the picture has {channels} channels; give one for each")
+        raise ShapeError(f"sigma has {count} entries, and the image has {channels} channels; give one for each")
     return (channels,)

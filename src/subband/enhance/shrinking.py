@@ -15,7 +15,7 @@ from subband.engines import Engine
 from subband.engines.filters import Filters
 from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
@@ -133,7 +133,7 @@ def list_rules(
 
 
 def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:
-    """Return what shrinks coefficients by given thresholds, which are brought to their place here.
+    """Return what shrinks coefficients by given thresholds.
 
     Parameters
     ----------
@@ -152,19 +152,16 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
             f"thresholds or gains differ between the bands ad, da and dd, and {dimensions} axes are transformed; "
             "give one for each level, or levels × 1 × channels"
         )
-    changes = (low > 0) | (gain != 1)
-    prepared = {
-        (level, place): tuple(filters.upload(numbers[level, place]) for numbers in (low, high, gain))
-        for level, place in np.argwhere(changes.any(axis=2)).tolist()
-    }
+    # a level that stays as it is need not be read and written
+    changes = ((low > 0) | (gain != 1)).any(axis=(1, 2))
 
     def work(coefficients: Coefficients, _is_first: bool) -> None:
         for level, bands in enumerate(coefficients.details):
-            for key, band in bands.items():
-                found = prepared.get((level, _DETAILS.index(key) if dimensions == 2 else 0))
-                if found is not None and 0 not in band.shape:
-                    upper = found[1] if stage.mode == "firm" else None
-                    bands[key] = filters.shrink(band, found[0], stage.mode, upper, found[2])
+            if changes[level] and bands:
+                places = [_DETAILS.index(key) if dimensions == 2 else 0 for key in bands]
+                own = [numbers[level, places] for numbers in (low, high, gain)]
+                shrunk = filters.shrink_bands([*bands.values()], own[0], stage.mode, own[1], own[2])
+                bands.update(zip(list(bands), shrunk, strict=True))
 
     return work
 
@@ -235,7 +232,7 @@ def denoise_guess(
     """
     # with a second pass to come, filters of space wait for that
     is_guide = find_method(stage.method).is_guide
-    passage = Passage(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
+    roundtrip = Roundtrip(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
     found = [] if noise is None else [noise]
 
     def work(coefficients: Coefficients, _is_first: bool) -> None:
@@ -243,8 +240,8 @@ def denoise_guess(
             found.append(measure_planes(filters, coefficients, mask))
         shrink_by_noise(stage, filters, coefficients, found[0], prod(planes.shape[1:]))
 
-    guess = passage.run(planes, work)
-    return guess, found[0] if passage.level else None
+    guess = roundtrip.run(planes, work)
+    return guess, found[0] if roundtrip.level else None
 
 
 def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients, noise: Any, count: int) -> None:
@@ -290,7 +287,7 @@ def filter_by_guide(
     Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the picture
     counts.
     """
-    second = Passage(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
+    second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):

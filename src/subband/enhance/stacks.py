@@ -1,4 +1,4 @@
-"""Stacks of pictures in colour, one by one, and results in the dtype of what went in."""
+"""Stacks of colour images, processed one by one, and conversion of results to the input dtype."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_BYTES = 4
 
 
 def find_stack(shape: tuple[int, ...], layout: Layout) -> int | None:
-    """Return an axis that counts pictures in colour; None if there is none.
+    """Return an axis that is a stack of colour images; None if there is none.
 
     Examples
     --------
@@ -33,12 +33,12 @@ def find_stack(shape: tuple[int, ...], layout: Layout) -> int | None:
 
 
 def map_stack(pixels: Any, axis: int, layout: Layout, work: Callable[[Any, tuple[int, ...], int], Any]) -> Any:
-    """Return a stack of what `work` makes of each picture and its axes, of space and of channels."""
-    xp = namespace(pixels, "a stack of pictures in colour")
+    """Apply `work` to each image of a stack, with its spatial and channel axes, and stack the results."""
+    xp = namespace(pixels, "a stack of colour images")
     assert layout.channel is not None
-    space = tuple(place - (place > axis) for place in layout.space)
+    space = tuple(old - (old > axis) for old in layout.space)
     channel = layout.channel - (layout.channel > axis)
-    results = [work(picture, space, channel) for picture in xp.moveaxis(pixels, axis, 0)]
+    results = [work(image, space, channel) for image in xp.moveaxis(pixels, axis, 0)]
     return xp.ascontiguousarray(xp.moveaxis(xp.stack(results), 0, axis))
 
 
@@ -54,6 +54,6 @@ def as_dtype(pixels: Any, dtype: Any) -> Any:
         return pixels
     if is_opencl(pixels) or pixels.dtype.kind in "iu":
         return pixels
-    xp = namespace(pixels, "a picture")
+    xp = namespace(pixels, "an image")
     limits = np.iinfo(dtype)
     return xp.clip(xp.rint(pixels), limits.min, limits.max).astype(dtype.newbyteorder("="))

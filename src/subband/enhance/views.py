@@ -1,4 +1,4 @@
-"""Pictures of an enhancement: its result, and the bands of its transform side by side with their names."""
+"""Views of an enhancement as images: its result, and the bands of its transform side by side with their names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GAIN = 2.0
 
 
 def draw_mosaic(enhancer: Enhancer, image: Any, view: str, engine: str | Engine | None) -> Array:
-    """Return a view of a picture; see `Enhancer.view`."""
+    """Return a view of an image; see `Enhancer.view`."""
     pixels = check_pixels(image, "image") if isinstance(image, np.ndarray | list | tuple) else image
     layout = find_layout(tuple(pixels.shape), None, "auto")
     if len(layout.space) != 2:
@@ -46,7 +46,7 @@ def draw_mosaic(enhancer: Enhancer, image: Any, view: str, engine: str | Engine 
 def draw_bands(
     enhancer: Enhancer, image: Any, view: str, engine: str | Engine | None = None
 ) -> tuple[Array, list[Region]]:
-    """Return the bands of a picture side by side without their names, and where each of them is.
+    """Return the bands of an image side by side without their names, and where each of them is.
 
     Parameters
     ----------
@@ -57,17 +57,17 @@ def draw_bands(
     view : {"analysis", "filtered-analysis"}
         Before or after the last stage that transforms.
     engine : str, optional
-        Who computes.
+        The engine that computes.
 
     Examples
     --------
     >>> from subband.enhance import Enhancer, Shrink
-    >>> picture, regions = draw_bands(Enhancer(Shrink(level=1)), np.zeros((48, 64), np.uint8), "analysis")
-    >>> picture.shape, regions[0], regions[-1]
+    >>> mosaic, regions = draw_bands(Enhancer(Shrink(level=1)), np.zeros((48, 64), np.uint8), "analysis")
+    >>> mosaic.shape, regions[0], regions[-1]
     ((48, 64), ('aa1', 0, 0, 24, 32), ('dd1', 24, 32, 24, 32))
     """
     found: list[tuple[Array, Array | None, list[Region]]] = []
-    # what is found lies on the host already, and must not be fetched from a device as results are
+    # the result is on the host already, and must not be fetched from a device as results are
     call_natively(lambda own: found.append(_analyse(enhancer, own, view, engine)), {0: "image"}, (image,), {}, engine)
     planes, back, regions = found[0]
     # the filters of the host mix colours, round and clip in one pass
@@ -75,22 +75,22 @@ def draw_bands(
     return shades[..., 0] if shades.shape[2] == 1 else shades, regions
 
 
-def label_bands(picture: Array, shapes: list[Region]) -> Array:
+def label_bands(mosaic: Array, shapes: list[Region]) -> Array:
     """Write the name of each band into its corner, if there is room.
 
     Parameters
     ----------
-    picture : ndarray of uint8
+    mosaic : ndarray of uint8
         A mosaic.
     shapes : list of (str, int, int, int, int)
         Name, first row, first column, rows and columns of each band.
     """
-    # imported here, because only pictures need it
+    # imported here, because only images need it
     from PIL import Image, ImageDraw
 
-    canvas = Image.fromarray(picture)
+    canvas = Image.fromarray(mosaic)
     pen = ImageDraw.Draw(canvas)
-    white, black = (255, 0) if picture.ndim == 2 else ((255, 255, 255), (0, 0, 0))
+    white, black = (255, 0) if mosaic.ndim == 2 else ((255, 255, 255), (0, 0, 0))
     for name, row, column, height, width in shapes:
         left, top, right, bottom = pen.textbbox((column + 3, row + 2), name)
         if right < column + width and bottom < row + height:
@@ -108,24 +108,24 @@ def _analyse(
     check_mask(pixels, layout, None, "refuse")
     arranged = arrange(pixels, layout).pixels
     program = prepare_program(enhancer, arranged.shape[:-1], arranged.shape[-1], engine_for(arranged, engine))
-    coefficients, passage, back = program.analyse(arranged, is_filtered=view == "filtered-analysis")
+    coefficients, roundtrip, back = program.analyse(arranged, is_filtered=view == "filtered-analysis")
     shape = (program.channels, *program.space)
     bands = [{key: to_host(band) for key, band in level.items()} for level in reversed(coefficients.details)]
-    pyramid = Pyramid(passage.plan(shape), to_host(coefficients.approximation), bands)
+    pyramid = Pyramid(roundtrip.plan(shape), to_host(coefficients.approximation), bands)
     scale = 255.0 / (np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else _find_white(arranged))
-    grown = 2.0 ** (passage.level * len(passage.axes) / 2)
+    grown = 2.0 ** (roundtrip.level * len(roundtrip.axes) / 2)
 
     def shade(band: Array, level: int, key: str) -> Array:
         if "d" not in key:
             return np.asarray(band * (scale / grown))
-        return np.asarray(band * (scale * _GAIN / 2.0 ** (level * len(passage.axes) / 2)))
+        return np.asarray(band * (scale * _GAIN / 2.0 ** (level * len(roundtrip.axes) / 2)))
 
     mosaic = pyramid.map(shade).mosaic()
     if mosaic.dtype == np.float16:
         # the filters of the host compute in single precision
         mosaic = mosaic.astype(np.float32)
-    regions = _list_regions(mosaic.shape[1:], passage.level, passage.axes)
-    # details lie around zero, and are shown around mid-grey; in planes of colours, mid-grey of all channels
+    regions = _list_regions(mosaic.shape[1:], roundtrip.level, roundtrip.axes)
+    # details are around zero, and are shown around mid-grey; in planes of colours, mid-grey of all channels
     middle = np.full(len(mosaic), 127.5)
     if back is not None:
         middle = np.linalg.solve(back, middle)
@@ -138,7 +138,7 @@ def _analyse(
 
 
 def _list_regions(shape: tuple[int, ...], level: int, axes: tuple[int, ...]) -> list[Region]:
-    """Return where the bands of a mosaic lie, the approximation first."""
+    """Return the region of each band in a mosaic, the approximation first."""
     height, width = shape
     regions = []
     for number in range(1, level + 1):
@@ -161,13 +161,13 @@ def _list_regions(shape: tuple[int, ...], level: int, axes: tuple[int, ...]) -> 
 
 
 def _find_white(pixels: Any) -> float:
-    """Return what counts as white in a picture of floats: 1, 255 or 65535, whichever is the first to hold it."""
+    """Return the white level of an image of floats: the first of 1, 255 and 65535 that is not exceeded."""
     largest = float(to_host(pixels).max())
     return next((white for white in (1.0, 255.0, 65535.0) if largest <= white * 1.5), largest)
 
 
 def _as_bytes(pixels: Array) -> Array:
-    """Return any picture as one of 8 bits."""
+    """Return any image as one of 8 bits."""
     if pixels.dtype == np.uint8:
         return pixels
     white = np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else _find_white(pixels)

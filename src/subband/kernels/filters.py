@@ -11,9 +11,18 @@ from typing import Literal
 
 from subband.kernels.dialects import Dialect
 from subband.kernels.numbers import STORAGES
-from subband.kernels.pointwise import FACTORS
 
-__all__ = ["MIRROR", "FilterSpec", "begin_filter", "render_filter"]
+__all__ = ["FACTORS", "MIRROR", "FilterSpec", "begin_filter", "render_filter"]
+
+#: What a coefficient of magnitude ``m`` is multiplied by; the formulae of `subband.threshold` and `threshold_firm`.
+#: ``fmax`` turns the NaN of zero divided by zero into zero.
+FACTORS = {
+    "none": "1",
+    "hard": "(m < low ? 0 : 1)",
+    "soft": "fmax(1 - low / m, (T)0)",
+    "garrote": "fmax(1 - (low / m) * (low / m), (T)0)",
+    "firm": "(m > high ? 1 : fmax(1 - low / m, (T)0) * steepness)",
+}
 
 #: Where a sample outside is found: the picture is mirrored with its last sample repeated, for ever.
 MIRROR = """\
@@ -52,13 +61,16 @@ class FilterSpec:
     each : int
         Coefficients that a lane shrinks at a time, 1 or 4; those of a plane must be a multiple of it.
     mode : str
-        Which of `subband.kernels.pointwise.FACTORS` shrinks.
+        Which of `FACTORS` shrinks.
+    bands : int
+        How many bands are shrunk at once.
     """
 
     task: Literal["shrink", "wiener", "take", "add", "convolve", "laplacian"]
     storage: str
     each: int = 1
     mode: str = "none"
+    bands: int = 1
 
 
 def render_filter(spec: FilterSpec, dialect: Dialect) -> str:
@@ -67,10 +79,12 @@ def render_filter(spec: FilterSpec, dialect: Dialect) -> str:
     The third direction of every launch counts planes. The arguments are
 
     ``shrink``
-        the band; a table of how many times ``each`` coefficients a plane has, the planes, and whether there are upper
-        thresholds and gains; and thresholds, upper thresholds and gains, one for each plane
+        the bands, which the second direction counts; a table of the planes, whether there are upper thresholds and
+        gains, and how many times ``each`` coefficients a plane of each band has; and thresholds, upper thresholds and
+        gains, one for each plane of each band
     ``wiener``
-        the band, the guide, the table of ``shrink``, the gain of the band and the noise of each plane
+        the band, the guide, a table of how many times ``each`` coefficients a plane has and of the planes, the gain of
+        the band and the noise of each plane
     ``take`` and ``add``
         planes; the part of them, which lies at ``begin`` and is reflected where it lies outside; a table of the planes,
         the sizes of the planes, those of the part and ``begin``; and a weight
@@ -97,17 +111,21 @@ typedef struct ALIGN({storage.size * each}) {{ stored_t v[{each}]; }} run_t;
 
 
 def _render_shrink(spec: FilterSpec, dialect: Dialect) -> str:
+    names = [f"band{number}" for number in range(spec.bands)]
+    arguments = ", ".join(f"GLOBAL run_t *RESTRICT {name}" for name in names)
+    chosen = " : ".join([*(f"band == {number} ? {name}" for number, name in enumerate(names[:-1])), names[-1]])
     return f"""{begin_filter(dialect, spec.storage, each=spec.each)}
-KERNEL void sweep(GLOBAL run_t *RESTRICT band, GLOBAL const wide_t *RESTRICT table, GLOBAL const T *thresholds,
-                  GLOBAL const T *uppers, GLOBAL const T *gains)
+KERNEL void sweep({arguments}, GLOBAL const wide_t *RESTRICT table,
+                  GLOBAL const T *thresholds, GLOBAL const T *uppers, GLOBAL const T *gains)
 {{
-    const size_t count = table[0];
-    const int planes = table[1];
+    const int planes = table[0], band = GROUP_Y;
+    const size_t count = table[3 + band];
     for (int plane = GROUP_Z; plane < planes; plane += GROUPS_Z) {{
-        GLOBAL run_t *const x = band + plane * count;
-        const T low = thresholds[plane], high = table[2] ? uppers[plane] : low;
+        const int own = band * planes + plane;
+        GLOBAL run_t *const x = ({chosen}) + plane * count;
+        const T low = thresholds[own], high = table[1] ? uppers[own] : low;
         const T steepness = high == low ? 0 : isinf(high) ? 1 : high / (high - low);
-        const T gain = table[3] ? gains[plane] : 1;
+        const T gain = table[2] ? gains[own] : 1;
         for (size_t item = ITEM_X; item < count; item += ITEMS_X) {{
             run_t run = x[item];
             UNROLL for (int k = 0; k < {spec.each}; ++k) {{

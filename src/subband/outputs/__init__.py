@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete: the one place through which everything is written.
+"""Output files that appear under their name only when they are complete; everything is written through here.
 
 A file is written beside its name. Every write is checked, and when the last is done, the file is flushed to the disk,
 its size is compared with what was written, and only then is it moved to its name. What goes wrong on the way leaves

@@ -57,11 +57,11 @@ class CheckedFile(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return where the next byte goes."""
+        """Return the position of the next byte."""
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go elsewhere."""
+        """Set the position of the next read or write."""
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         if start + offset < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -69,7 +69,7 @@ class CheckedFile(io.RawIOBase):
         return self._at
 
     def truncate(self, size: int | None = None) -> int:
-        """Cut the file, or fill it up with zeros."""
+        """Set the length of the file, filling it up with zeros."""
         size = self._at if size is None else size
         if self.error is None:
             try:
@@ -80,7 +80,7 @@ class CheckedFile(io.RawIOBase):
         return size
 
     def readinto(self, buffer: Any) -> int:
-        """Read what was written."""
+        """Read bytes that were written."""
         view = memoryview(buffer).cast("B")
         count = max(0, min(len(view), self._size - self._at))
         self._file.seek(self._at)
@@ -94,7 +94,7 @@ class CheckedFile(io.RawIOBase):
         return count
 
     def write(self, data: Any) -> int:
-        """Write all of it; a disk that takes a part of it takes none."""
+        """Write all bytes, or fail if only a part of them was written."""
         view = memoryview(data).cast("B")
         start, done = self._at, 0
         self._at += len(view)
@@ -113,7 +113,7 @@ class CheckedFile(io.RawIOBase):
         return len(view)
 
     def complete(self) -> None:
-        """Flush to the disk, and see that the file is as long as what was written; close it.
+        """Flush to the disk, check that the file is as long as what was written, and close it.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class CheckedFile(io.RawIOBase):
             raise self.error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if not self.closed:
             try:
                 super().close()
@@ -164,7 +164,7 @@ def flush_file(path: Path) -> None:
 
 
 def prove(part: Path) -> None:
-    """Raise what a library may have missed: where a write came short, not one more byte can be added."""
+    """Raise the write error that a library may have ignored: after a short write, one more byte fails too."""
     with part.open("r+b", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         file.write(b"\0")

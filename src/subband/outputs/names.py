@@ -1,4 +1,4 @@
-"""Names that files can be written to, and why they cannot."""
+"""Checks of output file names, and error messages for files that cannot be written."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def explain_output_error(path: Path, error: OSError) -> OutputError:
 
     Examples
     --------
-    >>> print(explain_output_error(Path("film.mkv"), OSError(errno.ENOSPC, "No space left on device")))
-    'film.mkv' cannot be written: the disk is full; make room or write to another one
+    >>> print(explain_output_error(Path("video.mkv"), OSError(errno.ENOSPC, "No space left on device")))
+    'video.mkv' cannot be written: the disk is full; make room or write to another one
     """
     cause = _CAUSES.get(error.errno or 0) or error.strerror or str(error)
     explained = OutputError(f"{str(path)!r} cannot be written: {cause}")
@@ -44,7 +44,7 @@ def explain_output_error(path: Path, error: OSError) -> OutputError:
 
 
 def follow_links(path: Path) -> Path:
-    """Return the file that a name stands for: where a link leads to, even if nothing is there yet.
+    """Resolve symbolic links: return the file that a name leads to, even if it does not exist yet.
 
     Raises
     ------
@@ -53,8 +53,8 @@ def follow_links(path: Path) -> Path:
 
     Examples
     --------
-    >>> follow_links(Path("picture.png")).name
-    'picture.png'
+    >>> follow_links(Path("image.png")).name
+    'image.png'
     """
     if not path.is_symlink():
         return path
@@ -65,7 +65,7 @@ def follow_links(path: Path) -> Path:
 
 
 def check_output(path: Path, *, overwrite: bool = True) -> None:
-    """Refuse a name that no file can be written to; worth knowing before a long computation.
+    """Check that a file can be written under a name, before a long computation.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def check_output(path: Path, *, overwrite: bool = True) -> None:
 
     Examples
     --------
-    >>> check_output(Path("no-such-folder/picture.png"))
+    >>> check_output(Path("no-such-folder/image.png"))
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: the folder 'no-such-folder' of 'picture.png' does not exist; make it first
+    subband.errors.ArgumentError: the folder 'no-such-folder' of 'image.png' does not exist; make it first
     """
     if path.is_dir():
         raise ArgumentError(f"{str(path)!r} is a folder; give the name of a file in it")

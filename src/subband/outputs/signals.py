@@ -1,4 +1,4 @@
-"""Signals that wait while a library must not be interrupted."""
+"""Deferred signals, for code that must not be interrupted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["defer_signals"]
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Let Ctrl-C and the signals that end programs wait until a block is done.
+    """Defer Ctrl-C and termination signals until a block is done.
 
     Python raises `KeyboardInterrupt` where it runs next, which may be a function that a library in C calls back and
     that must not fail. Blocks have to be short.

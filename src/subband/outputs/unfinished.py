@@ -31,7 +31,7 @@ _LOCK = Lock()
 
 @contextmanager
 def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
-    """Lend a name beside `path` to write to, and move the file into place when the block ends well.
+    """Yield a temporary name beside `path` to write to, and rename the file when the block succeeds.
 
     Whoever looks at `path` meanwhile finds what was there before; if the block fails, that stays.
 
@@ -81,7 +81,7 @@ def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def open_output(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
-    """Open a file to write bytes to, which appears under its name when the block ends well.
+    """Open a file to write bytes to, which appears under its name when the block succeeds.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def remove_unfinished() -> None:
 class Unfinished:
     """A file that takes long to write, and shows under a ``.part`` name that it is not complete.
 
-    The name is ``film.part.mp4`` for ``film.mp4``: visible, because it may be large, and with the same ending, so that
-    players open it. Nothing that is there is touched: where that name is taken, by a source of this name or by what a
-    process left that was killed, it is ``film.part2.mp4``, and so on.
+    The name is ``video.part.mp4`` for ``video.mp4``: visible, because it may be large, and with the same ending, so
+    that players open it. Existing files stay: where that name is taken, by a source of this name or by what a process
+    left that was killed, it is ``video.part2.mp4``, and so on.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Unfinished:
     overwrite : bool
         Whether a file may be there already.
     hidden : bool
-        For what is written at once: take a hidden name, ``.film.4711.part.mp4``, and let several write to `path`.
+        For what is written at once: take a hidden name, ``.video.4711.part.mp4``, and let several write to `path`.
 
     Attributes
     ----------
@@ -164,13 +164,13 @@ class Unfinished:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     unfinished = Unfinished(Path(folder, "film.mp4"))
+    ...     unfinished = Unfinished(Path(folder, "video.mp4"))
     ...     _ = unfinished.open().write(b"...")
     ...     print(unfinished.part.name)
     ...     unfinished.place()
     ...     print([path.name for path in Path(folder).iterdir()])
-    film.part.mp4
-    ['film.mp4']
+    video.part.mp4
+    ['video.mp4']
     """
 
     def __init__(self, path: Path, *, overwrite: bool = False, hidden: bool = False) -> None:
@@ -221,7 +221,7 @@ class Unfinished:
             raise explain_output_error(self.path, self._raw.error) from self._raw.error
 
     def explain(self, error: Exception, *, only_full: bool = False) -> Exception:
-        """Return what is to be told of an error that came up while the file was written.
+        """Return the error to raise for one that occurred while the file was written.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class Unfinished:
         self._release()
 
     def remove(self) -> None:
-        """Delete what was written; nothing happens to a file that is in its place."""
+        """Delete what was written; a file that was moved to its name stays."""
         try:
             self._close()
             # the name may be that of another file by now
@@ -284,7 +284,7 @@ class Unfinished:
         self._release()
 
     def _complete(self) -> None:
-        """See that all that was written is on the disk."""
+        """Flush the file to the disk and check its length."""
         if self._raw is None:
             prove(self.part)
             return
@@ -318,7 +318,7 @@ class Unfinished:
                 _PARTS.discard(self.part)
 
     def _take_name(self, *, hidden: bool) -> Path:
-        """Make an empty file under the first ``.part`` name that is free."""
+        """Create an empty file under the first free ``.part`` name."""
         suffix = self.path.suffix
         folder = self._target.parent
         if self._is_stream:

@@ -44,7 +44,7 @@ from subband.enhance.blockwise import (
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.methods import DecidingMethod, find_method, list_methods
 from subband.enhance.models import Speckle
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.stages import Denoise, Shrink, Stage
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Source, SourceInfo
@@ -199,15 +199,15 @@ class VolumeWork:
         return prod(self.info.shape) * (3 * self.info.dtype.itemsize + copies * wide)
 
     def _find_level(self, stage: Stage, space: tuple[int, ...]) -> tuple[int, int]:
-        """Return the levels of a stage, and of the second passage that some methods have."""
+        """Return the levels of a stage, and of the second round trip that some methods have."""
         if not isinstance(stage, Denoise | Shrink):
             return 0, 0
         filters = find_filters(self.engine)
-        first = Passage(stage, (1, *space), self.engine, filters).level
+        first = Roundtrip(stage, (1, *space), self.engine, filters).level
         if not isinstance(stage, Denoise) or not find_method(stage.method).is_guide or first == 0:
             return first, 0
         second = replace(stage, wavelet="haar", form="undecimated", boundary=None)
-        return first, Passage(second, (1, *space), self.engine, filters).level
+        return first, Roundtrip(second, (1, *space), self.engine, filters).level
 
     def _fix_levels(self, levels: list[tuple[int, int]]) -> tuple[Stage, ...]:
         """Return the stages with the levels that the whole volume has, unless a stage has two numbers of them."""

@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 import mimetypes
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from subband.errors import SubbandError
 from subband.studio.outbox import Outbox
-from subband.studio.protocol import LONGEST_TEXT, ProtocolError, read_text, spell_error, unpack, write_text
-from subband.studio.security import Guard, is_loopback, spell_page
+from subband.studio.protocol import LONGEST_TEXT, ProtocolError, format_error, read_text, unpack, write_text
+from subband.studio.security import Guard, format_page, is_loopback
 from subband.studio.session import Session
 from subband.studio.studio import Studio
 from subband.studio.uploads import TooMuchError
@@ -59,7 +59,7 @@ def make_app(
         await anyio.to_thread.run_sync(studio.close)
 
     routes = [
-        Route("/", partial(_show_page, files), methods=["GET"]),
+        Route("/", partial(_show_static, files), methods=["GET"]),
         Route("/static/{name:path}", partial(_show_static, files), methods=["GET"]),
         Route("/upload", partial(_take_upload, studio), methods=["POST"]),
         Route("/export", partial(_start_export, studio), methods=["POST"]),
@@ -83,15 +83,8 @@ def _list_static() -> dict[str, Path]:
     return {path.relative_to(_STATIC).as_posix(): path for path in found}
 
 
-async def _show_page(files: dict[str, Path], request: Request) -> Response:  # noqa: ARG001 - as all routes
-    page = files.get("index.html")
-    if page is None:
-        raise HTTPException(404)
-    return FileResponse(page, media_type="text/html", headers={"Cache-Control": "no-cache"})
-
-
 async def _show_static(files: dict[str, Path], request: Request) -> Response:
-    path = files.get(request.path_params["name"])
+    path = files.get(request.path_params.get("name", "index.html"))
     if path is None:
         raise HTTPException(404)
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
@@ -110,7 +103,7 @@ async def _take_upload(studio: Studio, request: Request) -> Response:
         # what is still on its way is not read
         return JSONResponse({"error": str(error)}, 413, headers={"Connection": "close"})
     except (SubbandError, OSError) as error:
-        return JSONResponse({"error": spell_error(error)}, 415)
+        return JSONResponse({"error": format_error(error)}, 415)
     except ClientDisconnect:
         return Response(status_code=400)
     return JSONResponse(found)
@@ -129,7 +122,7 @@ async def _start_export(studio: Studio, request: Request) -> Response:
     try:
         number = await anyio.to_thread.run_sync(studio.exports.start, body)
     except (SubbandError, OSError) as error:
-        return JSONResponse({"error": spell_error(error)}, 400)
+        return JSONResponse({"error": format_error(error)}, 400)
     return JSONResponse({"id": number})
 
 
@@ -219,15 +212,17 @@ async def _read(socket: WebSocket, session: Session) -> None:
 async def _answer_fault(request: Request, error: HTTPException) -> Response:
     """Answer what is not there, or not so."""
     text = {404: "There is nothing here.", 405: "That cannot be done here."}.get(error.status_code, error.detail)
-    if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(spell_page(str(error.status_code), text), error.status_code)
-    return JSONResponse({"error": text}, error.status_code, headers=error.headers)
+    return _answer(request, error.status_code, text, error.headers)
 
 
 async def _answer_crash(request: Request, error: Exception) -> Response:
     """Answer after a fault of ours: the log has all of it, the page nothing."""
     _log.error("a request failed", exc_info=error)
-    text = "The server failed at that; its log says more."
+    return _answer(request, 500, "The server failed at that; its log says more.")
+
+
+def _answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as a page for people, as JSON for scripts."""
     if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
-        return HTMLResponse(spell_page("500", text), 500)
-    return JSONResponse({"error": text}, 500)
+        return HTMLResponse(format_page(str(status), text), status)
+    return JSONResponse({"error": text}, status, headers=headers)

@@ -6,7 +6,7 @@ from math import isfinite
 
 from subband.errors import ArgumentError
 
-__all__ = ["BANDS", "read_gains", "write_gains"]
+__all__ = ["BANDS", "read_gains"]
 
 #: The bands of a level, in the order of `subband.enhance.Shrink`.
 BANDS = ("ad", "da", "dd")
@@ -45,22 +45,6 @@ def read_gains(text: str, level: int) -> tuple[tuple[float, ...], ...] | None:
                 gains[int(number) - 1][BANDS.index(band.strip())] = gain
     found = tuple(map(tuple, gains))
     return found if any(gain != 1 for row in found for gain in row) else None
-
-
-def write_gains(gains: tuple[tuple[float, ...], ...] | None) -> str:
-    """Write gains as `read_gains` reads them; those of 1 are left out.
-
-    Examples
-    --------
-    >>> write_gains(((1.5, 1.0, 0.0), (1.0, 1.0, 1.0)))
-    '1:ad=1.5,dd=0'
-    """
-    entries = []
-    for number, row in enumerate(gains or (), 1):
-        pairs = ",".join(f"{band}={gain:g}" for band, gain in zip(BANDS, row, strict=True) if gain != 1)
-        if pairs:
-            entries.append(f"{number}:{pairs}")
-    return ";".join(entries)
 
 
 def _read_gain(text: str) -> float | None:

@@ -89,9 +89,7 @@ def encode_picture(role: str, pixels: Array, wanted: str) -> Part:
     height, width = pixels.shape[:2]
     pixels = np.ascontiguousarray(pixels)
     if wanted == "raw":
-        if pixels.ndim == 2:
-            return Part(role, "grey", width, height, pixels.tobytes())
-        return Part(role, "rgb", width, height, pixels.tobytes())
+        return Part(role, "grey" if pixels.ndim == 2 else "rgb", width, height, pixels.tobytes())
     stream = io.BytesIO()
     picture = Image.fromarray(pixels)
     if wanted == "jpeg":

@@ -6,27 +6,25 @@ import logging
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from threading import Event, Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from subband.engines import get_engine
 from subband.errors import ArgumentError, SubbandError
 from subband.pipeline import CancelledError, Progress
 from subband.studio.equivalents import name_result
-from subband.studio.library import Item, describe_info
-from subband.studio.protocol import spell_error
+from subband.studio.library import Item, Library, describe_info
+from subband.studio.protocol import format_error
+from subband.studio.session import Session
 from subband.studio.settings import Settled, settle
 from subband.studio.tools.base import Export
 
-if TYPE_CHECKING:
-    from subband.studio.session import Session
-    from subband.studio.studio import Studio
-
-__all__ = ["Exports", "Job"]
+__all__ = ["ExportFile", "Exports"]
 
 _log = logging.getLogger("subband.studio")
 
@@ -39,7 +37,7 @@ _PAUSE = 0.1
 
 
 @dataclass
-class Job:
+class ExportFile:
     """A file that is made.
 
     Attributes
@@ -69,15 +67,21 @@ class Exports:
 
     Parameters
     ----------
-    studio : Studio
-        What all pages share.
+    library : Library
+        What can be opened.
+    engine : str
+        Who computes if a page does not say so.
+    find_session : callable
+        Returns the session of a page, which is told how far its files are; None if there is none.
     """
 
-    def __init__(self, studio: Studio) -> None:
-        self._studio = studio
+    def __init__(self, library: Library, engine: str, find_session: Callable[[Any], Session | None]) -> None:
+        self._library = library
+        self._engine = engine
+        self._find_session = find_session
         self._folder = Path(tempfile.mkdtemp(prefix="subband-studio-exports-"))
         self._pool = ThreadPoolExecutor(1, "studio-export")
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, ExportFile] = {}
         self._lock = Lock()
 
     def start(self, body: Any) -> str:
@@ -95,11 +99,11 @@ class Exports:
         """
         if not isinstance(body, dict):
             raise ArgumentError("an export is an object with page, source, settings and ending")
-        session = self._studio.find_session(body.get("page"))
+        session = self._find_session(body.get("page"))
         if session is None:
             raise ArgumentError("an export needs the page that asks for it, and that one is not connected")
-        settled = settle(body.get("settings", {}), engine=self._studio.engine)
-        item = self._studio.library.find(body.get("source")) if settled.tool.needs_source else None
+        settled = settle(body.get("settings", {}), engine=self._engine)
+        item = self._library.find(body.get("source")) if settled.tool.needs_source else None
         ending = self._check_ending(body.get("ending"), settled, item)
         with self._lock:
             running = [job for job in self._jobs.values() if job.page == session.id and job.state == "running"]
@@ -108,7 +112,7 @@ class Exports:
             number = secrets.token_urlsafe(16)
             stem = PurePath(item.title).stem if item is not None else settled.tool.name
             name = name_result(f"{stem}{ending}", settled.tool.result)
-            job = Job(number, session.id, name, self._folder / f"{number}{ending}")
+            job = ExportFile(number, session.id, name, self._folder / f"{number}{ending}")
             self._jobs[number] = job
             self._forget_oldest()
         self._pool.submit(self._run, job, item, settled, session)
@@ -121,7 +125,7 @@ class Exports:
             del self._jobs[job.id]
             job.path.unlink(missing_ok=True)
 
-    def find(self, number: str) -> Job | None:
+    def find(self, number: str) -> ExportFile | None:
         """Return a job."""
         return self._jobs.get(number)
 
@@ -161,27 +165,29 @@ class Exports:
             raise ArgumentError(f"ending={str(ending)[:10]!r} cannot be written; it can be {', '.join(known)}")
         return str(ending)
 
-    def _run(self, job: Job, item: Item | None, settled: Settled, session: Session) -> None:
+    def _run(self, job: ExportFile, item: Item | None, settled: Settled, session: Session) -> None:
         told = 0.0
         newest: Progress | None = None
 
-        def tell(progress: Progress | None = None, error: str | None = None) -> None:
-            content: dict[str, Any] = {"frames": 0, "count": None, "seconds_left": None}
-            if progress is not None:
-                left = progress.seconds_left
-                content = {
-                    "frames": progress.frames,
-                    "count": progress.count,
-                    "seconds_left": None if left is None else round(left, 1),
-                }
-            session.tell("export", id=job.id, state=job.state, name=job.name, error=error, **content)
+        def tell(error: str | None = None) -> None:
+            left = newest.seconds_left if newest is not None else None
+            session.tell(
+                "export",
+                id=job.id,
+                state=job.state,
+                name=job.name,
+                error=error,
+                frames=newest.frames if newest is not None else 0,
+                count=newest.count if newest is not None else None,
+                seconds_left=None if left is None else round(left, 1),
+            )
 
         def observe(progress: Progress) -> None:
             nonlocal told, newest
             newest = progress
             if perf_counter() - told >= _PAUSE:
                 told = perf_counter()
-                tell(progress)
+                tell()
 
         try:
             if job.cancelled.is_set():
@@ -193,25 +199,25 @@ class Exports:
                 job.state = "cancelled" if job.cancelled.is_set() else "done"
             if job.state == "cancelled":
                 job.path.unlink(missing_ok=True)
-            tell(newest)
+            tell()
         except CancelledError:
             job.state = "cancelled"
-            tell(newest)
+            tell()
         except (SubbandError, OSError) as error:
             job.state = "failed"
-            text = spell_error(error).replace(str(job.path), job.name)
-            tell(newest, text if item is None else item.hide_path(text))
+            text = format_error(error).replace(str(job.path), job.name)
+            tell(text if item is None else item.hide_path(text))
         except Exception:  # noqa: BLE001 - logged; the thread goes on with the next file
             job.state = "failed"
             _log.exception("an export failed")
-            tell(newest, "the server failed at that; its log says more")
+            tell("the server failed at that; its log says more")
 
-    def _make(self, job: Job, item: Item | None, settled: Settled, observe: Any) -> None:
-        engine = get_engine(str(settled.settings.get("engine", self._studio.engine)))
-        load = self._studio.library.load
+    def _make(self, job: ExportFile, item: Item | None, settled: Settled, observe: Any) -> None:
+        engine = get_engine(str(settled.settings.get("engine", self._engine)))
+        load = self._library.load
         if item is None:
             settled.tool.export(settled.settings, Export(None, job.path, engine, load, observe, job.cancelled))
             return
         with item.open(quick=False, colours=settled.tool.choose_colours(settled.settings)) as source:
-            settings = settle(settled.settings, shape=source.info.shape, engine=self._studio.engine).settings
+            settings = settle(settled.settings, shape=source.info.shape, engine=self._engine).settings
             settled.tool.export(settings, Export(source, job.path, engine, load, observe, job.cancelled))

@@ -13,8 +13,8 @@ from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Denoise, Shrink
 from subband.enhance.methods import Band, find_method
-from subband.enhance.passage import Coefficients
 from subband.enhance.program import prepare_program
+from subband.enhance.roundtrip import Coefficients
 from subband.enhance.shrinking import measure_planes
 from subband.errors import ArgumentError
 from subband.studio.bands import BANDS

@@ -15,10 +15,7 @@ import numpy as np
 from subband.enhance import LogSpeckle
 from subband.typing import Array
 
-__all__ = ["KINDS", "add_noise", "measure_psnr"]
-
-#: What can be added: nothing, what sensors have, or what scanners for ultrasound show.
-KINDS = ("none", "gaussian", "speckle")
+__all__ = ["add_noise", "measure_psnr"]
 
 #: How far the parts of a tile lie apart; their number is the square of it.
 _REACH = 64
@@ -34,7 +31,8 @@ def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0) -> Array:
     pixels : ndarray of uint8
         Rows × columns, or rows × columns × 3.
     kind : {"none", "gaussian", "speckle"}
-        Speckle is that of pictures that are logarithms already: see `subband.enhance.LogSpeckle`.
+        Nothing, what sensors have, or what scanners for ultrasound show, in pictures that are logarithms already: see
+        `subband.enhance.LogSpeckle`.
     sigma : float
         Standard deviation, where white is 255.
     number : int

@@ -1,4 +1,4 @@
-"""Frames of a source one after the other, at the pace of the film, over and over if need be."""
+"""Frames of a source one after the other, over and over if need be, and a clock for their pace."""
 
 from __future__ import annotations
 
@@ -67,6 +67,10 @@ class Clock:
         """Let the next frame be due now."""
         self.due = now
 
+    def restart(self, now: float) -> None:
+        """Let the next frame be due one interval after the one that is shown now."""
+        self.due = now + 1 / self.rate
+
     def advance(self, now: float) -> int:
         """Note that a frame is taken now, and return how many before it are too late and left out."""
         skipped = min(max(int((now - self.due) * self.rate), 0), _MOST_SKIPPED)
@@ -99,8 +103,12 @@ class Player:
         self._decoded = 0
         self.current: Picture | None = None
         self.info = self._open()
-        self.clock = Clock(float(self.info.rate) if self.info.rate else _USUAL_RATE)
         self.count = self.info.count
+
+    @property
+    def rate(self) -> float:
+        """Frames a second."""
+        return float(self.info.rate) if self.info.rate else _USUAL_RATE
 
     @property
     def is_film(self) -> bool:
@@ -164,8 +172,7 @@ class Player:
             return self.current
         if not self.is_film:
             return self.current or self.take()
-        reached = self._ahead.number if self._ahead is not None else self._next_number()
-        if position < reached or self.current is None:
+        if self.current is None or position < (self._ahead or self.current).number:
             self._open()
         looping, self.is_looping = self.is_looping, False
         try:
@@ -183,9 +190,6 @@ class Player:
         if self._source is not None:
             self._source.close()
             self._source = None
-
-    def _next_number(self) -> int:
-        return 0 if self.current is None else self.current.number + 1
 
     def _open(self) -> SourceInfo:
         self.close()

@@ -17,10 +17,10 @@ __all__ = [
     "LONGEST_HEADER",
     "LONGEST_TEXT",
     "ProtocolError",
+    "format_error",
     "pack",
     "read_number",
     "read_text",
-    "spell_error",
     "unpack",
     "write_text",
 ]
@@ -126,7 +126,7 @@ def read_number(message: dict[str, Any], name: str, default: float | None = None
     return float(value)
 
 
-def spell_error(error: Exception) -> str:
+def format_error(error: Exception) -> str:
     """Write an error in one line, and those of the operating system without paths of this machine."""
     if isinstance(error, OSError) and not isinstance(error, SubbandError):
         return error.strerror or type(error).__name__

@@ -19,7 +19,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["COOKIE", "HEADERS", "UNAUTHORISED", "Guard", "is_loopback", "make_token", "spell_page"]
+__all__ = ["COOKIE", "HEADERS", "UNAUTHORISED", "Guard", "format_page", "is_loopback", "make_token"]
 
 #: How the name of the cookie begins that holds the token. The port follows, because browsers give the cookies of a host
 #: to all its ports, and two studios would take each other's place.
@@ -69,7 +69,7 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def spell_page(title: str, text: str) -> str:
+def format_page(title: str, text: str) -> str:
     """Return a short page for people: an error without anything of the inside."""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
@@ -174,7 +174,7 @@ class Guard:
             return
         wants_page = scope["path"] == "/" and scope["method"] in _SAFE_METHODS
         answer: Response = (
-            HTMLResponse(spell_page(title, text), status)
+            HTMLResponse(format_page(title, text), status)
             if wants_page
             else JSONResponse({"error": f"{title}: {_strip_marks(text)}"}, status)
         )

@@ -14,11 +14,11 @@ from subband.studio.exports import Exports
 from subband.studio.hardware import describe_hardware, list_engines
 from subband.studio.library import MOST_PIXELS, Library
 from subband.studio.presets import PRESETS
+from subband.studio.rendering import Renderer
 from subband.studio.session import Session
 from subband.studio.tools.lookup import TOOLS
 from subband.studio.uploads import MOST_UPLOAD, Uploads
 from subband.studio.workers import Workers
-from subband.wavelets import wavelist
 
 __all__ = ["Studio"]
 
@@ -53,7 +53,7 @@ class Studio:
         self.library = Library(media, most_pixels)
         self.workers = Workers()
         self.uploads = Uploads(self.library, most_upload)
-        self.exports = Exports(self)
+        self.exports = Exports(self.library, self.engine, self.find_session)
         self._sessions: dict[str, Session] = {}
         self._lock = Lock()
 
@@ -68,7 +68,14 @@ class Studio:
         with self._lock:
             if len(self._sessions) >= _MOST_SESSIONS:
                 raise ArgumentError(f"{_MOST_SESSIONS} pages are open already; close one")
-            session = Session(self, emit, is_near=is_near)
+            session = Session(
+                emit,
+                render=Renderer(self.library.load).render,
+                submit=self.workers.submit,
+                library=self.library,
+                engine=self.engine,
+                is_near=is_near,
+            )
             self._sessions[session.id] = session
             return session
 
@@ -105,7 +112,6 @@ class Studio:
             "media": self.library.list_media(),
             "tools": tools,
             "presets": PRESETS,
-            "wavelets": wavelist(kind="discrete"),
             "limits": {"upload": self.uploads.most_bytes},
         }
 

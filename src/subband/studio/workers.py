@@ -11,71 +11,60 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Lock, Thread
 
-__all__ = ["Worker", "Workers"]
+__all__ = ["Workers"]
 
 _log = logging.getLogger("subband.studio")
 
 
-class Worker:
-    """A thread that does one thing after the other.
+class Workers:
+    """The threads of all engines, each started when it is first needed.
 
     Examples
     --------
     >>> done = []
-    >>> worker = Worker("cpu")
-    >>> worker.submit(lambda: done.append(1))
-    >>> worker.close()
-    >>> done
-    [1]
+    >>> workers = Workers()
+    >>> workers.submit("cpu", lambda: done.append(1))
+    True
+    >>> workers.close()
+    >>> done, workers.submit("cpu", lambda: done.append(2))
+    ([1], False)
     """
-
-    def __init__(self, name: str) -> None:
-        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name=f"studio-{name}", daemon=True)
-        self._thread.start()
-
-    def submit(self, job: Callable[[], None]) -> None:
-        """Do something when all that came before is done."""
-        self._queue.put(job)
-
-    def close(self, patience: float = 10.0) -> None:
-        """Do what is waiting, and end the thread."""
-        self._queue.put(None)
-        self._thread.join(patience)
-
-    def _run(self) -> None:
-        while (job := self._queue.get()) is not None:
-            try:
-                job()
-            except Exception:  # noqa: BLE001 - logged below
-                # jobs tell their page what goes wrong; what comes here is a fault of ours, and the others go on
-                _log.exception("a frame could not be computed")
-            # a job holds its page, which may have been closed long before the next one comes
-            del job
-
-
-class Workers:
-    """The threads of all engines, each started when it is first needed."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._workers: dict[str, Worker] = {}
-        self._closed = False
+        self._workers: dict[str, tuple[SimpleQueue[Callable[[], None] | None], Thread]] = {}
+        self._is_closed = False
 
-    def submit(self, engine: str, job: Callable[[], None]) -> bool:
-        """Do something in the thread of an engine; False if all threads have ended."""
+    def submit(self, engine: str, task: Callable[[], None]) -> bool:
+        """Do something in the thread of an engine, after all that came before; False if all threads have ended."""
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 return False
             if engine not in self._workers:
-                self._workers[engine] = Worker(engine)
-            self._workers[engine].submit(job)
+                tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+                thread = Thread(target=_work, args=(tasks,), name=f"studio-{engine}", daemon=True)
+                self._workers[engine] = (tasks, thread)
+                thread.start()
+            self._workers[engine][0].put(task)
             return True
 
-    def close(self) -> None:
-        """End all threads."""
+    def close(self, patience: float = 10.0) -> None:
+        """Do what is waiting, and end all threads."""
         with self._lock:
-            self._closed = True
+            self._is_closed = True
             workers = list(self._workers.values())
-        for worker in workers:
-            worker.close()
+        for tasks, thread in workers:
+            tasks.put(None)
+            thread.join(patience)
+
+
+def _work(tasks: SimpleQueue[Callable[[], None] | None]) -> None:
+    """Do one task after the other, until there is none any more."""
+    while (task := tasks.get()) is not None:
+        try:
+            task()
+        except Exception:  # noqa: BLE001 - logged below
+            # jobs tell their page what goes wrong; what comes here is a fault of ours, and the others go on
+            _log.exception("a frame could not be computed")
+        # a task holds its page, which may have been closed long before the next one comes
+        del task

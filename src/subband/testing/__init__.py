@@ -4,7 +4,7 @@
 - `DeviceParityTests`: what an engine for a device is tested with besides.
 - `RecordingEngine`: shows what would run on a GPU, without one.
 - `strategies`: Hypothesis strategies for wavelets, modes, plans and arrays.
-- `tolerances`: the one table that says how close is close enough, and why.
+- `tolerances`: the table of tolerances, with reasons.
 
 Nothing else in subband imports this package, because it needs Hypothesis and pytest.
 """

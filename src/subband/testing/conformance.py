@@ -195,7 +195,7 @@ class EngineTests:
     @pytest.mark.parametrize(("shape", "axes"), _FRAMES)
     def test_axes_with_wavelets_and_modes_of_their_own(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         for turn in range(len(_KINDS)):
-            kinds = [_KINDS[(turn + place) % len(_KINDS)] for place in range(len(axes))]
+            kinds = [_KINDS[(turn + axis) % len(_KINDS)] for axis in range(len(axes))]
             wavelets = tuple(as_wavelet(name) for name, _ in kinds)
             plan = level_plan(shape, axes, wavelets, tuple(mode for _, mode in kinds))
             self._check(plan, draw_samples(shape, seed=turn), self._real_dtypes())
@@ -253,13 +253,13 @@ class EngineTests:
 
     def test_not_a_number_stays_near(self) -> None:
         plan = level_plan((400,), (0,), (as_wavelet("db4"),), ("symmetric",))
-        for place in (0, 200, 399):
+        for index in (0, 200, 399):
             x = draw_samples((400,), self._real_dtypes()[0])
-            x[place] = np.nan
+            x[index] = np.nan
             for band in self._forward(plan, x).values():
                 lost = np.flatnonzero(np.isnan(band))
                 assert lost.size
-                assert np.abs(lost - place / 2).max() < 20, f"a NaN at {place} reaches {lost}"
+                assert np.abs(lost - index / 2).max() < 20, f"a NaN at {index} reaches {lost}"
 
     # --- Arrays. ---
 
@@ -333,7 +333,7 @@ class EngineTests:
     @pytest.mark.parametrize(("shape", "axes"), _FRAMES)
     def test_undecimated_axes(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         for level in (1, 2, 4):
-            wavelets: tuple[Wavelet, ...] = tuple(as_wavelet(_KINDS[place % 4][0]) for place in range(len(axes)))
+            wavelets: tuple[Wavelet, ...] = tuple(as_wavelet(_KINDS[axis % 4][0]) for axis in range(len(axes)))
             plan = stationary_plan(shape, axes, wavelets, level)
             self._check(plan, draw_samples(shape, seed=level), self._real_dtypes())
             self._check(plan, draw_samples(shape, "complex128"), [d for d in self.dtypes if d.startswith("complex")])

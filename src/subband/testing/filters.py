@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from subband.engines.filters.base import Filters
 from subband.engines.filters.constants import NORMAL_MEDIAN, SURE_BINS
 from subband.engines.filters.plain import PlainFilters
+from subband.testing.editing import EditingTests
 from subband.testing.tolerances import assert_close, largest
 from subband.typing import Array
 
@@ -46,7 +46,7 @@ _MODES = ("soft", "hard", "garrote", "firm")
 _plain = PlainFilters()
 
 
-class FilterTests:
+class FilterTests(EditingTests):
     """Compares filters with `PlainFilters`.
 
     Attributes
@@ -57,16 +57,7 @@ class FilterTests:
         What planes hold; a device adds ``float16``.
     """
 
-    filters: ClassVar[Filters]
     dtypes: ClassVar[tuple[str, ...]] = ("float32", "float64")
-
-    def upload(self, x: Array) -> Any:
-        """Bring an array to where the filters work."""
-        return x.copy()
-
-    def download(self, x: Any) -> Array:
-        """Bring it back."""
-        return np.asarray(x)
 
     # --- What the tests are made of. ---
 
@@ -236,6 +227,21 @@ class FilterTests:
                     expected = _plain.shrink(band.copy(), lows, mode, overs, factor)
                     assert actual.dtype == band.dtype
                     self._check(actual, expected, tolerance, largest(band), (mode, band.shape, overs, factor))
+
+    @pytest.mark.parametrize("mode", _MODES)
+    def test_shrink_several_bands(self, mode: str) -> None:
+        rng = np.random.default_rng(22)
+        for count, space in ((1, (40,)), (3, (8, 16)), (7, (3, 5, 7))):
+            for dtype in self.dtypes:
+                shapes = [(2, *space[:-1], space[-1] - number % 2) for number in range(count)]
+                bands = [rng.normal(0, 2, shape).astype(dtype) for shape in shapes]
+                low = rng.integers(0, 8, (count, 2)) / 4
+                high, gains = low + 1, low - 0.5
+                actual = self.filters.shrink_bands([self.upload(band) for band in bands], low, mode, high, gains)
+                expected = _plain.shrink_bands([band.copy() for band in bands], low, mode, high, gains)
+                for number, (found, right) in enumerate(zip(actual, expected, strict=True)):
+                    assert found.dtype == right.dtype
+                    self._check(found, right, _TOLERANCES[dtype], largest(*bands), (mode, dtype, count, number))
 
     def test_shrink_bivariate(self) -> None:
         rng = np.random.default_rng(11)

@@ -46,7 +46,7 @@ def draw_samples(
     seed: int = 0,
     pattern: Pattern = "noise",
 ) -> Array:
-    """Return an array that depends on nothing but the arguments.
+    """Return a deterministic array of test samples.
 
     Real numbers are such that float32 holds them exactly, so that arrays of both precisions are equal; integers are
     of 16 bits.
@@ -61,7 +61,7 @@ def draw_samples(
     dtype = np.dtype(dtype)
     generator = np.random.default_rng(seed)
     count = int(np.prod(shape))
-    place = np.arange(count)
+    index = np.arange(count)
     if dtype.kind in "iu":
         low = 0 if dtype.kind == "u" else -(1 << 15)
         return generator.integers(low, 1 << 15, shape).astype(dtype)
@@ -69,13 +69,13 @@ def draw_samples(
     if pattern == "noise":
         flat = generator.standard_normal(count).astype(np.float32)
     elif pattern == "ramp":
-        flat = place - count // 2
+        flat = index - count // 2
     elif pattern == "impulse":
-        flat = place == seed % max(count, 1)
+        flat = index == seed % max(count, 1)
     elif pattern == "constant":
         flat = np.ones(count)
     else:
-        flat = 1 - 2 * (place % 2)
+        flat = 1 - 2 * (index % 2)
     x = flat.reshape(shape).astype(dtype)
     if dtype.kind == "c":
         x = (x + 1j * draw_samples(shape, "float32", seed + 1)).astype(dtype)
@@ -83,7 +83,7 @@ def draw_samples(
 
 
 def as_layout(x: Array, layout: str) -> Array:
-    """Return an array equal to `x` whose numbers lie in memory in another way.
+    """Return an array equal to `x` with another memory layout.
 
     ``broadcast`` repeats the first entry along the first axis without a copy, and so is equal to `x` only there.
 

@@ -1,4 +1,4 @@
-"""How close is close enough: the one table of tolerances.
+"""Tolerances of comparisons between engines, by dtype, axes and levels.
 
 An error is measured against the largest number that took part, sample or coefficient. It has two sources:
 
@@ -132,7 +132,7 @@ def assert_close(actual: Array, expected: Array, tolerance: float, scale: float,
     if not actual.size:
         return
     difference = np.abs(actual - expected)
-    place = np.unravel_index(int(np.argmax(difference)), difference.shape)
-    worst, allowed = float(difference[place]), tolerance * scale
+    index = np.unravel_index(int(np.argmax(difference)), difference.shape)
+    worst, allowed = float(difference[index]), tolerance * scale
     # written so that a NaN fails
-    assert worst <= allowed, f"{prefix}differs by {worst:.4g} at {tuple(map(int, place))}, and {allowed:.4g} is allowed"
+    assert worst <= allowed, f"{prefix}differs by {worst:.4g} at {tuple(map(int, index))}, and {allowed:.4g} is allowed"

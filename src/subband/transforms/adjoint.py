@@ -1,7 +1,7 @@
-"""The adjoint of a transform: its matrix transposed, without a matrix.
+"""Adjoints of transforms: the transposed matrix, applied without forming a matrix.
 
 ``<decompose(x), y>`` equals ``<x, decompose_adjoint(y)>`` for all ``x`` and ``y``. Gradients of anything that is
-computed from coefficients flow back to the samples by it, and iterative solvers ask for it. For orthogonal wavelets in
+computed from coefficients flow back to the samples by it, and iterative solvers need it. For orthogonal wavelets in
 mode ``periodization`` it is the inverse; in general it is not.
 
 A level extends the samples as its mode says and then filters. The transpose of filtering is to synthesise with the
@@ -41,7 +41,7 @@ def decompose_adjoint(pyramid: Pyramid, engine: str | Engine | None = None) -> A
     pyramid : Pyramid
         Any bands, with the plan of the transform that is meant; a reversible one, which rounds, has no adjoint.
     engine : str, optional
-        Who computes; see `set_engine`.
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def reconstruct_adjoint(
     plan : TransformPlan or StationaryTransformPlan
         The ``plan`` of the pyramids that are meant; a reversible one, which rounds, has no adjoint.
     engine : str, optional
-        Who computes; see `set_engine`.
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def adjoint_forward(engine: Engine, plan: LevelPlan | StationaryPlan, bands: Map
     for axis, part in zip(plan.axes, dual.axes, strict=True):
         if part.fold is not None:
             x = _fold_axis(x, axis, part.fold)
-    return _scale_places(x, [(axis, part.sample_scales) for axis, part in zip(plan.axes, dual.axes, strict=True)])
+    return _scale_positions(x, [(axis, part.sample_scales) for axis, part in zip(plan.axes, dual.axes, strict=True)])
 
 
 def adjoint_inverse(engine: Engine, plan: LevelPlan | StationaryPlan, x: Array) -> Bands:
@@ -177,14 +177,14 @@ def adjoint_inverse(engine: Engine, plan: LevelPlan | StationaryPlan, x: Array) 
     dual = _dual_of_inverse(plan)
     widths = [(0, longer - length) for longer, length in zip(dual.plan.shape, plan.shape, strict=True)]
     x = pad_zeros(x, widths)
-    x = _scale_places(x, [(axis, part.sample_scales) for axis, part in zip(plan.axes, dual.axes, strict=True)])
+    x = _scale_positions(x, [(axis, part.sample_scales) for axis, part in zip(plan.axes, dual.axes, strict=True)])
     return {
-        key: _scale_places(band, _band_scales(key, dual, plan.axes))
+        key: _scale_positions(band, _band_scales(key, dual, plan.axes))
         for key, band in engine.forward(dual.plan, x).items()
     }
 
 
-#: What to multiply single places along an axis with: position, from the end if negative, and factor.
+#: Factors for single positions along an axis: position, from the end if negative, and factor.
 Scales = tuple[tuple[int, float], ...]
 
 
@@ -200,7 +200,7 @@ class _Fold:
 
 @dataclass(frozen=True)
 class _AxisDual:
-    """What happens along one axis around the run of the dual wavelet.
+    """The adjoint along one axis: what is folded and scaled around the inverse with the dual wavelet.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ def _prepare_band(band: Array, key: str, dual: _LevelDual, axes: tuple[int, ...]
     widths = [(0, 0)] * band.ndim
     for letter, axis, part in zip(key, axes, dual.axes, strict=True):
         widths[axis] = part.pads[letter == "d"]
-    return _scale_places(pad_zeros(band, widths), _band_scales(key, dual, axes))
+    return _scale_positions(pad_zeros(band, widths), _band_scales(key, dual, axes))
 
 
 def _band_scales(key: str, dual: _LevelDual, axes: tuple[int, ...]) -> list[tuple[int, Scales]]:
@@ -318,28 +318,28 @@ def _band_scales(key: str, dual: _LevelDual, axes: tuple[int, ...]) -> list[tupl
     return [(axis, part.low_scales if letter == "a" else part.high_scales) for letter, axis, part in parts]
 
 
-def _scale_places(x: Array, scales: Iterable[tuple[int, Scales]]) -> Array:
-    """Multiply single places along axes with factors; a copy, if there are any."""
-    wanted = [(axis, place, factor) for axis, places in scales for place, factor in places]
+def _scale_positions(x: Array, scales: Iterable[tuple[int, Scales]]) -> Array:
+    """Multiply single positions along axes by factors; returns a copy if there are any."""
+    wanted = [(axis, position, factor) for axis, factors in scales for position, factor in factors]
     if not wanted or not x.size:
         return x
     namespace(x, "the adjoint in mode 'whole'")
     x = x.copy()
-    for axis, place, factor in wanted:
-        x[(slice(None),) * axis + (place,)] *= factor
+    for axis, position, factor in wanted:
+        x[(slice(None),) * axis + (position,)] *= factor
     return x
 
 
 def _fold_axis(x: Array, axis: int, fold: _Fold) -> Array:
-    """Add the made-up samples along an axis to those that they were made of."""
+    """Transpose the boundary extension of an axis: add each extended sample to those that it came from."""
     before = (slice(None),) * axis
     inner = x[(*before, slice(-fold.start, fold.length - fold.start))]
-    places, affected, weights = _fold_table(fold)
-    if not places.size:
+    indices, affected, weights = _fold_table(fold)
+    if not indices.size:
         return inner
     xp = namespace(x, f"the adjoint in mode {fold.mode!r}")
     folded: Array = inner.copy()
-    outside = xp.moveaxis(xp.take(x, xp.asarray(places), axis), axis, -1)
+    outside = xp.moveaxis(xp.take(x, xp.asarray(indices), axis), axis, -1)
     wide = np.float32 if x.dtype.itemsize == 2 else x.dtype
     sums = xp.moveaxis(cast(outside, wide) @ xp.asarray(weights, wide), -1, axis)
     chosen = (*before, xp.asarray(affected))
@@ -349,15 +349,18 @@ def _fold_axis(x: Array, axis: int, fold: _Fold) -> Array:
 
 @lru_cache(maxsize=256)
 def _fold_table(fold: _Fold) -> tuple[Array, Array, Array]:
-    """Return which places of the extended axis are made up, which samples they are made of, and by what weights."""
+    """Return the positions outside the samples, the samples that they are extended from, and the weights."""
     extension = extend(fold.mode, fold.length, fold.start, fold.stop)
     positions = np.arange(fold.start, fold.stop)
-    (places,) = np.nonzero((positions < 0) | (positions >= fold.length))
-    sources = [(extension.index[places], extension.weight), (np.zeros_like(places), extension.first)]
-    sources.append((np.full_like(places, fold.length - 1), extension.last))
+    (indices,) = np.nonzero((positions < 0) | (positions >= fold.length))
+    sources = [
+        (extension.index[indices], extension.weight),
+        (np.zeros_like(indices), extension.first),
+    ]
+    sources.append((np.full_like(indices, fold.length - 1), extension.last))
     affected = np.unique(np.concatenate([index for index, _ in sources]))
-    weights = np.zeros((places.size, affected.size))
+    weights = np.zeros((indices.size, affected.size))
     for index, weight in sources:
-        np.add.at(weights, (np.arange(places.size), np.searchsorted(affected, index)), weight[places])
+        np.add.at(weights, (np.arange(indices.size), np.searchsorted(affected, index)), weight[indices])
     used = weights.any(axis=0)
-    return places, affected[used], weights[:, used]
+    return indices, affected[used], weights[:, used]

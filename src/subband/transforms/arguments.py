@@ -84,7 +84,7 @@ def normalise_axes(axes: Axes, ndim: int, *, count: int | None = None, distinct:
     count : int, optional
         How many there must be.
     distinct : bool
-        Whether an axis may stand there only once.
+        Whether each axis may be named only once.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def check_level(lengths: Iterable[int], wavelets: Iterable[Wavelet], level: int 
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of what a caller does, and blame the line outside of subband that does it.
+    """Warn with the stack level of the caller outside of subband.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""All levels of a transform at once, forward and back.
+"""Multilevel transforms, forward and inverse: all levels in one call of the engine.
 
-Arguments are read and checked here; the engine is asked once for all levels, because what lies between the levels of a
+Arguments are read and checked here; the engine is asked once for all levels, because the Python between the levels of a
 small image would take longer than the levels.
 """
 
@@ -136,7 +136,7 @@ def _plan_inverse(
 ) -> TransformPlan | None:
     """Plan the levels whose bands have these shapes, from coarse to fine; None if something has to be cut in between.
 
-    A level whose bands stand for an even number of samples, or one less, is planned for what the next one takes.
+    A level whose bands come from an even number of samples, or one less, is planned for what the next one takes.
     """
     low = "a" * len(axes)
     levels: list[LevelPlan] = []

@@ -1,4 +1,4 @@
-"""The continuous wavelet transform: a signal against one wavelet at any number of scales.
+"""The continuous wavelet transform: correlation of a signal with a wavelet at many scales.
 
 The wavelet is integrated once. At every scale the integral is sampled, and its differences are the filter
 that the signal is convolved with: that way even a narrow wavelet has filters that add up to zero.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from subband.arrays import as_computable, is_on_device, place_of
+from subband.arrays import as_computable, device_of, is_on_device
 from subband.engines.dispatch import takes_arrays
 from subband.engines.memory import on_release
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -89,7 +89,7 @@ def cwt(
     """
     x = as_computable(data)
     if is_on_device(x):
-        raise ArgumentTypeError(f"data is on {place_of(data)}, and cwt computes on the host; give a copy there")
+        raise ArgumentTypeError(f"data is on {device_of(data)}, and cwt computes on the host; give a copy there")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
     if x.size == 0:
@@ -122,7 +122,7 @@ class _Shape(NamedTuple):
 
 
 class _Kernel(NamedTuple):
-    """A filter, and which of its taps meets the sample at the place of the result."""
+    """A filter, and the index of its centre tap, which meets the sample at the position of the result."""
 
     taps: Array
     centre: int
@@ -149,7 +149,7 @@ _PARAMETERS = ("dt", "lower_bound", "upper_bound", "center_frequency", "bandwidt
 
 
 def _sample_shape(wavelet: ContinuousWavelet | Wavelet, precision: int) -> _Shape:
-    """Integrate each wavelet once."""
+    """Return the integral of a wavelet, cached."""
     is_complex = getattr(wavelet, "complex_cwt", False)
     key = (wavelet if isinstance(wavelet, Wavelet) else _list_parameters(wavelet), is_complex, precision)
     known = _shapes.get(key)
@@ -172,7 +172,7 @@ def _sample_shape(wavelet: ContinuousWavelet | Wavelet, precision: int) -> _Shap
 
 
 def _list_parameters(wavelet: ContinuousWavelet) -> tuple[object, ...]:
-    """Return what makes a continuous wavelet what it is; as that can be set, the object itself is no key."""
+    """Return a cache key of a continuous wavelet: its parameters, because they can be changed."""
     return (type(wavelet), wavelet.name, *(getattr(wavelet, name) for name in _PARAMETERS))
 
 
@@ -180,8 +180,8 @@ def _sample_kernel(shape: _Shape, scale: Any, dtype: np.dtype[Any], length: int)
     """Stretch the wavelet, and leave out the taps that no sample of a signal of `length` meets."""
     # The positions are rounded to the precision of the data because PyWavelets does so, and then rounds down.
     start, second, stop = shape.positions[[0, 1, -1]].astype(dtype)
-    places = (np.arange(scale * (stop - start) + 1) / (scale * (second - start))).astype(np.intp)
-    integral = shape.integral[places[: np.searchsorted(places, shape.integral.size)]]
+    indices = (np.arange(scale * (stop - start) + 1) / (scale * (second - start))).astype(np.intp)
+    integral = shape.integral[indices[: np.searchsorted(indices, shape.integral.size)]]
     if integral.size < 2:
         raise ArgumentError(
             f"scales: {scale} is too small, the wavelet has fewer than 2 samples there; use a larger one"
@@ -200,10 +200,10 @@ def _sample_kernel(shape: _Shape, scale: Any, dtype: np.dtype[Any], length: int)
 def _convolve_directly(signals: Array, kernels: Sequence[_Kernel], results: Array) -> None:
     """Write the convolution of every signal with every kernel into `results`."""
     length = signals.shape[-1]
-    for place in np.ndindex(signals.shape[:-1]):
-        signal = np.ascontiguousarray(signals[place])
+    for index in np.ndindex(signals.shape[:-1]):
+        signal = np.ascontiguousarray(signals[index])
         for kernel, result in zip(kernels, results, strict=True):
-            result[place] = np.convolve(signal, kernel.taps)[kernel.centre : kernel.centre + length]
+            result[index] = np.convolve(signal, kernel.taps)[kernel.centre : kernel.centre + length]
 
 
 def _convolve_by_fft(signals: Array, kernels: Sequence[_Kernel], results: Array) -> None:

@@ -1,4 +1,4 @@
-"""Subband's own surface: an array becomes a `Pyramid`, and a pyramid the very same array."""
+"""`decompose` and `reconstruct`: from an array to a `Pyramid` and back, exactly."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def decompose(
     axes : int or sequence of int, optional
         The axes to transform, all if left out; the others are carried along, such as frames and channels.
     engine : str, optional
-        Who computes; see `set_engine`.
+        The engine that computes; see `set_engine`.
     reversible : bool
         Transform integers to integers, so that `reconstruct` gives back every bit: for ``'cdf53'`` and ``'haar'``,
         in mode ``'whole'``. Values and coefficients have to fit 32 bits.
@@ -142,7 +142,7 @@ def reconstruct(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
     pyramid : Pyramid
         As `decompose` or `Pyramid.map` returns it.
     engine : str, optional
-        Who computes; see `set_engine`.
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def choose_level(
     modes: tuple[str, ...],
     stationary: bool,
 ) -> int:
-    """Return the number of levels, or say how many there can be."""
+    """Return the number of levels, checked against the greatest possible one."""
     useful = {axis: useful_levels(shape[axis], w.dec_len) for axis, w in zip(axes, wavelets, strict=True)}
     if level is None:
         # an axis of one sample has nothing to give, and must not keep the others from being transformed

@@ -1,4 +1,4 @@
-"""How many coefficients, and how many levels."""
+"""Numbers of coefficients and of levels: lengths and shapes of bands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One level, forward and back: what every decimated transform is made of.
+"""One level of the decimated transform, forward and inverse.
 
 The functions here take arguments that are read already (see `subband.transforms.arguments`) and add to the engines
-what these leave out: axes that are repeated, and finding out from bands alone how many samples they stand for.
+what these leave out: axes that are repeated, and the number of samples, found from the shapes of bands alone.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def check_keys(keys: Iterable[str], name: str = "coeffs") -> int:
 
 @lru_cache(maxsize=256)
 def _check_names(names: tuple[str, ...], name: str) -> int:
-    """Do what `check_keys` says; cached, because multilevel transforms ask for the same few names again and again."""
+    """Check band names, cached, because multilevel transforms ask for the same few names again and again."""
     for key in names:
         if not isinstance(key, str) or not key or set(key) - {"a", "d"}:
             raise CoefficientsError(

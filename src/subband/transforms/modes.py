@@ -47,7 +47,7 @@ class _Modes:
         self.modes = list(PYWAVELETS_MODES)
 
     def from_object(self, mode: Any) -> int:
-        """Return the number of the mode that a name or a number stands for.
+        """Return the number of a mode, given by name or number.
 
         Parameters
         ----------

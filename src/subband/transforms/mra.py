@@ -1,7 +1,7 @@
 """Multiresolution analysis: a signal as a sum of parts, one for each band, all as large as the signal itself.
 
 Each part is what the inverse transform makes of one band alone. Because the transform is linear the parts add
-up to the signal, and because they have come back through the inverse, features stand where they stand in the
+up to the signal, and because they have come back through the inverse, features keep their positions in the
 signal, whatever the wavelet.
 """
 
@@ -338,7 +338,7 @@ def _analyse(
 
 
 def _is_stationary(transform: str, stationary: str, decimated: str, mode: Any) -> bool:
-    """Tell which transform is asked for, and see that it can take the mode."""
+    """Tell whether the stationary transform is wanted, and check that it can take the mode."""
     if transform == decimated:
         return False
     if transform != stationary:
@@ -380,7 +380,7 @@ def _project(
     forward: Callable[[Any, Array], Bands],
     inverse: Callable[[Any, Mapping[str, Array]], Array],
 ) -> tuple[Array, list[Bands]]:
-    """Return what each band alone comes back as: the approximation, and the details, coarsest level first."""
+    """Return the inverse transform of each band alone: the approximation, and the details, coarsest level first."""
     # Every part has come through up to twice as many filters as there are levels, and all of them are to add up to
     # the signal: in single precision the rounding would show.
     wide = np.result_type(x.dtype, np.float64)

@@ -1,4 +1,4 @@
-"""Several levels: the approximation is transformed again and again.
+"""Multilevel decimated transforms: the approximation is transformed again on each level.
 
 `wavedec`, `wavedec2` and `wavedecn` are one computation; they differ in how they lay the bands out for the caller.
 """
@@ -168,7 +168,7 @@ def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmet
     Parameters
     ----------
     coeffs : list
-        ``[cA_n, (cH_n, cV_n, cD_n), …]`` as `wavedec2` returns them; None in the place of an array counts as zeros.
+        ``[cA_n, (cH_n, cV_n, cD_n), …]`` as `wavedec2` returns them; None instead of an array counts as zeros.
     wavelet, mode, axes
         As in the forward transform.
 

@@ -1,4 +1,4 @@
-"""One kind of coefficients alone, of one signal, over any number of levels."""
+"""Partial transforms: only the low or only the high coefficients of one signal, at any level."""
 
 from __future__ import annotations
 

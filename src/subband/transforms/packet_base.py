@@ -100,7 +100,7 @@ class BaseNode:
             return subnodes[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # Where the node stands
+    # Position in the tree
 
     @property
     def node_name(self) -> str:
@@ -109,7 +109,7 @@ class BaseNode:
 
     @property
     def path_tuple(self) -> tuple[str, ...]:
-        """The path, one name a level."""
+        """The path, one name for each level."""
         return tuple(self._split_path(self.path))
 
     @property
@@ -139,7 +139,7 @@ class BaseNode:
         Raises
         ------
         LevelError
-            If the node lies on the deepest level.
+            If the node is on the deepest level.
         """
         if not self._may_descend():
             raise LevelError(
@@ -295,7 +295,7 @@ class BaseNode:
     # What the kinds of node build on
 
     def _create_subnode(self, part: str, data: Any = None) -> BaseNode:
-        """Make a subnode and put it in its place."""
+        """Create a subnode and add it to the tree."""
         self._check_part(part)
         node = self._make_node(part, data)
         self._subnodes[part] = node

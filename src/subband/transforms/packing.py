@@ -1,4 +1,4 @@
-"""Putting all coefficients into one array, and taking them out again."""
+"""Pack all coefficients into one array, and unpack them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FORMATS = {
 
 @takes_arrays("coeffs", transforms=False)
 def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes = None) -> tuple[Array, list[Any]]:
-    """Lay the bands out in one array, as in the classical mosaic picture.
+    """Lay the bands out in one array, as in the classical mosaic image.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     coeff_arr : ndarray
         All coefficients, the approximation in the first corner.
     coeff_slices : list
-        Where each band lies, in the form of `wavedecn`: a tuple of slices, then dictionaries of these.
+        The slices of each band, in the form of `wavedecn`: a tuple of slices, then dictionaries of these.
 
     Raises
     ------
     CoefficientsError
-        If a band is missing or does not fit its place, or there are gaps and `padding` is None.
+        If a band is missing or does not fit its slices, or there are gaps and `padding` is None.
     AxesError
         If `axes` does not name as many axes as were transformed.
 
@@ -85,7 +85,7 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     slices: list[Any] = [tuple(slice(n) for n in filled)]
     for number, bands in enumerate(details, start=1):
         _check_complete(bands, len(normal), number)
-        slices.append({key: _place_band(key, band.shape, normal, filled) for key, band in bands.items()})
+        slices.append({key: _find_region(key, band.shape, normal, filled) for key, band in bands.items()})
         for position, axis in enumerate(normal):
             lows = {band.shape[axis] for key, band in bands.items() if key[position] == "a"}
             highs = {band.shape[axis] for key, band in bands.items() if key[position] == "d"}
@@ -104,9 +104,9 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     xp = namespace(approximation, "coeffs_to_array")
     packed = xp.full(tuple(filled), 0 if padding is None else padding, _common_dtype(approximation, details))
     _copy_band(packed, slices[0], approximation, "the approximation")
-    for number, (bands, places) in enumerate(zip(details, slices[1:], strict=True), start=1):
+    for number, (bands, regions) in enumerate(zip(details, slices[1:], strict=True), start=1):
         for key, band in bands.items():
-            _copy_band(packed, places[key], band, f"coeffs[{number}][{key!r}]")
+            _copy_band(packed, regions[key], band, f"coeffs[{number}][{key!r}]")
     return packed, slices
 
 
@@ -119,7 +119,7 @@ def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: Output
     arr : array_like
         The coefficients.
     coeff_slices : list
-        Where each band lies, as `coeffs_to_array` returned it.
+        The slices of each band, as `coeffs_to_array` returned it.
     output_format : {"wavedecn", "wavedec", "wavedec2", "swtn", "swt", "swt2"}
         Of which function the result is to have the form.
 
@@ -144,12 +144,12 @@ def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: Output
     [(2,), (2,), (4,)]
     """
     array = as_array(arr)
-    return _lay_out(coeff_slices, lambda place, where: _cut_out(array, place, where), output_format)
+    return _lay_out(coeff_slices, lambda region, where: _cut_out(array, region, where), output_format)
 
 
 @takes_arrays("coeffs", transforms=False)
 def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
-    """String the bands together in one dimension.
+    """Concatenate all bands in one flat array.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[
 def unravel_coeffs(
     arr: Any, coeff_slices: Sequence[Any], coeff_shapes: Sequence[Any], output_format: OutputFormat = "wavedecn"
 ) -> list[Any]:
-    """Take the bands out of a string of coefficients that `ravel_coeffs` made.
+    """Take the bands out of a flat array that `ravel_coeffs` made.
 
     Parameters
     ----------
@@ -245,19 +245,19 @@ def unravel_coeffs(
             "both come from ravel_coeffs"
         )
 
-    def take(place: slice, where: tuple[int, str | None]) -> Array:
+    def take(region: slice, where: tuple[int, str | None]) -> Array:
         number, key = where
         try:
             shape = tuple(coeff_shapes[number] if key is None else coeff_shapes[number][key])
         except (TypeError, LookupError):
             raise CoefficientsError(
-                f"coeff_shapes[{number}] has no shape of the band at {place}; it comes from ravel_coeffs, "
+                f"coeff_shapes[{number}] has no shape of the band at {region}; it comes from ravel_coeffs, "
                 "together with coeff_slices"
             ) from None
-        piece = _cut_out(array, place, where)
+        piece = _cut_out(array, region, where)
         if piece.size != prod(shape):
             raise CoefficientsError(
-                f"arr has {array.size} coefficients, too few for a band of shape {shape} at {place}"
+                f"arr has {array.size} coefficients, too few for a band of shape {shape} at {region}"
             )
         return piece.reshape(shape)
 
@@ -277,18 +277,18 @@ def _lay_out(
         raise ArgumentError("coeff_slices is empty; it comes from coeffs_to_array or ravel_coeffs")
     wanted = _FORMATS[output_format]
     result: list[Any] = [take(coeff_slices[0], (0, None))]
-    for number, places in enumerate(coeff_slices[1:], start=1):
-        if not isinstance(places, Mapping):
+    for number, regions in enumerate(coeff_slices[1:], start=1):
+        if not isinstance(regions, Mapping):
             raise CoefficientsError(
-                f"coeff_slices[{number}] is a {type(places).__name__}; it must be a dictionary of slices as "
+                f"coeff_slices[{number}] is a {type(regions).__name__}; it must be a dictionary of slices as "
                 "coeffs_to_array and ravel_coeffs return it"
             )
-        if wanted is not None and set(wanted) != set(places):
+        if wanted is not None and set(wanted) != set(regions):
             raise CoefficientsError(
-                f"output_format={output_format!r} takes bands {list(wanted)} and there are {sorted(places)}; "
+                f"output_format={output_format!r} takes bands {list(wanted)} and there are {sorted(regions)}; "
                 "use 'wavedecn'"
             )
-        bands = {key: take(places[key], (number, key)) for key in wanted or places}
+        bands = {key: take(regions[key], (number, key)) for key in wanted or regions}
         if wanted is None:
             result.append(bands)
         else:
@@ -304,15 +304,15 @@ def _check_list(name: str, entries: Any) -> None:
         )
 
 
-def _cut_out(array: Array, place: Any, where: tuple[int, str | None]) -> Array:
-    """Return the part of the array at a place, which has to be one that slices can name."""
+def _cut_out(array: Array, region: Any, where: tuple[int, str | None]) -> Array:
+    """Return a region of the array, which has to be given by slices."""
     try:
-        return as_array(array[place])
+        return as_array(array[region])
     except (IndexError, TypeError) as error:
         number, key = where
         name = f"coeff_slices[{number}]" + ("" if key is None else f"[{key!r}]")
         raise CoefficientsError(
-            f"{name}={place!r} does not fit arr of shape {array.shape}: {error}; give both as they were returned"
+            f"{name}={region!r} does not fit arr of shape {array.shape}: {error}; give both as they were returned"
         ) from None
 
 
@@ -321,9 +321,9 @@ def _open_coefficients(coeffs: Sequence[Any]) -> tuple[Array, list[Bands]]:
     if not isinstance(coeffs, list | tuple) or len(coeffs) == 0:
         raise CoefficientsError("coeffs must be a list as wavedec, wavedec2 or wavedecn return it, and not empty")
     if coeffs[0] is None:
-        raise CoefficientsError("coeffs[0] is None; put np.zeros in the place of a missing band")
+        raise CoefficientsError("coeffs[0] is None; use np.zeros for a missing band")
     if isinstance(coeffs[0], tuple | Mapping):
-        raise CoefficientsError("coeffs[0] is no array; undecimated transforms need trim_approx=True to give one first")
+        raise CoefficientsError("coeffs[0] is not an array; undecimated transforms need trim_approx=True for one")
     return as_array(coeffs[0]), [_name_details(entry, number) for number, entry in enumerate(coeffs) if number]
 
 
@@ -342,7 +342,7 @@ def _name_details(entry: Any, number: int) -> Bands:
         )
     for key, band in bands.items():
         if band is None:
-            raise CoefficientsError(f"coeffs[{number}] has no band {key!r}; put np.zeros in its place")
+            raise CoefficientsError(f"coeffs[{number}] has no band {key!r}; use np.zeros instead")
     return {key: as_array(bands[key]) for key in sorted(bands)}
 
 
@@ -358,20 +358,20 @@ def _match_axes(details: list[Bands], axes: Axes, ndim: int) -> tuple[int, ...]:
 
 
 def _check_complete(bands: Bands, letters: int, number: int) -> None:
-    """Refuse a level that lacks a band, whose place could not be told."""
+    """Refuse a level that lacks a band, as its region would be unknown."""
     missing = {"".join(key) for key in product("ad", repeat=letters)} - {"a" * letters} - set(bands)
     if missing:
-        raise CoefficientsError(f"coeffs[{number}] has no band {min(missing)!r}; put np.zeros in its place")
+        raise CoefficientsError(f"coeffs[{number}] has no band {min(missing)!r}; use np.zeros instead")
 
 
-def _place_band(key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled: Sequence[int]) -> tuple[slice, ...]:
-    """Return where a band belongs: beyond what is filled along the axes where it is high."""
-    place = [slice(n) for n in filled]
+def _find_region(key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled: Sequence[int]) -> tuple[slice, ...]:
+    """Return the region of a band: beyond what is filled along the axes where it is high."""
+    region = [slice(n) for n in filled]
     for letter, axis in zip(key, axes, strict=True):
-        place[axis] = slice(shape[axis])
+        region[axis] = slice(shape[axis])
         if letter == "d":
-            place[axis] = slice(filled[axis], filled[axis] + shape[axis])
-    return tuple(place)
+            region[axis] = slice(filled[axis], filled[axis] + shape[axis])
+    return tuple(region)
 
 
 def _common_dtype(approximation: Array, details: list[Bands]) -> np.dtype[Any]:
@@ -379,10 +379,10 @@ def _common_dtype(approximation: Array, details: list[Bands]) -> np.dtype[Any]:
     return np.result_type(approximation.dtype, *(band.dtype for bands in details for band in bands.values()))
 
 
-def _copy_band(packed: Array, place: tuple[slice, ...], band: Array, name: str) -> None:
-    """Write a band to its place, which a band of the wrong shape has not got."""
-    if packed[place].shape != band.shape:
+def _copy_band(packed: Array, region: tuple[slice, ...], band: Array, name: str) -> None:
+    """Copy a band to its region, whose shape it must have."""
+    if packed[region].shape != band.shape:
         raise CoefficientsError(
             f"{name} has shape {band.shape}, which does not belong with the other bands of its level"
         )
-    packed[place] = band
+    packed[region] = band

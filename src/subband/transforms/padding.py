@@ -78,9 +78,9 @@ def extend_axis(x: Array, axis: int, extension: Extension) -> Array:
         for numbers in (extension.weight, extension.first, extension.last)
     )
     extended: Array = xp.take(x, xp.asarray(extension.index), axis) * weight
-    for part, place in ((first, 0), (last, -1)):
+    for part, index in ((first, 0), (last, -1)):
         if xp.any(part):
-            extended += part * xp.take(x, xp.asarray([place]), axis)
+            extended += part * xp.take(x, xp.asarray([index]), axis)
     return extended
 
 

@@ -31,7 +31,7 @@ __all__ = ["FswavedecnResult", "fswavedecn", "fswaverecn"]
 
 
 class FswavedecnResult:
-    """The coefficients of a fully separable transform: one array, and where in it each band lies.
+    """The coefficients of a fully separable transform: one array, and the slices of each band.
 
     A band has one number for each transformed axis: 0 for the approximation, 1 for the coarsest details, and so on.
 
@@ -146,39 +146,39 @@ class FswavedecnResult:
         return self._coeffs[self._locate(levels)]
 
     def __setitem__(self, levels: tuple[int, ...], value: Array) -> None:
-        place = self._locate(levels)
+        region = self._locate(levels)
         band = as_array(value)
-        if band.shape != self._coeffs[place].shape:
+        if band.shape != self._coeffs[region].shape:
             raise CoefficientsError(
-                f"band {levels} has shape {self._coeffs[place].shape} and cannot become one of {band.shape}"
+                f"band {levels} has shape {self._coeffs[region].shape} and cannot become one of {band.shape}"
             )
         if band.dtype != self._coeffs.dtype:
             warnings.warn(
                 f"band {levels} of dtype {band.dtype} is converted to {self._coeffs.dtype}, that of all coefficients",
                 stacklevel=2,
             )
-        self._coeffs[place] = band
+        self._coeffs[region] = band
 
     def _replace_arrays(self, function: Callable[[Any], Any]) -> FswavedecnResult:
-        """Return the same bands in an array of another kind; `subband.arrays` asks for it."""
+        """Return the same bands in an array of another kind; called by `subband.arrays`."""
         return FswavedecnResult(function(self._coeffs), self._coeff_slices, self._wavelets, self._modes, self._axes)
 
     def _locate(self, levels: tuple[int, ...]) -> tuple[slice, ...]:
-        """Return where in the array the band of these numbers lies."""
+        """Return the slices of a band in the array."""
         try:
             numbers = [index(level) for level in levels]
         except TypeError:
             numbers = [-1]
         if min(numbers, default=0) < 0:
-            raise ArgumentError(f"levels={levels!r} is no key; use a tuple of integers from 0, such as (0, 1)")
+            raise ArgumentError(f"levels={levels!r} is not a key; use a tuple of integers from 0, such as (0, 1)")
         if len(numbers) != self.ndim_transform:
             raise ArgumentError(f"levels={levels} has not one number for each of the {self.ndim_transform} axes")
-        place = [slice(None)] * self.ndim
+        region = [slice(None)] * self.ndim
         for axis, slices, number in zip(self._axes, self._coeff_slices, numbers, strict=True):
             if number >= len(slices):
                 raise LevelError(f"levels={levels} is out of range; the numbers of levels are {self.levels}")
-            place[axis] = slices[number]
-        return tuple(place)
+            region[axis] = slices[number]
+        return tuple(region)
 
 
 @takes_arrays("data")

@@ -358,7 +358,7 @@ def iswtn(
     letters = check_keys(key for bands in levels for key in bands) if levels else None
     approximation = levels[0].get("a" * letters) if trimmed is None and letters else trimmed
     if approximation is None:
-        raise CoefficientsError("coeffs has no approximation of its coarsest level; put np.zeros in its place")
+        raise CoefficientsError("coeffs has no approximation of its coarsest level; use np.zeros instead")
     x = as_computable(approximation, "the coarsest approximation")
     letters = len(normalise_axes(axes, x.ndim)) if letters is None else letters
     normal = normalise_axes(axes, x.ndim, distinct=True)
@@ -378,7 +378,7 @@ def _check_list(coeffs: Sequence[Any]) -> list[Any]:
     """Return the coefficients as a list, which must not be empty."""
     try:
         # Text and dictionaries have lengths and entries too, but none that are bands.
-        levels = None if isinstance(coeffs, str | Mapping) else [coeffs[place] for place in range(len(coeffs))]
+        levels = None if isinstance(coeffs, str | Mapping) else [coeffs[index] for index in range(len(coeffs))]
     except (TypeError, LookupError):
         levels = None
     if levels is None:

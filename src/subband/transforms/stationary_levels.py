@@ -1,4 +1,4 @@
-"""What the stationary transforms share: how many levels a length allows, scaled filters, the levels."""
+"""Levels of the stationary transforms: how many a length allows, normalised filters, and their computation."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def swt_max_level(input_len: int) -> int:
 def check_stationary_level(
     shape: Sequence[int], axes: Sequence[int], level: int, start_level: int = 0, *, least: int = 0
 ) -> None:
-    """See that every axis can be halved as often as the levels ask for.
+    """Check that every axis can be halved as often as there are levels.
 
     Raises
     ------

@@ -30,7 +30,7 @@ __all__ = ["threshold", "threshold_firm"]
 
 @takes_arrays("data", "value", "substitute", transforms=False)
 def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) -> Array:
-    """Shrink or replace the elements of an array that lie beyond a threshold.
+    """Shrink or replace the elements of an array that are beyond a threshold.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
         elements that are not below `value` and ``less`` those that are not above it, whatever their sign, for
         real data only.
     substitute : float or array_like
-        What takes the place of the elements that are not kept.
+        The value of the elements that are not kept.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
     namespace(numbers, "threshold_firm")
     magnitude = np.absolute(numbers)
     if value_high == value_low:
-        steepness: float = 0  # nothing lies between the thresholds
+        steepness: float = 0  # the thresholds are equal
     else:
         steepness = 1 if np.isinf(value_high) else value_high / (value_high - value_low)
     between = numbers * (_keep_positive(1 - _divide(value_low, magnitude)) * steepness)
@@ -220,7 +220,7 @@ def _keep_positive(factor: Array) -> Array:
 
 
 def _substitute(shrunk: Array, small: Array, substitute: Any) -> Array:
-    """Put `substitute` in place of what is small; zero stands there already."""
+    """Replace small elements with `substitute`; they are zero already."""
     return shrunk if np.isscalar(substitute) and substitute == 0 else np.where(small, substitute, shrunk)
 
 

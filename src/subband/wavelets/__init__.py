@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from subband.wavelets.catalogue import families, wavelist
 from subband.wavelets.filterbank import FilterBank
 from subband.wavelets.lifting import LiftingScheme, Step
-from subband.wavelets.lookup import WaveletLike, as_wavelet
+from subband.wavelets.lookup import WaveletLike, as_wavelet, factorise
 from subband.wavelets.wavelet import Wavelet
 
 if TYPE_CHECKING:
     from subband.wavelets.continuous import ContinuousWavelet, DiscreteContinuousWavelet
-    from subband.wavelets.factorisation import factorise
     from subband.wavelets.frequency import (
         central_frequency,
         centrfrq,
@@ -59,7 +58,6 @@ _MODULES = {
     "DiscreteContinuousWavelet": "continuous",
     "central_frequency": "frequency",
     "centrfrq": "frequency",
-    "factorise": "factorisation",
     "frequency2scale": "frequency",
     "integrate_wavelet": "frequency",
     "intwave": "frequency",

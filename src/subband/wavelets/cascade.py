@@ -1,4 +1,4 @@
-"""Pictures of the functions behind a filter bank, by the cascade algorithm."""
+"""Sampled scaling and wavelet functions of a filter bank, by the cascade algorithm."""
 
 from __future__ import annotations
 

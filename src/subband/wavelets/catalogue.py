@@ -3,8 +3,8 @@
 The names are those of PyWavelets, with the same filter values, plus a family of our own, ``cdf``, that is
 listed only when it is asked for by name: `wavelist` without arguments answers what PyWavelets answers.
 
-The filters stand as text in ``filters.txt`` beside this module. It is read the first time a filter is needed,
-and a line of it becomes numbers the first time that wavelet is asked for.
+The filters are text in ``filters.txt`` beside this module. The file is read when the first filter is needed, and
+a line of it is parsed when that wavelet is needed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Family:
 
 
 def _count(first: int, last: int) -> tuple[str, ...]:
-    """Spell the endings of a numbered family."""
+    """Format the numbers that the names of a family end in."""
     return tuple(str(number) for number in range(first, last + 1))
 
 
@@ -143,7 +143,7 @@ def find_symmetry(family: str) -> str:
 
 
 def count_moments(family: str, number: int) -> tuple[int | None, int | None]:
-    """Return how many moments of wavelet and scaling function vanish, None where nobody counts them.
+    """Return how many moments of wavelet and scaling function vanish, None where they are not defined.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lifting or filters: which form of a wavelet is computed with."""
+"""Whether a wavelet is computed by lifting steps or by convolution with its filters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REACH = 16
 
 @lru_cache(maxsize=256)
 def prefers_lifting(wavelet: Wavelet) -> bool:
-    """Choose the form that was measured to be faster, or more exact where both are as fast.
+    """Tell whether lifting is the faster form of a wavelet, or the more accurate one where both are as fast.
 
     Lifting takes two thirds of the time for biorthogonal wavelets, and somewhat less for short orthogonal ones. For
     long orthogonal ones it gains nothing and rounds more often.

@@ -162,7 +162,7 @@ class ContinuousWavelet:
 
     @property
     def center_frequency(self) -> float | None:
-        """The centre frequency, None where it is no parameter."""
+        """The centre frequency, None if the family has no such parameter."""
         return self._centre if self._centre > 0.0 else None
 
     @center_frequency.setter
@@ -171,7 +171,7 @@ class ContinuousWavelet:
 
     @property
     def bandwidth_frequency(self) -> float | None:
-        """The bandwidth, None where it is no parameter."""
+        """The bandwidth, None if the family has no such parameter."""
         return self._bandwidth if self._bandwidth > 0.0 else None
 
     @bandwidth_frequency.setter
@@ -311,7 +311,7 @@ def _read_parameters(name: str, family: str) -> tuple[int, float, float]:
     if name == family:
         example = f"{family}{'' if order is None else f'{order}-'}{bandwidth}-{centre}"
         warnings.warn(
-            f"the bare name {family!r} is deprecated; spell it {_FORMATS[family]}, here {example!r}",
+            f"the bare name {family!r} is deprecated; write it as {_FORMATS[family]}, here {example!r}",
             FutureWarning,
             stacklevel=3,
         )

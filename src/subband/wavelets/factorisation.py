@@ -1,4 +1,4 @@
-"""From a filter bank to lifting steps: Euclid's algorithm on the polyphase matrix.
+"""Factorisation of a filter bank into lifting steps: Euclid's algorithm on the polyphase matrix.
 
 With even samples `s` and odd samples `d` the analysis is a matrix of four Laurent polynomials::
 
@@ -8,8 +8,8 @@ With even samples `s` and odd samples `d` the analysis is a matrix of four Laure
 Dividing one polynomial of a row by the other takes a lifting step off the right of the matrix. When one of
 the two has vanished, the determinant, which perfect reconstruction makes a single term, leaves one more
 step for the other row. Division of Laurent polynomials is not unique, as the terms can be cancelled at
-either end; so the search follows the most promising ways, from both rows, and judges the schemes that
-arrive by the rounding errors they make. Floats are enough to find a way; its steps are then computed with
+either end; so the search follows the most promising paths, from both rows, and judges the schemes that
+arrive by the rounding errors they make. Floats are enough to find a path; its steps are then computed with
 forty decimals and fitted to the filters.
 """
 
@@ -26,12 +26,10 @@ from subband.wavelets import laurent
 from subband.wavelets.filterbank import FilterBank
 from subband.wavelets.laurent import Laurent
 from subband.wavelets.lifting import LiftingScheme, Step, StepKind
-from subband.wavelets.lookup import as_wavelet
 from subband.wavelets.polish import polish
 from subband.wavelets.rounding import measure_amplification, measure_filter_error, measure_inverse_error
-from subband.wavelets.wavelet import Wavelet
 
-__all__ = ["MAX_AMPLIFICATION", "MAX_FILTER_ERROR", "MAX_LENGTH", "factorise", "factorise_bank"]
+__all__ = ["MAX_AMPLIFICATION", "MAX_FILTER_ERROR", "MAX_LENGTH", "factorise_bank"]
 
 MAX_FILTER_ERROR = 1e-9
 """How far the filters rebuilt from a scheme may be from the bank, relative to its largest tap."""
@@ -58,12 +56,12 @@ class _Matrix(NamedTuple):
     hi_d: Laurent[float]
 
     def exchange(self) -> _Matrix:
-        """Call `lo` what was `hi` and `s` what was `d`."""
+        """Exchange low-pass and high-pass rows, and even and odd columns."""
         return _Matrix(self.hi_d, self.hi_s, self.lo_d, self.lo_s)
 
 
 class _Division(NamedTuple):
-    """A decision of the search: which polynomial is divided, and where the remainder lies."""
+    """One division of the search: which polynomial is divided, and where the remainder is."""
 
     kind: StepKind
     upper: int
@@ -72,8 +70,8 @@ class _Division(NamedTuple):
     length: int
 
 
-class _Way(NamedTuple):
-    """The low-pass row on its way to a single term in `s`, and the decisions that led there."""
+class _Path(NamedTuple):
+    """A partial factorisation: the low-pass row so far, and the divisions that led there."""
 
     effort: float
     from_s: Laurent[float]
@@ -91,25 +89,25 @@ def _split_bank(bank: FilterBank) -> _Matrix:
 
 
 def _keep_term(
-    dividend: Laurent[laurent.Number], divisor: Laurent[laurent.Number], place: int
+    dividend: Laurent[laurent.Number], divisor: Laurent[laurent.Number], index: int
 ) -> tuple[Laurent[laurent.Number], Laurent[laurent.Number]]:
     """Divide by a single term, but leave one term of the dividend, so that `s` remains and not `d`."""
-    kept = dividend.taps[place]
+    kept = dividend.taps[index]
     taps = [tap / divisor.taps[0] for tap in dividend.taps]
-    taps[place] = 0 * kept
+    taps[index] = 0 * kept
     quotient = laurent.trim(Laurent(dividend.low - divisor.low, tuple(taps)), 0 * kept)
-    return quotient, Laurent(dividend.low + place, (kept,))
+    return quotient, Laurent(dividend.low + index, (kept,))
 
 
 def _choose_divisions(
     dividend: Laurent[float], divisor: Laurent[float], kind: StepKind, symmetric: bool
 ) -> Iterator[tuple[int, int | None]]:
-    """Go through the sensible divisions: how many terms to cancel at the upper end, or which to leave."""
+    """Yield the divisions to try: how many terms to cancel at the upper end, or which one to leave."""
     count = len(dividend.taps) - len(divisor.taps) + 1
     if kind == "predict" and len(divisor.taps) == 1:
         if count > 1 and not symmetric:
-            largest = sorted(range(count), key=lambda place: -abs(dividend.taps[place]))
-            yield from ((0, place) for place in largest[:2])
+            largest = sorted(range(count), key=lambda index: -abs(dividend.taps[index]))
+            yield from ((0, index) for index in largest[:2])
     elif len(divisor.taps) == 1:
         yield 0, None
     elif symmetric:
@@ -120,11 +118,11 @@ def _choose_divisions(
         yield from ((upper, None) for upper in dict.fromkeys(halves))
 
 
-def _extend(way: _Way, tolerance: float, symmetric: bool) -> Iterator[_Way]:
-    """Take one more step off the row, in every sensible way."""
+def _extend(path: _Path, tolerance: float, symmetric: bool) -> Iterator[_Path]:
+    """Yield the partial factorisations with one more lifting step taken off."""
     kinds: tuple[StepKind, StepKind] = ("update", "predict")
     for kind in kinds:
-        dividend, divisor = (way.from_s, way.from_d) if kind == "predict" else (way.from_d, way.from_s)
+        dividend, divisor = (path.from_s, path.from_d) if kind == "predict" else (path.from_d, path.from_s)
         if len(dividend.taps) < len(divisor.taps):
             continue
         for upper, leftover in _choose_divisions(dividend, divisor, kind, symmetric):
@@ -136,25 +134,25 @@ def _extend(way: _Way, tolerance: float, symmetric: bool) -> Iterator[_Way]:
             if not rest.taps and len(divisor.taps) > 1:
                 continue
             # Large taps magnify rounding errors, so they are what the search tries to avoid.
-            effort = way.effort + log(1.0 + sum(abs(tap) for tap in quotient.taps))
+            effort = path.effort + log(1.0 + sum(abs(tap) for tap in quotient.taps))
             division = _Division(kind, upper, leftover, rest.low, len(rest.taps))
             from_s, from_d = (rest, divisor) if kind == "predict" else (divisor, rest)
-            yield _Way(effort, from_s, from_d, (*way.divisions, division))
+            yield _Path(effort, from_s, from_d, (*path.divisions, division))
 
 
-def _search(matrix: _Matrix, symmetric: bool) -> list[_Way]:
-    """Follow the ways of least effort until the low-pass row has one term, in `s`."""
+def _search(matrix: _Matrix, symmetric: bool) -> list[_Path]:
+    """Beam search: extend the cheapest factorisations until the low-pass row has one term, in `s`."""
     if not matrix.lo_s.taps:
         return []
     tolerance = _NEGLIGIBLE * max(abs(tap) for part in matrix[:2] for tap in part.taps)
-    ways = [_Way(0.0, matrix.lo_s, matrix.lo_d, ())]
-    finished: list[_Way] = []
-    while ways:
-        finished += [way for way in ways if not way.from_d.taps and len(way.from_s.taps) == 1]
-        ways = [longer for way in ways if way.from_d.taps for longer in _extend(way, tolerance, symmetric)]
-        ways.sort(key=lambda way: way.effort)
-        del ways[_BEAM:]
-    finished.sort(key=lambda way: way.effort)
+    paths = [_Path(0.0, matrix.lo_s, matrix.lo_d, ())]
+    finished: list[_Path] = []
+    while paths:
+        finished += [path for path in paths if not path.from_d.taps and len(path.from_s.taps) == 1]
+        paths = [longer for path in paths if path.from_d.taps for longer in _extend(path, tolerance, symmetric)]
+        paths.sort(key=lambda path: path.effort)
+        del paths[_BEAM:]
+    finished.sort(key=lambda path: path.effort)
     return finished[:_FINALISTS]
 
 
@@ -168,11 +166,11 @@ def _to_step(kind: StepKind, quotient: Laurent[Decimal]) -> Step:
     return Step(kind, quotient.low, tuple(float(tap) for tap in quotient.taps))
 
 
-def _retrace(matrix: _Matrix, way: _Way) -> LiftingScheme | None:
+def _retrace(matrix: _Matrix, path: _Path) -> LiftingScheme | None:
     """Repeat the divisions with many digits, on both rows, and add the step that the high-pass row needs."""
     lo_s, lo_d, hi_s, hi_d = (_to_decimal(part) for part in matrix)
     steps = []
-    for kind, upper, leftover, low, length in way.divisions:
+    for kind, upper, leftover, low, length in path.divisions:
         dividend, divisor = (lo_s, lo_d) if kind == "predict" else (lo_d, lo_s)
         if leftover is None:
             quotient, rest = laurent.divide(dividend, divisor, upper)
@@ -211,14 +209,14 @@ def _exchange_roles(scheme: LiftingScheme) -> LiftingScheme:
 
 def _list_schemes(matrix: _Matrix, symmetric: bool) -> Iterator[LiftingScheme]:
     """Go through the schemes that Euclid's algorithm finds from either row."""
-    ways = [(way, matrix, False) for way in _search(matrix, symmetric)]
+    paths = [(path, matrix, False) for path in _search(matrix, symmetric)]
     exchanged = matrix.exchange()
-    ways += [(way, exchanged, True) for way in _search(exchanged, symmetric)]
-    ways.sort(key=lambda item: item[0].effort)
+    paths += [(path, exchanged, True) for path in _search(exchanged, symmetric)]
+    paths.sort(key=lambda item: item[0].effort)
     with localcontext() as context:
         context.prec = _DIGITS
-        for way, origin, is_exchanged in ways[:_FINALISTS]:
-            scheme = _retrace(origin, way)
+        for path, origin, is_exchanged in paths[:_FINALISTS]:
+            scheme = _retrace(origin, path)
             if scheme is not None:
                 yield _exchange_roles(scheme) if is_exchanged else scheme
 
@@ -273,7 +271,7 @@ def _refine(scheme: LiftingScheme, bank: FilterBank, defect: float, symmetric: b
 
 
 def factorise_bank(bank: FilterBank) -> LiftingScheme | None:
-    """Return the lifting scheme of a filter bank, or None; see `factorise`."""
+    """Return the lifting scheme of a filter bank, or None if it has no accurate one; see `factorise`."""
     if len(bank.dec_lo) > MAX_LENGTH:
         return None
     try:
@@ -303,46 +301,3 @@ def _find_scheme(bank: FilterBank) -> LiftingScheme | None:
             best = min(good, key=lambda item: item[:2])[2]
             return _refine(best, bank, defect, symmetric)
     return None
-
-
-def factorise(wavelet: str | Wavelet) -> LiftingScheme | None:
-    """Factor the filter bank of a wavelet into lifting steps.
-
-    Parameters
-    ----------
-    wavelet : str or Wavelet
-        The wavelet. Only its analysis filters are looked at.
-
-    Returns
-    -------
-    LiftingScheme or None
-        Steps with the shifts that make its bands equal PyWavelets' convolution sample by sample; None if
-        the bank does not factor well.
-
-    Notes
-    -----
-    A bank factors well if the filters rebuilt from the steps are within `MAX_FILTER_ERROR` (1e-9) of it,
-    relative to the largest tap, and if the steps, run in float32 on noise-like samples, forward and back,
-    are off by no more than `MAX_AMPLIFICATION` (8) units of rounding (``2**-24`` of the signal, root mean
-    square). Most schemes of the catalogue score between 1 and 4, ``sym17`` 6, ``bior5.5`` and ``rbio5.5`` 7,
-    against 1 for convolution. Filters longer than `MAX_LENGTH` (40) are not tried.
-
-    Steps are symmetric where the bank is whole-sample symmetric. Schemes of equal accuracy are chosen by the
-    number of steps, then of taps. The result is computed each time; `Wavelet.lifting` remembers it.
-
-    References
-    ----------
-    I. Daubechies and W. Sweldens, "Factoring wavelet transforms into lifting steps", J. Fourier Anal. Appl.
-    4, 1998, https://doi.org/10.1007/BF02476026
-
-    Examples
-    --------
-    >>> [(step.kind, len(step.taps)) for step in factorise("db2").steps]
-    [('predict', 1), ('update', 2), ('predict', 1)]
-    >>> scheme = factorise("bior4.4")
-    >>> [round(step.taps[0], 9) for step in scheme.steps]
-    [-1.586134342, -0.052980119, 0.882911076, 0.443506852]
-    >>> factorise("dmey") is None
-    True
-    """
-    return factorise_bank(FilterBank(*(tuple(taps) for taps in as_wavelet(wavelet).filter_bank)))

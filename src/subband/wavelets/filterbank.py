@@ -1,4 +1,4 @@
-"""Four filters: as data, and as what users hand in."""
+"""Filter banks of four filters, and the checks of those that users give."""
 
 from __future__ import annotations
 
@@ -133,11 +133,11 @@ def is_centred(taps: Filter, parity: int) -> bool:
     (True, False)
     """
     peak = max(abs(tap) for tap in taps)
-    places = [k for k, tap in enumerate(taps) if tap != 0.0]
-    if not places or (places[0] + places[-1]) % 2:
+    nonzero = [k for k, tap in enumerate(taps) if tap != 0.0]
+    if not nonzero or (nonzero[0] + nonzero[-1]) % 2:
         return False
-    centre = (places[0] + places[-1]) // 2
-    reach = centre - places[0]
+    centre = (nonzero[0] + nonzero[-1]) // 2
+    reach = centre - nonzero[0]
     return centre % 2 == parity and all(
         abs(taps[centre - k] - taps[centre + k]) <= 1e-12 * peak for k in range(1, reach + 1)
     )

@@ -37,9 +37,9 @@ def _resolve(wavelet: Any) -> Wavelet | ContinuousWavelet:
 
 def _integrate(values: npt.ArrayLike, x: npt.ArrayLike) -> Samples:
     """Sum up samples times their distance."""
-    places = np.asarray(x)
+    positions = np.asarray(x)
     total: Samples = np.cumsum(values)
-    total *= places[1] - places[0]
+    total *= positions[1] - positions[0]
     return total
 
 
@@ -49,7 +49,7 @@ def integrate_wavelet(wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision
     Parameters
     ----------
     wavelet : str or Wavelet or ContinuousWavelet
-        The wavelet. A tuple of samples and places is accepted too, but deprecated.
+        The wavelet. A tuple of samples and positions is accepted too, but deprecated.
     precision : int
         The level of `wavefun`: the wavelet is sampled at distances of ``2**-precision``, or
         ``2**precision`` times.

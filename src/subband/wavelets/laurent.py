@@ -1,6 +1,6 @@
-"""Laurent polynomials: finite filters with a place, and division with a choice of remainder.
+"""Laurent polynomials: finite filters with a position, and division with a choice of remainder.
 
-A polynomial stands for an operator on sequences: the power `p` reads `p` samples ahead. The four polyphase
+A polynomial is an operator on sequences: the power `p` reads `p` samples ahead. The four polyphase
 components of a filter bank are such polynomials, and factoring a bank into lifting steps is Euclid's
 algorithm on them. The coefficients are floats, or decimals where floats would lose too much.
 """
@@ -142,10 +142,10 @@ def divide(dividend: Laurent[Number], divisor: Laurent[Number], upper: int) -> t
     count: int = len(rest) - width + 1
     lower: int = count - upper
     quotient = rest[:count]
-    for place in (*range(lower), *range(count - 1, lower - 1, -1)):
-        end = 0 if place < lower else width - 1
-        factor = quotient[place] = rest[place + end] / weights[end]
+    for index in (*range(lower), *range(count - 1, lower - 1, -1)):
+        end = 0 if index < lower else width - 1
+        factor = quotient[index] = rest[index + end] / weights[end]
         for offset in range(width):
-            rest[place + offset] -= factor * weights[offset]
+            rest[index + offset] -= factor * weights[offset]
     remainder = tuple(rest[lower : lower + width - 1])
     return Laurent(dividend.low - divisor.low, tuple(quotient)), Laurent(dividend.low + lower, remainder)

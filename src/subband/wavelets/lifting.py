@@ -74,7 +74,7 @@ class Step:
         taps = tuple(_read_number("tap", tap) for tap in given)
         if not taps:
             raise ArgumentError("taps=() of a lifting step is empty; leave the step out")
-        object.__setattr__(self, "start", _read_place("start", self.start))
+        object.__setattr__(self, "start", _read_position("start", self.start))
         object.__setattr__(self, "taps", taps)
 
     @property
@@ -152,7 +152,7 @@ class LiftingScheme:
                 raise ArgumentError(f"{name}=0 would erase a band; a scale must not be zero")
             object.__setattr__(self, name, value)
         for name in ("shift_lo", "shift_hi"):
-            object.__setattr__(self, name, _read_place(name, getattr(self, name)))
+            object.__setattr__(self, name, _read_position(name, getattr(self, name)))
         key = (self.steps, self.scale_lo, self.scale_hi, self.shift_lo, self.shift_hi)
         object.__setattr__(self, "_hash", hash(key))
 
@@ -240,8 +240,8 @@ def _read_number(name: str, value: object) -> float:
     return number
 
 
-def _read_place(name: str, value: object) -> int:
-    """Return a place among samples, an integer."""
+def _read_position(name: str, value: object) -> int:
+    """Return a sample position, an integer."""
     try:
         return index(value)  # type: ignore[arg-type]  # whatever is no integer is refused here
     except TypeError:
@@ -306,8 +306,8 @@ def pack_filters(scheme: LiftingScheme) -> tuple[LiftingScheme, FilterBank]:
 
 
 def _fill(taps: Iterable[tuple[int, float]], length: int) -> Filter:
-    """Put taps at their places in a filter of zeros."""
+    """Put taps at their positions in a filter of zeros."""
     filled = [0.0] * length
-    for place, tap in taps:
-        filled[place] = tap
+    for position, tap in taps:
+        filled[position] = tap
     return tuple(filled)

@@ -1,4 +1,4 @@
-"""From what people write for a wavelet to the `Wavelet`."""
+"""Look up a wavelet by name, as `Wavelet` or as lifting steps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, NoReturn
 
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import known_names
+from subband.wavelets.filterbank import FilterBank
+from subband.wavelets.lifting import LiftingScheme
 from subband.wavelets.wavelet import Wavelet
 
-__all__ = ["WaveletLike", "as_wavelet"]
+__all__ = ["WaveletLike", "as_wavelet", "factorise"]
 
 WaveletLike = str | Wavelet
 """What functions take for a discrete wavelet: its name, or the wavelet itself."""
@@ -35,7 +37,7 @@ def as_wavelet(wavelet: Any) -> Wavelet:
     ArgumentError
         If it is a continuous wavelet.
     TypeError
-        If it is nothing of the kind.
+        If it is neither a name nor a wavelet.
 
     Examples
     --------
@@ -56,9 +58,54 @@ def as_wavelet(wavelet: Any) -> Wavelet:
     return _refuse(wavelet)
 
 
+def factorise(wavelet: WaveletLike) -> LiftingScheme | None:
+    """Factor the filter bank of a wavelet into lifting steps.
+
+    Parameters
+    ----------
+    wavelet : str or Wavelet
+        The wavelet. Only its analysis filters are looked at.
+
+    Returns
+    -------
+    LiftingScheme or None
+        Steps with the shifts that make its bands equal PyWavelets' convolution sample by sample; None if
+        the bank does not factor well.
+
+    Notes
+    -----
+    A bank factors well if the filters rebuilt from the steps are within `MAX_FILTER_ERROR` (1e-9) of it,
+    relative to the largest tap, and if the steps, run in float32 on noise-like samples, forward and back,
+    are off by no more than `MAX_AMPLIFICATION` (8) units of rounding (``2**-24`` of the signal, root mean
+    square). Most schemes of the catalogue score between 1 and 4, ``sym17`` 6, ``bior5.5`` and ``rbio5.5`` 7,
+    against 1 for convolution. Filters longer than `MAX_LENGTH` (40) are not tried.
+
+    Steps are symmetric where the bank is whole-sample symmetric. Schemes of equal accuracy are chosen by the
+    number of steps, then of taps. The result is computed each time; `Wavelet.lifting` remembers it.
+
+    References
+    ----------
+    I. Daubechies and W. Sweldens, "Factoring wavelet transforms into lifting steps", J. Fourier Anal. Appl.
+    4, 1998, https://doi.org/10.1007/BF02476026
+
+    Examples
+    --------
+    >>> [(step.kind, len(step.taps)) for step in factorise("db2").steps]
+    [('predict', 1), ('update', 2), ('predict', 1)]
+    >>> scheme = factorise("bior4.4")
+    >>> [round(step.taps[0], 9) for step in scheme.steps]
+    [-1.586134342, -0.052980119, 0.882911076, 0.443506852]
+    >>> factorise("dmey") is None
+    True
+    """
+    from subband.wavelets.factorisation import factorise_bank
+
+    return factorise_bank(FilterBank(*(tuple(taps) for taps in as_wavelet(wavelet).filter_bank)))
+
+
 @lru_cache(maxsize=512)
 def _look_up_name(name: str) -> Wavelet:
-    """Make each wavelet of the catalogue once."""
+    """Return the wavelet of a name, the same object each time."""
     if not name:
         raise UnknownWaveletError("wavelet='' names no wavelet; wavelist() gives the names")
     lower = name.lower()
@@ -76,7 +123,7 @@ def _convert_foreign(name: str, bank: Any) -> Wavelet:
 
 
 def _refuse(wavelet: object) -> NoReturn:
-    """Say why an object is no discrete wavelet."""
+    """Raise an error that says why an object is not a discrete wavelet."""
     if hasattr(wavelet, "complex_cwt"):
         raise ArgumentError(f"wavelet={wavelet!r} is a continuous wavelet; a discrete transform takes names like 'db4'")
     raise ArgumentTypeError(f"wavelet={wavelet!r} is neither a name nor a Wavelet")

@@ -1,4 +1,4 @@
-"""Fitting the numbers of a lifting scheme to a filter bank, its steps being given.
+"""Least-squares fit of the taps and scales of a lifting scheme to a filter bank.
 
 Euclid's algorithm divides by the ends of filters, which are small and known to few digits, and the errors
 gather in the last steps. The other way round all is well: filters depend mildly on the taps of a good
@@ -47,7 +47,7 @@ def polish(scheme: LiftingScheme, bank: FilterBank, iterations: int = 6) -> Lift
     True
     """
     reach = _find_reach(scheme) + len(bank.dec_lo) // 2 + max(abs(scheme.shift_lo), abs(scheme.shift_hi))
-    target = _place_filters(bank, scheme, reach)
+    target = _arrange_filters(bank, scheme, reach)
     for _ in range(iterations):
         matrix, gradient = _differentiate(scheme, reach)
         touched = np.abs(gradient).max(axis=0) + np.abs(target) > 0.0
@@ -82,7 +82,7 @@ def _find_reach(scheme: LiftingScheme) -> int:
     return reach
 
 
-def _place_filters(bank: FilterBank, scheme: LiftingScheme, reach: int) -> _Array:
+def _arrange_filters(bank: FilterBank, scheme: LiftingScheme, reach: int) -> _Array:
     """Write the bank as a flat matrix of polynomials, with the shifts of the scheme taken out.
 
     The axes before flattening are row (lo, hi), column (s, d) and power, from ``-reach`` to ``reach``.
@@ -114,7 +114,7 @@ def _differentiate(scheme: LiftingScheme, reach: int) -> tuple[_Array, _Array]:
     """Return the flat matrix of a scheme and its derivative by every tap, then by the two scales.
 
     A step adds its polynomial times one row of what came before to the other row; so the derivative by a
-    tap is a column of all later steps times a row of all earlier ones, shifted to the place of the tap.
+    tap is a column of all later steps times a row of all earlier ones, shifted to the position of the tap.
     """
     width = 2 * reach + 1
     identity = np.zeros((2, 2, width))
@@ -141,8 +141,8 @@ def _differentiate(scheme: LiftingScheme, reach: int) -> tuple[_Array, _Array]:
         product = np.array(
             [[_multiply(later[row, changed], before[source, column]) for column in (0, 1)] for row in (0, 1)]
         )
-        places = reversed(range(step.start, step.start + len(step.taps)))
-        gradient += [np.roll(product, place, axis=-1).ravel() for place in places]
+        positions = reversed(range(step.start, step.start + len(step.taps)))
+        gradient += [np.roll(product, position, axis=-1).ravel() for position in positions]
         later = later.copy()
         for row in (0, 1):
             later[row, source] += _multiply(later[row, changed], factor)

@@ -1,4 +1,4 @@
-"""Wavelets in whole numbers: lifting steps that round, and so can be undone without a trace.
+"""Reversible integer wavelets: lifting steps that round, and so can be undone exactly.
 
 A step adds to one half of the samples a rounded sum of the other half; the inverse subtracts the very same
 number. Only addition, multiplication by small integers and an arithmetic shift are used.

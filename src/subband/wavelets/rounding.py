@@ -1,4 +1,4 @@
-"""How well a lifting scheme stands for a filter bank: the error of its filters and of its arithmetic."""
+"""Accuracy of a lifting scheme: the error of its filters, and its rounding error in float32."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measure_filter_error(scheme: LiftingScheme, bank: FilterBank) -> float:
 def measure_inverse_error(scheme: LiftingScheme, bank: FilterBank) -> float:
     """Return how far the synthesis filters of a scheme are from those of a bank, relative to the largest tap.
 
-    Steps undone always give back what was there; a bank need not, and then no steps can stand for it.
+    Steps undone always give back what was there; a bank need not, and then no lifting steps are equal to it.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def _add_filtered(
 ) -> npt.NDArray[_Float]:
     """Run one lifting step on periodic samples, rounding as an engine would."""
     kind = target.dtype.type
-    for place, tap in enumerate(taps, start=start):
-        cut = place % source.size
+    for position, tap in enumerate(taps, start=start):
+        cut = position % source.size
         target = target + kind(sign * tap) * np.concatenate((source[cut:], source[:cut]))
     return target
 

@@ -104,7 +104,7 @@ class Wavelet:
     def _define(
         self, name: str, bank: FilterBank, family: Family | None = None, scheme: LiftingScheme | None = None
     ) -> None:
-        """Set what all ways of making a wavelet have in common."""
+        """Set the attributes that all constructors have in common."""
         self._name = name
         self._bank = bank
         self._family = family
@@ -317,7 +317,7 @@ class Wavelet:
         self._biorthogonal = bool(value)
 
     def _refuse_catalogue(self, attribute: str) -> None:
-        """Keep the wavelets of the catalogue, which everybody shares, as they are."""
+        """Refuse to change a wavelet of the catalogue, which all callers share."""
         if self._family is not None:
             raise AttributeError(
                 f"{attribute} of {self!r} is fixed; it can be set only for filters of your own, "
@@ -422,7 +422,7 @@ class Wavelet:
         return [dual_phi, sign * dual_psi, phi, sign * psi, x]
 
     def _shows_negative_wavelet(self) -> bool:
-        """Follow PyWavelets in which biorthogonal wavelets it turns upside down."""
+        """Tell whether PyWavelets gives the wavelet function of a biorthogonal wavelet with the opposite sign."""
         return self._biorthogonal and self.default_mode != "whole" and (self.vanishing_moments_psi or 0) % 4 != 1
 
     # As a Python object
@@ -516,5 +516,5 @@ def _lower_name(name: object) -> str:
 
 
 def _warn_deprecated(old: str, new: str) -> None:
-    """Warn the caller of a method that only PyWavelets' past explains."""
+    """Warn the caller of a method that is deprecated in PyWavelets."""
     warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=3)

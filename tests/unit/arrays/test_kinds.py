@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import subband as sb
-from subband.arrays import find_kind, is_array, map_arrays, place_of
+from subband.arrays import device_of, find_kind, is_array, map_arrays
 from subband.errors import ArgumentTypeError
 
 CALLS = {
@@ -130,7 +130,7 @@ def test_arrays_are_told_from_other_things():
     assert not is_array([1, 2])
     assert not is_array(np.float64(1))
     assert find_kind(np.ma.masked_array([1.0])).name == "numpy.ndarray"
-    assert place_of([1, 2]) == place_of(np.ones(2)) == "cpu"
+    assert device_of([1, 2]) == device_of(np.ones(2)) == "cpu"
 
 
 def test_lists_of_arrays_are_data_too(library, x):
@@ -207,7 +207,7 @@ class TestOpenCL:
             pytest.skip("OpenCL has no device")
         x = np.array([-3.0, -1.0, 0.0, 0.5, 2.0, 4.0], np.float32)
         y = arrays.to_device(cl.CommandQueue(cl.Context([device])), x)
-        assert place_of(y) == "opencl:0"
+        assert device_of(y) == "opencl:0"
         assert find_kind(y).name == "pyopencl.array.Array"
         for mode in ("soft", "hard", "garrote", "greater", "less"):
             for value, substitute in ((2, 0), (0, 0), (1, 7)):

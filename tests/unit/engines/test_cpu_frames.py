@@ -14,7 +14,8 @@ from subband.engines import threads as helpers
 from subband.engines.cpu import frames as cpu_frames
 from subband.engines.cpu import sweep
 from subband.engines.cpu.frames import FrameProgram
-from subband.engines.pointwise import prepare_values
+from subband.engines.filters import find_filters
+from subband.engines.frames import make_frame_program
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR, from_ycbcr, to_ycbcr
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.plan import transform_plan
@@ -51,7 +52,25 @@ def plan_frame(shape, wavelet="cdf97", boundary="symmetric", level=2):
 
 def make_program(plan, limits, mode):
     matrices = (TO_YCBCR, FROM_YCBCR) if plan.shape[0] == 3 else None
-    return FrameProgram(CPU, plan, matrices, prepare_values(*limits), mode)
+    program = make_frame_program(CPU, plan, matrices, limits, mode)
+    # too small for single precision: the steps one by one
+    return program or (lambda frame, result: run_filters(frame, result, plan, matrices, limits, mode))
+
+
+def run_filters(frame, result, plan, matrices, limits, mode):
+    """Do what an enhancer does where there is no program for it."""
+    assert any(level.amplifies for level in plan.levels)
+    there, back = matrices or (None, None)
+    filters = find_filters(CPU)
+    approximation, details = CPU.forward_all(plan, filters.read_pixels(frame, there, np.float32))
+    for bands, low, high, gain in zip(reversed(details), *limits, strict=True):
+        bands.update(zip(bands, filters.shrink_bands([*bands.values()], low, mode, high, gain), strict=True))
+    filters.write_pixels(CPU.inverse_all(plan, approximation, details), back, frame.dtype, result)
+
+
+def as_pixels(frame):
+    """Give a grey frame the axis of its channel."""
+    return frame if frame.ndim == 3 else frame[..., np.newaxis]
 
 
 def compute_by_steps(frame, plan, limits, mode):
@@ -84,7 +103,7 @@ def assert_rounded(result, exact):
 def check_frame(frame, plan, mode="soft"):
     limits = make_values(plan.level, plan.shape[0], frame.dtype)
     result = np.empty(frame.shape, frame.dtype.newbyteorder("="))
-    make_program(plan, limits, mode)(frame, result)
+    make_program(plan, limits, mode)(as_pixels(frame), as_pixels(result))
     assert_rounded(result, compute_by_steps(frame, plan, limits, mode))
 
 
@@ -160,7 +179,7 @@ def test_three_channels_without_matrices():
     frame, plan = make_frame((33, 47, 3)), plan_frame((33, 47, 3))
     limits = make_values(plan.level, 3)
     result = np.empty_like(frame)
-    FrameProgram(CPU, plan, None, prepare_values(*limits), "soft")(frame, result)
+    FrameProgram(plan, None, limits, "soft")(frame, result)
     for channel in range(3):
         own = [each[..., channel : channel + 1] for each in limits]
         exact = compute_by_steps(frame[..., channel], plan_frame((33, 47)), own, "soft")
@@ -221,7 +240,14 @@ def test_plans_that_are_not_of_frames():
     for shape, axes in (((2, 8, 8), (1, 2)), ((8, 8), (0, 1)), ((3, 8, 8), (2, 1))):
         plan = transform_plan(shape, axes, (Wavelet("haar"),) * 2, ("symmetric",) * 2, 1)
         with pytest.raises(ArgumentError, match="frames need"):
-            FrameProgram(CPU, plan, None, np.ones((1, 3, shape[0], 4)), "soft")
+            FrameProgram(plan, None, (np.ones((1, 3, shape[0])),) * 3, "soft")
+
+
+def test_frames_that_single_precision_is_too_little_for():
+    plan, limits = plan_frame((5, 4, 3), boundary="smooth"), make_values(2, 3)
+    assert make_frame_program(CPU, plan, None, limits, "soft") is None
+    with pytest.raises(ArgumentError, match="too small"):
+        FrameProgram(plan, None, limits, "soft")
 
 
 def test_refuses_other_pixels_and_results():

@@ -7,7 +7,7 @@ from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink, Speckle
 from subband.enhance.blockwise import Reach, cut_blocks, find_obstacle, measure_reach, measure_volume_noise
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import measure_planes
 from subband.errors import ArgumentError
 from subband.media import open_source
@@ -176,8 +176,8 @@ def test_noise_is_that_of_the_whole(shape):
     volume = make_volume(shape)
     found = measure_volume_noise(lambda: iter(volume), shape, Denoise(), memory=10_000)
     engine = get_engine("cpu")
-    passage = Passage(Denoise(level=1), (1, *shape), engine, find_filters(engine))
-    (expected,) = measure_planes(find_filters(engine), passage.forward(volume[np.newaxis]))
+    roundtrip = Roundtrip(Denoise(level=1), (1, *shape), engine, find_filters(engine))
+    (expected,) = measure_planes(find_filters(engine), roundtrip.forward(volume[np.newaxis]))
     assert found == pytest.approx(float(expected), rel=1e-6)
 
 

@@ -292,19 +292,21 @@ def test_a_slow_link_is_told_the_newest_only():
     assert asyncio.run(take(waiting, 501))[-1] == "500"
 
 
-def test_a_frame_is_computed_in_the_thread_of_the_engine_that_was_chosen(page, fragile, monkeypatch):
+def test_a_frame_is_computed_in_the_thread_of_the_engine_that_was_chosen(open_page, fragile, monkeypatch):
     threads = []
-    work = rendering.Renderer._work
+    render = rendering.Renderer.render
 
-    def note(self, settled, engine, picture):
-        threads.append((engine, threading.current_thread().name))
-        return work(self, settled, engine, picture)
+    def note(self, job):
+        threads.append((job.engine, threading.current_thread().name))
+        return render(self, job)
 
-    monkeypatch.setattr(rendering.Renderer, "_work", note)
+    monkeypatch.setattr(rendering.Renderer, "render", note)
+    page = open_page()
     page.open(name="clip")
     for number in range(30):
         page.settle(filter="none", engine=("cpu", "fragile")[number % 2], pace="fast", threshold=number)
         if number % 3 == 0:
             page.wait_frame()
     page.show(filter="none", engine="cpu")
+    assert threads
     assert all(name == f"studio-{engine}" for engine, name in threads)

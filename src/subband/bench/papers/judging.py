@@ -11,7 +11,7 @@ from subband.bench.judging import compare_bands
 from subband.bench.workbench import Workbench
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
@@ -51,7 +51,7 @@ def check_filtering(bench: Workbench, stage: Shrink, planes: Any) -> None:
 def _filter(bench: Workbench, stage: Shrink, planes: Any) -> dict[str, Array]:
     """Return everything that comes about while planes are filtered."""
     filters = find_filters(bench.engine)
-    passage = Passage(stage, planes.shape, bench.engine, filters)
+    passage = Roundtrip(stage, planes.shape, bench.engine, filters)
     coefficients = passage.forward(planes)
     found = copy_bands(bench, coefficients)
     make_shrinker(stage, planes.shape[0], 2, filters)(coefficients, True)

@@ -32,7 +32,7 @@ from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.enhance.fixed import FixedPoint
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
@@ -131,7 +131,7 @@ def _filter(bench: Workbench, stage: Shrink, frame: Array, dtype: str) -> Array:
     if not is_rounded:
         check_filtering(bench, stage, samples)
     filters = find_filters(bench.engine)
-    passage = Passage(stage, planes.shape, bench.engine, filters)
+    passage = Roundtrip(stage, planes.shape, bench.engine, filters)
     shrink = make_shrinker(stage, 1, 2, filters)
     if not is_rounded:
         coefficients = passage.forward(samples)
@@ -147,7 +147,7 @@ def _filter(bench: Workbench, stage: Shrink, frame: Array, dtype: str) -> Array:
     return np.asarray(back[0], np.float64)
 
 
-def _forward_rounded(bench: Workbench, passage: Passage, planes: Array) -> Coefficients:
+def _forward_rounded(bench: Workbench, passage: Roundtrip, planes: Array) -> Coefficients:
     """Transform level by level, and store every band as a half."""
     approximation, details = planes, []
     for level in passage.plan(planes.shape).levels:
@@ -157,7 +157,7 @@ def _forward_rounded(bench: Workbench, passage: Passage, planes: Array) -> Coeff
     return Coefficients(approximation, details, passage.wavelets)
 
 
-def _inverse_rounded(bench: Workbench, passage: Passage, coefficients: Coefficients, shape: tuple[int, ...]) -> Array:
+def _inverse_rounded(bench: Workbench, passage: Roundtrip, coefficients: Coefficients, shape: tuple[int, ...]) -> Array:
     x = coefficients.approximation
     levels = passage.plan(shape).levels
     for level, bands in zip(reversed(levels), reversed(coefficients.details), strict=True):
@@ -170,11 +170,11 @@ def _round(band: Any) -> Array:
     return np.asarray(band).astype(np.float16).astype(np.float32)
 
 
-def _check_rounded(bench: Workbench, passage: Passage, planes: Array, stage: Shrink, back: Array) -> None:
+def _check_rounded(bench: Workbench, passage: Roundtrip, planes: Array, stage: Shrink, back: Array) -> None:
     """Compare bands and frame with the reference engine's, by what halves lose in each level of each direction."""
     judge = Workbench(get_engine("reference"), None)
     plain = find_filters(judge.engine)
-    reference = Passage(stage, planes.shape, judge.engine, plain)
+    reference = Roundtrip(stage, planes.shape, judge.engine, plain)
     what = f"{bench.engine.name} in {_BITS} bits, {stage.level} levels"
     coefficients = reference.forward(planes.astype(np.float64))
     expected = copy_bands(judge, coefficients)
@@ -207,7 +207,7 @@ def measure_fixed(
     for name, (frame, _) in (load_frames() if frames is None else frames).items():
         pixels = np.rint(frame * 65535).astype(np.uint16)
         for level in levels:
-            passage = Passage(Shrink("cdf97", level), (1, *frame.shape), engine, find_filters(engine))
+            passage = Roundtrip(Shrink("cdf97", level), (1, *frame.shape), engine, find_filters(engine))
             plan = passage.plan((1, *frame.shape))
             pyramid = fixed.forward(pixels, level=level)
             wanted = get_engine("reference").forward_all(plan, pixels[np.newaxis] / 65536.0)

@@ -25,7 +25,7 @@ from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.workbench import Workbench, draw_on_host, open_workbench
 from subband.engines.filters import find_filters
 from subband.engines.registry import is_device_engine
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import make_shrinker
 
 __all__ = ["IDLE", "RATE", "THEIRS", "Load", "Loads", "list_load_programs", "measure_loads", "report", "run_stream"]
@@ -188,7 +188,7 @@ def _measure(program: Program, bench: Workbench, size: int, seconds: float, rate
     shape = (program.channels, size, size)
     frames = [draw_on_host(shape, program.dtype, seed) for seed in range(_DIFFERENT)]
     filters = find_filters(bench.engine)
-    passage = Passage(STAGE, shape, bench.engine, filters)
+    passage = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
     check_filtering(bench, STAGE, bench.upload(frames[0]))
 

@@ -27,7 +27,7 @@ from subband.bench.tables import Report, Sheet
 from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_threads, set_threads
 from subband.engines.filters import find_filters
-from subband.enhance.passage import Coefficients, Passage
+from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import Work, make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
@@ -160,7 +160,7 @@ def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> d
     shape = (program.channels, size, size)
     planes = bench.draw(shape, program.dtype)
     filters = find_filters(bench.engine)
-    passage = Passage(STAGE, shape, bench.engine, filters)
+    passage = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
     check_transform(bench, passage.plan(shape), planes, f"{program.name} of {size}²")
     _check_shrinking(bench, passage, shrink, planes)
@@ -178,7 +178,7 @@ def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> d
     return times
 
 
-def _check_shrinking(bench: Workbench, passage: Passage, shrink: Work, planes: Any) -> None:
+def _check_shrinking(bench: Workbench, passage: Roundtrip, shrink: Work, planes: Any) -> None:
     """Compare what the threshold leaves of every detail with what it has to leave."""
     coefficients = passage.forward(planes)
     before = _copy_details(bench, coefficients)

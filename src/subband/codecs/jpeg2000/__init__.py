@@ -1,4 +1,4 @@
-"""JPEG 2000 (ISO/IEC 15444-1): still pictures as wavelet coefficients, coded block by block."""
+"""JPEG 2000 (ISO/IEC 15444-1): still images as wavelet coefficients, coded block by block."""
 
 from __future__ import annotations
 

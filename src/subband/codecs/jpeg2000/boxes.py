@@ -60,7 +60,7 @@ class Box:
 
 
 def read_boxes(data: NDArray[np.uint8], start: int = 0, stop: int | None = None) -> tuple[Box, ...]:
-    """Find the boxes that lie between two places, and those in them.
+    """Find the boxes between two byte offsets, and those in them.
 
     A box that reaches over the end is cut there.
 
@@ -112,7 +112,7 @@ def pack_box(kind: str, content: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class ImageHeader:
-    """``ihdr``: the size of the picture once more; `bits` is None if components differ."""
+    """``ihdr``: the size of the image once more; `bits` is None if components differ."""
 
     kind: ClassVar[str] = "ihdr"
 
@@ -236,7 +236,7 @@ class Palette:
 class ChannelDefinition:
     """One entry of ``cdef``: a channel, whether it is colour (0), opacity (1) or opacity applied (2), and of what.
 
-    An association of 0 is the whole picture, 1 and more are colours in their order, 65535 is nothing.
+    An association of 0 is the whole image, 1 and more are colours in their order, 65535 is nothing.
     """
 
     channel: int

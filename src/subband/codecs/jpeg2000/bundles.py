@@ -50,29 +50,29 @@ def decode_tiles(
     stream : Codestream
         Where they belong to.
     engine : str or Engine, optional
-        Who computes the wavelet transform.
+        The engine of the wavelet transform.
     """
     bundles: dict[object, _Bundle] = {}
-    for place, work in enumerate(works):
+    for tile, work in enumerate(works):
         for group in work.groups:
-            bundles.setdefault(_describe(group), _Bundle()).members.append((place, group))
-    places = [np.zeros((len(work.layout.bands), 4), np.int64) for work in works]
+            bundles.setdefault(_describe(group), _Bundle()).members.append((tile, group))
+    origins = [np.zeros((len(work.layout.bands), 4), np.int64) for work in works]
     sizes = {True: 0, False: 0}
     for bundle in bundles.values():
         is_reversible = bundle.first.is_reversible
-        sizes[is_reversible] = _place_bands(bundle, works, places, sizes[is_reversible])
+        sizes[is_reversible] = _allocate_bands(bundle, works, origins, sizes[is_reversible])
     buffers: dict[bool, Array] = {True: np.zeros(sizes[True], np.int32), False: np.zeros(sizes[False], np.float32)}
-    tables = [_tabulate_blocks(work.layout, place, work.chosen) for work, place in zip(works, places, strict=True)]
+    tables = [_tabulate_blocks(work.layout, own, work.chosen) for work, own in zip(works, origins, strict=True)]
     _decode_all_blocks(works, tables, buffers)
     for bundle in bundles.values():
         planes = _build_planes(stream, works, bundle, buffers[bundle.first.is_reversible], engine)
         count = len(bundle.first.components)
-        for number, (place, group) in enumerate(bundle.members):
-            yield works[place], group, planes[number * count : (number + 1) * count]
+        for number, (tile, group) in enumerate(bundle.members):
+            yield works[tile], group, planes[number * count : (number + 1) * count]
 
 
 def _describe(group: PlaneGroup) -> object:
-    """Return what groups must have in common to be transformed as one: all sizes, and which places are odd."""
+    """Return what groups must have in common to be transformed as one: all sizes, and which positions are odd."""
 
     def relate(inner: Rectangle, outer: Rectangle) -> tuple[int, ...]:
         return (inner.x0 - outer.x0, inner.y0 - outer.y0, inner.width, inner.height, outer.width, outer.height)
@@ -87,30 +87,30 @@ def _describe(group: PlaneGroup) -> object:
     )
 
 
-def _place_bands(bundle: _Bundle, works: Sequence[TileWork], places: Sequence[Table], size: int) -> int:
-    """Give each band of a bundle a place in a buffer that has `size` numbers so far; return how many it has then.
+def _allocate_bands(bundle: _Bundle, works: Sequence[TileWork], origins: Sequence[Table], size: int) -> int:
+    """Allocate each band of a bundle in a buffer that has `size` numbers so far; return its new size.
 
-    A band is a stack of all components of all tiles. `places` is told, for each band of each tile, where it begins, its
+    A band is a stack of all components of all tiles. `origins` is set, for each band of each tile, where it begins, its
     first column and row, and its width.
     """
     for resolution, level in enumerate(bundle.first.parts):
         offsets = {}
         for index, kind in enumerate(level):
             offsets[kind] = size
-            for place, group in bundle.members:
+            for tile, group in bundle.members:
                 area = group.parts[resolution][kind].area
                 for component in group.components:
-                    band = works[place].layout.resolutions[component][resolution].bands[index]
-                    places[place][band] = (size, area.x0, area.y0, area.width)
+                    band = works[tile].layout.resolutions[component][resolution].bands[index]
+                    origins[tile][band] = (size, area.x0, area.y0, area.width)
                     size += area.area
         bundle.offsets.append(offsets)
     return size
 
 
-def _tabulate_blocks(layout: TileLayout, places: Table, chosen: Table) -> Table:
-    """Return what the block decoder takes, for places within the buffers of the tile."""
+def _tabulate_blocks(layout: TileLayout, origins: Table, chosen: Table) -> Table:
+    """Return what the block decoder takes, for positions within the buffers of the tile."""
     x0, y0, x1, y1, band = layout.blocks[chosen].T
-    offset, left, top, width = places[band].T
+    offset, left, top, width = origins[band].T
     orientations = np.array([each.orientation for each in layout.bands], np.int64)
     return np.stack([offset + (y0 - top) * width + (x0 - left), width, y1 - y0, x1 - x0, orientations[band]], axis=1)
 
@@ -118,7 +118,7 @@ def _tabulate_blocks(layout: TileLayout, places: Table, chosen: Table) -> Table:
 def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffers: dict[bool, Array]) -> None:
     """Decode the blocks of all tiles, those that are coded alike together."""
     jobs: dict[tuple[int, int, bool], list[tuple[int, Table]]] = {}
-    for place, work in enumerate(works):
+    for tile, work in enumerate(works):
         component = np.array([band.component for band in work.layout.bands])[work.layout.blocks[work.chosen, 4]]
         keys = [
             (style.block_style, shift, style.is_reversible)
@@ -128,13 +128,13 @@ def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffe
             alike = np.array([other == key for other in keys])
             rows = np.flatnonzero(alike[component])
             if len(rows):
-                jobs.setdefault(key, []).append((place, rows))
+                jobs.setdefault(key, []).append((tile, rows))
     damaged = 0
     for (style, shift, is_reversible), parts in jobs.items():
         data, segments, counts, rows_of, planes, passes = [], [], [], [], [], []
         start = 0
-        for place, rows in parts:
-            work = works[place]
+        for tile, rows in parts:
+            work = works[tile]
             chosen = work.chosen[rows]
             blocks = work.blocks
             first, last = blocks.segment_starts[chosen], blocks.segment_starts[chosen + 1]
@@ -144,7 +144,7 @@ def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffe
             data.append(blocks.data)
             segments.append(mine)
             counts.append(last - first)
-            rows_of.append(tables[place][rows])
+            rows_of.append(tables[tile][rows])
             planes.append(work.planes[rows])
             passes.append(np.minimum(blocks.passes[chosen], 3 * work.planes[rows] - 2))
             start += len(blocks.data)
@@ -177,8 +177,8 @@ def _build_planes(
         bands = {}
         for kind, part in parts.items():
             area, need = part.area, part.need
-            place = bundle.offsets[resolution][kind]
-            stack = buffer[place : place + count * area.area].reshape(count, area.height, area.width)
+            start = bundle.offsets[resolution][kind]
+            stack = buffer[start : start + count * area.area].reshape(count, area.height, area.width)
             if not first.is_reversible and area.area:
                 factors = _find_factors(stream, works, bundle, resolution, kind)
                 stack *= np.array(factors, np.float32)[:, None, None]

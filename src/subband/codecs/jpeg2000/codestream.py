@@ -41,7 +41,7 @@ from subband.codecs.jpeg2000.parameters import (
 )
 from subband.errors import CodecError
 
-__all__ = ["Codestream", "PlacedSegment", "TilePartPlace", "TileStream", "read_codestream", "read_segments"]
+__all__ = ["Codestream", "PlacedSegment", "TilePartRange", "TileStream", "read_codestream", "read_segments"]
 
 Bytes = NDArray[np.uint8]
 T = TypeVar("T")
@@ -63,8 +63,8 @@ class PlacedSegment:
 
 
 @dataclass(frozen=True)
-class TilePartPlace:
-    """A tile-part: where it begins and ends, what SOT says, and its place among all of the stream."""
+class TilePartRange:
+    """A tile-part: where it begins and ends, what SOT says, and its number among all of the stream."""
 
     start: int
     stop: int
@@ -120,7 +120,7 @@ class Codestream:
     start, stop : int
         Where the codestream lies in it.
     size : ImageSize
-        The picture.
+        The image.
     coding : CodingDefault
         Of tiles that do not say otherwise.
     segments : tuple of PlacedSegment
@@ -147,43 +147,43 @@ class Codestream:
         """The texts of the main header."""
         return tuple(comment.text for comment in self.select(Comment) if comment.is_text)
 
-    def find_tile_parts(self) -> list[TilePartPlace]:
+    def find_tile_parts(self) -> list[TilePartRange]:
         """Go from tile-part to tile-part; warn where the stream ends early."""
         count = int(np.prod(count_tiles(self.size), dtype=object))
-        places: list[TilePartPlace] = []
+        parts: list[TilePartRange] = []
         offset = self.body
         while offset + _SOT_LENGTH <= self.stop:
             code = int.from_bytes(self.data[offset : offset + 2].tobytes(), "big")
             if code != SOT:
                 if code != EOC:
                     warn(f"byte {offset} holds {name_marker(code)} where a tile-part or the end belongs")
-                return places
+                return parts
             sot = TilePart.read(self.data[offset + 4 : offset + _SOT_LENGTH].tobytes())
             if sot.tile >= count:
                 warn(f"a tile-part at byte {offset} names tile {sot.tile}; there are {count}")
-                return places
+                return parts
             length = sot.length or self.stop - offset
             if length < _SOT_LENGTH + 2:
                 warn(f"a tile-part at byte {offset} declares {length} bytes, less than its own header")
-                return places
+                return parts
             is_cut = offset + length > self.stop
-            places.append(TilePartPlace(offset, min(offset + length, self.stop), sot, len(places), is_cut))
+            parts.append(TilePartRange(offset, min(offset + length, self.stop), sot, len(parts), is_cut))
             if is_cut:
                 warn(f"the stream ends within a part of tile {sot.tile}")
-                return places
+                return parts
             offset += length
-        if offset + 2 > self.stop and (not places or places[-1].sot.length):
+        if offset + 2 > self.stop and (not parts or parts[-1].sot.length):
             warn("the stream ends before its last marker")
-        return places
+        return parts
 
-    def find_tile_parts_of(self, tiles: frozenset[int]) -> list[TilePartPlace]:
+    def find_tile_parts_of(self, tiles: frozenset[int]) -> list[TilePartRange]:
         """Return the tile-parts of some tiles, by the lengths that TLM tells, or all if it does not."""
         tables = sorted(self.select(TileLengths), key=lambda table: table.index)
         lengths = [length for table in tables for length in table.lengths]
         numbers = [number for table in tables for number in table.tiles]
         if not lengths or None in numbers or self.body + sum(lengths) > self.stop:
             return self.find_tile_parts()
-        places = []
+        parts = []
         ends = accumulate(lengths, initial=self.body)
         for number, (offset, length, tile) in enumerate(zip(ends, lengths, numbers, strict=False)):
             if tile not in tiles:
@@ -194,10 +194,10 @@ class Codestream:
             sot = TilePart.read(head[4:])
             if sot.tile != tile or sot.length not in (0, length):
                 return self.find_tile_parts()
-            places.append(TilePartPlace(offset, offset + length, sot, number))
-        return places
+            parts.append(TilePartRange(offset, offset + length, sot, number))
+        return parts
 
-    def read_tile(self, tile: int, places: Sequence[TilePartPlace]) -> TileStream:
+    def read_tile(self, tile: int, parts: Sequence[TilePartRange]) -> TileStream:
         """Read the headers of the parts of a tile.
 
         Raises
@@ -207,14 +207,14 @@ class Codestream:
         """
         segments: list[Segment] = []
         bodies, lengths = [], []
-        places = sorted(places, key=lambda place: place.sot.part)
-        for place in places:
-            found, body = self._read_tile_part_header(place)
+        parts = sorted(parts, key=lambda part: part.sot.part)
+        for part in parts:
+            found, body = self._read_tile_part_header(part)
             segments += [placed.segment for placed in found]
             told = sorted((s for s in segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
             segments = [s for s in segments if not isinstance(s, PacketLengths)]
             lengths.append(np.array([length for each in told for length in each.lengths], np.int64))
-            bodies.append((body, place.stop))
+            bodies.append((body, part.stop))
         own: dict[type, list[Any]] = {kind: [s for s in segments if isinstance(s, kind)] for kind in _LAYERED}
         main: dict[type, list[Any]] = {kind: self.select(kind) for kind in _LAYERED}
         count = len(self.size.components)
@@ -246,15 +246,15 @@ class Codestream:
             progressions or (Progression(coding.order),),
             tuple(bodies),
             tuple(lengths),
-            self._join_headers(segments, places),
-            any(place.is_cut for place in places),
+            self._join_headers(segments, parts),
+            any(part.is_cut for part in parts),
         )
 
-    def _read_tile_part_header(self, place: TilePartPlace) -> tuple[list[PlacedSegment], int]:
-        found, body = read_segments(self.data, place.start + _SOT_LENGTH, place.stop, SOD, len(self.size.components))
+    def _read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:
+        found, body = read_segments(self.data, part.start + _SOT_LENGTH, part.stop, SOD, len(self.size.components))
         return found, body + 2
 
-    def _join_headers(self, segments: Sequence[Segment], places: Sequence[TilePartPlace]) -> Bytes | None:
+    def _join_headers(self, segments: Sequence[Segment], parts: Sequence[TilePartRange]) -> Bytes | None:
         """Return the packet headers of a tile that are packed in its own headers or in the main one."""
         packed = sorted((s for s in segments if isinstance(s, PackedTileHeaders)), key=lambda each: each.index)
         if packed:
@@ -262,7 +262,7 @@ class Codestream:
         groups = self._split_packed_headers()
         if not groups:
             return None
-        mine = [groups[place.number] for place in places if place.number < len(groups)]
+        mine = [groups[part.number] for part in parts if part.number < len(groups)]
         return np.concatenate([np.zeros(0, np.uint8), *mine])
 
     def _split_packed_headers(self) -> list[Bytes]:
@@ -333,7 +333,7 @@ def read_segments(
     last : int
         The marker that ends the header.
     component_count : int
-        Components of the picture; 0 if SIZ is among the segments.
+        Components of the image; 0 if SIZ is among the segments.
 
     Raises
     ------

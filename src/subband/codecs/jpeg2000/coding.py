@@ -53,14 +53,14 @@ class Times:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """All blocks of a picture, coded.
+    """All blocks of an image, coded.
 
     Attributes
     ----------
     blocks : EncodedBlocks
         In the order of tiles.
     weights : ndarray of float64
-        What a squared error of one step in each block means in the picture.
+        What a squared error of one step in each block means in the image.
     exponents : ndarray of int32
         Those of the steps of each block's band.
     error : float
@@ -75,16 +75,16 @@ class Coded:
 
 @dataclass(eq=False)
 class BlockSource:
-    """Transforms a picture, and codes its blocks as often as other steps are tried.
+    """Transforms an image, and codes its blocks as often as other steps are tried.
 
-    A picture of one batch keeps its coefficients; of more, they are computed again.
+    An image of one batch keeps its coefficients; of more, they are computed again.
 
     Parameters
     ----------
     size : ImageSize
         The grid.
     components : sequence of Component
-        The picture.
+        The image.
     layouts : sequence of TileLayout
         Its tiles.
     levels : int
@@ -150,7 +150,7 @@ class BlockSource:
 
     def sample(self, quantiser: Quantiser) -> tuple[EncodedBlocks, float]:
         """Code a few blocks; return them, and which part of all samples they hold."""
-        # of many tiles, a few from all over the picture
+        # of many tiles, a few from all over the image
         spread = max(1, len(self.layouts) // _SAMPLED)
         tiles = self._transform(self.layouts if len(self._batches) == 1 else self.layouts[spread // 2 :: spread])
         count = sum(len(tile.layout.blocks) for tile in tiles)

@@ -47,7 +47,7 @@ def transform_tile(
     size : ImageSize
         The grid.
     components : sequence of Component
-        Of the whole picture.
+        Of the whole image.
     layout : TileLayout
         The tile.
     levels : int
@@ -78,7 +78,7 @@ def transform_tile(
         planes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         levels_found = analyse(planes, layout.components[number], levels, is_reversible, engine)
         bands = [band for level in levels_found for band in level.values()]
-        found += [[band[place] for band in bands] for place in range(last - number)]
+        found += [[band[row] for band in bands] for row in range(last - number)]
         number = last
     return TileBands(layout, [band for bands in found for band in bands])
 
@@ -155,7 +155,7 @@ def measure_loss(tiles: Sequence[TileBands], quantiser: Quantiser) -> float:
 
 
 def _tabulate(blocks: Array, offsets: Array, strides: Array, orientations: Array, edges: Array) -> Array:
-    """Turn rectangles of blocks into places in the row of samples."""
+    """Convert rectangles of blocks to offsets in the flat array of samples."""
     x0, y0, x1, y1, band = blocks.T
     stride = strides[band]
     start = offsets[band] + (y0 - edges[band, 1]) * stride + (x0 - edges[band, 0])

@@ -1,4 +1,4 @@
-"""The components of a picture: arrays of samples with their depth, their sign and their place on the grid."""
+"""The components of an image: arrays of samples with their depth, their sign and their position on the grid."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def as_components(
     subsampling: Sequence[tuple[int, int]] | None = None,
     origin: tuple[int, int] = (0, 0),
 ) -> tuple[list[Component], tuple[int, int]]:
-    """Return the components of a picture, and its rows and columns on the grid.
+    """Return the components of an image, and its rows and columns on the grid.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def as_components(
     DtypeError
         If samples are not integers.
     ShapeError
-        If the shape is that of no picture.
+        If the shape is that of no image.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def as_components(
         expected = (_count(rows, dy, origin[0]), _count(columns, dx, origin[1]))
         if dy == 0 or dx == 0 or plane.shape != expected:
             raise ShapeError(
-                f"component {number} has shape {plane.shape}; a picture of {rows} × {columns} with a sample every "
+                f"component {number} has shape {plane.shape}; an image of {rows} × {columns} with a sample every "
                 f"{dy} rows and {dx} columns has {expected[0]} × {expected[1]}"
             )
         _check_range(plane, depth, number)

@@ -1,4 +1,4 @@
-"""Decoding a JPEG 2000 picture, whole or in part."""
+"""Decoding a JPEG 2000 image, whole or in part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 
 from subband.codecs.jpeg2000.bundles import decode_tiles
-from subband.codecs.jpeg2000.codestream import Codestream, TilePartPlace, TileStream
+from subband.codecs.jpeg2000.codestream import Codestream, TilePartRange, TileStream
 from subband.codecs.jpeg2000.colours import find_range, join_planes
 from subband.codecs.jpeg2000.faults import warn
 from subband.codecs.jpeg2000.geometry import Rectangle, count_tiles, find_tile_rectangle
@@ -56,27 +56,27 @@ def decode(
         Levels to leave out: each halves columns and rows.
     region : (int, int, int, int), optional
         First row, first column, last row and last column of the part to decode, the last ones excluded, in rows and
-        columns of the whole picture at full size. Only the tiles and code-blocks that it touches are decoded.
+        columns of the whole image at full size. Only the tiles and code-blocks that it touches are decoded.
     components : sequence of int, optional
         The components to decode, as the codestream counts them; palettes and channel definitions are then left alone.
     layers : int, optional
         Layers of quality to decode, all by default.
     engine : str or Engine, optional
-        Who computes the wavelet transform; see `subband.set_engine`.
+        The engine of the wavelet transform; see `subband.set_engine`.
     most_pixels : int, optional
         Samples that are acceptable, in all components together; 2^28 by default.
 
     Returns
     -------
-    Picture
+    Image
         The samples and the header.
 
     Raises
     ------
     CodecError
-        If there is no picture, or it is larger than `most_pixels`, or its stream cannot hold what it declares.
+        If there is no image, or it is larger than `most_pixels`, or its stream cannot hold what it declares.
     ArgumentError
-        If `region`, `reduce` or another argument does not fit the picture.
+        If `region`, `reduce` or another argument does not fit the image.
 
     Warns
     -----
@@ -85,7 +85,7 @@ def decode(
 
     Notes
     -----
-    With `reduce` a region covers the samples whose places, divided by 2^reduce and rounded up, lie in it.
+    With `reduce` a region covers the samples whose positions, divided by 2^reduce and rounded up, lie in it.
 
     References
     ----------
@@ -96,9 +96,9 @@ def decode(
     reduce, layers = _check_reduce(reduce), _check_layers(layers)
     window = _find_window(header, stream, region)
     chosen = _check_components(components, len(header.components))
-    places = _find_places(stream, window)
-    _check_parts(stream, places)
-    tiles = list(_read_tiles(stream, places))
+    parts_of = _find_parts(stream, window)
+    _check_parts(stream, parts_of)
+    tiles = list(_read_tiles(stream, parts_of))
     has_colours = any(tile.coding.has_colour_transform for tile in tiles)
     needed = sorted({*chosen, *(range(3) if has_colours and min(chosen) < 3 else ())})
     if needed[-1] >= len(header.components):
@@ -112,7 +112,7 @@ def decode(
     }
     _check_sizes(header, windows, most_pixels, is_whole=region is None and reduce == 0)
     canvas = _Canvas(stream, windows, reduce, has_colours)
-    for tile in places.keys() - {tile.tile for tile in tiles}:
+    for tile in parts_of.keys() - {tile.tile for tile in tiles}:
         canvas.blank(tile)
     for batch in _collect(stream, tiles, canvas, reduce, layers):
         for work, group, planes in decode_tiles(batch, stream, engine):
@@ -168,18 +168,18 @@ class _Canvas:
                 raise CodecError(f"COD declares a colour transform of components of different sizes: {sorted(sizes)}")
             dtypes = [choose_dtype(components[number].precision, components[number].is_signed) for number in numbers]
             base = np.zeros((*sizes.pop(), len(numbers)), np.result_type(*dtypes))
-            for place, number in enumerate(numbers):
-                self._homes[number] = (base, place)
+            for channel, number in enumerate(numbers):
+                self._homes[number] = (base, channel)
 
     def blank(self, tile: int) -> None:
         """Paint a tile of which nothing is there in the middle of its range, which is what no coefficients lead to."""
         area = find_tile_rectangle(self._size, tile)
         scale = 1 << self._reduce
-        for number, (base, place) in self._homes.items():
+        for number, (base, channel) in self._homes.items():
             component, whole = self._size.components[number], self.windows[number]
             part = area.divide(component.dx, component.dy).divide(scale, scale).intersect(whole)
             rows = slice(part.y0 - whole.y0, part.y1 - whole.y0)
-            base[rows, part.x0 - whole.x0 : part.x1 - whole.x0, place] = find_range(component)[0]
+            base[rows, part.x0 - whole.x0 : part.x1 - whole.x0, channel] = find_range(component)[0]
 
     def write(self, tile: TileStream, group: PlaneGroup, planes: Array) -> None:
         """Write the planes of a group of components, those of a colour transform once all three are there."""
@@ -190,24 +190,24 @@ class _Canvas:
             if len(waiting) == 3:
                 del self._waiting[tile.tile]
                 self._join((0, 1, 2), group.window, _stack_colours(waiting, planes), has_colour_transform=True)
-        for place in range(len(colours), len(group.components)):
-            self._join(group.components[place : place + 1], group.window, planes[place : place + 1])
+        for channel in range(len(colours), len(group.components)):
+            self._join(group.components[channel : channel + 1], group.window, planes[channel : channel + 1])
 
     def _join(
         self, numbers: Sequence[int], window: Rectangle, planes: Array, *, has_colour_transform: bool = False
     ) -> None:
-        base, place = self._homes[numbers[0]]
+        base, channel = self._homes[numbers[0]]
         whole = self.windows[numbers[0]]
         rows = slice(window.y0 - whole.y0, window.y1 - whole.y0)
         columns = slice(window.x0 - whole.x0, window.x1 - whole.x0)
-        out = base[rows, columns, place : place + len(numbers)]
+        out = base[rows, columns, channel : channel + len(numbers)]
         sizes = [self._size.components[number] for number in numbers]
         join_planes(planes, out, sizes, has_colour_transform=has_colour_transform)
 
     def take(self, number: int) -> Array:
         """Return the samples of a component."""
-        base, place = self._homes[number]
-        return base[..., place]
+        base, channel = self._homes[number]
+        return base[..., channel]
 
     def take_all(self, numbers: Sequence[int]) -> Array | None:
         """Return the samples of components as one array, if they lie so."""
@@ -227,7 +227,7 @@ def _stack_colours(planes: dict[int, Array], last: Array) -> Array:
 
 
 def _present(header: Header, canvas: _Canvas, chosen: Sequence[int], *, has_selection: bool) -> Picture:
-    """Return the picture as its file wants it to be seen."""
+    """Return the image as its file wants it to be seen."""
     steps = [(header.components[number].dy, header.components[number].dx) for number in chosen]
     jp2 = header.jp2
     is_plain = jp2 is None or (jp2.palette is None and not jp2.channels)
@@ -260,13 +260,13 @@ def _find_window(header: Header, stream: Codestream, region: Sequence[int] | Non
     y0, x0, y1, x1 = numbers
     if not (0 <= y0 < y1 <= header.height and 0 <= x0 < x1 <= header.width):
         raise ArgumentError(
-            f"region={tuple(numbers)} is no part of a picture of {header.height} rows and {header.width} columns; "
+            f"region={tuple(numbers)} is not a part of an image of {header.height} rows and {header.width} columns; "
             "give (y0, x0, y1, x1) with the last ones excluded"
         )
     return Rectangle(size.x0 + x0, size.y0 + y0, size.x0 + x1, size.y0 + y1)
 
 
-def _find_places(stream: Codestream, window: Rectangle) -> dict[int, list[TilePartPlace]]:
+def _find_parts(stream: Codestream, window: Rectangle) -> dict[int, list[TilePartRange]]:
     """Return the tile-parts of each tile that the window touches; an empty list where there are none."""
     size = stream.size
     wide, _ = count_tiles(size)
@@ -274,20 +274,20 @@ def _find_places(stream: Codestream, window: Rectangle) -> dict[int, list[TilePa
     rows = range((window.y0 - size.tile_y0) // size.tile_height, -(-(window.y1 - size.tile_y0) // size.tile_height))
     tiles = frozenset(row * wide + column for row in rows for column in columns)
     is_whole = window == Rectangle(size.x0, size.y0, size.x1, size.y1)
-    places: dict[int, list[TilePartPlace]] = {tile: [] for tile in sorted(tiles)}
-    for place in stream.find_tile_parts() if is_whole else stream.find_tile_parts_of(tiles):
-        if place.sot.tile in places:
-            places[place.sot.tile].append(place)
-    return places
+    parts_of: dict[int, list[TilePartRange]] = {tile: [] for tile in sorted(tiles)}
+    for part in stream.find_tile_parts() if is_whole else stream.find_tile_parts_of(tiles):
+        if part.sot.tile in parts_of:
+            parts_of[part.sot.tile].append(part)
+    return parts_of
 
 
-def _read_tiles(stream: Codestream, places: dict[int, list[TilePartPlace]]) -> Iterator[TileStream]:
+def _read_tiles(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) -> Iterator[TileStream]:
     """Read the headers of tiles; warn about those that are missing or damaged."""
-    missing = [tile for tile, parts in places.items() if not parts]
+    missing = [tile for tile, parts in parts_of.items() if not parts]
     if missing:
         named = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        warn(f"{len(missing)} of {len(places)} tiles are missing: {named}")
-    for tile, parts in places.items():
+        warn(f"{len(missing)} of {len(parts_of)} tiles are missing: {named}")
+    for tile, parts in parts_of.items():
         if parts:
             try:
                 yield stream.read_tile(tile, parts)
@@ -300,11 +300,11 @@ def _check_sizes(header: Header, windows: dict[int, Rectangle], most_pixels: int
     total = sum(window.area for window in windows.values())
     if total > most:
         raise CodecError(
-            f"the picture has {total} samples, and most_pixels={most}; raise it, or use `reduce` or `region`"
+            f"the image has {total} samples, and most_pixels={most}; raise it, or use `reduce` or `region`"
         )
     for number, window in windows.items():
         if window.area == 0 and is_whole:
-            raise CodecError(f"component {number} has no sample, because its steps leave out all of the picture")
+            raise CodecError(f"component {number} has no sample, because its steps leave out all of the image")
         if window.area == 0:
             raise ArgumentError(f"component {number} has no sample in the region; use a larger one, or reduce less")
         if header.components[number].precision > _MOST_BITS:
@@ -314,13 +314,13 @@ def _check_sizes(header: Header, windows: dict[int, Rectangle], most_pixels: int
             )
 
 
-def _check_parts(stream: Codestream, places: dict[int, list[TilePartPlace]]) -> None:
+def _check_parts(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) -> None:
     """Make sure that the stream can hold what its tiles declare: each resolution of a component takes a byte."""
-    present = sum(bool(parts) for parts in places.values())
+    present = sum(bool(parts) for parts in parts_of.values())
     if present == 0:
-        raise CodecError("the stream holds no tile of the picture, or of the region")
+        raise CodecError("the stream holds no tile of the image, or of the region")
     parts = present * len(stream.size.components) * (stream.coding.style.levels + 1)
-    size = sum(place.stop - place.start for several in places.values() for place in several)
+    size = sum(part.stop - part.start for several in parts_of.values() for part in several)
     most = _FREE_PARTS + _PARTS_A_BYTE * size
     if parts > most:
         raise CodecError(f"the tiles declare {parts} resolutions of components; the stream can hold {most}")
@@ -329,12 +329,12 @@ def _check_parts(stream: Codestream, places: dict[int, list[TilePartPlace]]) -> 
 def _check_levels(reduce: int, tiles: Sequence[TileStream], needed: Sequence[int]) -> None:
     levels = min((tile.styles[number].levels for tile in tiles for number in needed), default=reduce)
     if reduce > levels:
-        raise ArgumentError(f"reduce={reduce} is more than the {levels} levels of the picture; use at most {levels}")
+        raise ArgumentError(f"reduce={reduce} is more than the {levels} levels of the image; use at most {levels}")
 
 
 def _check_reduce(reduce: int) -> int:
     if isinstance(reduce, bool) or not 0 <= index(reduce) <= 32:
-        raise ArgumentError(f"reduce={reduce!r} is no number of levels; use 0 to the levels of the picture")
+        raise ArgumentError(f"reduce={reduce!r} is not a number of levels; use 0 to the levels of the image")
     return index(reduce)
 
 

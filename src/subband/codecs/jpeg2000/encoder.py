@@ -1,6 +1,6 @@
 """From components to a codestream: transform, quantise, code blocks, choose passes, write packets.
 
-What a lossy file leaves out is decided at the end, over all blocks of the picture at once. How fine the quantiser is
+What a lossy file leaves out is decided at the end, over all blocks of the image at once. How fine the quantiser is
 comes first: just fine enough for what is asked, because passes that are coded only to be left out take time.
 """
 
@@ -39,12 +39,12 @@ _ATTEMPTS, _NEAR_ENOUGH = 4, 1.02
 
 @dataclass
 class Encoder:
-    """Encodes one picture.
+    """Encodes one image.
 
     Parameters
     ----------
     components : sequence of Component
-        The picture.
+        The image.
     shape : (int, int)
         Its rows and columns on the reference grid.
     settings : Settings
@@ -98,7 +98,7 @@ class Encoder:
         around : int
             Bytes of the file outside the codestream, which count for targets of size.
         """
-        coded, quantiser = self._code_picture(around)
+        coded, quantiser = self._code_image(around)
         blocks = coded.blocks
         with self.times.measure("packets"):
             spare = blocks.planes - coded.exponents + 1
@@ -129,7 +129,7 @@ class Encoder:
                 return stream
             with self.times.measure("rate"):
                 measured = self._measure_error(stream)
-            # bands are not quite orthogonal, so that the sum of their errors is not quite that of the picture
+            # bands are not quite orthogonal, so that the sum of their errors is not quite that of the image
             ratio = self._allow_error(values[-1], rounds=False) / measured if measured else 1.0
             if ratio >= 1:
                 best = stream
@@ -176,7 +176,7 @@ class Encoder:
         if self.on_progress is not None:
             self.on_progress(part)
 
-    def _code_picture(self, around: int) -> tuple[Coded, Quantiser]:
+    def _code_image(self, around: int) -> tuple[Coded, Quantiser]:
         """Code all blocks, with steps that suit what is asked for."""
         quantiser = Quantiser(self.components, self._levels, self.settings.is_reversible, self._is_mixed, _USUAL)
         if not quantiser.is_reversible:

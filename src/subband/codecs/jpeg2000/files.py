@@ -1,4 +1,4 @@
-"""Pictures to files of JPEG 2000 and back: JP2 with its boxes, or the codestream alone."""
+"""Reading and writing JPEG 2000 files: JP2 with its boxes, or the codestream alone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def encode(
     times: Times | None = None,
     **settings: Any,
 ) -> bytes:
-    """Encode a picture.
+    """Encode an image.
 
     Parameters
     ----------
@@ -97,15 +97,15 @@ def encode(
     Raises
     ------
     ArgumentError
-        If settings contradict each other or the picture.
+        If settings contradict each other or the image.
     DtypeError, ShapeError
-        If the image is not a picture of integers.
+        If the image does not hold integers.
 
     Examples
     --------
     >>> import numpy as np
-    >>> picture = np.arange(64, dtype=np.uint8).reshape(8, 8)
-    >>> encode(picture)[4:8], encode(picture, form="j2k")[:2].hex()
+    >>> image = np.arange(64, dtype=np.uint8).reshape(8, 8)
+    >>> encode(image)[4:8], encode(image, form="j2k")[:2].hex()
     (b'jP  ', 'ff4f')
     >>> len(encode(np.zeros((64, 64, 3), np.uint8), rate=1.0)) <= 64 * 64 / 8
     True
@@ -125,7 +125,7 @@ def encode(
 
 
 def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) -> None:
-    """Write a picture to a file.
+    """Write an image to a file.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
 
 
 def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
-    """Read a picture from a file.
+    """Read an image from a file.
 
     Parameters
     ----------
@@ -187,14 +187,14 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     Raises
     ------
     CodecError
-        If it holds no picture, or one beyond the limits.
+        If it holds no image, or one beyond the limits.
 
     Examples
     --------
     >>> import io
     >>> import numpy as np
-    >>> picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-    >>> bool((imread(io.BytesIO(encode(picture))) == picture).all())
+    >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    >>> bool((imread(io.BytesIO(encode(image))) == image).all())
     True
     """
     data = source if isinstance(source, str | PathLike) else source.read()
@@ -222,7 +222,7 @@ class _Colours:
 
 
 def _describe(components: Sequence[Component], shape: tuple[int, int], colours: _Colours) -> Jp2Header:
-    """Return the boxes of a picture."""
+    """Return the boxes of an image."""
     count = len(components)
     depths = tuple((component.precision, component.is_signed) for component in components)
     has_alpha = count in (2, 4) if colours.alpha is None else colours.alpha
@@ -232,7 +232,7 @@ def _describe(components: Sequence[Component], shape: tuple[int, int], colours: 
     needed = _COLOURS[space]
     if count < needed + has_alpha:
         what = f"space={space!r}" + (" with opacity" if has_alpha else "")
-        raise ArgumentError(f"{what} needs {needed + has_alpha} components; the picture has {count}")
+        raise ArgumentError(f"{what} needs {needed + has_alpha} components; the image has {count}")
     if colours.icc is not None:
         colour = ColourSpecification(2, None, colours.icc)
     else:

@@ -1,6 +1,6 @@
 """Where tiles, resolutions, bands, precincts and code-blocks lie (ISO/IEC 15444-1, annex B).
 
-A picture lies on a reference grid and is cut into tiles. Each component of a tile has resolutions from coarse to fine,
+An image lies on a reference grid and is cut into tiles. Each component of a tile has resolutions from coarse to fine,
 each resolution has one band (LL, the coarsest) or three (HL, LH, HH), and is cut into precincts. The part of a band
 that lies in a precinct is a *cell*; it is cut into code-blocks. All coordinates are those of the standard: absolute,
 not relative to the tile.
@@ -99,7 +99,7 @@ class Band:
     level : int
         The level of decomposition, 1 being the finest; the number of all levels for LL.
     number : int
-        Place in the list of quantisation steps: 0 for LL, then three a resolution.
+        Index in the list of quantisation steps: 0 for LL, then three for each resolution.
     rectangle : Rectangle
         Where its coefficients lie.
     block_width, block_height : int
@@ -135,7 +135,7 @@ class Resolution:
     component, resolution : int
         Which one; resolution 0 is the coarsest.
     rectangle : Rectangle
-        Where its samples lie, were the picture reconstructed up to here.
+        Where its samples lie, were the image reconstructed up to here.
     precinct_width, precinct_height : int
         Exponents of the size of a precinct.
     precincts_wide, precincts_high : int
@@ -143,7 +143,7 @@ class Resolution:
     first_precinct : int
         The number of its first precinct within the tile.
     bands : tuple of int
-        Its bands, as places in `TileLayout.bands`.
+        Its bands, as indices of `TileLayout.bands`.
     scale : int
         Levels of decomposition above it: one of its samples stands for 2^scale samples of the component.
     """
@@ -233,7 +233,7 @@ def find_tile_rectangle(size: ImageSize, tile: int) -> Rectangle:
 
 
 def find_component_rectangle(size: ImageSize, component: int, reduce: int = 0) -> Rectangle:
-    """Return where a component of the whole picture lies on its own grid, `reduce` levels left out."""
+    """Return where a component of the whole image lies on its own grid, `reduce` levels left out."""
     steps = size.components[component]
     whole = Rectangle(size.x0, size.y0, size.x1, size.y1).divide(steps.dx, steps.dy)
     return whole.divide(1 << reduce, 1 << reduce)
@@ -247,7 +247,7 @@ def lay_out_tile(
     Parameters
     ----------
     size : ImageSize
-        The picture.
+        The image.
     styles : sequence of CodingStyle
         One for each component.
     tile : int

@@ -1,4 +1,4 @@
-"""What a file says about its picture before anything is decoded."""
+"""What a file says about its image before anything is decoded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOC_SIZ = bytes.fromhex("ff4fff51")
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """What a file says about its picture.
+    """What a file says about its image.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class OpenFile:
 
 
 def read_header(data: bytes | bytearray | memoryview | str | PathLike[str]) -> Header:
-    """Read what a file says about its picture, without decoding it.
+    """Read what a file says about its image, without decoding it.
 
     Parameters
     ----------

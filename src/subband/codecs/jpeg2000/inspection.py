@@ -1,4 +1,4 @@
-"""What a file is made of: its boxes, markers and tile-parts as a tree, with their places, lengths and fields.
+"""What a file is made of: its boxes, markers and tile-parts as a tree, with their positions, lengths and fields.
 
 Damage is shown where it is, rather than raised, so that a file that cannot be decoded can still be looked at.
 """
@@ -222,19 +222,19 @@ def _inspect_tile_part(data: Bytes, offset: int, stop: int, count: int) -> Eleme
         raise CodecError(f"SOT declares {length} bytes, less than a header has")
     end = min(offset + length, stop)
     children: list[Element] = []
-    place = offset + 12
-    while place + 2 <= end:
-        code = int.from_bytes(data[place : place + 2].tobytes(), "big")
+    position = offset + 12
+    while position + 2 <= end:
+        code = int.from_bytes(data[position : position + 2].tobytes(), "big")
         if code == SOD:
-            children.append(Element("marker", "SOD", place, end - place, {"packet_bytes": end - place - 2}))
+            children.append(Element("marker", "SOD", position, end - position, {"packet_bytes": end - position - 2}))
             break
         try:
-            element, _ = _inspect_segment(data, place, end, count)
+            element, _ = _inspect_segment(data, position, end, count)
         except CodecError as error:
-            children.append(_damage(place, error))
+            children.append(_damage(position, error))
             break
         children.append(element)
-        place += element.length
+        position += element.length
     if offset + length > stop:
         children.append(_damage(stop, f"the codestream ends {offset + length - stop} bytes before the tile-part does"))
     return Element("tile-part", "SOT", offset, end - offset, _list_fields(sot), tuple(children))

@@ -1,6 +1,6 @@
 """The markers of a codestream, and the segments that say where things are: tile-parts, packets, packed headers.
 
-The segments that shape the picture stand in `subband.codecs.jpeg2000.parameters`.
+The segments that shape the image stand in `subband.codecs.jpeg2000.parameters`.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class ComponentRegistration:
 
     @classmethod
     def read(cls, payload: bytes, component_count: int) -> Self:
-        """Read the segment of a picture with so many components."""
+        """Read the segment of an image with so many components."""
         fields = FieldReader(payload, cls.name)
         return cls(tuple((fields.short(), fields.short()) for _ in range(component_count)))
 
@@ -339,7 +339,7 @@ def read_segment(code: int, payload: bytes, component_count: int) -> Segment:
     payload : bytes
         What stands behind the length.
     component_count : int
-        Components of the picture, which tells how wide their numbers are; 0 before SIZ was read.
+        Components of the image, which tells how wide their numbers are; 0 before SIZ was read.
 
     Raises
     ------

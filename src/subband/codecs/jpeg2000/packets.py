@@ -121,7 +121,7 @@ class PacketReader:
         headers: Bytes | None = None,
         lengths: Table | None = None,
     ) -> str:
-        """Read the packets that lie between two places.
+        """Read the packets between two byte offsets.
 
         Parameters
         ----------

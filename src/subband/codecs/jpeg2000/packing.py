@@ -1,7 +1,7 @@
 """From coded blocks to packets: their order, their sizes and their bytes.
 
 The tables of all tiles are joined into one, so that one compiled loop measures or writes the packets of the whole
-picture.
+image.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Packer", "list_packets"]
 
 @dataclass(frozen=True, eq=False)
 class Packer:
-    """What is needed to write the packets of a picture.
+    """What is needed to write the packets of an image.
 
     Attributes
     ----------
@@ -76,17 +76,17 @@ class Packer:
         nowhere = np.zeros((1, 1), np.int64)
         return self._pack(kept, False, nowhere, nowhere, np.zeros(1, np.uint8))
 
-    def write(self, kept: Array, places: Array, numbers: Array, out: Array) -> None:
-        """Write each packet to its place."""
-        self._pack(kept, True, places, numbers, out)
+    def write(self, kept: Array, offsets: Array, numbers: Array, out: Array) -> None:
+        """Write each packet at its offset."""
+        self._pack(kept, True, offsets, numbers, out)
 
-    def _pack(self, kept: Array, is_writing: bool, places: Array, numbers: Array, out: Array) -> Array:
+    def _pack(self, kept: Array, is_writing: bool, offsets: Array, numbers: Array, out: Array) -> Array:
         from subband.codecs.jpeg2000.loops.packing import pack_precincts
 
         sizes = np.zeros((len(self.precincts), len(kept)), np.int64)
         pack_precincts(
-            self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing, places,
-            numbers, self.data, self.starts, out, sizes,
+            self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing,
+            offsets, numbers, self.data, self.starts, out, sizes,
         )  # fmt: skip
         return sizes
 

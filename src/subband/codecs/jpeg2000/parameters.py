@@ -1,4 +1,4 @@
-"""The marker segments that shape a picture: its size, and how each component is transformed, quantised and ordered.
+"""The marker segments that shape an image: its size, and how each component is transformed, quantised and ordered.
 
 Each segment is a frozen dataclass. `read` takes what stands behind the marker and the length; `write` gives the whole
 segment, marker and length included. Names are plain; the letters of the standard stand beside them.
@@ -58,9 +58,9 @@ class ComponentSize:
 
 @dataclass(frozen=True)
 class ImageSize:
-    """SIZ: where the picture and its tiles lie on the reference grid.
+    """SIZ: where the image and its tiles lie on the reference grid.
 
-    The picture covers columns `x0` to `x1` and rows `y0` to `y1`; tiles begin at `tile_x0`, `tile_y0`.
+    The image covers columns `x0` to `x1` and rows `y0` to `y1`; tiles begin at `tile_x0`, `tile_y0`.
     """
 
     code: ClassVar[int] = 0xFF51
@@ -81,7 +81,7 @@ class ImageSize:
 
     @classmethod
     def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
-        """Read the segment and check that it describes a picture."""
+        """Read the segment and check that it describes an image."""
         fields = FieldReader(payload, cls.name)
         capabilities, x1, y1, x0, y0, width, height, tile_x0, tile_y0, count = fields.unpack(cls._HEAD)
         if not 1 <= count <= MOST_COMPONENTS:
@@ -121,9 +121,9 @@ class ImageSize:
         return pack_segment(self.code, head + sizes)
 
     def check(self) -> None:
-        """Raise a `CodecError` unless picture and tiles lie as the standard asks."""
+        """Raise a `CodecError` unless image and tiles lie as the standard asks."""
         if self.x0 >= self.x1 or self.y0 >= self.y1:
-            raise CodecError(f"SIZ declares an empty picture, from ({self.x0}, {self.y0}) to ({self.x1}, {self.y1})")
+            raise CodecError(f"SIZ declares an empty image, from ({self.x0}, {self.y0}) to ({self.x1}, {self.y1})")
         if self.tile_width == 0 or self.tile_height == 0:
             raise CodecError(f"SIZ declares empty tiles of {self.tile_width} by {self.tile_height}")
         first_x, first_y = self.tile_x0 + self.tile_width, self.tile_y0 + self.tile_height
@@ -246,7 +246,7 @@ class CodingComponent:
 
     @classmethod
     def read(cls, payload: bytes, component_count: int) -> Self:
-        """Read the segment of a picture with so many components."""
+        """Read the segment of an image with so many components."""
         fields = FieldReader(payload, cls.name)
         component = fields.component(component_count)
         flags = fields.byte()
@@ -345,7 +345,7 @@ class QuantisationComponent:
 
     @classmethod
     def read(cls, payload: bytes, component_count: int) -> Self:
-        """Read the segment of a picture with so many components."""
+        """Read the segment of an image with so many components."""
         fields = FieldReader(payload, cls.name)
         return cls(fields.component(component_count), Quantisation.read_from(fields))
 
@@ -368,7 +368,7 @@ class RegionOfInterest:
 
     @classmethod
     def read(cls, payload: bytes, component_count: int) -> Self:
-        """Read the segment of a picture with so many components."""
+        """Read the segment of an image with so many components."""
         fields = FieldReader(payload, cls.name)
         component, style, shift = fields.component(component_count), fields.byte(), fields.byte()
         if style != 0:
@@ -403,7 +403,7 @@ class ProgressionChange:
 
     @classmethod
     def read(cls, payload: bytes, component_count: int) -> Self:
-        """Read the segment of a picture with so many components."""
+        """Read the segment of an image with so many components."""
         fields = FieldReader(payload, cls.name)
         wide = component_count > 256
         progressions = []

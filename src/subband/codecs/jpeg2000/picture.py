@@ -1,4 +1,4 @@
-"""A decoded picture: its samples as one array or as planes, with palettes and channels resolved."""
+"""A decoded image: its samples as one array or as planes, with palettes and channels resolved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Picture", "apply_palette", "choose_dtype", "sort_channels"]
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A decoded picture.
+    """A decoded image.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Picture:
     header : Header
         What the file says.
     steps : tuple of (int, int)
-        Every how many rows and columns of the picture each channel has a sample.
+        Every how many rows and columns of the image each channel has a sample.
     """
 
     samples: Array | tuple[Array, ...]

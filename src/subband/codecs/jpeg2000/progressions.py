@@ -23,11 +23,11 @@ Table = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PrecinctTable:
-    """What the orders go by, one entry for each precinct of a tile: resolution, component, place and position."""
+    """What the orders go by, one entry for each precinct of a tile: resolution, component, index and position."""
 
     resolution: Table
     component: Table
-    place: Table
+    index: Table
     x: Table
     y: Table
 
@@ -41,7 +41,7 @@ class PacketOrder:
     precincts : int64[n]
         Numbers of precincts within the tile.
     bounds : int64[runs + 1]
-        The first place of each run in `precincts`, and `n`.
+        The first index of each run in `precincts`, and `n`.
     layers : int
         Layers of each precinct. A packet that was there before is left out.
     """
@@ -100,7 +100,7 @@ def order_packets(table: PrecinctTable, progression: Progression, layers: int) -
         & (table.component < progression.component_stop)
     )
     chosen = np.flatnonzero(mine)
-    r, c, k, x, y = (column[chosen] for column in (table.resolution, table.component, table.place, table.x, table.y))
+    r, c, k, x, y = (column[chosen] for column in (table.resolution, table.component, table.index, table.x, table.y))
     # lexsort takes the key that runs fastest first
     keys = {
         Order.LRCP: (k, c, r),
@@ -151,17 +151,17 @@ def iterate_packets(
                             layer,
                             int(table.resolution[precinct]),
                             int(table.component[precinct]),
-                            int(table.place[precinct]),
+                            int(table.index[precinct]),
                         )
 
 
 def _find_positions(level: Resolution, dx: int, dy: int, layout: TileLayout) -> tuple[Table, Table, Table]:
-    """Return the places of precincts within a resolution, and where they begin on the reference grid."""
+    """Return the indices of precincts within a resolution, and where they begin on the reference grid."""
     area, tile = level.rectangle, layout.rectangle
     x = _find_starts(area.x0, level.precinct_width, level.scale, dx, level.precincts_wide, tile.x0)
     y = _find_starts(area.y0, level.precinct_height, level.scale, dy, level.precincts_high, tile.y0)
-    places = np.arange(level.precinct_count, dtype=np.int64)
-    return places, np.tile(x, level.precincts_high), np.repeat(y, level.precincts_wide)
+    indices = np.arange(level.precinct_count, dtype=np.int64)
+    return indices, np.tile(x, level.precincts_high), np.repeat(y, level.precincts_wide)
 
 
 def _find_starts(origin: int, exponent: int, scale: int, step: int, count: int, tile: int) -> Table:

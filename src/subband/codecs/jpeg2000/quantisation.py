@@ -26,7 +26,7 @@ __all__ = ["GAIN_BITS", "BandName", "Step", "choose_step", "measure_norm", "quan
 
 BandName = Literal["LL", "HL", "LH", "HH"]
 
-#: Bits by which the nominal range of a band is wider than that of the samples; H stands for horizontal in first place.
+#: Bits by which the nominal range of a band is wider than that of the samples; the first letter is horizontal.
 GAIN_BITS: dict[str, int] = {"LL": 0, "HL": 1, "LH": 1, "HH": 2}
 
 _MANTISSA_BITS = 11
@@ -95,7 +95,7 @@ def choose_step(size: float, range_bits: int) -> Step:
 
 
 def measure_norm(is_reversible: bool, level: int, band: BandName) -> float:
-    """Return how far an error of one in a coefficient shows in the picture: the length of its basis image.
+    """Return how far an error of one in a coefficient shows in the image: the length of its basis image.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def measure_norm(is_reversible: bool, level: int, band: BandName) -> float:
 
     Notes
     -----
-    In the scale of the standard: a constant picture keeps its value in LL, and the finest checkerboard has four times
+    In the scale of the standard: a constant image keeps its value in LL, and the finest checkerboard has four times
     its value in HH.
 
     Examples

@@ -1,8 +1,8 @@
 """Which coding passes go into which quality layer, so that every byte buys as much as it can.
 
 Each block offers a curve: bytes spent against squared error removed. Only the corners of its convex hull are worth
-stopping at. All segments of all hulls, sorted by their slope, give one list; a layer is everything up to a place in
-that list, the place where the file is as large, or the picture as near, as was asked for.
+stopping at. All segments of all hulls, sorted by their slope, give one list; a layer is everything up to a position in
+that list: where the file is as large, or the image as accurate, as was asked for.
 
 References
 ----------
@@ -75,7 +75,7 @@ def trace_curves(passes: Array, ends: Array, gains: Array, weights: Array) -> Cu
     ends, gains : ndarray
         Blocks × passes: bytes, and squared error removed in units of steps, both up to and with each pass.
     weights : ndarray of float64
-        What a squared error of one step in each block means in the picture.
+        What a squared error of one step in each block means in the image.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def allocate_passes(curves: Curves, targets: Sequence[Target], error: float, mea
     Parameters
     ----------
     curves : Curves
-        Of all blocks of the picture.
+        Of all blocks of the image.
     targets : sequence of Target
         One for each layer, from the coarsest to the finest.
     error : float

@@ -27,7 +27,7 @@ _MOST_LAYERS = 65535
 
 @dataclass(frozen=True)
 class Settings:
-    """How a picture is encoded.
+    """How an image is encoded.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Settings:
         `rate`, `size` or `psnr` is given. With one of them, ``lossless=True`` chooses the 5/3 wavelet all the same, and
         cuts its passes off.
     rate : float or sequence of float, optional
-        Bits a pixel of the file; several for as many layers, rising.
+        Bits per pixel (bpp) of the file; several for as many layers, rising.
     size : int or sequence of int, optional
         Bytes of the file; several for as many layers, rising.
     psnr : float or sequence of float, optional
@@ -45,9 +45,9 @@ class Settings:
         How many quality layers there are; each of them has half the bytes of the next, or 3 dB less if a PSNR is asked
         for. Left out, as many as there are targets.
     levels : int, optional
-        Levels of decomposition, 0 to 32; 5 for all but small pictures.
+        Levels of decomposition, 0 to 32; 5 for all but small images.
     tile : (int, int), optional
-        Rows and columns of a tile; the whole picture by default.
+        Rows and columns of a tile; the whole image by default.
     block : (int, int)
         Rows and columns of a code-block: powers of two from 4 to 1024, 4096 samples at most.
     precincts : sequence of (int, int), optional
@@ -70,7 +70,7 @@ class Settings:
     tile_origin : (int, int)
         Row and column of the first tile; not beyond `origin`.
     step : float, optional
-        The step of the lossy quantiser in grey levels of the picture; chosen by itself if left out.
+        The step of the lossy quantiser in grey levels of the image; chosen by itself if left out.
     comment : str, optional
         A text in Latin letters.
 
@@ -172,7 +172,7 @@ class Settings:
         for name in ("origin", "tile_origin"):
             row, column = getattr(self, name)
             if not (0 <= row < 2**31 and 0 <= column < 2**31):
-                raise ArgumentError(f"{name}={getattr(self, name)} is not a place on the grid; use 0 or more")
+                raise ArgumentError(f"{name}={getattr(self, name)} is not a position on the grid; use 0 or more")
         if self.tile is not None and not (1 <= self.tile[0] < 2**31 and 1 <= self.tile[1] < 2**31):
             raise ArgumentError(f"tile={self.tile} is not a size; use rows and columns")
         if any(a > b for a, b in zip(self.tile_origin, self.origin, strict=True)):

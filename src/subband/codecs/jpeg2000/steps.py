@@ -1,4 +1,4 @@
-"""The steps of all bands of a picture, and what an error in each of them means for the picture."""
+"""The steps of all bands of an image, and what an error in each of them means for the image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Quantiser:
     Attributes
     ----------
     components : sequence of Component
-        Of the picture.
+        Of the image.
     levels : int
         Of decomposition.
     is_reversible : bool

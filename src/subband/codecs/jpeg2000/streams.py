@@ -25,12 +25,12 @@ _PLT_LENGTHS, _TLM_LENGTHS = 13000, 10000
 
 @dataclass(frozen=True, eq=False)
 class StreamWriter:
-    """Writes the codestream of a picture whose blocks are coded.
+    """Writes the codestream of an image whose blocks are coded.
 
     Attributes
     ----------
     size : ImageSize
-        The picture.
+        The image.
     coding : CodingDefault
         How it is coded.
     layouts : sequence of TileLayout
@@ -77,7 +77,7 @@ class StreamWriter:
         header += self._write_tile_lengths(parts)
         out = np.empty(len(header) + sum(parts) + 2, np.uint8)
         out[: len(header)] = np.frombuffer(header, np.uint8)
-        places, numbers = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
+        offsets, numbers = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
         at = len(header)
         for tile, (head, length) in enumerate(zip(heads, parts, strict=True)):
             if length >= 2**32:
@@ -86,10 +86,10 @@ class StreamWriter:
             out[at : at + len(text)] = np.frombuffer(text, np.uint8)
             own = slice(firsts[tile], firsts[tile + 1])
             ends = np.cumsum(lengths[own])
-            places[order[own]] = at + len(text) + ends - lengths[own]
+            offsets[order[own]] = at + len(text) + ends - lengths[own]
             numbers[order[own]] = np.arange(counts[tile])
             at += length
-        packer.write(kept, places.reshape(sizes.shape), numbers.reshape(sizes.shape), out)
+        packer.write(kept, offsets.reshape(sizes.shape), numbers.reshape(sizes.shape), out)
         out[-2:] = divmod(EOC, 256)
         return out.tobytes()
 

@@ -112,7 +112,7 @@ def prepare_tile(
 def _group_components(
     tile: TileStream, layout: TileLayout, windows: dict[int, Rectangle], reduce: int
 ) -> tuple[PlaneGroup, ...]:
-    """Put components together that have the same place and style."""
+    """Put components together that have the same position and style."""
     found: dict[tuple[Rectangle, CodingStyle, Rectangle], list[int]] = {}
     for component, window in windows.items():
         key = (layout.components[component], tile.styles[component], window)

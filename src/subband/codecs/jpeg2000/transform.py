@@ -1,8 +1,9 @@
 """The wavelet transform of a tile, by any engine of subband.
 
-The standard counts samples from the corner of the reference grid: those at even places become low coefficients, those
-at odd places high ones. Engines begin with a low coefficient. So where a tile begins at an odd place, it is extended in
-front by as many mirrored samples as the filters reach, an odd number of them, and what these lead to is dropped.
+The standard counts samples from the corner of the reference grid: those at even positions become low coefficients,
+those at odd positions high ones. Engines begin with a low coefficient. So where a tile begins at an odd position, it is
+extended in front by as many mirrored samples as the filters reach, an odd number of them, and the coefficients of these
+are dropped.
 
 Engines scale their filters alike in both bands; the standard has low-pass filters with a gain of one, and high-pass
 filters with a gain of two. `find_scale` tells the factor for each band, which the quantiser takes along.
@@ -26,7 +27,7 @@ from subband.wavelets import Wavelet, as_wavelet
 
 __all__ = ["Windows", "analyse", "find_band_window", "find_scale", "find_windows", "synthesise"]
 
-#: How many samples are mirrored in front of an odd place, forward and inverse, by whether the wavelet is reversible.
+#: How many samples are mirrored in front of an odd position, forward and inverse, by whether the wavelet is reversible.
 _FORWARD = {True: 1, False: 3}
 _INVERSE = {True: 3, False: 5}
 
@@ -99,7 +100,7 @@ def find_windows(window: Rectangle, resolutions: Sequence[Rectangle], is_reversi
     for number in range(len(resolutions) - 1, 0, -1):
         need, whole = wanted[0], resolutions[number]
         if need.area:
-            # an even place in front saves the mirroring
+            # an even position in front saves the mirroring
             need = Rectangle(
                 max((need.x0 - reach) & -2, whole.x0),
                 max((need.y0 - reach) & -2, whole.y0),
@@ -142,7 +143,7 @@ def analyse(
     is_reversible : bool
         Whether to use 5/3 in integers, or 9/7.
     engine : str or Engine, optional
-        Who computes.
+        The engine that computes.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def synthesise(
     is_reversible : bool
         Whether the wavelet is 5/3 in integers, or 9/7.
     engine : str or Engine, optional
-        Who computes.
+        The engine that computes.
 
     Returns
     -------
@@ -245,7 +246,7 @@ def _call(work: Callable[[Any, Engine], Any], arrays: Any, engine: str | Engine 
 
 @dataclass(frozen=True)
 class _Axis:
-    """One direction of a level: whether it begins at an odd place, and whether that sample is all there is."""
+    """One direction of a level: whether it begins at an odd position, and whether that sample is all there is."""
 
     axis: int
     length: int
@@ -268,7 +269,7 @@ def _plan(shape: Sequence[int], axes: Sequence[_Axis], wavelet: Wavelet, is_reve
 def _split_level(
     samples: Array, area: Rectangle, wavelet: Wavelet, is_reversible: bool, engine: str | Engine | None
 ) -> dict[str, Array]:
-    """Transform one level of samples that begin at any place."""
+    """Transform one level of samples that begin at any position."""
     axes = _axes(area, samples.ndim)
     if not area.area:
         return _make_empty_bands(samples, area)
@@ -296,7 +297,7 @@ def _split_level(
 
 
 def _cut_band(band: Array, axis: _Axis, is_high: bool, is_reversible: bool) -> Array:
-    """Drop the coefficients of mirrored samples; a sample that is alone at an odd place is doubled (F.4.8)."""
+    """Drop the coefficients of mirrored samples; a sample that is alone at an odd position is doubled (F.4.8)."""
     if axis.is_lone:
         if not is_high:
             return np.take(band, np.zeros(0, np.int64), axis=axis.axis)
@@ -311,7 +312,7 @@ def _cut_band(band: Array, axis: _Axis, is_high: bool, is_reversible: bool) -> A
 def _merge_level(
     bands: dict[str, Array], area: Rectangle, wavelet: Wavelet, is_reversible: bool, engine: str | Engine | None
 ) -> Array:
-    """Undo one level; the samples begin at any place."""
+    """Undo one level; the samples begin at any position."""
     ndim = bands["aa"].ndim
     axes = _axes(area, ndim)
     shape = [*bands["aa"].shape[:-2], area.height, area.width]
@@ -353,19 +354,19 @@ def _halve(samples: Array, is_reversible: bool) -> Array:
 
 
 def _extend_band(band: Array, axis: _Axis, is_high: bool, is_reversible: bool) -> Array:
-    """Mirror coefficients in front of an odd place; mirroring keeps low ones low and high ones high."""
+    """Mirror coefficients in front of an odd position; mirroring keeps low ones low and high ones high."""
     pad = _INVERSE[is_reversible]
-    places = _reflect(np.arange(-pad, 0), axis.length)
-    # the first coefficient, at an odd place, is a high one: high ones have even numbers here
-    mine = places[places % 2 == (0 if is_high else 1)] // 2
+    positions = _reflect(np.arange(-pad, 0), axis.length)
+    # the first coefficient, at an odd position, is a high one: high ones have even numbers here
+    mine = positions[positions % 2 == (0 if is_high else 1)] // 2
     own = np.arange(band.shape[axis.axis])
     return np.take(band, np.concatenate([mine, own]), axis=axis.axis)
 
 
-def _reflect(places: Array, length: int) -> Array:
-    """Return the places inside that mirroring about the first and last sample leads to."""
+def _reflect(positions: Array, length: int) -> Array:
+    """Return the positions inside that mirroring about the first and last sample leads to."""
     period = max(2 * (length - 1), 1)
-    inside = np.abs(places) % period
+    inside = np.abs(positions) % period
     return np.where(inside >= length, period - inside, inside)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from subband.engines.cpu.pointwise_kernels import find_pixel_loop, find_shrink_loop
+from subband.engines.cpu.frame_loops import find_pixel_loop, find_shrink_loop
 from subband.engines.cpu.program import ADDRESS, BYTES, CHANNELS, FRAME, PIXELS, TONES, Program
 from subband.typing import Array
 

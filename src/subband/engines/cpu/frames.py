@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from subband.engines.base import Engine
 from subband.engines.cpu import kernels
+from subband.engines.cpu.frame_loops import tabulate_thresholds
 from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame
-from subband.engines.cpu.pointwise import as_pixels, join_planes, shrink_bands, split_pixels
+from subband.engines.cpu.inputs import as_readable
 from subband.engines.cpu.program import FRAME, Program
 from subband.engines.cpu.sweep import Layout, Sweep, run_kernel
 from subband.engines.memory import allocate
@@ -33,41 +33,36 @@ class FrameProgram:
 
     Parameters
     ----------
-    engine : Engine
-        The CPU's; it computes the frames that are too small to be swept in single precision.
     plan : TransformPlan
-        Of the planes, channels × rows × columns, along the last two axes; one channel or three.
+        Of the planes, channels × rows × columns, along the last two axes; one channel or three. No level may amplify.
     matrices : pair of ndarray, optional
         Turn the three channels of a pixel into planes, and back. Left out, channels stay as they are.
-    values : ndarray
-        Levels × bands × channels × 4: thresholds, steepness and gain of the bands ``ad``, ``da`` and ``dd``, the finest
-        level first, as `subband.engines.pointwise.prepare_values` makes them.
+    limits : tuple of ndarray
+        Threshold, upper threshold and gain, each levels × bands × channels: of the bands ``ad``, ``da`` and ``dd``, the
+        finest level first.
     mode : {"soft", "hard", "garrote", "firm"}
         The threshold.
 
     Examples
     --------
-    >>> from subband.engines import get_engine
-    >>> from subband.engines.pointwise import prepare_values
     >>> from subband.plan import transform_plan
     >>> from subband.wavelets import Wavelet
     >>> plan = transform_plan((1, 2, 4), (1, 2), (Wavelet("haar"),) * 2, ("symmetric",) * 2, 1)
     >>> low, gain = np.full((1, 3, 1), 5.0), np.ones((1, 3, 1))
-    >>> program = FrameProgram(get_engine("cpu"), plan, None, prepare_values(low, low, gain), "soft")
-    >>> pixels = np.array([[10, 12, 90, 10], [10, 10, 10, 10]], np.uint8)
+    >>> program = FrameProgram(plan, None, (low, low, gain), "soft")
+    >>> pixels = np.array([[10, 12, 90, 10], [10, 10, 10, 10]], np.uint8)[..., np.newaxis]
     >>> result = np.empty_like(pixels)
     >>> program(pixels, result)
-    >>> result
+    >>> result[..., 0]
     array([[10, 10, 82, 13],
            [10, 10, 13, 13]], dtype=uint8)
     """
 
     def __init__(
         self,
-        engine: Engine,
         plan: TransformPlan,
         matrices: tuple[Array, Array] | None,
-        values: Array,
+        limits: tuple[Array, Array, Array],
         mode: str,
     ) -> None:
         if len(plan.shape) != 3 or plan.shape[0] not in (1, 3) or plan.axes != (1, 2):
@@ -75,15 +70,15 @@ class FrameProgram:
                 f"plan is one of shape {plan.shape} along the axes {plan.axes}; frames need (1, rows, columns) or "
                 "(3, rows, columns) along (1, 2)"
             )
-        self._engine = engine
+        if any(level.amplifies for level in plan.levels):
+            raise ArgumentError(f"plan is one of shape {plan.shape}, too small for the sweeps of single precision")
         self._plan = plan
         self._mode = mode
-        self._values = values
+        self._values = tabulate_thresholds(*limits)
         self._matrices = matrices if matrices is not None else (np.eye(3), np.eye(3))
-        self._is_swept = not any(level.amplifies for level in plan.levels)
         self._layouts: list[Layout] = []
         self._rows: list[Program] = []
-        if plan.levels and self._is_swept:
+        if plan.levels:
             self._lay_out()
 
     def __call__(self, pixels: Array, result: Array) -> None:
@@ -92,23 +87,19 @@ class FrameProgram:
         Parameters
         ----------
         pixels : ndarray of uint8 or uint16
-            Rows × columns, or rows × columns × 3, of any strides.
+            Rows × columns × channels, of any strides.
         result : ndarray
             Of the same shape and dtype, C-contiguous; written to.
         """
         self._check(pixels, result)
-        pixels = as_pixels(pixels)
-        if not self._plan.levels:
-            result[...] = pixels
-        elif self._is_swept:
-            self._sweep(pixels, result)
+        if self._plan.levels:
+            self._sweep(as_readable(pixels.astype(result.dtype, copy=False)), result)
         else:
-            self._transform(pixels, result)
+            result[...] = pixels
 
     def _check(self, pixels: Array, result: Array) -> None:
         """Refuse what the kernels, which know no more than addresses, would write past the end of."""
-        channels, *size = self._plan.shape
-        shape = (*size, channels) if channels > 1 else tuple(size)
+        shape = (*self._plan.shape[1:], self._plan.shape[0])
         if pixels.shape != shape or result.shape != shape:
             raise ShapeError(f"pixels has shape {pixels.shape} and result {result.shape}; the plan is for {shape}")
         if pixels.dtype.name not in ("uint8", "uint16") or result.dtype != pixels.dtype.newbyteorder("="):
@@ -155,17 +146,3 @@ class FrameProgram:
             arguments = (x, *bands, *tables, layout.tile, 0)
             extent, tile = layout.inverse_extent, layout.tile
             run_kernel(kernels.inverse, arguments, extent, tile, kernels.inverse_tasks, channels)
-
-    def _transform(self, pixels: Array, result: Array) -> None:
-        """Do the same one step after the other, where the engine computes in double precision."""
-        x = allocate(self._plan.shape, _FLOAT)
-        split_pixels(pixels, x, self._matrices[0])
-        details = []
-        for level, values in zip(self._plan.levels, self._values, strict=True):
-            bands = self._engine.forward(level, x)
-            shrink_bands(bands, values, self._mode)
-            x = bands.pop("aa")
-            details.append(bands)
-        for level in reversed(self._plan.levels):
-            x = self._engine.inverse(level, {"aa": x, **details.pop()})
-        join_planes(x, result, self._matrices[1])

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from subband.engines.compiling import stored
+from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
-from subband.engines.cpu.pointwise_kernels import pass_pixels, shrink_row
 from subband.engines.cpu.program import (
     CHANNELS,
     COUNT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numba as nb
 
+from subband.engines.cpu.frame_loops import pass_pixels
 from subband.engines.cpu.loops import OPTIONS, blend, copy_scaled, lift, lift_both, round_up, scale, shift, split
-from subband.engines.cpu.pointwise_kernels import pass_pixels
 from subband.engines.cpu.program import (
     CHANNELS,
     CONVOLUTION,

@@ -3,7 +3,8 @@
 Filters work on *planes*: arrays whose first axis counts independent pictures, such as channels, and whose one to three
 other axes are space. Bands of a transform along these are planes too.
 
-- Planes are C-contiguous and hold float32 or float64; on a device float16 too, which is computed in float32.
+- Planes are C-contiguous and hold float32 or float64; on a device float16 too, which is computed in float32. What
+  editing does sample by sample, from `differ` on, takes float32 and float64 only.
 - *Numbers* are one number for each plane, in a 1-D array in the place where the planes are. So the strength of noise
   that was measured on a device stays there.
 - What is said to be done in place may be; the result counts. Everything else returns new arrays.
@@ -91,7 +92,8 @@ class Filters(ABC):
     def add_part(self, total: Any, planes: Any, begin: Sequence[int], weight: float) -> Any:
         """Add ``weight`` times the part of `planes` that begins at `begin`, and has the shape of `total`, to `total`.
 
-        In place. The first of several parts is made with `take_part`.
+        In place, and to as many of the first planes of `total` as there are. The first of several parts is made with
+        `take_part`.
         """
 
     @abstractmethod
@@ -150,6 +152,28 @@ class Filters(ABC):
         gains : numbers, optional
             What the result is multiplied by.
         """
+
+    def shrink_bands(
+        self,
+        bands: Sequence[Any],
+        threshold: Array,
+        mode: str,
+        upper: Array | None = None,
+        gains: Array | None = None,
+    ) -> list[Any]:
+        """Shrink several bands with the same number of planes as `shrink` does, by numbers that are known beforehand.
+
+        Parameters
+        ----------
+        bands : sequence of array
+            What is shrunk, in place; some may be empty.
+        threshold, upper, gains : ndarray of shape (bands, planes)
+            As `shrink` has them, but on the host.
+        mode : {"soft", "hard", "garrote", "firm"}
+            As `shrink` has it.
+        """
+        numbers = [[None] * len(bands) if each is None else each for each in (threshold, upper, gains)]
+        return [self.shrink(band, low, mode, high, gain) for band, low, high, gain in zip(bands, *numbers, strict=True)]
 
     @abstractmethod
     def shrink_bivariate(
@@ -271,6 +295,76 @@ class Filters(ABC):
 
         Borders are mirrored, the last sample repeated. Planes with one axis of space use ``(1, -2, 1)``.
         """
+
+    @abstractmethod
+    def differ(self, own: Any, other: Any, rule: str, strength: float) -> Any:
+        """Return what has to be added to coefficients so that others are combined with them.
+
+        Parameters
+        ----------
+        own, other : array
+            Bands of the same shape.
+        rule : {"max", "add", "mix"}
+            With s for `strength`: the one of larger magnitude of ``own`` and ``s * other``; ``own + s * other``; or
+            ``(1 - s) * own + s * other``.
+        strength : float
+            0 changes nothing.
+        """
+
+    @abstractmethod
+    def raise_to(self, planes: Any, power: float, white: float) -> Any:
+        """Return planes raised to a power, so that white stays white; what is negative becomes 0 unless it is 1."""
+
+    @abstractmethod
+    def measure_brightness(self, planes: Any, weights: Sequence[float], power: float, white: float) -> Any:
+        """Return one plane: the weighted sum of the channels, each raised to a power; white stays white."""
+
+    @abstractmethod
+    def temper(self, light: Any, power: float, white: float, floor: float, level: float, strength: float) -> Any:
+        """Make a light ready to divide by, in place.
+
+        It is raised to a power, at least `floor`, and then ``strength`` of it is mixed with the even light `level`.
+        """
+
+    @abstractmethod
+    def divide(self, planes: Any, light: Any, scale: float) -> Any:
+        """Divide planes by a light of one plane, or of as many, and multiply by a scale; in place."""
+
+    @abstractmethod
+    def multiply(self, planes: Any, light: Any, scale: float) -> Any:
+        """Multiply planes by a light of one plane, or of as many, and by a scale; in place."""
+
+    @abstractmethod
+    def spread(self, plane: Any, count: int) -> Any:
+        """Return so many copies of a single plane."""
+
+    @abstractmethod
+    def measure_activity(self, bands: Sequence[Any]) -> Any:
+        """Return one plane: the sum of the squares of the first plane of each band."""
+
+    @abstractmethod
+    def prefer(self, best: Any, chosen: Any, rival: Any, number: int) -> None:
+        """Where `rival` is larger than `best`, make it the best and `number` the chosen one; always in place."""
+
+    @abstractmethod
+    def mark(self, chosen: Any, number: int) -> Any:
+        """Return 1 where `number` is the chosen one, else 0."""
+
+    @abstractmethod
+    def take_over(self, total: Any, planes: Any, chosen: Any, number: int) -> None:
+        """Write planes to `total` where `number` is the chosen one; always in place. `chosen` has one plane."""
+
+    @abstractmethod
+    def judge_exposure(self, planes: Any, white: float) -> Any:
+        """Return one plane: how well each sample is exposed.
+
+        That is how near brightness, the first plane, is to mid-grey, by a bell curve; in colour times some more for
+        each bit of colour, for what is too dark or too bright has little.
+        """
+
+    @abstractmethod
+    def add_weighted(self, total: Any, planes: Any, weight: Any) -> None:
+        """Add planes times a weight of one plane to `total`; always in place."""
 
     def compute_dtype(self, planes: Any) -> np.dtype[Any]:
         """Return the dtype that numbers of these planes have."""

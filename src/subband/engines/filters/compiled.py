@@ -12,19 +12,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.engines.cpu.pointwise_kernels import find_pixel_loop, find_shrink_loop
+from subband.engines.cpu.frame_loops import find_pixel_loop, find_shrink_loop, tabulate_thresholds
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
 from subband.engines.filters import compiled_tallies
 from subband.engines.filters.base import Filters
-from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN
-from subband.engines.filters.launch import cut_tasks
-from subband.engines.filters.loops import convolution, parts, shrinkage, windows
+from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES
+from subband.engines.filters.launch import Kernel, cut_tasks
+from subband.engines.filters.loops import convolution, parts, samplewise, shrinkage, windows
 from subband.engines.filters.loops import pixels as pixel_loops
 from subband.engines.filters.loops.windows import TILE, invert_noise
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.selection import choose_neighbours, choose_sure, measure_median, measure_power
 from subband.engines.memory import allocate
-from subband.engines.pointwise import prepare_values
 from subband.typing import Array
 
 __all__ = ["CompiledFilters"]
@@ -38,11 +37,9 @@ _TILE = 4096
 #: What pixels may be for the compiled loops.
 _PIXELS = ("uint8", "uint16", "float32", "float64")
 
-_plain = PlainFilters()
 
-
-class CompiledFilters(Filters):
-    """Works on arrays of the host with compiled loops.
+class CompiledFilters(PlainFilters):
+    """Works on arrays of the host with compiled loops; what is seldom needed, with NumPy.
 
     Examples
     --------
@@ -50,9 +47,6 @@ class CompiledFilters(Filters):
     >>> filters.convolve(np.array([[0.0, 4.0, 0.0]]), (0.25, 0.5, 0.25), 0)
     array([[1., 2., 1.]])
     """
-
-    def upload(self, numbers: Array) -> Array:
-        return np.asarray(numbers, np.float64)
 
     def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Array:
         return allocate(shape, np.dtype(dtype))
@@ -70,7 +64,7 @@ class CompiledFilters(Filters):
         kind = np.dtype(dtype)
         if kind.name not in _PIXELS:
             wide = self.write_pixels(planes, matrix, planes.dtype)
-            return _plain.write_pixels(np.moveaxis(wide, -1, 0), None, kind, out)
+            return super().write_pixels(np.moveaxis(wide, -1, 0), None, kind, out)
         pixels = out
         if pixels is None or pixels.dtype != kind or not pixels.flags.carray:
             pixels = allocate((*planes.shape[1:], len(planes)), kind)
@@ -115,7 +109,7 @@ class CompiledFilters(Filters):
         low = np.asarray(threshold, np.float64)
         high = low if upper is None else np.asarray(upper, np.float64)
         gain = np.ones(len(band)) if gains is None else np.asarray(gains, np.float64)
-        values = prepare_values(low, high, gain).astype(band.dtype)
+        values = tabulate_thresholds(low, high, gain).astype(band.dtype)
         sizes = count, find_shrink_loop(mode, band.dtype.name)
         shrinkage.shrink_by_threshold(cut_tasks(len(band), 1, count), (band, values), (), sizes, band.size)
         return band
@@ -153,6 +147,9 @@ class CompiledFilters(Filters):
         tasks = cut_tasks(len(band) * depth, height, width, TILE)
         windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, band.ndim - 1), band.size)
         return out
+
+    def choose_row_distance(self, count: int) -> int:
+        return Filters.choose_row_distance(self, count)
 
     def count_magnitudes(self, band: Array, noise: Array, step: float) -> Array:
         return compiled_tallies.count_magnitudes(band, noise, step)
@@ -193,6 +190,34 @@ class CompiledFilters(Filters):
         convolution.subtract_laplacian(tasks, (out, planes), weights, (height, width), planes.size)
         return out
 
+    def differ(self, own: Array, other: Array, rule: str, strength: float) -> Array:
+        out = allocate(own.shape, own.dtype)
+        _run_samplewise(samplewise.differ, (out, own, other), (strength,), (RULES.index(rule),))
+        return out
+
+    def raise_to(self, planes: Array, power: float, white: float) -> Array:
+        if power == 1:
+            return planes
+        out = allocate(planes.shape, planes.dtype)
+        _run_samplewise(samplewise.raise_to, (out, planes), (power, white))
+        return out
+
+    def measure_brightness(self, planes: Array, weights: Sequence[float], power: float, white: float) -> Array:
+        out = allocate((1, *planes.shape[1:]), planes.dtype)
+        sizes = prod(planes.shape[1:]), len(planes)
+        _run_samplewise(samplewise.measure_brightness, (out, planes), (power, white, *weights), sizes)
+        return out
+
+    def temper(self, light: Array, power: float, white: float, floor: float, level: float, strength: float) -> Array:
+        _run_samplewise(samplewise.temper, (light,), (power, white, floor, level, strength))
+        return light
+
+    def divide(self, planes: Array, light: Array, scale: float) -> Array:
+        return _weigh(planes, light, scale, is_product=False)
+
+    def multiply(self, planes: Array, light: Array, scale: float) -> Array:
+        return _weigh(planes, light, scale, is_product=True)
+
 
 def _scale_noise(noise: Array, gain: float) -> list[float]:
     """Return the noise of a band as Python's numbers: for a handful of planes they are faster than arrays."""
@@ -214,7 +239,7 @@ def _blend_part(goal: Array, planes: Array, begin: Sequence[int], weight: float,
     start = [0] * (4 - planes.ndim) + list(begin)
     depth, height, width = _as_volume(goal)
     sizes = *_as_volume(planes), depth, height, width, *start, int(add)
-    parts.blend_part(cut_tasks(len(goal) * depth, height, width), (goal, planes), (weight,), sizes, goal.size)
+    parts.blend_part(cut_tasks(len(planes) * depth, height, width), (goal, planes), (weight,), sizes, goal.size)
     return goal
 
 
@@ -237,3 +262,18 @@ def _pass_pixels(task: Literal["split", "join"], planes: Array, pixels: Array, m
         pixel_loops.split_pixels(tasks, (planes, pixels, weights), (), sizes, planes.size)
     else:
         pixel_loops.join_pixels(tasks, (pixels, planes, weights), (), sizes, planes.size)
+
+
+def _run_samplewise(
+    kernel: Kernel, arrays: Sequence[Array], numbers: Sequence[float], sizes: Sequence[int] = ()
+) -> None:
+    """Run a kernel over all samples of the first array."""
+    count = arrays[0].size
+    kernel(cut_tasks(1, 1, count), arrays, numbers, sizes, count)
+
+
+def _weigh(planes: Array, light: Array, scale: float, *, is_product: bool) -> Array:
+    count = prod(planes.shape[1:])
+    sizes = count, int(len(light) > 1), int(is_product)
+    samplewise.weigh(cut_tasks(len(planes), 1, count), (planes, light), (scale,), sizes, planes.size)
+    return planes

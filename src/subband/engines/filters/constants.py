@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["ENOUGH", "LAPLACIANS", "LARGEST_FACTOR", "NEIGHBOUR_WINDOWS", "NORMAL_MEDIAN", "SURE_BINS"]
+__all__ = [
+    "ENOUGH",
+    "FADED",
+    "LAPLACIANS",
+    "LARGEST_FACTOR",
+    "LEAST_WEIGHT",
+    "MIDDLE",
+    "NEIGHBOUR_WINDOWS",
+    "NORMAL_MEDIAN",
+    "RULES",
+    "SURE_BINS",
+    "WIDTH",
+]
 
 #: Weights of the Laplacian over a 3 × 3 neighbourhood: its centre, the neighbours beside it and those across.
 LAPLACIANS: dict[str, tuple[float, float, float]] = {"cross": (-4.0, 1.0, 0.0), "diagonal": (-8.0, 1.0, 1.0)}
@@ -19,3 +31,12 @@ LARGEST_FACTOR = 6.0
 
 #: Of a plane with more coefficients than this only some rows are looked at to choose a factor.
 ENOUGH = 1 << 17
+
+#: How two coefficients become one.
+RULES = ("max", "add", "mix")
+
+#: How bright a well exposed sample is and how far around that, as parts of white, and what one without colour counts.
+MIDDLE, WIDTH, FADED = 0.5, 0.2, 0.1
+
+#: What a sample counts that is exposed as badly as can be, so that there is a mean where all are.
+LEAST_WEIGHT = 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 
 from subband.engines.device import Device
 from subband.engines.filters.base import Filters
-from subband.engines.filters.constants import LAPLACIANS
+from subband.engines.filters.constants import FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
     choose_window,
@@ -18,11 +18,11 @@ from subband.engines.filters.device_statistics import (
     find_sure_threshold,
     measure_noise,
 )
-from subband.engines.pointwise import Pointwise
 from subband.errors import ArgumentError, ShapeError
 from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
-from subband.kernels.pixels import PixelSpec, render_pixels
+from subband.kernels.pixels import PackedPixelSpec, PixelSpec, render_packed_pixels, render_pixels
+from subband.kernels.samplewise import SampleSpec, render_samples
 from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
 from subband.typing import Array
 
@@ -51,7 +51,6 @@ class DeviceFilters(Filters):
     def __init__(self, device: Device) -> None:
         self._device = device
         self._launcher = Launcher(device)
-        self._pointwise = Pointwise(device)
 
     def upload(self, numbers: Array) -> Any:
         # precision is kept, because the dtype of the planes is not known here; see `Launcher.as_numbers`
@@ -110,20 +109,26 @@ class DeviceFilters(Filters):
         return self._find_threshold(find_sure_threshold, band, noise, gain)
 
     def shrink(self, band: Any, threshold: Any, mode: str, upper: Any = None, gains: Any = None) -> Any:
-        band = self._device.as_contiguous(band)
         if is_empty(band):
             return band
-        space = find_space(band.shape)
-        each = self._launcher.choose_run(space.size, band)
         named = (("threshold", threshold), ("upper", upper), ("gains", gains))
         found = [None if numbers is None else self._as_numbers(name, numbers, band) for name, numbers in named]
-        table = self._launcher.tabulate(
-            space.size // each, space.planes, int(upper is not None), int(gains is not None)
-        )
-        arguments = [found[0] if numbers is None else numbers for numbers in found]
-        spec = FilterSpec("shrink", band.dtype.name, each, mode)
-        self._launcher.run(render_filter, spec, count_items(space.size // each, space.planes), band, table, *arguments)
-        return band
+        return self._shrink([band], found, mode)[0]
+
+    def shrink_bands(
+        self,
+        bands: Sequence[Any],
+        threshold: Array,
+        mode: str,
+        upper: Array | None = None,
+        gains: Array | None = None,
+    ) -> list[Any]:
+        dtype = self.compute_dtype(bands[0])
+        found = [
+            None if numbers is None else self._launcher.list_values(dtype, *numbers.ravel())
+            for numbers in (threshold, upper, gains)
+        ]
+        return self._shrink(bands, found, mode)
 
     def shrink_bivariate(
         self,
@@ -197,6 +202,76 @@ class DeviceFilters(Filters):
         weights = (centre, beside, beside, across) if planes.ndim > 2 else (-2.0, 0.0, 1.0, 0.0)
         return self._filter("laplacian", planes, find_space(planes.shape), [amount * weight for weight in weights])
 
+    def differ(self, own: Any, other: Any, rule: str, strength: float) -> Any:
+        out = self._launcher.allocate_like(own)
+        self._run_samplewise(rule, (out, own, other), (strength,))
+        return out
+
+    def measure_brightness(self, planes: Any, weights: Sequence[float], power: float, white: float) -> Any:
+        out = self._device.allocate((1, *planes.shape[1:]), planes.dtype)
+        self._run_samplewise("brightness", (out, planes), (power, white, *weights), len(weights))
+        return out
+
+    def raise_to(self, planes: Any, power: float, white: float) -> Any:
+        if power == 1:
+            return planes
+        out = self._launcher.allocate_like(planes)
+        self._run_samplewise("raise", (out, planes), (power, white))
+        return out
+
+    def temper(self, light: Any, power: float, white: float, floor: float, level: float, strength: float) -> Any:
+        self._run_samplewise("temper", (light,), (power, white, floor, level, strength))
+        return light
+
+    def divide(self, planes: Any, light: Any, scale: float) -> Any:
+        self._run_samplewise("divide", (planes, light), (scale,), int(light.shape[0] > 1))
+        return planes
+
+    def multiply(self, planes: Any, light: Any, scale: float) -> Any:
+        self._run_samplewise("multiply", (planes, light), (scale,), int(light.shape[0] > 1))
+        return planes
+
+    def spread(self, plane: Any, count: int) -> Any:
+        out = self._device.allocate((count, *plane.shape[1:]), plane.dtype)
+        self._run_samplewise("spread", (out, plane))
+        return out
+
+    def measure_activity(self, bands: Sequence[Any]) -> Any:
+        out = self._device.allocate((1, *bands[0].shape[1:]), bands[0].dtype)
+        for number, band in enumerate(bands):
+            self._run_samplewise("square", (out, band), (), number)
+        return out
+
+    def prefer(self, best: Any, chosen: Any, rival: Any, number: int) -> None:
+        self._run_samplewise("prefer both", (best, chosen, rival), (number,))
+
+    def mark(self, chosen: Any, number: int) -> Any:
+        out = self._launcher.allocate_like(chosen)
+        self._run_samplewise("mark", (out, chosen), (number,))
+        return out
+
+    def take_over(self, total: Any, planes: Any, chosen: Any, number: int) -> None:
+        self._run_samplewise("take over", (total, planes, chosen), (number,))
+
+    def judge_exposure(self, planes: Any, white: float) -> Any:
+        out = self._device.allocate((1, *planes.shape[1:]), planes.dtype)
+        values = (white, MIDDLE, WIDTH, -0.5, FADED, LEAST_WEIGHT)
+        self._run_samplewise("exposure", (out, planes), values, int(planes.shape[0]))
+        return out
+
+    def add_weighted(self, total: Any, planes: Any, weight: Any) -> None:
+        self._run_samplewise("add weighted", (total, planes, weight))
+
+    def _run_samplewise(self, task: str, arrays: Sequence[Any], values: Sequence[float] = (), flag: int = 0) -> None:
+        """Start a task on all samples of the first array."""
+        first = arrays[0]
+        if is_empty(first):
+            return
+        table = self._launcher.tabulate(first.size, prod(first.shape[1:]), flag)
+        numbers = self._launcher.list_values(first.dtype, *(values or (0.0,)))
+        spec = SampleSpec(task, first.dtype.name, len(arrays))
+        self._launcher.run(render_samples, spec, count_items(first.size, 1), *arrays, table, numbers)
+
     def _as_numbers(self, name: str, numbers: Any, planes: Any) -> Any:
         return self._launcher.as_numbers(name, numbers, planes.shape[0], self.compute_dtype(planes))
 
@@ -206,15 +281,36 @@ class DeviceFilters(Filters):
         band = self._device.as_contiguous(band)
         return find(self._launcher, band, self._as_numbers("noise", noise, band), gain)
 
+    def _shrink(self, bands: Sequence[Any], numbers: Sequence[Any], mode: str) -> list[Any]:
+        """Shrink bands in one launch, by thresholds, upper thresholds and gains; the latter may be None."""
+        bands = [self._device.as_contiguous(band) for band in bands]
+        full = [band for band in bands if not is_empty(band)]
+        if not full:
+            return bands
+        sizes = [prod(band.shape[1:]) for band in bands]
+        each = min(self._launcher.choose_run(prod(band.shape[1:]), band) for band in full)
+        planes = full[0].shape[0]
+        counts = [size // each for size in sizes]
+        table = self._launcher.tabulate(planes, *(int(own is not None) for own in numbers[1:]), *counts)
+        # an empty array has no memory to hand over, and another one in its place is not touched
+        given = [full[0] if is_empty(band) else band for band in bands]
+        spec = FilterSpec("shrink", full[0].dtype.name, each, mode, len(bands))
+        across, _, images = count_items(max(counts), planes)
+        arguments = (*given, table, *(numbers[0] if own is None else own for own in numbers))
+        self._launcher.run(render_filter, spec, (across, len(bands), images), *arguments)
+        return bands
+
     def _change_colour(self, task: Any, pixels: Any, planes: Any, matrix: Array | None) -> None:
         if is_empty(planes):
             return
         rows = () if matrix is None else tuple(tuple(float(weight) for weight in row) for row in matrix)
         channels, count = planes.shape[0], prod(planes.shape[1:])
         is_plain = pixels.dtype.name in ("uint8", "uint16") and planes.dtype == np.float32
-        if is_plain and channels == max(1, len(rows)) and self._is_aligned(pixels, planes):
-            change = self._pointwise.split_pixels if task == "planes" else self._pointwise.join_planes
-            change(*((pixels, planes) if task == "planes" else (planes, pixels)), rows)
+        if is_plain and channels in (1, 3) and (channels == 3 or matrix is None) and self._is_aligned(pixels, planes):
+            each = 4 if count % 4 == 0 else 1
+            packed = PackedPixelSpec(task, pixels.dtype.name, channels, each, rows)
+            table = self._launcher.tabulate(count // each)
+            self._launcher.run(render_packed_pixels, packed, count_items(count // each, 1), pixels, planes, table)
             return
         spec = PixelSpec(task, pixels.dtype.name, planes.dtype.name)
         table = self._launcher.tabulate(count, channels, int(matrix is not None))

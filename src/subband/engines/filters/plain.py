@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from subband.engines.filters.base import Filters
-from subband.engines.filters.constants import LAPLACIANS, LARGEST_FACTOR, NEIGHBOUR_WINDOWS, NORMAL_MEDIAN, SURE_BINS
+from subband.engines.filters.constants import (
+    FADED,
+    LAPLACIANS,
+    LARGEST_FACTOR,
+    LEAST_WEIGHT,
+    MIDDLE,
+    NEIGHBOUR_WINDOWS,
+    NORMAL_MEDIAN,
+    SURE_BINS,
+    WIDTH,
+)
 from subband.typing import Array
 
 __all__ = ["PlainFilters"]
@@ -51,7 +61,7 @@ class PlainFilters(Filters):
         return np.pad(planes, [(0, 0), *zip(before, behind, strict=True)], mode="reflect")
 
     def add_part(self, total: Array, planes: Array, begin: Sequence[int], weight: float) -> Array:
-        total += self.take_part(planes, begin, total.shape[1:], weight)
+        total[: len(planes)] += self.take_part(planes, begin, total.shape[1:], weight)
         return total
 
     def take_part(self, planes: Array, begin: Sequence[int], shape: Sequence[int], weight: float) -> Array:
@@ -195,6 +205,68 @@ class PlainFilters(Filters):
             laplacian += across * (_shift(_shift(values, rows, step), columns, -1))
             laplacian += across * (_shift(_shift(values, rows, step), columns, 1))
         return (values - amount * laplacian).astype(planes.dtype)
+
+    def differ(self, own: Array, other: Array, rule: str, strength: float) -> Array:
+        if rule == "add":
+            return strength * other
+        if rule == "mix":
+            return strength * (other - own)
+        strong = strength * other
+        return np.where(np.abs(strong) > np.abs(own), strong - own, np.zeros_like(own))
+
+    def raise_to(self, planes: Array, power: float, white: float) -> Array:
+        if power == 1:
+            return planes
+        raised: Array = white * (np.maximum(planes, 0) / white) ** power
+        return raised
+
+    def measure_brightness(self, planes: Array, weights: Sequence[float], power: float, white: float) -> Array:
+        total = np.zeros((1, *planes.shape[1:]), planes.dtype)
+        for plane, weight in zip(planes, weights, strict=True):
+            total[0] += weight * self.raise_to(plane, power, white)
+        return total
+
+    def temper(self, light: Array, power: float, white: float, floor: float, level: float, strength: float) -> Array:
+        raised = np.maximum(self.raise_to(light, power, white), floor)
+        light[...] = level + strength * (raised - level)
+        return light
+
+    def divide(self, planes: Array, light: Array, scale: float) -> Array:
+        planes *= scale / light
+        return planes
+
+    def multiply(self, planes: Array, light: Array, scale: float) -> Array:
+        planes *= scale * light
+        return planes
+
+    def spread(self, plane: Array, count: int) -> Array:
+        return np.repeat(plane, count, axis=0)
+
+    def measure_activity(self, bands: Sequence[Array]) -> Array:
+        total: Array = np.square(bands[0][:1])
+        for band in bands[1:]:
+            total += np.square(band[:1])
+        return total
+
+    def prefer(self, best: Array, chosen: Array, rival: Array, number: int) -> None:
+        better = rival > best
+        best[better] = rival[better]
+        chosen[better] = number
+
+    def mark(self, chosen: Array, number: int) -> Array:
+        return np.where(chosen == number, 1, 0).astype(chosen.dtype)
+
+    def take_over(self, total: Array, planes: Array, chosen: Array, number: int) -> None:
+        np.copyto(total, planes, where=chosen == number)
+
+    def judge_exposure(self, planes: Array, white: float) -> Array:
+        weight = np.exp(-0.5 * np.square((planes[:1] / white - MIDDLE) / WIDTH))
+        if len(planes) == 3:
+            weight *= FADED + np.sqrt(np.square(planes[1:2]) + np.square(planes[2:3])) / white
+        return np.asarray(weight + LEAST_WEIGHT)
+
+    def add_weighted(self, total: Array, planes: Array, weight: Array) -> None:
+        total += planes * weight
 
 
 def _spread(numbers: Array, planes: Array) -> Array:

@@ -24,7 +24,7 @@ class Bivariate(Method):
 
     name = "bivariate"
     title = "Bivariate shrinkage"
-    looks_at = "each coefficient, its parent one level coarser, and the energy around it; two positions of the picture"
+    looks_at = "each coefficient, its parent one level coarser, and the energy around it; cycle spinning, two shifts"
     advice = "the default: the best for its time"
     form = "spun"
     rank = 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-import subband.enhance.methods as folder
 from subband.enhance.methods.base import Method
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
 
@@ -91,6 +91,6 @@ def make_table() -> list[str]:
 
 @cache
 def _load_folder() -> None:
-    for found in iter_modules(folder.__path__):
+    for found in iter_modules([str(Path(__file__).parent)]):
         if found.name not in _OTHERS:
-            register_method(import_module(f"{folder.__name__}.{found.name}").METHOD)
+            register_method(import_module(f"{__package__}.{found.name}").METHOD)

@@ -23,7 +23,7 @@ class Visu(Method):
     name = "visu"
     title = "VisuShrink"
     looks_at = "one threshold for all, beyond which noise hardly ever reaches"
-    advice = "safe, but it takes much of the picture along"
+    advice = "safe, but it removes much of the image, too"
     rank = 5
     takes_mode = True
 

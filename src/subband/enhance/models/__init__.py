@@ -1,9 +1,9 @@
-"""Kinds of noise, and how each is made one that denoisers know: additive, and equally strong everywhere.
+"""Noise models and their variance-stabilising transforms, after which noise is additive and of equal strength.
 
-A `NoiseModel` is data. ``stabilise`` takes a picture to where its noise is additive with the standard deviation
-``stabilised_sigma``; there the picture is denoised; ``restore`` leads back, without the bias that a mere inverse would
-have: the mean of a function is not the function of the mean. All of it is one formula a pixel, and for counts also
-one look into a small table.
+A `NoiseModel` is data. ``stabilise`` transforms an image so that its noise is additive with the standard deviation
+``stabilised_sigma``; the result is denoised; ``restore`` is the unbiased inverse, which is not the algebraic one: the
+mean of a function is not the function of the mean. All of it is one formula for each pixel, and for counts also a
+look-up in a small table.
 
 >>> import numpy as np
 >>> model = Speckle()

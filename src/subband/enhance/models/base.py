@@ -1,4 +1,4 @@
-"""What a noise model is, and the simplest one."""
+"""The base class of noise models, and Gaussian noise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Seed: TypeAlias = "int | np.random.Generator | None"
 
 
 class NoiseModel(ABC):
-    """What noise does to a picture.
+    """How noise depends on the image.
 
     Arrays may be of NumPy, CuPy or Torch, and stay where they are. Results are float64 for float64 and float32
     otherwise.
@@ -36,7 +36,7 @@ class NoiseModel(ABC):
     @property
     @abstractmethod
     def stabilised_sigma(self) -> float | None:
-        """Standard deviation of the noise after `stabilise`; None if only the picture can tell."""
+        """Standard deviation of the noise after `stabilise`; None if it has to be measured in the image."""
 
     @property
     def refined_sigma(self) -> float | None:
@@ -44,15 +44,15 @@ class NoiseModel(ABC):
         return self.stabilised_sigma
 
     def stabilise(self, picture: Any) -> Any:
-        """Take a picture to where its noise is additive and equally strong everywhere."""
+        """Apply the variance-stabilising transform: noise becomes additive and of equal strength everywhere."""
         return compute(self._stabilise, picture, "picture")
 
     def restore(self, values: Any) -> Any:
-        """Lead denoised values back to the units of the picture, without bias."""
+        """Apply the unbiased inverse of `stabilise` to denoised values."""
         return compute(self._restore, values, "values")
 
     def refine(self, values: Any, guess: Any) -> Any:
-        """Return stabilised values with weaker noise, seen from a first guess of what is below it.
+        """Return stabilised values with weaker noise, given a first guess of the denoised values.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class NoiseModel(ABC):
         return compute(self._refine, values, "values", guess)
 
     def add(self, picture: Any, seed: Seed = None) -> Any:
-        """Add noise of this kind to a picture that has none.
+        """Add noise of this kind to an image that has none.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Gaussian(NoiseModel):
     Parameters
     ----------
     sigma : float, optional
-        Standard deviation in the units of the picture; None if it is to be estimated.
+        Standard deviation in the units of the image; None if it is to be estimated.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def _compute_native(work: Callable[..., Any], x: Any, *others: Any, name: str) -
 
 
 def check_number(name: str, value: Any, least: float = -inf, above: float = -inf) -> None:
-    """Refuse what is no finite number, or too small a one."""
+    """Check that a number is finite and not too small."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ArgumentTypeError(f"{name}={value!r} is not a number")
     if not isfinite(value) or value < least or value <= above:

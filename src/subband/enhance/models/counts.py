@@ -1,4 +1,4 @@
-"""Noise of counts: Poisson's law, with that of the electronics."""
+"""Poisson-Gaussian noise: photon counts with readout noise."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class PoissonGaussian(NoiseModel):
     Parameters
     ----------
     gain : float
-        Units of the picture for one count.
+        Units of the image for one count.
     offset : float
         The value of a pixel that counts nothing.
     sigma : float
-        Standard deviation of the normal noise, in the units of the picture.
+        Standard deviation of the normal noise, in the units of the image.
 
     Notes
     -----
@@ -67,7 +67,7 @@ class PoissonGaussian(NoiseModel):
 
     @property
     def correction(self) -> tuple[float, float, Array]:
-        """First place, spacing and entries (float64) of the table that `restore` reads; read-only."""
+        """First position, spacing and entries (float64) of the table that `restore` reads; read-only."""
         return tabulate_correction(self.sigma / self.gain)
 
     def _stabilise(self, x: Any, xp: Any) -> Any:
@@ -80,9 +80,9 @@ class PoissonGaussian(NoiseModel):
         entries = xp.asarray(host.astype(x.dtype))
         # the lowest mean is that of counts of 0
         y = xp.maximum(x, first)
-        place = xp.minimum((y - first) / spacing, len(host) - 1)
-        left = xp.minimum(place.astype(np.int32), len(host) - 2)
-        inner = entries[left] + (place - left.astype(x.dtype)) * (entries[left + 1] - entries[left])
+        position = xp.minimum((y - first) / spacing, len(host) - 1)
+        left = xp.minimum(position.astype(np.int32), len(host) - 2)
+        inner = entries[left] + (position - left.astype(x.dtype)) * (entries[left + 1] - entries[left])
         # beyond the table what is left fades with the square
         fade = (last / xp.maximum(y, last)) ** 2
         count = y * y / 4 - (1 / 8 + (self.sigma / self.gain) ** 2) + inner * fade

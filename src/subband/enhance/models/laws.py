@@ -45,14 +45,14 @@ def mean_root(shape: float) -> float:
 @lru_cache(maxsize=64)
 def tabulate_correction(sigma: float) -> tuple[float, float, Array]:
     """Tabulate the exact unbiased inverse of Anscombe's transform, less its asymptotic form, over equal steps."""
-    # places whose transforms lie about evenly, from a count of 0 up to where the asymptotic form has taken over
+    # positions whose transforms are about evenly spaced, from a count of 0 to where the asymptotic form holds
     root = np.linspace(0, 1, _FINE)
     counts = _MOST_COUNTS * root**2
     means = _transform_mean(counts, sigma)
-    places = np.linspace(means[0], means[-1], _ENTRIES)
-    entries = np.interp(places, means, counts) - (places**2 / 4 - 1 / 8 - sigma**2)
+    positions = np.linspace(means[0], means[-1], _ENTRIES)
+    entries = np.interp(positions, means, counts) - (positions**2 / 4 - 1 / 8 - sigma**2)
     entries.flags.writeable = False
-    return float(means[0]), float(places[1] - places[0]), entries
+    return float(means[0]), float(positions[1] - positions[0]), entries
 
 
 def _transform_mean(counts: Array, sigma: float) -> Array:

@@ -1,4 +1,4 @@
-"""Speckle: noise of coherent waves, in linear pictures and in those that are logarithms already."""
+"""Speckle: noise of coherent waves, in linear images and in those that are logarithms already."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LogSpeckle", "Speckle"]
 
 SpeckleKind: TypeAlias = Literal["rayleigh", "gamma"]
 
-#: Steps between black and the brightest of a picture of floats: darker than half of one is as good as black.
+#: Steps between black and the brightest of an image of floats: darker than half of one is as good as black.
 _STEPS = 256
 #: Decibels in a neper, of amplitudes and of intensities.
 _DECIBELS = {"rayleigh": 20 / log(10), "gamma": 10 / log(10)}
@@ -72,7 +72,7 @@ class _SpeckleLaw(NoiseModel):
 
 @dataclass(frozen=True)
 class Speckle(_SpeckleLaw):
-    """Multiplicative noise of coherent waves: ultrasound, radar, sonar, lasers. The picture is linear.
+    """Multiplicative noise of coherent waves: ultrasound, radar, sonar, lasers. The image is linear.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Speckle(_SpeckleLaw):
         return self._amplitude_sigma / self._power
 
     def choose_floor(self, picture: Any) -> float:
-        """Return what counts as black in a picture.
+        """Return the smallest value that is not taken for black in an image.
 
         Examples
         --------
@@ -147,9 +147,9 @@ class Speckle(_SpeckleLaw):
         return largest / (2 * _STEPS) if 0 < largest < inf else 0.5
 
     def stabilise(self, picture: Any) -> Any:
-        """Return the logarithm of a picture."""
+        """Return the logarithm of an image."""
         given = picture if hasattr(picture, "dtype") else np.asarray(picture)
-        # the floor is that of the caller's dtype, which is gone once the picture has become floats
+        # the floor is that of the caller's dtype, which is gone once the image has become floats
         return compute(lambda x, xp: xp.log(xp.maximum(x, self.choose_floor(given))), picture, "picture")
 
     def _restore(self, x: Any, xp: Any) -> Any:
@@ -164,7 +164,7 @@ class Speckle(_SpeckleLaw):
 
 @dataclass(frozen=True)
 class LogSpeckle(_SpeckleLaw):
-    """Speckle in a picture that is a logarithm already, as scanners for ultrasound show it: additive, but skewed.
+    """Speckle in an image that is a logarithm already, as scanners for ultrasound show it: additive, but skewed.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ class LogSpeckle(_SpeckleLaw):
 
     Notes
     -----
-    Nothing has to be stabilised; `restore` adds what the mean of the logarithm lies too low. Where the dynamic range
-    is not known, estimate the standard deviation of the noise and use `from_sigma`.
+    Nothing has to be stabilised; `restore` adds by how much the mean of the logarithm is too low. Where the dynamic
+    range is not known, estimate the standard deviation of the noise and use `from_sigma`.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class LogSpeckle(_SpeckleLaw):
     def from_sigma(
         cls, sigma: float, white: float = 255.0, looks: float = 1.0, kind: SpeckleKind = "rayleigh"
     ) -> LogSpeckle:
-        """Return the model whose noise has this standard deviation, in the units of the picture.
+        """Return the model whose noise has this standard deviation, in the units of the image.
 
         Examples
         --------
@@ -222,12 +222,12 @@ class LogSpeckle(_SpeckleLaw):
 
     @property
     def stabilised_sigma(self) -> float:
-        """Standard deviation of the noise in the units of the picture."""
+        """Standard deviation of the noise in the units of the image."""
         return self._scale * self._log_sigma
 
     @property
     def refined_sigma(self) -> float:
-        """Standard deviation of the noise after `refine`, in the units of the picture."""
+        """Standard deviation of the noise after `refine`, in the units of the image."""
         return self._scale * self._amplitude_sigma / self._power
 
     def _restore(self, x: Any, _xp: Any) -> Any:

@@ -229,18 +229,18 @@ class _Work:
         stage = stages[0] if stages else None
         if not isinstance(stage, Denoise) or any(isinstance(each, Denoise) for each in stages[1:]):
             return found
-        passage = self._stages.find_passage(stage)
-        if passage.level == 0:
+        roundtrip = self._stages.find_roundtrip(stage)
+        if roundtrip.level == 0:
             return found
         planes = self._enter(pixels, known, found)[1].planes
         noise = self._prepare_noise()
         if noise is None:
-            aims = self._stages.draw_aims(stage, passage, planes, known)
+            aims = self._stages.draw_aims(stage, roundtrip, planes, known)
             found_aims = None if aims is None else compute(aims)
-            noise = compute(self._stages.draw_noise(passage, planes, known, found_aims))
+            noise = compute(self._stages.draw_noise(roundtrip, planes, known, found_aims))
             found = replace(found, noise=noise)
         if isinstance(find_method(stage.method), DecidingMethod) and not is_noise_enough:
-            found = replace(found, statistic=compute(self._stages.decide(stage, passage, planes, noise)))
+            found = replace(found, statistic=compute(self._stages.decide(stage, roundtrip, planes, noise)))
         return found
 
     def _arrange(self, image: Any) -> Any:

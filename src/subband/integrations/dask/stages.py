@@ -22,7 +22,7 @@ from subband.enhance.blockwise.sketch import FEW
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.noise import combine_gains
-from subband.enhance.passage import Passage
+from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import ROUNDS, LevelRule, list_rules
 from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial, Stage
 from subband.errors import ArgumentError
@@ -129,16 +129,16 @@ class StageWork:
         """
         if isinstance(stage, Blur | Sharpen):
             return self._filter(flow.planes, [stage])
-        passage = self.find_passage(stage)
-        if passage.level == 0:
+        roundtrip = self.find_roundtrip(stage)
+        if roundtrip.level == 0:
             return flow.planes
         method = find_method(stage.method) if isinstance(stage, Denoise) else None
         if isinstance(method, DecidingMethod) and (obstacle := method.find_obstacle(str(stage.form))):
             raise ArgumentError(f"{obstacle}; use form='spun' or 'decimated', or compute() the array first")
-        noise, statistic = self._learn(stage, passage, flow, findings)
+        noise, statistic = self._learn(stage, roundtrip, flow, findings)
         results = []
-        for position, (x, edges) in enumerate(self._list_positions(passage, flow.planes)):
-            results.append((self._run_position(passage, x, edges, position, noise, statistic), None))
+        for position, (x, edges) in enumerate(self._list_positions(roundtrip, flow.planes)):
+            results.append((self._run_position(roundtrip, x, edges, position, noise, statistic), None))
         result = results[0][0]
         if len(results) > 1:
             result = draw_array(Look(average, self._make_blocks(flow.planes), results), "denoised")
@@ -146,15 +146,15 @@ class StageWork:
             return self._run_guided(stage, flow.planes, result, noise, model)
         return result
 
-    def find_passage(self, stage: Denoise | Shrink) -> Passage:
+    def find_roundtrip(self, stage: Denoise | Shrink) -> Roundtrip:
         """Return the transform of a stage for a single plane."""
         engine = get_engine("cpu")
         if isinstance(stage, Denoise) and find_method(stage.method).is_guide:
             # with a second step to come, filters of space wait for that
             stage = replace(stage, filters=())
-        return Passage(stage, (1, *self.space), engine, find_filters(engine))
+        return Roundtrip(stage, (1, *self.space), engine, find_filters(engine))
 
-    def _learn(self, stage: Denoise | Shrink, passage: Passage, flow: Flow, findings: Findings) -> tuple[Any, Any]:
+    def _learn(self, stage: Denoise | Shrink, roundtrip: Roundtrip, flow: Flow, findings: Findings) -> tuple[Any, Any]:
         """Return what has to be known about all planes, which are read again when it is."""
         if isinstance(stage, Shrink):
             return None, None
@@ -162,90 +162,90 @@ class StageWork:
         statistic: Any = findings.statistic
         is_measured = noise is None
         if is_measured:
-            aims = self.draw_aims(stage, passage, flow.planes, flow.known)
+            aims = self.draw_aims(stage, roundtrip, flow.planes, flow.known)
             if aims is not None:
                 flow.wait(aims)
-            noise = self.draw_noise(passage, flow.planes, flow.known, aims)
+            noise = self.draw_noise(roundtrip, flow.planes, flow.known, aims)
         method = find_method(stage.method)
         if isinstance(method, DecidingMethod) and statistic is None:
             if is_measured and method.needs_noise:
                 flow.wait(noise)
-            statistic = self.decide(stage, passage, flow.planes, noise)
+            statistic = self.decide(stage, roundtrip, flow.planes, noise)
         flow.wait(noise, statistic)
         return noise, statistic
 
-    def draw_aims(self, stage: Denoise, passage: Passage, planes: Any, known: Any) -> Delayed | None:
+    def draw_aims(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, known: Any) -> Delayed | None:
         """Draw the sketches after which noise is measured exactly; None where that is not needed.
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
         """
         if not isinstance(find_method(stage.method), DecidingMethod):
             return None
-        looks, search = self._search_noise(passage, planes, known)
+        looks, search = self._search_noise(roundtrip, planes, known)
         if prod(edges[-1] for edges in looks[""].blocks.edges[self.before :]) <= FEW:
             return None
         return draw_statistic([looks], "sketch", search.merge, search.aim)
 
-    def draw_noise(self, passage: Passage, planes: Any, known: Any, aims: Any = None) -> Delayed:
+    def draw_noise(self, roundtrip: Roundtrip, planes: Any, known: Any, aims: Any = None) -> Delayed:
         """Draw the measurement of noise: from sketches, or where `aims` say that medians are to be looked for."""
-        looks, search = self._search_noise(passage, planes, known)
+        looks, search = self._search_noise(roundtrip, planes, known)
         if aims is None:
             return draw_statistic([looks], "sketch", search.merge, search.find)
         return draw_statistic([looks], "sketch", search.merge, search.pick, given=[aims], facts=[aims])
 
-    def _search_noise(self, passage: Passage, planes: Any, known: Any) -> tuple[dict[str, Look], NoiseSearch]:
+    def _search_noise(self, roundtrip: Roundtrip, planes: Any, known: Any) -> tuple[dict[str, Look], NoiseSearch]:
         """Return how the finest diagonal band is looked at, and who does."""
-        diagonal = "d" * len(passage.axes)
-        band = self._forward(passage, planes, 1).details[0][diagonal]
-        is_decimated = passage.stage.form != "undecimated"
+        diagonal = "d" * len(roundtrip.axes)
+        band = self._forward(roundtrip, planes, 1).details[0][diagonal]
+        is_decimated = roundtrip.stage.form != "undecimated"
         search = NoiseSearch(
             planes.shape[: self.before],
             len(self.space),
-            combine_gains(passage.wavelets, 1, diagonal),
-            passage.axes,
-            max(wavelet.dec_len for wavelet in passage.wavelets),
+            combine_gains(roundtrip.wavelets, 1, diagonal),
+            roundtrip.axes,
+            max(wavelet.dec_len for wavelet in roundtrip.wavelets),
             2 if is_decimated else 1,
         )
         blocks = self._make_blocks(band)
         if known is None:
             return {"": Look(search.look, blocks, [(band, None)])}, search
-        margin = 0 if is_decimated else passage.margin
+        margin = 0 if is_decimated else roundtrip.margin
         marks = [
             [_find_samples(search, axis, begin, end, margin, known.shape[axis]) for begin, end in pairwise(own)]
             for axis, own in enumerate(blocks.edges[self.before :])
         ]
         return {"": Look(search.look_at_known, blocks, [(band, None), (known, marks)])}, search
 
-    def decide(self, stage: Denoise, passage: Passage, planes: Any, noise: Any) -> Delayed:
+    def decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""
         method = find_method(stage.method)
         given = noise if isinstance(method, DecidingMethod) and method.needs_noise else None
         groups = []
-        for position, (x, _) in enumerate(self._list_positions(passage, planes)):
-            details = self._forward(passage, x, passage.level).details
-            for rule, bands in zip(self._list_rules(passage), details, strict=True):
+        for position, (x, _) in enumerate(self._list_positions(roundtrip, planes)):
+            details = self._forward(roundtrip, x, roundtrip.level).details
+            for rule, bands in zip(self._list_rules(roundtrip), details, strict=True):
                 looks = {
-                    key: self._look_at_band(passage, rule, key, band, position)
+                    key: self._look_at_band(roundtrip, rule, key, band, position)
                     for key, band in bands.items()
                     if rule.method is not None and 0 not in band.shape
                 }
                 groups += [looks] if looks else []
         return draw_statistic(groups, "statistic", BandTally.merge, BandTally.decide, given=[given], facts=[given])
 
-    def _look_at_band(self, passage: Passage, rule: LevelRule, key: str, band: Any, position: int) -> Look:
+    def _look_at_band(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, position: int) -> Look:
         """Return how a band is looked at for what the method has to know."""
         dimensions, leading = len(self.space), band.shape[: self.before]
         tally = BandTally(rule, key, position, prod(band.shape[self.before :]), leading, dimensions)
-        blocks = self._make_blocks(band, rule, passage)
+        blocks = self._make_blocks(band, rule, roundtrip)
         return Look(BandTallyWork(dimensions, self.engine, tally), blocks, [(band, None)])
 
-    def _list_positions(self, passage: Passage, planes: Any) -> Iterator[tuple[Any, list[Edges]]]:
+    def _list_positions(self, roundtrip: Roundtrip, planes: Any) -> Iterator[tuple[Any, list[Edges]]]:
         """Yield planes for each position of the picture, and where their chunks are in what comes back."""
-        margin = passage.margin if passage.stage.form == "undecimated" else 0
-        margins = [margin if axis in passage.axes else 0 for axis in range(len(self.space))]
+        margin = roundtrip.margin if roundtrip.stage.form == "undecimated" else 0
+        margins = [margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
         yield planes, self._move_edges(planes, margins)
         steps = [min(SPIN, length - 1) for length in self.space]
-        if passage.stage.form == "spun" and any(steps):
+        if roundtrip.stage.form == "spun" and any(steps):
             moved = planes
             for axis, step in enumerate(steps, self.before):
                 moved = extend_array(moved, axis, "reflect", step, 0)
@@ -256,31 +256,31 @@ class StageWork:
         moved = (*((0,) * self.before), *steps)
         return [tuple(e + step for e in own) for own, step in zip(find_grid(planes).edges, moved, strict=True)]
 
-    def _list_rules(self, passage: Passage) -> list[LevelRule]:
+    def _list_rules(self, roundtrip: Roundtrip) -> list[LevelRule]:
         """Return what happens on each level, the finest first."""
-        shift = max((w.dec_len - 3) // 2 for w in passage.wavelets) if any(map(is_expansive, passage.modes)) else 0
-        is_decimated = passage.stage.form != "undecimated"
+        shift = max((w.dec_len - 3) // 2 for w in roundtrip.wavelets) if any(map(is_expansive, roundtrip.modes)) else 0
+        is_decimated = roundtrip.stage.form != "undecimated"
         return list_rules(
-            passage.stage, passage.wavelets, passage.level, shift, prod(self.space), is_decimated=is_decimated
+            roundtrip.stage, roundtrip.wavelets, roundtrip.level, shift, prod(self.space), is_decimated=is_decimated
         )
 
     def _run_position(
-        self, passage: Passage, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
+        self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
         """Draw the way there and back, for one position of the picture."""
-        way = self._forward(passage, x, passage.level)
+        way = self._forward(roundtrip, x, roundtrip.level)
         approximation, details = way.approximation, []
-        for rule, bands in zip(self._list_rules(passage), way.details, strict=True):
+        for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
             has_parents = rule.takes_parent and rule.level < len(way.details)
             parents = way.details[rule.level] if has_parents else {}
             if rule.weight != 0:
                 looks = {
-                    key: self._shrink(passage, rule, key, band, parents.get(key), position)
+                    key: self._shrink(roundtrip, rule, key, band, parents.get(key), position)
                     for key, band in bands.items()
                 }
                 bands = draw_bundle(looks, "shrunk", [noise, statistic]).list_bands()
             details.append(bands)
-        for spatial in passage.stage.filters:
+        for spatial in roundtrip.stage.filters:
             if spatial.at == "approximation":
                 approximation = self._filter(approximation, [spatial])
             elif spatial.at == "details":
@@ -289,38 +289,38 @@ class StageWork:
                         looks = {key: self._look_through(spatial, band) for key, band in bands.items()}
                         details[level - 1] = draw_bundle(looks, "filtered").list_bands()
         engine = DaskEngine(self.engine, joins=False)
-        inverse: Any = engine.stationary_inverse if passage.stage.form == "undecimated" else engine.inverse
+        inverse: Any = engine.stationary_inverse if roundtrip.stage.form == "undecimated" else engine.inverse
         goals = [edges, *way.edges[1:]]
         for plan, bands, goal in reversed(list(zip(way.plans, details, goals, strict=True))):
-            approximation = inverse(plan, {"a" * len(passage.axes): approximation, **bands}, goal)
+            approximation = inverse(plan, {"a" * len(roundtrip.axes): approximation, **bands}, goal)
         return approximation
 
-    def _shrink(self, passage: Passage, rule: LevelRule, key: str, band: Any, parent: Any, position: int) -> Look:
+    def _shrink(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, parent: Any, position: int) -> Look:
         """Return how a band is shrunk."""
-        blocks = self._make_blocks(band, rule, passage)
+        blocks = self._make_blocks(band, rule, roundtrip)
         sources: list[Any] = [(band, None)]
         if parent is not None:
             windows = list(blocks.windows)
             if rule.is_decimated:
-                for axis in passage.axes:
+                for axis in roundtrip.axes:
                     place, length = axis + self.before, parent.shape[axis + self.before]
                     windows[place] = [_find_parents(window, length, rule.shift) for window in windows[place]]
             sources.append((parent, windows))
         return Look(BandShrink(len(self.space), self.engine, rule, key, position), blocks, sources)
 
-    def _forward(self, passage: Passage, x: Any, levels: int) -> _Way:
+    def _forward(self, roundtrip: Roundtrip, x: Any, levels: int) -> _Way:
         """Draw the way there, level by level."""
-        axes = tuple(axis + self.before for axis in passage.axes)
+        axes = tuple(axis + self.before for axis in roundtrip.axes)
         engine = DaskEngine(self.engine, joins=False)
-        between = [spatial for spatial in passage.stage.filters if spatial.at == "between"]
+        between = [spatial for spatial in roundtrip.stage.filters if spatial.at == "between"]
         plans: Sequence[Any]
-        if passage.stage.form == "undecimated":
+        if roundtrip.stage.form == "undecimated":
             for axis in axes:
-                x = extend_array(x, axis, "reflect", passage.margin, passage.margin)
+                x = extend_array(x, axis, "reflect", roundtrip.margin, roundtrip.margin)
             shape = tuple(x.shape)
-            plans = [stationary_plan(shape, axes, passage.wavelets, number) for number in range(1, levels + 1)]
+            plans = [stationary_plan(shape, axes, roundtrip.wavelets, number) for number in range(1, levels + 1)]
         else:
-            plans = transform_plan(tuple(x.shape), axes, passage.wavelets, passage.modes, levels).levels
+            plans = transform_plan(tuple(x.shape), axes, roundtrip.wavelets, roundtrip.modes, levels).levels
         details, edges = [], []
         for plan in plans:
             edges.append(find_grid(x).edges)
@@ -333,7 +333,7 @@ class StageWork:
         """Draw the second step of a method whose result is a guide."""
         engine = get_engine("cpu")
         haar = replace(stage, wavelet="haar", form="undecimated", boundary=None)
-        level = Passage(haar, (1, *self.space), engine, find_filters(engine)).level
+        level = Roundtrip(haar, (1, *self.space), engine, find_filters(engine)).level
         margin = 2 ** (level + 1) + sum(
             reach_of_spatial(each).before * (level if each.at == "between" else 1) for each in stage.filters
         )
@@ -358,12 +358,12 @@ class StageWork:
         blocks = Blocks(find_grid(x).edges, [reach_of_spatial(spatial)] * len(self.space))
         return Look(SpatialWork(len(self.space), self.engine, spatial), blocks, [(x, None)])
 
-    def _make_blocks(self, x: Any, rule: LevelRule | None = None, passage: Passage | None = None) -> Blocks:
+    def _make_blocks(self, x: Any, rule: LevelRule | None = None, roundtrip: Roundtrip | None = None) -> Blocks:
         """Return the chunks of an array; for those of a band, with what lies around them and has a say."""
         reaches = [Reach(0, 0)] * len(self.space)
-        if rule is not None and passage is not None:
+        if rule is not None and roundtrip is not None:
             half = rule.window // 2
-            for axis in passage.axes:
+            for axis in roundtrip.axes:
                 # from an even one on, so that parents keep their places
                 reaches[axis] = Reach(half, half, 2)
         return Blocks(find_grid(x).edges, reaches)

@@ -18,7 +18,7 @@ from subband.engines.filters import Filters, find_filters
 from subband.enhance.blockwise import BandTally, Block, flatten, narrow
 from subband.enhance.methods import DecidingMethod
 from subband.enhance.models import NoiseModel
-from subband.enhance.passage import Coefficients, apply_spatial
+from subband.enhance.roundtrip import Coefficients, apply_spatial
 from subband.enhance.shrinking import LevelRule, filter_by_guide, make_shrinker
 from subband.enhance.stages import Denoise, Shrink, Spatial
 from subband.typing import Array

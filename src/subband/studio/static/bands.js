@@ -2,7 +2,8 @@
 
 import { make } from './dom.js';
 
-const KEYS = ['ad', 'da', 'dd'];
+/** The bands of a level. */
+export const KEYS = ['ad', 'da', 'dd'];
 const TITLES = { ad: 'across', da: 'down', dd: 'diagonal' };
 const DRAG = 110;
 

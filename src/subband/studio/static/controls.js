@@ -8,8 +8,7 @@ const SEGMENTS = { count: 3, letters: 26 };
 
 /**
  * @typedef {{element: HTMLElement, update: (value: any, settings: import('./settings.js').Settings) => void}} Drawn
- * @typedef {{changed: (name: string, value: any) => void, sources: import('./sources.js').Sources,
- *   wavelets: string[]}} Surroundings
+ * @typedef {{changed: (name: string, value: any) => void, sources: import('./sources.js').Sources}} Surroundings
  */
 
 /** A row of radio buttons that looks like one switch. @returns {Drawn} */
@@ -103,10 +102,9 @@ function makeFlag(control, { changed }) {
   };
 }
 
-function makeSearch(control, { changed, wavelets }) {
+function makeSearch(control, { changed }) {
   const id = `control-${control.name}`;
-  const options = (control.options ?? wavelets).map((option) => (Array.isArray(option) ? option : [option, option]));
-  const box = makeCombobox({ id, options, changed: (value) => changed(control.name, value) });
+  const box = makeCombobox({ id, options: control.options, changed: (value) => changed(control.name, value) });
   const label = make('label', { for: id, text: control.label });
   return { element: make('div', { class: 'control' }, label, box.element), update: box.update };
 }

@@ -5,8 +5,6 @@ import { download, find, make } from './dom.js';
 /** Have the server stop and forget an export. @param {string} id */
 const remove = (id) => fetch(`exports/${id}`, { method: 'DELETE' }).catch(() => {});
 
-const ENDINGS = { film: ['.mp4', '.mkv'], still: ['.png', '.jpg', '.tif'], surface: ['.obj', '.ply'] };
-
 export class Export {
   /** @param {{describe: () => any, failed: (message: string) => void}} handlers */
   constructor(handlers) {
@@ -21,14 +19,13 @@ export class Export {
   }
 
   open() {
-    const { kind, title, endings, settings, count } = this.handlers.describe();
+    const { title, endings = [], settings, count } = this.handlers.describe();
     this.count = count;
     if (!this.id) {
-      const offered = endings ?? ENDINGS[kind] ?? ENDINGS.still;
       const last = this.ending.value;
-      this.ending.replaceChildren(...offered.map((ending) => make('option', { value: ending, text: ending })));
-      if (offered.includes(last)) this.ending.value = last;
-      const isLive = offered.length === 0;
+      this.ending.replaceChildren(...endings.map((ending) => make('option', { value: ending, text: ending })));
+      if (endings.includes(last)) this.ending.value = last;
+      const isLive = endings.length === 0;
       const isNoisy = (settings.added_noise ?? 'none') !== 'none';
       const noise = isNoisy ? ' Noise that was added to judge a filter is left out.' : '';
       find('export-what').textContent = isLive

@@ -89,10 +89,6 @@ export class Frames {
 
   /** One buffer for each layer, used again by the next frame of the same size. */
   #spread(part, bytes) {
-    if (part.format === 'rgba') {
-      const own = new Uint8ClampedArray(bytes.buffer, bytes.byteOffset, bytes.length);
-      return new ImageData(own, part.width, part.height);
-    }
     const layer = LAYERS[part.role] ?? 'result';
     let image = this.images[layer];
     if (image?.width !== part.width || image?.height !== part.height) {

@@ -1,8 +1,7 @@
 // The histogram of a band's coefficients, with the threshold drawn in it. Counts are on a logarithmic scale.
 
+import { KEYS } from './bands.js';
 import { colour, find, make, preparePen } from './dom.js';
-
-const KEYS = ['ad', 'da', 'dd'];
 
 export class Histogram {
   /** @param {(band: string|null) => void} ask */

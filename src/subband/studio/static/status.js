@@ -20,7 +20,6 @@ export class Status {
     this.stats = {};
     this.format = '';
     this.size = { width: 0, height: 0 };
-    this.isFilm = false;
     window.setInterval(() => this.show(), EVERY);
   }
 

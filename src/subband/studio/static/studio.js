@@ -35,7 +35,6 @@ export class Studio {
     this.info = {};
     this.sent = 0;
     this.drawn = 0;
-    this.format = null;
     this.equivalent = {};
     this.surface = null;
     this.ready = new Promise((resolve) => { this.isReady = resolve; });
@@ -62,7 +61,7 @@ export class Studio {
     this.camera = new Camera((header, payload) => this.link.sendBinary(header, payload));
     this.sources = new Sources({ opened: (source) => this.open(source), failed: tell });
     this.presets = new Presets({
-      chosen: (settings) => this.applyPreset(settings),
+      chosen: (settings) => this.adopt(settings),
       present: () => ({ tool: this.settings.tool.name, ...this.settings.differing() }),
     });
     this.export = new Export({ describe: () => this.describe(), failed: tell });
@@ -70,7 +69,7 @@ export class Studio {
     this.nextTheme = listenForTheme(() => {
       this.status.plot.draw();
       if (this.histogram.last) this.histogram.draw(this.histogram.last);
-      this.surface?.restyle();
+      this.surface?.draw();
     });
     listenForCopies(() => ({ ...this.equivalent, link: spellAddress(this.settings, this.source) }));
     this.#listen();
@@ -94,20 +93,18 @@ export class Studio {
     this.page = hello.page;
     find('status-hardware').textContent = hello.hardware ?? '–';
     find('status-hardware').title = hello.hardware ?? '';
-    this.wavelets = hello.wavelets ?? [];
     this.sources.offer(hello);
     this.presets.offer(hello.presets);
     this.notice('');
     // a new socket counts from the beginning, and knows nothing of what was said on the last
     this.sent = this.drawn = this.status.answered = 0;
-    this.format = null;
     this.opened = '';
     if (isFirst) {
       this.settings = new Settings(hello.tools);
       const { source, ...values } = readAddress();
       this.settings.adopt(values);
       this.panel = new Panel(find('groups'), this.settings, {
-        changed: (name, value) => this.change(name, value), sources: this.sources, wavelets: this.wavelets,
+        changed: (name, value) => this.change(name, value), sources: this.sources,
       });
       this.markTab = makeTabs(this.settings.tools, (name) => this.pickTool(name));
       this.buildTool();
@@ -216,11 +213,16 @@ export class Studio {
     this.show();
   }
 
-  applyPreset(settings) {
+  /**
+   * Take over settings of a tool; all others have their defaults.
+   * @param {Record<string, any>} values with the name of the tool if it is another one
+   * @param {string[]} kept what stays as it is
+   */
+  adopt(values, kept = OF_THE_MACHINE) {
     const { tool } = this.settings;
-    if (settings.tool) this.settings.pickTool(settings.tool);
-    this.settings.reset(OF_THE_MACHINE);
-    this.settings.adopt(settings);
+    if (values.tool) this.settings.pickTool(values.tool);
+    this.settings.reset(kept);
+    this.settings.adopt(values);
     if (this.settings.tool !== tool) this.buildTool();
     this.sendSettings();
     this.show();
@@ -228,13 +230,7 @@ export class Studio {
 
   followAddress() {
     const { source, ...values } = readAddress();
-    const { tool } = this.settings;
-    this.settings.pickTool(values.tool ?? this.settings.tools[0].name);
-    this.settings.reset();
-    this.settings.adopt(values);
-    if (this.settings.tool !== tool) this.buildTool();
-    this.sendSettings();
-    this.show();
+    this.adopt({ tool: this.settings.tools[0].name, ...values }, []);
     if (source && source !== this.source) this.open(source);
   }
 
@@ -242,12 +238,7 @@ export class Studio {
   sendSettings(isMeasured = false) {
     this.sent += 1;
     if (!isMeasured) this.status.answered = this.sent;
-    const settings = this.settings.complete();
-    this.link.send('settings', { number: this.sent, time: performance.now(), settings });
-    if (settings.format !== undefined && settings.format !== this.format) {
-      this.format = settings.format;
-      this.link.send('format', { wanted: settings.format });
-    }
+    this.link.send('settings', { number: this.sent, time: performance.now(), settings: this.settings.complete() });
     this.address.update();
   }
 
@@ -292,15 +283,13 @@ export class Studio {
     this.settings.pickTool(name);
     this.buildTool();
     this.sendSettings();
-    this.show();
   }
 
   describe() {
     const isSurface = this.settings.tool.name === 'surface';
     return {
-      kind: isSurface ? 'surface' : this.info.kind,
       title: isSurface ? 'The surface' : (this.info.title ?? 'The picture'),
-      endings: this.settings.tool.endings ?? (isSurface ? undefined : this.info.endings),
+      endings: this.settings.tool.endings ?? this.info.endings,
       source: spellSource(this.source),
       settings: this.settings.complete(),
       count: isSurface ? 1 : this.info.count,
@@ -397,7 +386,7 @@ export class Studio {
     find('screenshot').addEventListener('click', () => this.screenshot());
     find('fullscreen').addEventListener('click', () => this.toggleFullScreen());
     find('help-open').addEventListener('click', () => find('help').showModal());
-    find('reset').addEventListener('click', () => this.applyPreset({}));
+    find('reset').addEventListener('click', () => this.adopt({}));
     document.addEventListener('visibilitychange', () => {
       this.link.send(document.hidden ? 'pause' : 'play', { hidden: true });
       if (this.camera.isOn) this.pauseCamera(document.hidden || !this.transport.playing);
@@ -419,7 +408,7 @@ export class Studio {
       ['3', '', () => pickView(2)],
       ['4', '', () => pickView(3)],
       ['z', 'Zoom', () => this.viewport.nextZoom()],
-      ['r', 'Reset settings', () => this.applyPreset({})],
+      ['r', 'Reset settings', () => this.adopt({})],
       ['t', 'Light or dark', () => this.nextTheme()],
       ['?', 'This help', () => find('help').showModal()],
     ]);

@@ -41,11 +41,7 @@ export class Surface {
     this.draw();
   }
 
-  /** Take the colours of the theme. */
-  restyle() {
-    this.draw();
-  }
-
+  /** Draw in the colours of the present theme. */
   draw() {
     const { azimuth, height, distance } = this;
     const eye = [

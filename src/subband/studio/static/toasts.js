@@ -1,11 +1,11 @@
-// Short messages that come, are read aloud, and go.
+// Short messages, read aloud: news goes by itself, an error stays until it is dismissed.
 
 import { find, icon, make } from './dom.js';
 
-const LASTS = 9000;
+const LASTS = 3000;
 const MOST = 4;
 
-/** Tell of an error. @param {string} message @param {"alert"|"status"} role */
+/** Tell of an error, or of news. @param {string} message @param {"alert"|"status"} role */
 export function tell(message, role = 'alert') {
   const place = find('toasts');
   const same = [...place.children].find((toast) => toast.firstChild.textContent === message);
@@ -18,5 +18,5 @@ export function tell(message, role = 'alert') {
   // above whatever is above the page, such as the picture on the full screen
   place.togglePopover?.(false);
   place.togglePopover?.(true);
-  window.setTimeout(() => toast.remove(), role === 'alert' ? LASTS : LASTS / 3);
+  if (role !== 'alert') window.setTimeout(() => toast.remove(), LASTS);
 }

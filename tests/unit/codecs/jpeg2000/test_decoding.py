@@ -261,11 +261,11 @@ def test_header_without_decoding():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"region": (0, 0, 98, 10)}, "no part of a picture"),
-        ({"region": (5, 5, 5, 10)}, "no part of a picture"),
+        ({"region": (0, 0, 98, 10)}, "not a part of an image"),
+        ({"region": (5, 5, 5, 10)}, "not a part of an image"),
         ({"region": (1, 2, 3)}, "has 3 numbers"),
         ({"reduce": 6}, "use at most 5"),
-        ({"reduce": -1}, "no number of levels"),
+        ({"reduce": -1}, "not a number of levels"),
         ({"layers": 0}, "no number of layers"),
         ({"components": [3]}, "3 components"),
         ({"components": []}, "3 components"),

@@ -36,7 +36,7 @@ def test_packets_come_in_the_order_of_the_standard(order):
         number = {
             key: place
             for place, key in enumerate(
-                zip(table.resolution.tolist(), table.component.tolist(), table.place.tolist(), strict=True)
+                zip(table.resolution.tolist(), table.component.tolist(), table.index.tolist(), strict=True)
             )
         }
         for layer, *key in iterate_packets(layout, size, [Progression(order)], 3):

@@ -97,7 +97,7 @@ def test_derived_steps_fall_by_one_a_level(exponent):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x0": 300}, "empty picture"),
+        ({"x0": 300}, "empty image"),
         ({"tile_width": 0}, "empty tiles"),
         ({"tile_x0": 6}, "first tile"),
         ({"tile_width": 4, "tile_x0": 0}, "first tile"),

@@ -113,7 +113,7 @@ def decode_blocks(
     data : ndarray of uint8, one axis
         The bytes of all blocks.
     table : ndarray of int64, shape (n, 5)
-        As for `encode_blocks`, for places in `out`.
+        As for `encode_blocks`, for positions in `out`.
     planes, passes : ndarray of int32, shape (n,)
         Bit planes of each block from the highest that is not empty, and how many passes are there.
     segments : ndarray of int64, shape (m, 3)

@@ -1,6 +1,6 @@
 """Bits of packet headers: after a byte of ones, the next byte begins with a zero that says nothing.
 
-The state of a reader is a small table: the next place, the byte at hand, the bits left in it, the end of the
+The state of a reader is a small table: the next position, the byte at hand, the bits left in it, the end of the
 source, and whether that end was passed.
 """
 
@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from subband.engines.compiling import stored
 
-__all__ = ["BYTE", "END", "LEFT", "OVER", "PLACE", "finish_reading", "get_bit", "get_bits"]
+__all__ = ["BYTE", "END", "LEFT", "OVER", "POSITION", "finish_reading", "get_bit", "get_bits"]
 
-PLACE, BYTE, LEFT, END, OVER = 0, 1, 2, 3, 4
+POSITION, BYTE, LEFT, END, OVER = 0, 1, 2, 3, 4
 
 
 @stored(nogil=True, error_model="numpy")
 def get_bit(source, bits):
-    """Read a bit; zero behind the end."""
+    """Read a bit; zero after the end of the data."""
     if bits[LEFT] == 0:
-        if bits[PLACE] >= bits[END]:
+        if bits[POSITION] >= bits[END]:
             bits[OVER] = 1
             return 0
         bits[LEFT] = 7 if bits[BYTE] == 0xFF else 8
-        bits[BYTE] = source[bits[PLACE]]
-        bits[PLACE] += 1
+        bits[BYTE] = source[bits[POSITION]]
+        bits[POSITION] += 1
     bits[LEFT] -= 1
     return (bits[BYTE] >> bits[LEFT]) & 1
 
@@ -40,6 +40,6 @@ def get_bits(source, bits, count):
 def finish_reading(bits):
     """Go on to the byte behind the header, and behind the zero that follows a last byte of ones."""
     if bits[BYTE] == 0xFF:
-        bits[PLACE] += 1
+        bits[POSITION] += 1
     bits[BYTE] = 0
     bits[LEFT] = 0

@@ -12,14 +12,14 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 @stored(**_OPTIONS)
-def _settle(value, shift, low, high):
+def _clip(value, shift, low, high):
     """Return an integer as a sample."""
     return min(max(np.int64(value) + shift, low), high)
 
 
 @stored(**_OPTIONS)
-def _settle_number(value, shift, low, high):
-    """Return a number as a sample; what is no number, which damaged streams can lead to, becomes the lowest one."""
+def _clip_number(value, shift, low, high):
+    """Return a number as a sample; NaN, which damaged streams can lead to, becomes the lowest one."""
     moved = value + np.float32(shift)
     if not moved > low:
         return low
@@ -34,9 +34,9 @@ def join_one(plane, out, start, stop, shift, low, high, is_integer):
     for y in range(start, stop):
         for x in range(plane.shape[1]):
             if is_integer:
-                out[y, x] = _settle(plane[y, x], shift, low, high)
+                out[y, x] = _clip(plane[y, x], shift, low, high)
             else:
-                out[y, x] = _settle_number(plane[y, x], shift, low, high)
+                out[y, x] = _clip_number(plane[y, x], shift, low, high)
 
 
 @stored(**_OPTIONS)
@@ -47,16 +47,16 @@ def join_three(planes, out, start, stop, shifts, lows, highs, is_integer):
             if is_integer:
                 a, b, c = np.int64(planes[0, y, x]), np.int64(planes[1, y, x]), np.int64(planes[2, y, x])
                 green = a - ((b + c) >> 2)
-                out[y, x, 0] = _settle(c + green, shifts[0], lows[0], highs[0])
-                out[y, x, 1] = _settle(green, shifts[1], lows[1], highs[1])
-                out[y, x, 2] = _settle(b + green, shifts[2], lows[2], highs[2])
+                out[y, x, 0] = _clip(c + green, shifts[0], lows[0], highs[0])
+                out[y, x, 1] = _clip(green, shifts[1], lows[1], highs[1])
+                out[y, x, 2] = _clip(b + green, shifts[2], lows[2], highs[2])
             else:
                 u, v, w = planes[0, y, x], planes[1, y, x], planes[2, y, x]
                 red = u + np.float32(1.402) * w
                 mid = u - np.float32(0.344136286) * v - np.float32(0.714136286) * w
-                out[y, x, 0] = _settle_number(red, shifts[0], lows[0], highs[0])
-                out[y, x, 1] = _settle_number(mid, shifts[1], lows[1], highs[1])
-                out[y, x, 2] = _settle_number(u + np.float32(1.772) * v, shifts[2], lows[2], highs[2])
+                out[y, x, 0] = _clip_number(red, shifts[0], lows[0], highs[0])
+                out[y, x, 1] = _clip_number(mid, shifts[1], lows[1], highs[1])
+                out[y, x, 2] = _clip_number(u + np.float32(1.772) * v, shifts[2], lows[2], highs[2])
 
 
 @stored(**_OPTIONS)

@@ -42,15 +42,15 @@ def list_segments(passes, ends, gains, weights):
                 points[top], steep[top] = index, slope
                 top += 1
                 break
-        for place in range(top):
-            below = points[place - 1] if place else -1
-            values[0, total] = steep[place] * weights[block]
-            gain = gains[block, points[place]] - (gains[block, below] if place else 0.0)
+        for corner in range(top):
+            below = points[corner - 1] if corner else -1
+            values[0, total] = steep[corner] * weights[block]
+            gain = gains[block, points[corner]] - (gains[block, below] if corner else 0.0)
             values[1, total] = gain * weights[block]
-            values[2, total] = ends[block, points[place]] - (ends[block, below] if place else 0)
+            values[2, total] = ends[block, points[corner]] - (ends[block, below] if corner else 0)
             owners[0, total] = block
             owners[1, total] = below + 1
-            owners[2, total] = points[place] + 1
+            owners[2, total] = points[corner] + 1
             total += 1
     return values[:, :total], owners[:, :total]
 

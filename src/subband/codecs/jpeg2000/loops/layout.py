@@ -42,7 +42,7 @@ def tabulate_blocks(resolutions, bands, most):
     A row of `resolutions` is: first band, number of bands, first precinct across and down, precincts across and down,
     and the exponents of their width and height within a band. A row of `bands` is: x0, y0, x1, y1, and the exponents of
     width and height of a block. If there are more than `most` blocks, all tables are
-    empty, and their number takes the place of that of the nodes.
+    empty, and their number replaces that of the nodes.
     """
     precinct_count, cell_count, block_count = 0, 0, 0
     for row in range(len(resolutions)):
@@ -63,8 +63,8 @@ def tabulate_blocks(resolutions, bands, most):
     precinct, cell, block, node = 0, 0, 0, 0
     for row in range(len(resolutions)):
         first_band, band_count, first_x, first_y, wide, high, width, height = resolutions[row]
-        for place in range(wide * high):
-            y, x = first_y + place // wide, first_x + place % wide
+        for index in range(wide * high):
+            y, x = first_y + index // wide, first_x + index % wide
             precinct_cells[precinct] = cell
             precinct += 1
             for number in range(first_band, first_band + band_count):

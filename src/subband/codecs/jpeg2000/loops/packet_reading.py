@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, PLACE, finish_reading, get_bit, get_bits
+from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, POSITION, finish_reading, get_bit, get_bits
 from subband.codecs.jpeg2000.loops.segments import count_room
 from subband.codecs.jpeg2000.loops.tag_trees import MOST_DEPTH, find_path, read_tag
 from subband.engines.compiling import stored
@@ -92,8 +92,8 @@ def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, c
 
 
 @stored(nogil=True, error_model="numpy")
-def _place_chunks(chunks, before, count, position, stop):
-    """Give the chunks of a packet their places in the body; one that is cut keeps what is there.
+def _locate_chunks(chunks, before, count, position, stop):
+    """Set the offsets of the chunks of a packet in the body; one that is cut keeps what is there.
 
     Returns the position behind the packet; it lies behind `stop` if the packet was cut.
     """
@@ -111,16 +111,16 @@ def _place_chunks(chunks, before, count, position, stop):
 
 
 @stored(nogil=True, error_model="numpy")
-def _is_marker(source, place, end, low):
-    return place + 1 < end and source[place] == 0xFF and source[place + 1] == low
+def _is_marker(source, offset, end, low):
+    return offset + 1 < end and source[offset] == 0xFF and source[offset + 1] == low
 
 
 @stored(nogil=True, error_model="numpy")
 def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept, has_sop, has_eph, layout, state,
                  styles, chunks, count, path):  # fmt: skip
     """Read a packet, its header perhaps from elsewhere; return chunks, their count and how it ended."""
-    if has_sop and _is_marker(data, body[PLACE], body[END], 0x91):
-        body[PLACE] += 6
+    if has_sop and _is_marker(data, body[POSITION], body[END], 0x91):
+        body[POSITION] += 6
     bits = head if is_packed else body
     bits[OVER] = 0
     before = count
@@ -128,10 +128,10 @@ def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept,
     if count < 0 or bits[OVER]:
         # nothing that a broken header said is to be believed
         return chunks, before, CUT if bits[OVER] else CORRUPT
-    if has_eph and _is_marker(headers, bits[PLACE], bits[END], 0x92):
-        bits[PLACE] += 2
-    body[PLACE] = _place_chunks(chunks, before, count, body[PLACE], body[END])
-    return chunks, count if is_kept else before, CUT if body[PLACE] > body[END] else DONE
+    if has_eph and _is_marker(headers, bits[POSITION], bits[END], 0x92):
+        bits[POSITION] += 2
+    body[POSITION] = _locate_chunks(chunks, before, count, body[POSITION], body[END])
+    return chunks, count if is_kept else before, CUT if body[POSITION] > body[END] else DONE
 
 
 @stored(nogil=True, error_model="numpy")
@@ -139,30 +139,30 @@ def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cu
                  left, lengths, length_cursor, has_sop, has_eph, layout, state, styles, chunks, count):  # fmt: skip
     """Read packets in their order until they end or the bytes do; return chunks, their count, and how it ended.
 
-    `cursor` holds run, layer and place within `order`, where reading goes on. `left` holds how many wanted packets
+    `cursor` holds run, layer and index within `order`, where reading goes on. `left` holds how many wanted packets
     there are still to come; `lengths` those of the packets ahead, as far as they were told, from `length_cursor` on.
     """
     path = np.empty(MOST_DEPTH, np.int64)
-    run, layer, place = cursor[0], cursor[1], cursor[2]
+    run, layer, index = cursor[0], cursor[1], cursor[2]
     status = DONE
     while run < len(bounds) - 1 and left[0] > 0:
         start, stop = bounds[run], bounds[run + 1]
-        if place < start:
-            place = start
+        if index < start:
+            index = start
             layer = layers
             for i in range(start, stop):
                 layer = min(layer, next_layer[order[i]])
         while layer < layers and left[0] > 0:
-            while place < stop and left[0] > 0:
-                precinct = order[place]
+            while index < stop and left[0] > 0:
+                precinct = order[index]
                 if layer < next_layer[precinct]:
-                    place += 1
+                    index += 1
                     continue
                 if is_packed:
-                    if head[PLACE] >= head[END]:
+                    if head[POSITION] >= head[END]:
                         status = MORE
                         break
-                elif body[PLACE] >= body[END]:
+                elif body[POSITION] >= body[END]:
                     status = MORE
                     break
                 next_layer[precinct] = layer + 1
@@ -172,8 +172,8 @@ def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cu
                     length = lengths[length_cursor[0]]
                     length_cursor[0] += 1
                 if not is_kept and length >= 0 and not is_packed:
-                    body[PLACE] += length
-                    if body[PLACE] > body[END]:
+                    body[POSITION] += length
+                    if body[POSITION] > body[END]:
                         status = CUT
                 else:
                     chunks, count, status = _read_packet(
@@ -181,20 +181,20 @@ def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cu
                         styles, chunks, count, path,
                     )  # fmt: skip
                 left[0] -= is_kept
-                place += 1
+                index += 1
                 if status != DONE:
                     break
             if status != DONE:
                 break
-            if place >= stop:
+            if index >= stop:
                 layer += 1
-                place = start
+                index = start
         if status != DONE:
             break
         if layer >= layers:
             run += 1
-            place = -1
-    cursor[0], cursor[1], cursor[2] = run, layer, place
+            index = -1
+    cursor[0], cursor[1], cursor[2] = run, layer, index
     return chunks, count, status
 
 

@@ -1,7 +1,7 @@
 """The compiled loops that write packets: headers with their tag trees, and the bytes of blocks behind them.
 
 The header of a packet depends on the earlier packets of its own precinct alone. So the packets of one precinct are made
-together, layer by layer, and each goes straight to the place where the order of the file wants it.
+together, layer by layer, and each is written straight to its offset in the order of the file.
 
 References
 ----------
@@ -42,8 +42,8 @@ def _put(pen, out, bit):
 
 @stored(**_OPTIONS)
 def _put_number(pen, out, number, bits):
-    for place in range(bits - 1, -1, -1):
-        _put(pen, out, (number >> place) & 1)
+    for bit in range(bits - 1, -1, -1):
+        _put(pen, out, (number >> bit) & 1)
 
 
 @stored(**_OPTIONS)
@@ -82,7 +82,7 @@ def _count_nodes(rows, columns):
 
 @stored(**_OPTIONS)
 def _plant(values, shape, rows, columns):
-    """Give each inner node of a tree the least of its children; `shape` takes start and width of each storey."""
+    """Build a tag tree: each inner node is the least of its children; `shape` takes start and width of each level."""
     height, start = 0, 0
     shape[0, 0], shape[0, 1] = 0, columns
     while rows * columns > 1:
@@ -159,7 +159,7 @@ def _put_lengths(pen, out, ends, first, last, length_bits, style):
 
 @stored(**_OPTIONS)
 def pack_precincts(
-    precincts, bands, zero_planes, kept, ends, style, markers, is_writing, places, numbers, data, starts, out, sizes
+    precincts, bands, zero_planes, kept, ends, style, markers, is_writing, offsets, numbers, data, starts, out, sizes
 ):
     """Measure the packets of all precincts, or write them.
 
@@ -181,7 +181,7 @@ def pack_precincts(
         1 for SOP before packets, plus 2 for EPH behind their headers.
     is_writing : bool
         Else only `sizes` is filled in.
-    places, numbers : int64[n, layers]
+    offsets, numbers : int64[n, layers]
         Where each packet goes in `out`, and which it is of its tile.
     data, starts
         The bytes of all blocks, and where those of each begin.
@@ -222,13 +222,13 @@ def pack_precincts(
                 _plant(values[1, trunk:], shapes[band], rows, columns)
             trunk += _count_nodes(rows, columns)
         for layer in range(layers):
-            place = places[precinct, layer] if is_writing else 0
-            pen[_AT], pen[_FREE], pen[_BYTE] = place, 8, 0
+            offset = offsets[precinct, layer] if is_writing else 0
+            pen[_AT], pen[_FREE], pen[_BYTE] = offset, 8, 0
             if markers & 1:
                 if is_writing:
                     number = numbers[precinct, layer]
-                    out[place], out[place + 1], out[place + 2], out[place + 3] = 0xFF, 0x91, 0, 4
-                    out[place + 4], out[place + 5] = (number >> 8) & 255, number & 255
+                    out[offset], out[offset + 1], out[offset + 2], out[offset + 3] = 0xFF, 0x91, 0, 4
+                    out[offset + 4], out[offset + 5] = (number >> 8) & 255, number & 255
                 pen[_AT] += 6
             is_empty = True
             for band in range(count):
@@ -241,9 +241,9 @@ def pack_precincts(
             body = 0
             for band in range(0 if is_empty else count):
                 first, rows, columns = bands[first_band + band]
-                for place_in_band in range(rows * columns):
-                    block = first + place_in_band
-                    row, column = place_in_band // columns, place_in_band % columns
+                for index_in_band in range(rows * columns):
+                    block = first + index_in_band
+                    row, column = index_in_band // columns, index_in_band % columns
                     before = kept[layer - 1, block] if layer else 0
                     now = kept[layer, block]
                     if before == 0:
@@ -271,7 +271,7 @@ def pack_precincts(
                 if is_writing:
                     out[pen[_AT]], out[pen[_AT] + 1] = 0xFF, 0x92
                 pen[_AT] += 2
-            sizes[precinct, layer] = pen[_AT] - place + body
+            sizes[precinct, layer] = pen[_AT] - offset + body
             if is_writing and not is_empty:
                 _copy_bodies(bands[first_band : first_band + count], kept, layer, ends, data, starts, out, pen[_AT])
 

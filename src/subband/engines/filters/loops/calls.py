@@ -14,12 +14,14 @@ from subband.engines.cpu.turns import finish_task, take_task
 
 __all__ = [
     "add_run",
+    "add_scaled_run",
     "cast_like",
     "copy_run",
     "keep",
     "make_room",
     "mirror",
     "reflect",
+    "scale_run",
     "stand_alone",
     "work_off",
 ]
@@ -109,6 +111,24 @@ def add_run(y, x, n):
     keep_apart()
     for k in range(n):
         y[k] += x[k]
+
+
+@nb.njit(**OPTIONS)
+def scale_run(y, x, weight, n):
+    """Write so many samples times a weight."""
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] = weight * x[k]
+
+
+@nb.njit(**OPTIONS)
+def add_scaled_run(y, x, weight, n):
+    """Add so many samples times a weight to others."""
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] += weight * x[k]
 
 
 @nb.njit(**OPTIONS)

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import numba as nb
-
-from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
+from subband.engines.cpu.loops import shift
 from subband.engines.filters.launch import Kernel
-from subband.engines.filters.loops.calls import cast_like, copy_run, reflect, stand_alone
+from subband.engines.filters.loops.calls import add_scaled_run, cast_like, copy_run, reflect, scale_run
 
 __all__ = ["blend_part"]
-
-
-@nb.njit(**OPTIONS)
-def _scale(y, x, weight, n):
-    stand_alone()
-    keep_apart()
-    for k in range(n):
-        y[k] = weight * x[k]
-
-
-@nb.njit(**OPTIONS)
-def _add_scaled(y, x, weight, n):
-    stand_alone()
-    keep_apart()
-    for k in range(n):
-        y[k] += weight * x[k]
 
 
 @Kernel
@@ -45,11 +27,11 @@ def blend_part(out, x, _y, numbers, sizes, task):
         goal = shift(out, (task[0] * sizes[4] + row) * sizes[5] + task[3])
         inner, y = shift(line, first + begin), shift(goal, begin)
         if add:
-            _add_scaled(y, inner, weight, end - begin)
+            add_scaled_run(y, inner, weight, end - begin)
         elif numbers[0] == 1:
             copy_run(y, inner, end - begin)
         else:
-            _scale(y, inner, weight, end - begin)
+            scale_run(y, inner, weight, end - begin)
         k = end if begin == 0 else 0
         while k < n:
             value = weight * line[reflect(first + k, width)]

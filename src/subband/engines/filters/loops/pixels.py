@@ -6,8 +6,8 @@ import numba as nb
 import numpy as np
 from numba.extending import overload
 
+from subband.engines.cpu.frame_loops import pass_pixels
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.cpu.pointwise_kernels import pass_pixels
 from subband.engines.cpu.program import SHRINK
 from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import keep, make_room, stand_alone

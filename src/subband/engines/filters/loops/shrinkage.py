@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from subband.engines.cpu.frame_loops import shrink_row
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
-from subband.engines.cpu.pointwise_kernels import shrink_row
 from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import cast_like, stand_alone
 
@@ -18,7 +18,7 @@ def shrink_by_threshold(out, values, _y, _numbers, sizes, task):
     """Shrink planes in place.
 
     Sizes: samples of a plane, and the address of the loop. Values of a plane: as
-    `subband.engines.pointwise.prepare_values` makes them.
+    `subband.engines.cpu.frame_loops.tabulate_thresholds` makes them.
     """
     shrink_row(sizes[1], shift(out, task[0] * sizes[0] + task[3]), shift(values, 4 * task[0]), task[4] - task[3])
 

@@ -8,7 +8,7 @@ that the contexts of the four depend on, so that one load is enough::
     bits 21, 24, 27, 30   row 0, 1, 2, 3 has been refined before
     bits 32 … 49   signs, in the order of the significance
 
-Shifted right by three times the row, the word shows each coefficient at the same place: its own significance at `SELF`,
+Shifted right by three times the row, the word shows each coefficient at the same bits: its own significance at `SELF`,
 its neighbours in `AROUND`.
 
 References

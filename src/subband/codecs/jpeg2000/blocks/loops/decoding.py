@@ -3,8 +3,8 @@
 Words, magnitudes and their order are those of the encoder. Magnitudes are doubled, so that the middle of an interval is
 a whole number.
 
-Whatever the bytes are, the decoder makes a bounded number of decisions; it writes to its own arrays and to the places
-in the table, which its caller has checked.
+Whatever the bytes are, the decoder makes a bounded number of decisions; it writes to its own arrays and to the
+positions in the table, which its caller has checked.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = ["decode_range"]
 def decode_range(
     data, table, first, last, planes, passes, segments, starts, style, roi_shift, form, integers, floats, damaged
 ):
-    """Decode the blocks `first` … `last` to their places, and tell which are damaged.
+    """Decode the blocks `first` … `last` to their positions, and tell which are damaged.
 
     What is written has the form 0, integers, 1, floats that are integers, or 2, floats in the middle of an interval.
     """
@@ -151,12 +151,12 @@ def _is_end(number, planes, style):
 
 @nb.njit(**OPTIONS)
 def _store(table, block, magnitudes, words, roi_shift, form, integers, floats):
-    """Write the coefficients of a block to their places."""
+    """Write the coefficients of a block to their positions."""
     offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
     pitch = width + 2
     for y in range(height):
         stripe, row = y // 4, y % 4
-        place = offset + y * stride
+        start = offset + y * stride
         k, at, sign = 4 * stripe * width + row, (stripe + 1) * pitch + 1, 36 + 3 * row
         for column in range(width):
             value = nb.int64(magnitudes[k + 4 * column])
@@ -164,11 +164,11 @@ def _store(table, block, magnitudes, words, roi_shift, form, integers, floats):
                 value >>= roi_shift
             negative = -((words[at + column] >> sign) & 1)
             if form == 0:
-                integers[place + column] = ((value >> 1) ^ negative) - negative
+                integers[start + column] = ((value >> 1) ^ negative) - negative
             elif form == 1:
-                floats[place + column] = ((value >> 1) ^ negative) - negative
+                floats[start + column] = ((value >> 1) ^ negative) - negative
             else:
-                floats[place + column] = nb.float64((value ^ negative) - negative) * 0.5
+                floats[start + column] = nb.float64((value ^ negative) - negative) * 0.5
 
 
 @nb.njit(**OPTIONS)

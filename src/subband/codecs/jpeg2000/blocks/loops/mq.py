@@ -133,8 +133,8 @@ def _emit(code, free, byte, at, out):
     out[at] = byte
     # behind 0xFF comes a byte with room for a carry, so that no marker can appear
     size = 7 if byte == 0xFF else 8
-    place = 27 - size + over
-    return code & ((1 << place) - 1), free + size, code >> place, at + 1
+    keep_bits = 27 - size + over
+    return code & ((1 << keep_bits) - 1), free + size, code >> keep_bits, at + 1
 
 
 @nb.njit(**OPTIONS)

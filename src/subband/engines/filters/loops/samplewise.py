@@ -1,8 +1,4 @@
-"""The compiled loops of editing, in the form of `subband.engines.filters.loops`: all arguments are addresses."""
-
-# Numba infers the types of compiled functions from what they are called with.
-# ruff: noqa: ANN001, ANN201, ANN202
-# mypy: allow-untyped-defs, allow-untyped-calls
+"""Arithmetic that editing does sample by sample: combine coefficients, raise to powers, divide by a light."""
 
 from __future__ import annotations
 
@@ -12,9 +8,9 @@ from numba.extending import overload
 
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
 from subband.engines.filters.launch import Kernel
-from subband.engines.filters.loops.calls import add_run, cast_like, copy_run, stand_alone
+from subband.engines.filters.loops.calls import add_scaled_run, cast_like, scale_run, stand_alone
 
-__all__ = ["add", "copy", "differ", "measure_brightness", "raise_to", "temper", "weigh"]
+__all__ = ["differ", "measure_brightness", "raise_to", "temper", "weigh"]
 
 
 @nb.njit(**OPTIONS)
@@ -44,30 +40,6 @@ def differ(out, own, other, numbers, sizes, task):
         _keep_larger(y, x, z, strength, zero, n)
     else:
         _mix(y, x, z, strength, zero if sizes[0] == 1 else one, n)
-
-
-@Kernel
-def add(out, x, _y, _numbers, _sizes, task):
-    """Add one array to another."""
-    add_run(shift(out, task[3]), shift(x, task[3]), task[4] - task[3])
-
-
-@Kernel
-def copy(out, x, _y, _numbers, _sizes, task):
-    """Copy an array."""
-    copy_run(shift(out, task[3]), shift(x, task[3]), task[4] - task[3])
-
-
-@nb.njit(**OPTIONS)
-def _add_scaled(y, x, weight, is_first, n):
-    stand_alone()
-    keep_apart()
-    if is_first:
-        for k in range(n):
-            y[k] = weight * x[k]
-    else:
-        for k in range(n):
-            y[k] += weight * x[k]
 
 
 @nb.njit(**OPTIONS)
@@ -102,7 +74,7 @@ def _raise(value, power):
 
 
 @overload(_raise)
-def _overload_raise(value, power):  # noqa: ARG001 - Numba gives the types of both
+def _overload_raise(value, power):
     if value == nb.types.float32:
         return _raise_wrapped
     return lambda value, power: max(value, 0.0) ** power
@@ -127,7 +99,11 @@ def measure_brightness(out, x, _y, numbers, sizes, task):
     for plane in range(sizes[1]):
         place = shift(x, plane * sizes[0] + task[3])
         if numbers[0] == 1:
-            _add_scaled(y, place, cast_like(out, numbers[2 + plane]), plane == 0, n)
+            weight = cast_like(out, numbers[2 + plane])
+            if plane == 0:
+                scale_run(y, place, weight, n)
+            else:
+                add_scaled_run(y, place, weight, n)
         else:
             weight, power = cast_like(out, numbers[2 + plane] * numbers[1]), cast_like(out, numbers[0])
             _add_power(y, place, weight, power, cast_like(out, 1 / numbers[1]), plane == 0, n)

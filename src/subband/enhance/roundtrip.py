@@ -1,6 +1,6 @@
-"""A passage of planes through the wavelet domain: there, something done to the coefficients, and back.
+"""Round trips of planes through the wavelet domain: forward transform, change of the coefficients, inverse.
 
-Everything happens where the planes are, by the engine of that place and its filters.
+Everything is computed on the device that holds the planes, by its engine and filters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from subband.transforms.decomposition import choose_level, choose_modes
 from subband.typing import Bands
 from subband.wavelets import Wavelet, as_wavelet
 
-__all__ = ["Coefficients", "Passage", "apply_spatial"]
+__all__ = ["Coefficients", "Roundtrip", "apply_spatial"]
 
 # Noise fades from level to level, and beyond this one there is little left to remove.
 _MOST_LEVELS = 5
@@ -29,7 +29,7 @@ _MOST_LEVELS = 5
 
 @dataclass
 class Coefficients:
-    """What a forward transform of planes gave.
+    """Wavelet coefficients of a stack of planes.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Coefficients:
     is_decimated : bool
         Whether a level has half as many coefficients as the one before along each axis.
     shift : int
-        The parent of coefficient k stands at ``(k + shift) // 2`` if it is.
+        The parent of coefficient k is at ``(k + shift) // 2`` if it is.
     begin : tuple of int
         How many coefficients there are before the first sample along each axis of space, if it is not.
     """
@@ -59,8 +59,8 @@ class Coefficients:
         return combine_gains(self.wavelets, level, key)
 
 
-class Passage:
-    """The transform of one stage for planes of one shape.
+class Roundtrip:
+    """Forward and inverse transform of one stage, for planes of one shape.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Passage:
     shape : tuple of int
         Of the planes: their number, and one to three axes of space.
     engine, filters
-        Who computes.
+        What computes.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Passage:
         Number of levels.
     margin : int
         Samples by which an undecimated form is extended on either side of these axes, to keep the periodic wrap out of
-        reach of the wavelet and of filters of space.
+        reach of the wavelet and of spatial filters.
     """
 
     def __init__(self, stage: Shrink | Denoise, shape: tuple[int, ...], engine: Engine, filters: Filters) -> None:
@@ -114,52 +114,55 @@ class Passage:
     def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
         """Transform planes, let `work` change the coefficients in place, and transform back.
 
-        ``work(coefficients, is_first)`` is called once, or for a spun form once for each position of the picture.
+        ``work(coefficients, is_first)`` is called once; with cycle spinning, once for each of two shifts, whose results
+        are averaged.
         """
         if self.level == 0:
             return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
         if self.stage.form != "spun":
-            return self._go(planes, lambda coefficients: work(coefficients, True))
+            return self._run_once(planes, lambda coefficients: work(coefficients, True))
         space = planes.shape[1:]
-        still = (0,) * len(space)
+        origin = (0,) * len(space)
         steps = tuple(min(SPIN, length - 1) for length in space)
-        total = self._go(planes, lambda coefficients: work(coefficients, True))
+        total = self._run_once(planes, lambda coefficients: work(coefficients, True))
         if not any(steps):
             return total
-        moved = self._go(self.filters.extend(planes, steps, still), lambda coefficients: work(coefficients, False))
-        mean = self.filters.take_part(total, still, space, 0.5)
-        return self.filters.add_part(mean, moved, steps, 0.5)
+        shifted = self._run_once(
+            self.filters.extend(planes, steps, origin), lambda coefficients: work(coefficients, False)
+        )
+        mean = self.filters.take_part(total, origin, space, 0.5)
+        return self.filters.add_part(mean, shifted, steps, 0.5)
 
-    def _go(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
+    def _run_once(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
         coefficients = self.forward(planes)
         work(coefficients)
         self.apply_filters(coefficients)
         return self.inverse(coefficients, planes.shape)
 
     def apply_filters(self, coefficients: Coefficients) -> None:
-        """Apply those filters of space that stand behind the transform."""
+        """Apply the spatial filters that work on coefficients."""
         for spatial in self.stage.filters:
             _filter_coefficients(self.filters, spatial, coefficients)
 
-    def as_decimated(self) -> Passage:
-        """Return the same passage with as many coefficients as there are samples."""
+    def as_decimated(self) -> Roundtrip:
+        """Return the same transform in its decimated form, which has about as many coefficients as samples."""
         other = copy(self)
         other.stage = replace(self.stage, form="decimated")
         return other
 
-    def without_filters(self) -> Passage:
-        """Return the same passage without filters of space; its coefficients have the same places."""
+    def without_filters(self) -> Roundtrip:
+        """Return the same transform without spatial filters; its coefficients keep their positions."""
         other = copy(self)
         other.stage = replace(self.stage, filters=())
         return other
 
     def plan(self, shape: tuple[int, ...]) -> TransformPlan:
-        """Return the plan of planes of some shape, if this is a decimated form."""
+        """Return the transform plan for planes of some shape; decimated forms only."""
         axes = tuple(axis + 1 for axis in self.axes)
         return transform_plan(shape, axes, self.wavelets, self.modes, self.level)
 
     def forward(self, planes: Any) -> Coefficients:
-        """Transform planes in this form; a spun one as a decimated one."""
+        """Transform planes; with cycle spinning, one shift, in the decimated form."""
         if self.stage.form == "undecimated":
             return self._forward_undecimated(planes)
         plan = self.plan(planes.shape)
@@ -190,7 +193,7 @@ class Passage:
         return Coefficients(approximation, details, self.wavelets, is_decimated=False, begin=margins[0])
 
     def _leave_approximation(self, bands: Bands) -> tuple[Any, Bands]:
-        """Return what is split further, under the filters that belong there, and the other bands of a level."""
+        """Split a level into its approximation, spatially filtered where a stage says so, and its detail bands."""
         approximation = bands.pop("a" * len(self.axes))
         for spatial in self.stage.filters:
             if spatial.at == "between":
@@ -207,7 +210,7 @@ class Passage:
     def _plan_undecimated(
         self, shape: tuple[int, ...]
     ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[StationaryPlan, ...]]:
-        """Return the margins before and behind, which keep the periodic wrap away, and the levels between them."""
+        """Return the margins that keep the periodic wrap away, and the plan of each level."""
         before = tuple(self.margin if axis in self.axes else 0 for axis in range(len(shape) - 1))
         wide = (shape[0], *(length + 2 * margin for length, margin in zip(shape[1:], before, strict=True)))
         axes = tuple(axis + 1 for axis in self.axes)
@@ -216,7 +219,7 @@ class Passage:
 
 
 def apply_spatial(filters: Filters, spatial: Spatial, planes: Any) -> Any:
-    """Return planes, or a band, under a filter of space."""
+    """Return planes, or a band, after a spatial filter."""
     if isinstance(spatial, Blur):
         for axis in range(planes.ndim - 1):
             planes = filters.convolve(planes, spatial.taps, axis)
@@ -226,7 +229,7 @@ def apply_spatial(filters: Filters, spatial: Spatial, planes: Any) -> Any:
 
 
 def _filter_coefficients(filters: Filters, spatial: Spatial, coefficients: Coefficients) -> None:
-    """Apply a filter of space to what it is for."""
+    """Apply a spatial filter to the approximation or to the detail bands, as it says."""
     if spatial.at == "approximation":
         coefficients.approximation = apply_spatial(filters, spatial, coefficients.approximation)
     elif spatial.at == "details":

@@ -2,7 +2,7 @@
 
 The sweeps call them for rows that lie in the cache anyway, by their addresses, which stand in the table of a frame: so
 that a sweep is not compiled with loops that it may never need, nor once for each kind of pixels.
-`subband.engines.cpu.pointwise` calls them for whole arrays.
+`subband.engines.filters` calls them for whole planes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.engines.compiling import stored, stored_pointer
-from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, THRESHOLDS, WIDTH
+from subband.engines.compiling import stored_pointer
+from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
+from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, WIDTH
+from subband.typing import Array
 
-__all__ = ["find_pixel_loop", "find_shrink_loop", "pass_frame", "pass_pixels", "shrink_images", "shrink_row"]
+__all__ = ["find_pixel_loop", "find_shrink_loop", "pass_pixels", "shrink_row", "tabulate_thresholds"]
 
 
 @intrinsic
@@ -174,7 +175,7 @@ def _zero(typingctx, x):
     return x.dtype(x), codegen
 
 
-# --- Their addresses, and passes over whole arrays. ---
+# --- Their addresses, and the numbers that they are given. ---
 
 _PIXEL_LOOPS = {("split", 1): _split_one, ("split", 3): _split_three, ("join", 1): _join_one, ("join", 3): _join_three}
 _SHRINK_LOOPS = {
@@ -209,19 +210,16 @@ def _compile(function: Any, signature: Any) -> int:
     return int(compiled.address)
 
 
-@stored(**OPTIONS)
-def pass_frame(planes, f_ints, f_numbers, b0, b1, r0, r1, c0, c1):
-    """Read or write rows `r0` … `r1`, columns `c0` … `c1` of a frame, and its planes."""
-    height, width = planes.shape[1], planes.shape[2]
-    for line in range(r0, r1):
-        place = shift(data(planes), line * width + c0)
-        pass_pixels(place, height * width, data(f_ints), data(f_numbers), line, c0, c1 - c0)
+def tabulate_thresholds(low: Array, high: Array, gain: Array) -> Array:
+    """Return what a loop over coefficients takes as values: both thresholds, steepness and gain, along a new last axis.
 
-
-@stored(**OPTIONS)
-def shrink_images(x, loop, values, b0, b1, r0, r1, c0, c1):
-    """Shrink rows `r0` … `r1`, columns `c0` … `c1` of the channels `b0` … `b1` of a band."""
-    rows, columns = x.shape[1], x.shape[2]
-    for b in range(b0, b1):
-        for row in range(b * rows + r0, b * rows + r1):
-            shrink_row(loop, shift(data(x), row * columns + c0), shift(data(values), THRESHOLDS * b), c1 - c0)
+    Examples
+    --------
+    >>> tabulate_thresholds(np.array(1.0), np.array(3.0), np.array(2.0)).tolist()
+    [1.0, 3.0, 1.5, 2.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steepness = np.where(np.isinf(high), 1, high / (high - low))
+    # where both thresholds are the same, nothing lies between them
+    steepness = np.where(high == low, 0, steepness)
+    return np.stack([low, high, steepness, gain], axis=-1)

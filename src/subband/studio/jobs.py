@@ -1,0 +1,75 @@
+"""What a session asks of a renderer and what it gets back: a `Job` in, a `Message` out, both plain data.
+
+Neither side knows the other. A job holds everything that rendering needs, so that it can be rendered without a page;
+a message holds everything that sending needs, so that a page can be served without a renderer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from subband.studio.player import Picture
+from subband.studio.settings import Settled
+
+__all__ = ["Job", "Message"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A frame to render.
+
+    Attributes
+    ----------
+    settled : Settled
+        The tool and its settings, the view among them.
+    engine : str
+        Who computes.
+    picture : Picture or None
+        The frame of the source; None for tools that take none.
+    choose_format : callable
+        Returns the format to encode so many pixels in; see `subband.studio.encoding.Link.choose`.
+    band : str or None
+        Such as ``dd1``: measure the histogram of this band of the frame instead of showing the frame.
+    echo : mapping
+        Copied into the header of the message, so that the page knows what it answers to.
+    """
+
+    settled: Settled
+    engine: str
+    picture: Picture | None
+    choose_format: Callable[[int], str]
+    band: str | None = None
+    echo: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a job resulted in.
+
+    Attributes
+    ----------
+    header : dict or None
+        What the page is told, with its ``"type"``; None if there is nothing to show.
+    payload : tuple of bytes
+        What follows the header; a message without payload is sent as text.
+    format : str
+        In which pixels are encoded.
+    pixels : int
+        How many there are.
+    seconds : mapping
+        How long each stage took.
+    error : str
+        What went wrong, in a sentence; empty if nothing did.
+    about : {"", "engine", "settings", "histogram"}
+        What the error is about.
+    """
+
+    header: dict[str, Any] | None = None
+    payload: tuple[bytes, ...] = ()
+    format: str = ""
+    pixels: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+    about: str = ""

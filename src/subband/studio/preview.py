@@ -1,0 +1,187 @@
+"""The preview: the source that a page looks at, the frame that is shown, and whether the next one follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from subband.errors import ArgumentError
+from subband.studio.camera import CAMERA_INFO, decode_camera_frame
+from subband.studio.library import Item, describe_info
+from subband.studio.player import Clock, Picture, Player
+
+__all__ = ["Preview"]
+
+
+class Preview:
+    """What one page looks at: a still, a video or its camera; everything here happens in the thread of its session.
+
+    Attributes
+    ----------
+    picture : Picture or None
+        The frame that is shown.
+    is_playing, is_camera : bool
+        Whether frames follow each other, and whether they come from the page.
+    dropped : int
+        Frames that were left out because they had become too late.
+
+    Examples
+    --------
+    >>> from subband.studio.library import Library
+    >>> preview = Preview()
+    >>> preview.open(Library([]).find({"kind": "sample", "name": "camera"}))
+    >>> preview.shape, preview.is_moving, preview.file_name
+    ((512, 512), False, 'camera.png')
+    >>> preview.close()
+    """
+
+    def __init__(self) -> None:
+        self.picture: Picture | None = None
+        self.is_playing = False
+        self.is_camera = False
+        self.dropped = 0
+        self._player: Player | None = None
+        self._clock = Clock(1.0)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the frames, as soon as there is one."""
+        return None if self.picture is None else self.picture.pixels.shape
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether one frame follows the other."""
+        return self.is_playing and (self.is_camera or self._video is not None)
+
+    @property
+    def file_name(self) -> str:
+        """What the file is called, or would be."""
+        # threads of engines may come here while another source is opened
+        player = self._player
+        return "picture.png" if player is None else player.item.file_name
+
+    @property
+    def _video(self) -> Player | None:
+        return self._player if self._player is not None and self._player.is_film else None
+
+    def open(self, item: Item) -> None:
+        """Show another source; if it cannot be read, the old one stays.
+
+        Raises
+        ------
+        ArgumentError, FormatError, OSError
+            If it cannot be read.
+        """
+        player = Player(item)
+        try:
+            picture = player.take()
+            if picture is None:
+                raise ArgumentError(f"{item.title!r} holds no frame")
+        except BaseException:
+            player.close()
+            raise
+        self.close()
+        self._player, self.picture = player, picture
+        self._clock = Clock(player.rate)
+        self._clock.restart(perf_counter())
+        self.is_playing = player.is_film
+
+    def open_camera(self) -> None:
+        """Show what the page sends."""
+        self.close()
+        self.is_camera = self.is_playing = True
+
+    def close(self) -> None:
+        """Let go of the source."""
+        if self._player is not None:
+            self._player.close()
+        self._player = self.picture = None
+        self.is_playing = self.is_camera = False
+
+    def find_due(self, *, is_fast: bool) -> float | None:
+        """Return when the next frame of a video is due; None if none is."""
+        if not self.is_playing or self._video is None:
+            return None
+        return 0.0 if is_fast else self._clock.due
+
+    def take(self, now: float, *, is_fast: bool) -> bool:
+        """Show the next frame of a video; False at its end."""
+        assert self._player is not None
+        skipped = self._clock.advance(now)
+        if is_fast:
+            self._clock.start(now)
+            skipped = 0
+        self.dropped += skipped
+        found = self._player.take(skipped)
+        self.is_playing = found is not None
+        self.picture = found or self.picture
+        return self.is_playing
+
+    def prefetch(self) -> None:
+        """Decode the next frame of a video that plays."""
+        if self.is_playing and self._video is not None:
+            self._video.prefetch()
+
+    def take_camera(self, header: dict[str, Any], payload: memoryview) -> None:
+        """Show a frame of the camera.
+
+        Raises
+        ------
+        FormatError
+            If it is none.
+        """
+        start = perf_counter()
+        pixels = decode_camera_frame(header, payload)
+        number = 0 if self.picture is None else self.picture.number + 1
+        self.picture = Picture(pixels, number, perf_counter() - start)
+
+    def play(self) -> None:
+        """Let frames follow each other, from the beginning if the end was reached."""
+        self.is_playing = self.is_camera or self._video is not None
+        if self._video is not None and not self._video.is_looping and self._video.is_at_end:
+            self.picture = self._video.seek(0)
+        self.resume()
+
+    def resume(self) -> None:
+        """Let the next frame be due now, after a pause."""
+        self._clock.start(perf_counter())
+
+    def pause(self) -> None:
+        """Stay at the frame that is shown."""
+        self.is_playing = False
+
+    def step(self) -> None:
+        """Stop, and show the next frame."""
+        self.is_playing = False
+        if self._video is not None:
+            self.picture = self._video.take() or self.picture
+
+    def seek(self, position: int, is_wanted: Callable[[], bool]) -> None:
+        """Show the frame at another position; see `Player.seek`."""
+        if self._player is not None:
+            self.picture = self._player.seek(position, is_wanted) or self.picture
+            self._clock.restart(perf_counter())
+
+    def loop(self, *, is_on: bool) -> None:
+        """Begin again after the last frame, or stop there."""
+        if self._player is not None:
+            self._player.is_looping = is_on
+
+    def describe_source(self) -> dict[str, Any]:
+        """Return what the page is told about the source."""
+        if self._player is not None:
+            item = self._player.item
+            return {"source": item.describe(), "info": describe_info(self._player.info, item)}
+        rows, columns = (0, 0) if self.shape is None else self.shape[:2]
+        return {"source": {"kind": "camera"}, "info": {**CAMERA_INFO, "width": columns, "height": rows}}
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page is told about where it is."""
+        player = self._player
+        return {
+            "playing": self.is_playing,
+            "loop": player.is_looping if player is not None else True,
+            "position": self.picture.number if self.picture is not None else 0,
+            "count": player.count if player is not None else None,
+        }

@@ -1,0 +1,158 @@
+"""Source and pages use the words of the field, which readers search for, and not those that grew in the house.
+
+`docs/glossary.md` defines the terms that are our own.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "subband"
+
+#: Parts of the source that still have words to be replaced; nothing may be added.
+WAITING = {
+    "bench",
+    "cli",
+    "edit",
+    "engines",
+    "enhance/colour.py",
+    "enhance/denoising.py",
+    "enhance/description.py",
+    "enhance/enhancer.py",
+    "enhance/methods",
+    "enhance/shrinking.py",
+    "enhance/stages.py",
+    "integrations",
+    "kernels",
+    "media",
+    "pipeline",
+    "studio",
+    "testing/filters.py",
+}
+
+#: The same of pages. The page on the command line is written from the source.
+WAITING_PAGES = {"cli", "media", "model", "papers", "performance", "quality", "studio"}
+
+#: What is not written, and what is written instead. A name counts by its parts: ``spell`` is in ``_spell_stage``.
+WORDS = {
+    "spun": "cycle spinning",
+    "settle[sd]?|settling": "resolve",
+    "spell|spells|spelled|spelling": "format",
+    "as usual": "at its default",
+    "films?": "video",
+    "pictures?": "image",
+    "places?": "device, index, position or offset",
+    "passages?": "round trip",
+    "screenings?": "preview",
+    "beds?": "harness",
+    "who computes": "the engine that computes",
+    "nothing is asked|asks no questions": "interior fast path, no bounds checks",
+    "said to be done in": "may modify its input",
+    "more or less of it": "1 removes the estimated noise; above 1 more, below 1 less",
+    r"(?:bits|bytes) a (?:pixel|sample)": "bits per pixel (bpp)",
+    r"(?:\d|frames|bytes|bits) a second": "per second (fps)",
+    r"(?:is|are) no \w+, so": "applies to … only",
+    "mean nothing for": "applies to … only",
+}
+
+#: Public names and their values, terms, and the verb.
+ALLOWED = [
+    r'(?:form|at)(?: ?[!=]=? ?|: ?)"(?:spun|picture)"',
+    r"`{1,2}'?(?:spun|picture)'?`{1,2}",
+    r"def picture\(|\.picture\(",  # Pyramid.picture
+    # an argument of public functions
+    r"[(\[]picture\b|, picture\b(?=: |,|\))|= picture\b|^ +picture : |\bpicture\.(?:shape|dtype)",
+    r'"picture(?:"| (?:has|is|holds) )',  # and its name in messages
+    r"\bPicture\b|jpeg2000\.picture\b",  # what the JPEG 2000 decoder returns
+    r"[Uu]nits? in the last place|decimal places",
+    r"\bin(?:to)? place\b",
+    r"place_output|\.place\(|def place\(|`place`",  # to move a file to its name
+]
+
+FOUND = {
+    instead: re.compile(rf"(?<![A-Za-z])(?:{old})(?![a-z])".replace(" ", r"\s+(?:#:? )?"), re.IGNORECASE)
+    for old, instead in WORDS.items()
+}
+EXCEPT = re.compile("|".join(ALLOWED), re.MULTILINE)
+
+
+def is_waiting(path):
+    parts = path.relative_to(SOURCE).parts
+    return bool({parts[0], "/".join(parts[:2])} & WAITING)
+
+
+MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if not is_waiting(path)]
+
+
+def find_words(text):
+    """Give the line of each word that is not written any more, the word, and what to write instead."""
+    spans = [match.span() for match in EXCEPT.finditer(text)]
+    for instead, pattern in FOUND.items():
+        for match in pattern.finditer(text):
+            if not any(start <= match.start() and match.end() <= end for start, end in spans):
+                yield text.count("\n", 0, match.start()) + 1, match[0], instead
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_source(path):
+    found = list(find_words(path.read_text(encoding="utf-8")))
+    assert not found, "\n".join(f"{path.name}:{line}: {word!r}; write {instead}" for line, word, instead in found)
+
+
+def read_prose(path):
+    """Return the text of a page, without code, the targets of links, and what programs have written."""
+    text = path.read_text(encoding="utf-8")
+    for pattern in (r"^<!-- measured .*? end -->$", r"^```.*?^```$", r"`[^`\n]*`", r"\]\([^)]*\)"):
+        text = re.sub(pattern, lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    return text
+
+
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in WAITING_PAGES)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page(path):
+    lines = read_prose(path).splitlines()
+    if path.stem == "glossary":
+        lines = [line for line in lines if not line.startswith("| film")]
+    found = list(find_words("\n".join(lines)))
+    assert not found, "\n".join(f"{path.name}:{line}: {word!r}; write {instead}" for line, word, instead in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Denoise a film."""',
+        "def spell_stage(stage):",
+        "x[place] = 0",
+        "# the numbers stay in their places",
+        '"""A picture."""',
+        "#: Nothing is\n#: asked.",
+        '"""Who\n    computes."""',
+        "0.5 bits a pixel",
+        "the form is spun",
+    ],
+)
+def test_words_of_the_house_are_found(text):
+    assert list(find_words(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Denoise(form="spun")',
+        "`form` is ``'spun'``, cycle spinning",
+        "def add(self, picture: Any, seed: Seed = None) -> Any:",
+        "shrunk in place",
+        "three units in the last place",
+        "replace, placed, filming, misplaced",
+    ],
+)
+def test_other_words_are_not(text):
+    assert not list(find_words(text))
+
+
+def test_what_waits_exists():
+    assert [name for name in WAITING if not (SOURCE / name).exists()] == []
