@@ -148,7 +148,7 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
     has_parents = method is not None and method.takes_parent
     filters = sum(_reach_of_filter(each, level) for each in stage.filters)
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
-    # the second position of a spun picture reaches as far, from coefficients that stand elsewhere
+    # the shifted image of cycle spinning reaches as far, from coefficients that stand elsewhere
     reach = _measure_decimated(wavelet, mode, level, beside, has_parents)
     reach += Reach(filters, filters)
     if method is not None and method.is_guide:
@@ -214,7 +214,7 @@ def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int, has
 
 
 def _trace_level(wavelet: Wavelet, mode: str, level: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return where, from the place of a coefficient, the samples lie that it comes from, and those it goes to."""
+    """Return where, from the position of a coefficient, the samples lie that it comes from, and those it goes to."""
     scale = 2**level
     # several filters wide, so that what lies in the middle does not see the borders
     middle = scale * (wavelet.dec_len + wavelet.rec_len + 2)
@@ -222,18 +222,18 @@ def _trace_level(wavelet: Wavelet, mode: str, level: int) -> tuple[tuple[int, in
     samples[np.arange(scale), middle + np.arange(scale)] = 1.0
     pyramid = decompose(samples, wavelet, level, mode, axes=(1,), engine="cpu")
     down = [
-        middle + sample - scale * place
+        middle + sample - scale * position
         for band in (pyramid.approximation, pyramid.details[0]["d"])
-        for sample, place in np.argwhere(_is_something(band)).tolist()
+        for sample, position in np.argwhere(_is_something(band)).tolist()
     ]
     up: list[int] = []
-    place = middle // scale
+    position = middle // scale
     for is_detail in (False, True):
         silent = pyramid.map(lambda band, _level, _key: np.zeros_like(band))
         band = silent.details[0]["d"] if is_detail else silent.approximation
-        band[0, place] = 1.0
+        band[0, position] = 1.0
         result = reconstruct(silent, engine="cpu")
-        up += (np.flatnonzero(_is_something(result[0])) - scale * place).tolist()
+        up += (np.flatnonzero(_is_something(result[0])) - scale * position).tolist()
     return (min(down), max(down)), (min(up), max(up))
 
 

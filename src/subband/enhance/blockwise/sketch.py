@@ -41,8 +41,8 @@ class Bracket(NamedTuple):
 
     def pick(self, magnitudes: Array) -> float:
         """Return the median, from all magnitudes of these bins, as `collect_magnitudes` gives them."""
-        values, places = np.unique(magnitudes[0], return_inverse=True)
-        heights = np.cumsum(np.bincount(places.ravel(), magnitudes[1]))
+        values, indices = np.unique(magnitudes[0], return_inverse=True)
+        heights = np.cumsum(np.bincount(indices.ravel(), magnitudes[1]))
         middle = values[np.searchsorted(heights, self.ranks, side="right")]
         return float(middle[0] + middle[1]) / 2
 
@@ -86,10 +86,10 @@ class Sketch:
             return float(np.median(self.values))
         heights = np.cumsum(self.counts)
         rank = (self.total - 1) / 2
-        place = int(np.searchsorted(heights, rank, side="right"))
-        low, high = _find_edges(int(self.bins[place]))
-        inside = rank - float(heights[place] - self.counts[place])
-        return low + (high - low) * (inside + 0.5) / float(self.counts[place])
+        index = int(np.searchsorted(heights, rank, side="right"))
+        low, high = _find_edges(int(self.bins[index]))
+        inside = rank - float(heights[index] - self.counts[index])
+        return low + (high - low) * (inside + 0.5) / float(self.counts[index])
 
     @property
     def bracket(self) -> Bracket | None:
@@ -106,7 +106,7 @@ class Sketch:
             return None
         heights = np.cumsum(self.counts)
         ranks = (self.total - 1) // 2, self.total // 2
-        first, last = (int(place) for place in np.searchsorted(heights, ranks, side="right"))
+        first, last = (int(index) for index in np.searchsorted(heights, ranks, side="right"))
         below = int(heights[first] - self.counts[first])
         return Bracket(int(self.bins[first]), int(self.bins[last]), (ranks[0] - below, ranks[1] - below))
 
@@ -155,9 +155,9 @@ def merge_sketches(sketches: Iterable[Sketch]) -> Sketch:
     if all(each.values is not None for each in several):
         return _make_sketch(np.concatenate([each.values for each in several if each.values is not None]))
     counted = [each if each.values is None else _count(each.values) for each in several]
-    bins, places = np.unique(np.concatenate([each.bins for each in counted]), return_inverse=True)
+    bins, indices = np.unique(np.concatenate([each.bins for each in counted]), return_inverse=True)
     counts = np.zeros(len(bins), np.int64)
-    np.add.at(counts, places.ravel(), np.concatenate([each.counts for each in counted]))
+    np.add.at(counts, indices.ravel(), np.concatenate([each.counts for each in counted]))
     return Sketch(None, bins, counts)
 
 

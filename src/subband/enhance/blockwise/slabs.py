@@ -59,7 +59,7 @@ def measure_volume_noise(
     memory : int
         Bytes that may be taken.
     engine : str, optional
-        Who computes.
+        The engine that computes.
 
     Examples
     --------

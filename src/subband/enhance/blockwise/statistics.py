@@ -229,7 +229,7 @@ class BandTally:
         noise : ndarray or None
             Its standard deviation in each plane of the whole array.
         filters : Filters
-            Who computes.
+            Of the engine that computes.
         """
         row = block.starts[-2] if self.dimensions > 1 else 0
         part = Part(self.count, self.dimensions, block.inner, row)
