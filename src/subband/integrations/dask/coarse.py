@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
+from dask.array.utils import meta_from_array
 from dask.base import tokenize
 from dask.task_spec import Task, TaskRef
 
@@ -114,7 +115,7 @@ def draw_splitting(
         recipe, keys = draft.request(grid, [windows[axis][place] for axis, place in enumerate(index)])
         draft.add(index, split_levels, chain, recipe, keys)
     graph = draft.finish([x])
-    meta = x._meta if plan.reversible else as_computable(x._meta)
+    meta = meta_from_array(x) if plan.reversible else as_computable(meta_from_array(x))
 
     def draw_band(key: BandKey, shape: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
         name = f"subband-{key[1] or 'a' * len(plan.axes)}-{tokenize(token, key)}"
@@ -181,7 +182,7 @@ def draw_merging(
     graph = draft.finish(list(named.values()))
     name = f"subband-samples-{token}"
     grid, tasks = divide(blocks, name, lengths)
-    return make_array(graph, draft.name, name, grid, tasks, approximation._meta)
+    return make_array(graph, draft.name, name, grid, tasks, meta_from_array(approximation))
 
 
 def _make_chain(plan: TransformPlan, first: int, engine: str | Engine | None) -> Chain:

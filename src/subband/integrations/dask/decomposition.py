@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from dask.array.utils import meta_from_array
 from dask.base import tokenize
 from dask.task_spec import Alias
 
@@ -129,7 +130,7 @@ def extend_array(x: Any, axis: int, mode: str, before: int, behind: int) -> Any:
             draft.tasks[name, *index] = Alias((name, *index), keys[0])
         else:
             draft.add(index, gather, recipe, keys)
-    return draft.make_array([x], results, x._meta)
+    return draft.make_array([x], results, meta_from_array(x))
 
 
 def _extend_edges(edges: Edges, before: int, behind: int) -> Edges:
@@ -190,7 +191,7 @@ def _decompose_integers(engine: Engine, x: Any, plan: TransformPlan) -> Pyramid:
 
 
 def _narrow(x: Any, dtype: np.dtype[Any], what: str) -> Any:
-    return x.map_blocks(_check_range, dtype, what, dtype=dtype, meta=x._meta.astype(dtype))
+    return x.map_blocks(_check_range, dtype, what, dtype=dtype, meta=meta_from_array(x, dtype=dtype))
 
 
 def _check_range(block: Array, dtype: np.dtype[Any], what: str) -> Array:

@@ -23,9 +23,9 @@ from subband.integrations.dask.graphs import (
     divide,
     find_grid,
     find_longest,
+    find_meta,
     list_windows,
     make_array,
-    rename,
 )
 from subband.integrations.dask.levels import AxisCut, cut_coefficients, cut_samples, cut_stationary, find_reach
 from subband.integrations.dask.windows import Edges, join_chunks
@@ -102,7 +102,7 @@ class DaskEngine(Engine):
         grid = find_grid(x)
         cuts = {axis: cut_coefficients(own, joined[axis]) for axis, own in zip(plan.axes, plan.plans, strict=True)}
         level = _Level(plan.axes, _wavelets(plan), 0, reversible, plan.amplifies, self.engine)
-        meta = x._meta if reversible else as_computable(x._meta)
+        meta = find_meta(x) if reversible else as_computable(find_meta(x))
         origin = find_longest(grid.edges)
         return _split(grid, x, cuts, joined, level, meta, describe_level(plan), target, origin)
 
@@ -150,7 +150,7 @@ class DaskEngine(Engine):
             for axis, own in zip(plan.axes, plan.plans, strict=True)
         }
         level = _Level(plan.axes, _wavelets(plan), plan.plans[0].step, False, False, self.engine)
-        return _split(grid, x, cuts, joined, level, as_computable(x._meta), describe_level(plan))
+        return _split(grid, x, cuts, joined, level, as_computable(find_meta(x)), describe_level(plan))
 
     def stationary_inverse(
         self, plan: StationaryPlan, bands: Mapping[str, Any], edges: Sequence[Edges] | None = None
@@ -299,14 +299,13 @@ def _merge(
             wanted.append((key, grid, windows))
         parts, pieces = draft.request_all(wanted)
         draft.add(index, merge_block, level.at(cuts, index), parts, pieces)
+    meta = find_meta(next(iter(bands.values())))
+    if is_cut:
+        whole: Array = draft.make_array(list(bands.values()), results.edges, meta)
+        return whole
     graph = draft.finish(list(bands.values()))
     name = f"subband-samples-{token}"
-    meta = next(iter(bands.values()))._meta
-    if is_cut:
-        grid = Grid(name, results.edges)
-        tasks = rename(grid, results)
-    else:
-        grid, tasks = divide(results, name, _choose_lengths(bands, results, cuts))
+    grid, tasks = divide(results, name, _choose_lengths(bands, results, cuts))
     samples: Array = make_array(graph, draft.name, name, grid, tasks, meta)
     return samples
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import dask.array as da
 import numpy as np
+from dask.array.utils import meta_from_array
 from dask.delayed import Delayed
 
 from subband.arrays import computed_dtype, to_host
@@ -212,7 +213,7 @@ class _Work:
         for stage in self.enhancer.stages:
             flow.planes = self._stages.run(stage, flow, replace(findings, noise=noise), form.enhancer.model)
         kept = _result_dtype(pixels.dtype)
-        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=_as_meta(pixels, kept))
+        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=meta_from_array(pixels, dtype=kept))
         if known is not None:
             result = restore(result, flow.pixels, flow.known)
         if self.order != tuple(range(len(self.order))):
@@ -270,7 +271,7 @@ class _Work:
         bare = replace(enhancer, stages=(), sigma=None, noise=model)
         form = PixelForm(bare, self.space, 3 if self.is_colour else 1, dtype, self.engine)
         wide = np.float64 if _is_wide(dtype) else np.float32
-        planes = whole.map_blocks(form.enter, dtype=wide, meta=_as_meta(pixels, wide))
+        planes = whole.map_blocks(form.enter, dtype=wide, meta=meta_from_array(pixels, dtype=wide))
         return form, Flow(planes, pixels, known, settled)
 
     def _prepare_noise(self) -> Array | None:
@@ -305,7 +306,3 @@ def _result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind == "f" and dtype.itemsize <= 8:
         return np.dtype(dtype).newbyteorder("=")
     return np.dtype(np.float64 if dtype.itemsize > 2 else np.float32)
-
-
-def _as_meta(x: Any, dtype: Any) -> Any:
-    return x._meta.astype(dtype)

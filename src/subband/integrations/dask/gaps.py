@@ -15,6 +15,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.array.utils import meta_from_array
 from dask.delayed import Delayed, delayed
 
 from subband.arrays import namespace, to_host
@@ -61,11 +62,11 @@ def find_known(image: Any, layout: Layout, mask: Any, nonfinite: str) -> Any:
     known = None if mask is None else _open_mask(mask, chunks)
     if nonfinite == "mask" and image.dtype.kind == "f":
         others = tuple(axis for axis in range(image.ndim) if axis not in layout.space)
-        finite = image.map_blocks(_is_finite, dtype=bool, meta=image._meta.astype(bool))
+        finite = image.map_blocks(_is_finite, dtype=bool, meta=meta_from_array(image, dtype=bool))
         if others:
             finite = finite.all(axis=others)
         finite = finite.transpose(np.argsort(np.argsort(layout.space)).tolist()).rechunk(chunks)
-        known = finite if known is None else finite.map_blocks(_both, known, dtype=bool, meta=finite._meta)
+        known = finite if known is None else finite.map_blocks(_both, known, dtype=bool, meta=meta_from_array(finite))
     return None if known is None else known.astype(np.uint8)
 
 
@@ -214,7 +215,7 @@ def draw_filled(pixels: Any, known: Any, filling: Any) -> Any:
     if not isinstance(filling, Delayed):
         # a task of its own: on a cluster each task travels by itself, and would bring all of it along
         filling = delayed(filling, pure=True)
-    meta = pixels._meta.astype(check_pixels(np.empty(1, pixels.dtype), "image").dtype)
+    meta = meta_from_array(pixels, dtype=check_pixels(np.empty(1, pixels.dtype), "image").dtype)
     return draw_array(small.make_look(small.fill, pixels, known), "filled", [filling], meta)
 
 
@@ -222,7 +223,8 @@ def restore(result: Any, pixels: Any, known: Any) -> Any:
     """Return a result, with pixels as they were where they are not known; the axes of `known` are the last ones."""
     count = result.ndim - known.ndim
     marks = known[(np.newaxis,) * count]
-    return da.map_blocks(_put_back, result, pixels.rechunk(result.chunks), marks, dtype=result.dtype, meta=result._meta)
+    meta = meta_from_array(result)
+    return da.map_blocks(_put_back, result, pixels.rechunk(result.chunks), marks, dtype=result.dtype, meta=meta)
 
 
 def _put_back(result: Any, pixels: Any, known: Any) -> Any:

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from operator import getitem
-from typing import Any, NamedTuple
+from typing import Any
 
+from dask.array.utils import meta_from_array
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.task_spec import Alias, List, Task, TaskRef
 
 from subband.integrations.dask.blocks import Part, Recipe, cut
 from subband.integrations.dask.results import ComputedArray
-from subband.integrations.dask.windows import Edges, Window, split_run
+from subband.integrations.dask.windows import Edges, Segment, Window, walk_segments
 
 __all__ = [
     "Band",
@@ -26,6 +27,7 @@ __all__ = [
     "divide",
     "find_grid",
     "find_longest",
+    "find_meta",
     "list_windows",
     "make_array",
     "rename",
@@ -137,10 +139,6 @@ class Band:
         return tuple(own[-1] for own in self.bundle.edges[self.key])
 
     @property
-    def _meta(self) -> Any:
-        return self.bundle.meta
-
-    @property
     def dtype(self) -> Any:
         """Of the coefficients."""
         return self.bundle.meta.dtype
@@ -164,6 +162,11 @@ def find_grid(x: Any) -> Grid:
             own.append(own[-1] + int(length))
         edges.append(tuple(own))
     return Grid(x.name, tuple(edges))
+
+
+def find_meta(x: Any) -> Any:
+    """Return an empty array of the kind and dtype of the chunks of a Dask array, or of a band."""
+    return x.bundle.meta if isinstance(x, Band) else meta_from_array(x)
 
 
 def find_longest(edges: Sequence[Edges]) -> tuple[int, ...]:
@@ -248,16 +251,6 @@ class SubbandLayer(MaterializedLayer):  # type: ignore[misc]  # Dask is untyped
         self.origin = origin
 
 
-class Segment(NamedTuple):
-    """A piece of a chunk along one axis: the chunk's number, a range in it, where that goes, and the chunk's length."""
-
-    number: int
-    begin: int
-    end: int
-    at: int
-    length: int
-
-
 class Draft:
     """A graph in the making.
 
@@ -310,7 +303,7 @@ class Draft:
     def _list_segments(self, edges: Edges, window: Window) -> tuple[Segment, ...]:
         """Return number and range of each piece along an axis, where it goes, and the length of its chunk."""
         about = "segments", edges, window.runs, window.is_direct, window.room[0]
-        found: tuple[Segment, ...] = self.share(about, lambda: tuple(_walk_segments(edges, window)))
+        found: tuple[Segment, ...] = self.share(about, lambda: tuple(walk_segments(edges, window)))
         return found
 
     def _make_recipe(
@@ -379,19 +372,6 @@ def make_array(
     layers = {**graph.layers, name: SubbandLayer(tasks, target, origin)}
     dependencies = {**graph.dependencies, name: {below}}
     return ComputedArray(HighLevelGraph(layers, dependencies), name, grid.chunks, meta=meta)
-
-
-def _walk_segments(edges: Edges, window: Window) -> Iterator[Segment]:
-    at = window.room[0] if window.is_direct else 0
-    is_empty = True
-    for run in window.runs:
-        for number, begin, end in split_run(edges, run):
-            yield Segment(number, begin, end, at, edges[number + 1] - edges[number])
-            at += end - begin
-            is_empty = False
-    if is_empty:
-        # an empty signal: any chunk of it, of which nothing is taken, tells dtype and place
-        yield Segment(0, 0, 0, 0, edges[1] - edges[0])
 
 
 def _choose_cuts(segments: Sequence[Segment]) -> tuple[tuple[Slices, tuple[int, ...]] | None, Slices | None]:

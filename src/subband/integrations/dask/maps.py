@@ -13,7 +13,7 @@ from dask.task_spec import Task, TaskRef
 
 from subband.enhance.blockwise import Block, Reach, widen
 from subband.integrations.dask.blocks import Parts, compact, share_cores, stay_with
-from subband.integrations.dask.graphs import Bundle, Draft, Grid, find_grid
+from subband.integrations.dask.graphs import Bundle, Draft, Grid, find_grid, find_meta
 from subband.integrations.dask.windows import Edges, Window, plain_window
 
 __all__ = ["Blocks", "Look", "draw_array", "draw_bundle", "draw_statistic"]
@@ -103,14 +103,14 @@ def draw_array(look: Look, title: str, given: Sequence[Any] = (), meta: Any = No
     """
     draft = _draw(title, {"": look}, compute_chunk, given)
     first = look.sources[0][0]
-    return draft.make_array(_list_needs([look], given), look.blocks.edges, first._meta if meta is None else meta)
+    return draft.make_array(_list_needs([look], given), look.blocks.edges, find_meta(first) if meta is None else meta)
 
 
 def draw_bundle(looks: Looks, title: str, given: Sequence[Any] = ()) -> Bundle:
     """Return bands, all of which are computed by one task for each chunk; `draw_array` says how."""
     draft = _draw(title, looks, compute_chunks, given)
     graph = draft.finish(_list_needs(list(looks.values()), given))
-    meta = next(iter(looks.values())).sources[0][0]._meta
+    meta = find_meta(next(iter(looks.values())).sources[0][0])
     return Bundle(draft.name, graph, {key: look.blocks.edges for key, look in looks.items()}, meta)
 
 
