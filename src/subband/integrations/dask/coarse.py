@@ -76,7 +76,7 @@ def split_levels(chain: Chain, recipe: Recipe, pieces: Sequence[Any]) -> dict[Ba
 def merge_levels(chain: Chain, parts: Parts, pieces: Sequence[Any]) -> Array:
     """Fetch the bands of all levels, and return the block."""
     with share_cores(), stay_with(pieces[0]):
-        bands = {_read_name(name): part.fetch(pieces) for name, part in parts.items()}
+        bands = {name: part.fetch(pieces) for name, part in parts.items()}
         approximation = bands.pop((chain.level, ""))
         details: list[Bands] = [
             {key: band for (level, key), band in bands.items() if level == number}
@@ -174,7 +174,7 @@ def draw_merging(
     blocks = Grid(draft.name, edges)
     for index in blocks.walk():
         wanted = [
-            (_write_name(name), grid, [windows[name][axis][place] for axis, place in enumerate(index)])
+            (name, grid, [windows[name][axis][place] for axis, place in enumerate(index)])
             for name, grid in grids.items()
         ]
         parts, pieces = draft.request_all(wanted)
@@ -194,12 +194,3 @@ def _describe(chain: Chain) -> tuple[Any, ...]:
     """Return all that makes a chain, in a form that has the same token in every process."""
     banks = tuple((wavelet.name, tuple(map(tuple, wavelet.filter_bank))) for wavelet in chain.wavelets)
     return chain.axes, banks, chain.modes, chain.lengths, chain.level, chain.is_reversible, str(chain.engine)
-
-
-def _write_name(key: BandKey) -> str:
-    return f"{key[0]} {key[1]}"
-
-
-def _read_name(name: str) -> BandKey:
-    number, _, letters = name.partition(" ")
-    return int(number), letters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -35,7 +36,7 @@ from subband.transforms.arguments import warn_caller
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
-__all__ = ["DaskEngine", "describe_level"]
+__all__ = ["DaskEngine"]
 
 #: Chunks are joined with their neighbours to blocks of at most so many samples, so that chunks of coefficients are as
 #: large as those of the samples; larger chunks are blocks of their own, and become smaller with every level.
@@ -101,10 +102,10 @@ class DaskEngine(Engine):
         reversible = plan.plans[0].integer is not None
         grid = find_grid(x)
         cuts = {axis: cut_coefficients(own, joined[axis]) for axis, own in zip(plan.axes, plan.plans, strict=True)}
-        level = _Level(plan.axes, _wavelets(plan), 0, reversible, plan.amplifies, self.engine)
+        level = LocalLevel(plan.axes, _wavelets(plan), (), (), 0, reversible, plan.amplifies, self.engine)
         meta = find_meta(x) if reversible else as_computable(find_meta(x))
         origin = find_longest(grid.edges)
-        return _split(grid, x, cuts, joined, level, meta, describe_level(plan), target, origin)
+        return _split(grid, x, cuts, joined, level, meta, _describe_level(plan), target, origin)
 
     def inverse(self, plan: LevelPlan, bands: Mapping[str, Any], edges: Sequence[Edges] | None = None) -> Array:
         """Draw the graph of one level back, for the samples between `edges`, cut there, if these are given."""
@@ -114,8 +115,8 @@ class DaskEngine(Engine):
             axis: cut_samples(each, own[axis], None if edges is None else edges[axis])
             for axis, each in zip(plan.axes, plan.plans, strict=True)
         }
-        level = _Level(plan.axes, _wavelets(plan), 0, reversible, False, self.engine)
-        return _merge(_as_one_dtype(bands), cuts, edges or own, level, describe_level(plan), is_cut=edges is not None)
+        level = LocalLevel(plan.axes, _wavelets(plan), (), (), 0, reversible, False, self.engine)
+        return _merge(_as_one_dtype(bands), cuts, edges or own, level, _describe_level(plan), is_cut=edges is not None)
 
     def inverse_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Mapping[str, Any]]) -> Any:
         """Draw the graph of all levels back; as long as there is one block, they are one task."""
@@ -149,8 +150,8 @@ class DaskEngine(Engine):
             axis: cut_stationary(own, joined[axis], is_inverse=False)
             for axis, own in zip(plan.axes, plan.plans, strict=True)
         }
-        level = _Level(plan.axes, _wavelets(plan), plan.plans[0].step, False, False, self.engine)
-        return _split(grid, x, cuts, joined, level, as_computable(find_meta(x)), describe_level(plan))
+        level = LocalLevel(plan.axes, _wavelets(plan), (), (), plan.plans[0].step, False, False, self.engine)
+        return _split(grid, x, cuts, joined, level, as_computable(find_meta(x)), _describe_level(plan))
 
     def stationary_inverse(
         self, plan: StationaryPlan, bands: Mapping[str, Any], edges: Sequence[Edges] | None = None
@@ -162,8 +163,8 @@ class DaskEngine(Engine):
             axis: cut_stationary(own, edges[axis], is_inverse=True)
             for axis, own in zip(plan.axes, plan.plans, strict=True)
         }
-        level = _Level(plan.axes, _wavelets(plan), plan.plans[0].step, False, False, self.engine)
-        return _merge(_as_one_dtype(bands), cuts, edges, level, describe_level(plan), is_cut=is_cut)
+        level = LocalLevel(plan.axes, _wavelets(plan), (), (), plan.plans[0].step, False, False, self.engine)
+        return _merge(_as_one_dtype(bands), cuts, edges, level, _describe_level(plan), is_cut=is_cut)
 
     def _join(self, plan: LevelPlan, x: Any) -> tuple[list[Edges], tuple[int, ...]]:
         """Return the edges of blocks that are transformed, and how long chunks of their coefficients should be."""
@@ -193,38 +194,20 @@ def _find_block(lengths: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...
     return tuple(wanted)
 
 
-def describe_level(plan: LevelPlan | StationaryPlan) -> tuple[Any, ...]:
+def _describe_level(plan: LevelPlan | StationaryPlan) -> tuple[Any, ...]:
     """Return all that makes a level, in a form that has the same token in every process."""
     banks = tuple((own.wavelet.name, tuple(map(tuple, own.wavelet.filter_bank))) for own in plan.plans)
     about = tuple((getattr(own, "mode", ""), own.length, getattr(own, "step", 0)) for own in plan.plans)
     return plan.shape, plan.axes, banks, about, getattr(plan.plans[0], "integer", None) is not None
 
 
-class _Level:
-    """What all blocks of a level have in common."""
-
-    def __init__(
-        self,
-        axes: tuple[int, ...],
-        wavelets: tuple[Wavelet, ...],
-        step: int,
-        is_reversible: bool,
-        is_wide: bool,
-        engine: str | Engine | None,
-    ) -> None:
-        self.axes = axes
-        self._options = step, is_reversible, is_wide, engine
-        self._wavelets = wavelets
-        self._made: dict[Any, LocalLevel] = {}
-
-    def at(self, cuts: Mapping[int, AxisCut], index: Sequence[int]) -> LocalLevel:
-        """Return the level of one block; the same object for blocks that lie alike, which keeps the graph small."""
-        low = tuple(cuts[axis].low_parts[index[axis]] for axis in self.axes)
-        high = tuple(cuts[axis].high_parts[index[axis]] for axis in self.axes)
-        key = tuple((each.start, each.stop) for each in (*low, *high))
-        if key not in self._made:
-            self._made[key] = LocalLevel(self.axes, self._wavelets, low, high, *self._options)
-        return self._made[key]
+def _localise(draft: Draft, level: LocalLevel, cuts: Mapping[int, AxisCut], index: Sequence[int]) -> LocalLevel:
+    """Return the level of one block; the same object for blocks that lie alike, which keeps the graph small."""
+    low = tuple(cuts[axis].low_parts[index[axis]] for axis in level.axes)
+    high = tuple(cuts[axis].high_parts[index[axis]] for axis in level.axes)
+    about = "level", tuple((each.start, each.stop) for each in (*low, *high))
+    own: LocalLevel = draft.share(about, lambda: replace(level, low=low, high=high))
+    return own
 
 
 def _split(
@@ -232,14 +215,14 @@ def _split(
     x: Any,
     cuts: Mapping[int, AxisCut],
     joined: Sequence[Edges],
-    level: _Level,
+    level: LocalLevel,
     meta: Any,
     about: Any,
     target: tuple[int, ...] | None = None,
     origin: tuple[int, ...] | None = None,
 ) -> Bundle:
     """Return the bands of an array."""
-    token = tokenize(x.name, about, joined, str(level._options))
+    token = tokenize(x.name, about, joined, str((level.step, level.is_reversible, level.is_wide, level.engine)))
     draft = Draft(f"subband-split-{token}")
     carried = {axis: list_windows(own) for axis, own in enumerate(joined) if axis not in cuts}
     edges = tuple(cuts[axis].edges if axis in cuts else own for axis, own in enumerate(joined))
@@ -247,13 +230,13 @@ def _split(
     for index in results.walk():
         windows = [(cuts[axis].low if axis in cuts else carried[axis])[place] for axis, place in enumerate(index)]
         recipe, keys = draft.request(grid, windows)
-        draft.add(index, split_block, level.at(cuts, index), recipe, keys, grid.band)
+        draft.add(index, split_block, _localise(draft, level, cuts, index), recipe, keys, grid.band)
     bands: dict[str, tuple[Edges, ...]] = {}
     for number in range(2 ** len(level.axes)):
         key = f"{number:0{len(level.axes)}b}".replace("0", "a").replace("1", "d")
         own = list(edges)
         for axis, letter in zip(level.axes, key, strict=True):
-            if letter == "d" and not level._options[0]:
+            if letter == "d" and not level.step:
                 own[axis] = tuple(min(edge, _count_high(cuts[axis])) for edge in own[axis])
         bands[key] = tuple(own)
     return Bundle(draft.name, draft.finish([x]), bands, meta, target, origin)
@@ -274,14 +257,14 @@ def _merge(
     bands: Mapping[str, Any],
     cuts: Mapping[int, AxisCut],
     edges: Sequence[Edges],
-    level: _Level,
+    level: LocalLevel,
     about: Any,
     *,
     is_cut: bool,
 ) -> Array:
     """Return the array that bands come from; in the chunks of `edges` if it is to be cut there."""
     names = {key: band.name for key, band in bands.items()}
-    token = tokenize(names, about, edges, str(level._options), is_cut)
+    token = tokenize(names, about, edges, str((level.step, level.is_reversible, level.is_wide, level.engine)), is_cut)
     draft = Draft(f"subband-merge-{token}")
     grids = {key: find_grid(band) for key, band in bands.items()}
     carried = {axis: list_windows(own) for axis, own in enumerate(edges) if axis not in cuts}
@@ -298,7 +281,7 @@ def _merge(
             ]
             wanted.append((key, grid, windows))
         parts, pieces = draft.request_all(wanted)
-        draft.add(index, merge_block, level.at(cuts, index), parts, pieces)
+        draft.add(index, merge_block, _localise(draft, level, cuts, index), parts, pieces)
     meta = find_meta(next(iter(bands.values())))
     if is_cut:
         whole: Array = draft.make_array(list(bands.values()), results.edges, meta)
