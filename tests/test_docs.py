@@ -106,3 +106,10 @@ def test_methods_are_those_of_the_page():
     from subband.enhance.methods import make_table
 
     assert "\n".join(make_table()) in (ROOT / "docs" / "enhancement.md").read_text()
+
+
+@pytest.mark.parametrize("kind", ["still", "video", "volume"])
+def test_file_formats_are_those_of_the_page(kind):
+    from subband.media.formats import make_table
+
+    assert "\n".join(make_table(kind)) in (ROOT / "docs" / "media.md").read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from subband import data
-from subband.bench.quality import measure_psnr
 from subband.cli import app
 from subband.media import Still, read_still, write_still
+from subband.quality import measure_psnr
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -7,8 +7,9 @@ import pytest
 
 import subband
 from subband.bench.cases import Case
-from subband.bench.checking import WrongResultError
-from subband.bench.measuring import Effort, measure_cases
+from subband.bench.measuring import measure_cases
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort
 
 EFFORT = Effort(seconds=0.01, fewest=2, most=3, turn=1e-4)
 CASES = [Case((64, 96), level=2), Case((64, 96), "cdf97", "whole", inverse=True)]

@@ -7,22 +7,23 @@ import numpy as np
 import pytest
 
 from subband.bench import checking
-from subband.bench.beds import Bed, Replay, open_bed
 from subband.bench.cases import Target
-from subband.bench.checking import WrongResultError
 from subband.bench.device_cases import DeviceCase, list_device_cases
-from subband.bench.measuring import Effort, measure_on_device
+from subband.bench.measuring import measure_on_device
 from subband.bench.peers import Contender, Peer
 from subband.engines import get_engine
+from subband.engines.measuring.harness import Harness, Replay, open_device
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort
 
 EFFORT = Effort(seconds=0.01, fewest=2, most=3, turn=1e-4)
 CASE = DeviceCase((64, 96), "haar", goal=Target({"slow": 20.0, "absent": 3.0}, bandwidth=0.5))
 
 
-class HostBed(Bed):
+class HostHarness(Harness):
     """Arrays of the host, and a clock that counts calls by what they are said to take."""
 
-    engine_name = "cpu"
+    name, is_device = "cpu", True
 
     def __init__(self, seconds, *, replays=False):
         self.seconds, self.replays = seconds, replays
@@ -86,7 +87,7 @@ def ours_is_partial(monkeypatch):
 
 def test_times_of_all_contenders_are_kept_apart():
     peers = [make_peer("slow", "slow"), make_peer("other", "there")]
-    (measurement,) = measure_on_device([CASE], EFFORT, HostBed(TIMES, replays=True), peers)
+    (measurement,) = measure_on_device([CASE], EFFORT, HostHarness(TIMES, replays=True), peers)
     assert measurement.ours == pytest.approx(1e-3)
     assert measurement.copy == pytest.approx(0.9e-3)
     assert measurement.graph == pytest.approx(0.5e-3)
@@ -97,9 +98,9 @@ def test_times_of_all_contenders_are_kept_apart():
 
 
 def test_copy_has_the_bytes_of_the_array():
-    bed = HostBed(TIMES)
-    list(measure_on_device([replace(CASE, dtype="float32")], EFFORT, bed))
-    assert set(bed.copies) == {64 * 96 * 4}
+    bench = HostHarness(TIMES)
+    list(measure_on_device([replace(CASE, dtype="float32")], EFFORT, bench))
+    assert set(bench.copies) == {64 * 96 * 4}
 
 
 def test_what_a_peer_does_besides_is_taken_off():
@@ -110,7 +111,7 @@ def test_what_a_peer_does_besides_is_taken_off():
         """there"""
 
     peer = Peer("back", "none", lambda module, case, samples: Contender(both, first)), None
-    (measurement,) = measure_on_device([CASE], EFFORT, HostBed(TIMES), [peer])
+    (measurement,) = measure_on_device([CASE], EFFORT, HostHarness(TIMES), [peer])
     assert measurement.peers["back"] == pytest.approx(5e-3)
 
 
@@ -122,7 +123,7 @@ def test_peer_that_fails_and_graph_that_cannot_be_are_told():
         return None
 
     peers = [(Peer("broken", "none", fail), None), (Peer("none", "none", cannot), None)]
-    (measurement,) = measure_on_device([CASE], EFFORT, HostBed(TIMES), peers)
+    (measurement,) = measure_on_device([CASE], EFFORT, HostHarness(TIMES), peers)
     assert measurement.peers == {}
     assert measurement.graph is None
     assert "no graphs today" in measurement.remarks[0]
@@ -131,15 +132,15 @@ def test_peer_that_fails_and_graph_that_cannot_be_are_told():
 
 
 def test_wrong_graph_is_found(monkeypatch):
-    bed = HostBed(TIMES, replays=True)
-    monkeypatch.setattr(HostBed, "capture", lambda self, call: Replay(lambda: None, call()))
+    bench = HostHarness(TIMES, replays=True)
+    monkeypatch.setattr(HostHarness, "capture", lambda self, call: Replay(lambda: None, call()))
     with pytest.raises(WrongResultError):
-        list(measure_on_device([CASE], EFFORT, bed))
+        list(measure_on_device([CASE], EFFORT, bench))
 
 
 def test_half_precision_is_compared_with_full_precision():
     case = DeviceCase((64, 96), "haar", dtype="float16", goal=Target({"float32": 1.7}))
-    (measurement,) = measure_on_device([case], EFFORT, HostBed(TIMES))
+    (measurement,) = measure_on_device([case], EFFORT, HostHarness(TIMES))
     assert set(measurement.peers) == {"float32"}
     assert measurement.is_met is False
 
@@ -152,7 +153,7 @@ def test_one_wrong_number_stops_the_benchmark(monkeypatch, limit, inverse, is_ba
     # what is measured is the CPU's own engine in single precision, with a fault that its judge does not have
     monkeypatch.setattr(checking, "JUDGED_SIZE", limit)
     case = DeviceCase((64, 96), "cdf97", "whole", inverse=inverse, is_bare=is_bare)
-    (measurement,) = measure_on_device([case], EFFORT, HostBed(TIMES))
+    (measurement,) = measure_on_device([case], EFFORT, HostHarness(TIMES))
     assert measurement.error < 1e-6
     engine = type(get_engine("cpu"))
     name = "inverse" if inverse else "forward"
@@ -167,7 +168,7 @@ def test_one_wrong_number_stops_the_benchmark(monkeypatch, limit, inverse, is_ba
 
     monkeypatch.setattr(engine, name, spoil)
     with pytest.raises(WrongResultError, match="64x96 cdf97"):
-        list(measure_on_device([case], EFFORT, HostBed(TIMES)))
+        list(measure_on_device([case], EFFORT, HostHarness(TIMES)))
 
 
 def test_wrong_judge_is_found(monkeypatch):
@@ -182,20 +183,20 @@ def test_wrong_judge_is_found(monkeypatch):
 
     monkeypatch.setattr(engine, "forward", spoil)
     with pytest.raises(WrongResultError, match="32x32"):
-        list(measure_on_device([DeviceCase((512, 512), "cdf97", "whole")], EFFORT, HostBed(TIMES)))
+        list(measure_on_device([DeviceCase((512, 512), "cdf97", "whole")], EFFORT, HostHarness(TIMES)))
 
 
 @pytest.mark.opencl
 def test_on_an_opencl_device():
     pytest.importorskip("pyopencl")
-    bed = open_bed("opencl")
-    assert bed.engine_name == "opencl:0"
+    bench = open_device("opencl")
+    assert bench.name == "opencl:0"
     cases = [
         replace(case, shape=tuple(3 if n == 3 else 32 for n in case.shape), level=min(case.level, 2))
         for case in list_device_cases("opencl")
         if case.wavelet == "haar" or (case.dimensions == 2 and case.dtype == "float16")
     ]
-    measurements = list(measure_on_device(cases, EFFORT, bed))
+    measurements = list(measure_on_device(cases, EFFORT, bench))
     assert [measurement.case for measurement in measurements] == cases
     for measurement in measurements:
         assert min(measurement.ours, measurement.copy) > 0
@@ -206,9 +207,9 @@ def test_on_an_opencl_device():
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_poison_is_not_a_number(dtype):
     pytest.importorskip("pyopencl")
-    bed = open_bed("opencl:0")
-    x = bed.draw((5, 7), dtype)
+    bench = open_device("opencl:0")
+    x = bench.draw((5, 7), dtype)
     assert np.abs(x.get()).max() <= 0.5
     assert x.dtype == dtype
-    bed.poison(x)
+    bench.poison(x)
     assert np.isnan(x.get()).all()

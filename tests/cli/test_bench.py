@@ -138,17 +138,17 @@ def test_gpu_takes_no_engine_of_the_host(run):
 
 
 def test_a_wrong_result_does_not_take_the_other_figures_with_it(run, tmp_path, monkeypatch):
-    from subband.bench import measuring
-    from subband.bench.checking import WrongResultError
+    from subband.bench import checking
+    from subband.engines.measuring.judging import WrongResultError
 
-    check = measuring.check_result
+    check = checking.check_result
 
     def find_fault(case, *results):
         if case.inverse:
             raise WrongResultError("db4 is not what it was")
         return check(case, *results)
 
-    monkeypatch.setattr(measuring, "check_result", find_fault)
+    monkeypatch.setattr(checking, "check_result", find_fault)
     page = tmp_path / "page.md"
     result = run("cpu", "--no-memory", "--markdown", page)
     assert result.exit_code == 2

@@ -8,8 +8,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from subband import data
-from subband.bench.quality import measure_psnr, measure_ssim
 from subband.cli import app
+from subband.quality import measure_psnr, measure_ssim
 
 CLEAN = data.photograph()[100:164, 100:180]
 NOISY = np.clip(CLEAN + np.random.default_rng(0).normal(0, 20, CLEAN.shape), 0, 255).astype(np.uint8)

@@ -9,9 +9,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from subband import data
-from subband.bench.quality import measure_psnr
 from subband.cli import app
 from subband.media import open_source
+from subband.quality import measure_psnr
 
 
 def test_pictures_and_table(tmp_path, monkeypatch):

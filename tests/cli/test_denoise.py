@@ -10,9 +10,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from subband import data
-from subband.bench.quality import measure_psnr
 from subband.cli import app
 from subband.enhance import Denoise, Enhancer
+from subband.quality import measure_psnr
 
 CLEAN = data.photograph()[100:164, 100:180]
 NOISY = np.clip(CLEAN + np.random.default_rng(0).normal(0, 20, CLEAN.shape), 0, 255).astype(np.uint8)

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench import devices
-from subband.bench.devices import DeviceRecord
 from subband.cli import app
+from subband.engines.measuring import devices
+from subband.engines.measuring.devices import DeviceRecord
 from subband.errors import NoDeviceError
 
 
 @pytest.fixture
 def run(monkeypatch):
     monkeypatch.setenv("COLUMNS", "250")
-    monkeypatch.setattr(devices, "measure_copy", lambda: 12.34e9)
+    monkeypatch.setattr(devices, "_measure_copy", lambda record: 12.34e9)
     return lambda *arguments: CliRunner().invoke(app, ["devices", *arguments])
 
 
@@ -90,10 +90,10 @@ def test_cuda_devices_are_described(monkeypatch):
 
 
 def test_failing_copy_is_told(monkeypatch):
-    def fail(name):
+    def fail(name, **options):
         raise RuntimeError("no memory left")
 
-    monkeypatch.setattr(devices, "open_bed", fail)
+    monkeypatch.setattr(devices, "open_harness", fail)
     record = devices.measure_record(DeviceRecord("cuda:0", "Card"))
     assert record.copy is None
     assert record.missing == "copying fails: no memory left"

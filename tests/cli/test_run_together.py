@@ -6,7 +6,7 @@ import pytest
 
 from subband.cli import interruption
 from subband.cli.interruption import has_left_threads, run_together
-from subband.media.outputs import Unfinished, place_output, remove_unfinished
+from subband.outputs import Unfinished, place_output, remove_unfinished
 
 
 def test_results_have_the_order_of_the_tasks():

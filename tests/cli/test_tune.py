@@ -3,8 +3,8 @@
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench import tuning
 from subband.cli import app
+from subband.engines.measuring import tuning
 from subband.engines.tuned import load_tuned, tuned_path
 
 

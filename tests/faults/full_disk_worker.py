@@ -3,7 +3,6 @@
 ``python full_disk_worker.py FOLDER`` prints a JSON object: for each ending that can be written, what went wrong.
 """
 
-import ast
 import contextlib
 import json
 import os
@@ -16,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from subband import media
 from subband.errors import SubbandError
 from subband.media import Frame, SourceInfo, open_sink
+from subband.media.formats import list_formats
 
 SIZES = 100
 # Files of icons hold a dozen sizes of one, and take as long each time.
@@ -31,16 +30,11 @@ RNG = np.random.default_rng(0)
 
 
 def list_endings():
-    """Give every ending that the reading and writing rooms mention, and all of Pillow's: what can be written shows."""
+    """Give every ending that formats have, and all of Pillow's: what can be written shows."""
     from PIL import Image
 
-    found = Image.registered_extensions().keys() - ALIASES
-    for file in Path(media.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("."):
-                found.add(node.value)
-    names = [ending for ending in found - ALIASES if ending[1:].replace(".", "").isalnum()]
-    return sorted(ending for ending in names if ending == ending.lower())
+    found = {ending for form in list_formats() for ending in form.endings} | Image.registered_extensions().keys()
+    return sorted(found - ALIASES)
 
 
 def list_infos():

@@ -81,16 +81,16 @@ def test_gaps(is_lazy):
 
 
 def test_only_counts_come_to_the_host(monkeypatch):
-    from subband.enhance.blockwise import sketch
+    from subband.engines.filters import median
 
     sizes = []
-    original = sketch.to_host
+    original = median.to_host
 
     def to_host(x):
         sizes.append(x.nbytes)
         return original(x)
 
-    monkeypatch.setattr(sketch, "to_host", to_host)
+    monkeypatch.setattr(median, "to_host", to_host)
     # a quarter of each chunk is a finest diagonal band, of more coefficients than a sketch keeps
     x = RNG.normal(100, 10, (1024, 1024)).astype(np.float32)
     for method in ("sure", "neigh"):

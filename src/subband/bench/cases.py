@@ -12,8 +12,7 @@ from functools import partial
 from math import prod
 from typing import Any, TypeVar
 
-import numpy as np
-
+from subband.engines.measuring.harness import draw_on_host
 from subband.errors import ArgumentError
 from subband.typing import Array
 
@@ -188,11 +187,7 @@ class Case:
 
     def make_samples(self, seed: int = 0) -> Array:
         """Draw the array that is transformed."""
-        samples = np.empty(self.shape, np.float32)
-        # In place, so that no wider array stands beside it when memory is measured.
-        np.random.default_rng(seed).random(out=samples, dtype=np.float32)
-        samples -= np.float32(0.5)
-        return samples
+        return draw_on_host(self.shape, "float32", seed)
 
     def prepare(self, library: Any, samples: Array) -> Callable[[], Any]:
         """Return what is measured as a function without arguments.

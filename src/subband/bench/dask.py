@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 import subband
-from subband.bench.checking import use_engine
-from subband.bench.judging import compare_bands
+from subband.bench.libraries import load_library
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.engines import get_threads
-from subband.errors import ArgumentError, MissingExtraError
+from subband.engines.measuring.judging import compare_bands, use_engine
+from subband.errors import ArgumentError
 
 __all__ = ["CASES", "QUICK_CASES", "Overhead", "measure_overhead", "report_overhead"]
 
@@ -110,17 +110,13 @@ def measure_overhead(
     >>> [each.direction for each in found], found[0].tasks < 64
     (['forward', 'inverse'], True)
     """
-    try:
-        import dask
-        import dask.array as da
-    except ImportError:
-        raise MissingExtraError("measuring Dask", "dask") from None
+    dask = load_library("Dask")
     size, chunk = (_QUICK_SIZE, _QUICK_CHUNK) if is_quick else (_SIZE, _CHUNK)
     levels = 2 if is_quick else _LEVELS
     for wavelet, dtype in cases:
         _check_in_memory(wavelet, dtype)
         x = np.random.default_rng(0).normal(size=(size, size)).astype(dtype)
-        lazy = da.from_array(x, chunks=chunk)
+        lazy = dask.array.from_array(x, chunks=chunk)
         with dask.config.set(scheduler="threads"):
             split = partial(_split, wavelet=wavelet, levels=levels)
             count = _count_tasks(split(lazy), lazy.npartitions)

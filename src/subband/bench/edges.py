@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, Lengths, draw_bars
+from subband.bench.figures import BarChart, Lengths, draw_bars
 from subband.bench.tables import Report, Sheet, write_number
 from subband.edit.edges import EdgeFinder
 from subband.errors import ShapeError

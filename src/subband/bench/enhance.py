@@ -15,19 +15,20 @@ import numpy as np
 
 from subband import data
 from subband.arrays import to_host
-from subband.bench.beds import Bed
-from subband.bench.charts import BarChart, Lengths, draw_bars
-from subband.bench.checking import WrongResultError
-from subband.bench.machine import Machine, describe_machine
-from subband.bench.measuring import Effort, take_turns
-from subband.bench.photographs import load_skimage
+from subband.bench.figures import BarChart, Lengths, draw_bars
+from subband.bench.libraries import load_library
+from subband.bench.measuring import capture_call
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.engines import Engine
+from subband.engines.measuring.devices import Machine, describe_machine
+from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.enhance import Denoise, Enhancer, Shrink
 from subband.pipeline import Pipeline
 from subband.typing import Array
 
-__all__ = ["CASES", "SHAPE", "Case", "Speed", "make_frame", "measure_on_device", "measure_on_host", "report"]
+__all__ = ["CASES", "SHAPE", "Case", "Speed", "make_frame", "measure_speeds", "report"]
 
 #: Of a frame of film.
 SHAPE = (1080, 1920, 3)
@@ -182,10 +183,10 @@ def make_frame(shape: tuple[int, ...] = SHAPE, seed: int = 0) -> Array:
     return np.clip(np.rint(frame + noise), 0, 255).astype(np.uint8)
 
 
-def measure_on_host(
-    cases: Sequence[Case], effort: Effort, frame: Array, engine: str | Engine | None = "cpu"
-) -> Iterator[Speed]:
-    """Measure cases on the CPU, with scikit-image and a copy taking turns.
+def measure_speeds(cases: Sequence[Case], effort: Effort, frame: Array, bench: Harness) -> Iterator[Speed]:
+    """Measure cases with a plain copy taking turns, and on the host scikit-image, too.
+
+    To a device the frame is uploaded before.
 
     Yields
     ------
@@ -195,59 +196,35 @@ def measure_on_host(
     Raises
     ------
     MissingExtraError
-        If scikit-image is not installed.
+        If scikit-image is not installed, which it has to be for the host.
     WrongResultError
         If a result is not that of the reference engine.
     """
-    peer = load_skimage().restoration.denoise_wavelet
-    source = frame.astype(np.float32)
-    target = np.zeros_like(source)
+    peer = None if bench.is_device else load_library("scikit-image").restoration.denoise_wavelet
     # its result stays as numbers: turning them into bytes is not what is compared
     usual = {"method": "BayesShrink", "convert2ycbcr": True, "wavelet_levels": 3, "channel_axis": -1}
+    pixels = bench.upload(frame)
+    copy = bench.prepare_copy(bench.upload(frame.astype(np.float32)))
     for case in cases:
-        enhance = case.bind_on_host(frame, engine)
-        deviation = _check(case, enhance(), frame)
-        contenders: dict[str, Callable[[], Any]] = {
-            "ours": enhance,
-            "copy": lambda: np.copyto(target, source),
-            "peer": lambda: peer(frame, rescale_sigma=True, **usual),
-        }
-        times = take_turns(contenders, effort)
-        yield Speed(case, times["ours"], times["copy"], deviation, peer=times["peer"])
-
-
-def measure_on_device(cases: Sequence[Case], effort: Effort, frame: Array, bed: Bed) -> Iterator[Speed]:
-    """Measure cases on a device that the frame is uploaded to before.
-
-    Yields
-    ------
-    Speed
-        One for each case.
-
-    Raises
-    ------
-    WrongResultError
-        If a result is not that of the reference engine.
-    """
-    pixels = bed.engine.device.upload(frame)
-    copy = bed.prepare_copy(bed.engine.device.upload(frame.astype(np.float32)))
-    for case in cases:
-        enhance = partial(case.enhancer.apply, pixels, engine=bed.engine_name)
+        enhance: Callable[[], Any] = (
+            partial(case.enhancer.apply, pixels, engine=bench.name)
+            if bench.is_device
+            else case.bind_on_host(frame, bench.engine)
+        )
         deviation = _check(case, to_host(enhance()), frame)
         contenders: dict[str, Callable[[], Any]] = {"ours": enhance, "copy": copy}
-        remarks = []
-        try:
-            replay = bed.capture(enhance)
-        except Exception as error:  # noqa: BLE001 - whatever the driver says, the call itself is measured all the same
-            remarks.append(f"{case.name} is not recorded as a graph: {error}")
-            replay = None
-        if replay is not None:
+        if peer is not None:
+            contenders["peer"] = partial(peer, frame, rescale_sigma=True, **usual)
+        remarks: list[str] = []
+        if (replay := capture_call(case.name, bench, enhance, remarks)) is not None:
             replay.launch()
             _check(case, to_host(replay.result), frame)
             contenders["graph"] = replay.launch
-        times = take_turns(contenders, effort, bed.time_calls)
-        yield Speed(case, times["ours"], times["copy"], deviation, graph=times.get("graph"), remarks=tuple(remarks))
-        bed.release()
+        times = take_turns(contenders, effort, bench.time_calls)
+        yield Speed(
+            case, times["ours"], times["copy"], deviation, times.get("peer"), times.get("graph"), tuple(remarks)
+        )
+        bench.release()
 
 
 def _check(case: Case, result: Array, frame: Array) -> int:
@@ -269,7 +246,7 @@ def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | No
     Parameters
     ----------
     speeds : sequence of Speed
-        From `measure_on_host` or `measure_on_device`.
+        From `measure_speeds`.
     shape : tuple of int
         Of the frame.
     device : Machine, optional

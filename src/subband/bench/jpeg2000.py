@@ -19,14 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import BLUE, ORANGE, Figure, Panel
-from subband.bench.judging import check_tile
-from subband.bench.quality import measure_psnr
+from subband.bench.figures import BLUE, ORANGE, BarChart, Figure, Panel, draw_bars
+from subband.bench.libraries import load_library
 from subband.bench.tables import Goal, Report, Sheet, write_number
 from subband.codecs.jpeg2000 import Times, decode, encode, imread
+from subband.codecs.jpeg2000.colours import split_planes
+from subband.codecs.jpeg2000.components import as_components
+from subband.codecs.jpeg2000.geometry import Rectangle
+from subband.codecs.jpeg2000.parameters import ComponentSize
+from subband.codecs.jpeg2000.transform import analyse
 from subband.engines import get_threads
+from subband.engines.measuring.judging import TOLERANCE, compare_bands, find_largest
 from subband.errors import ArgumentError, MissingExtraError
+from subband.quality import measure_psnr
 from subband.typing import Array
 
 __all__ = [
@@ -36,6 +41,7 @@ __all__ = [
     "Breakdown",
     "Duel",
     "Quality",
+    "check_tile",
     "list_engines",
     "load_peer",
     "load_photographs",
@@ -71,6 +77,8 @@ NEAR, CLOSE, ENCODES, DECODES = 0.1, 0.01, 1.0, 0.7
 _RATE = 2.0
 _LEVELS = 5
 _DUEL_SIZE = 2048
+# Rows and columns of a picture whose bands are compared.
+_JUDGED = 1024
 _PICTURES = ("astronaut", "camera", "chelsea", "coffee", "moon", "rocket")
 
 
@@ -170,7 +178,7 @@ def list_engines() -> list[str]:
     >>> "cpu" in list_engines()
     True
     """
-    from subband.bench.devices import list_records
+    from subband.engines.measuring.devices import list_records
 
     return [record.engine for record in list_records() if not record.missing and record.engine != "reference"]
 
@@ -260,6 +268,38 @@ def _break_down(picture: Array, engine: str, repeats: int, peer: Any, is_lossles
     return Breakdown(len(picture), engine, seconds, times, disk, theirs, len(data), None if is_lossless else psnr)
 
 
+def check_tile(picture: Array, levels: int, engine: str, *, is_lossless: bool) -> None:
+    """Compare every band of a picture in colour, as JPEG 2000 has them, with the reference engine's.
+
+    A lossless file gives its picture back whatever the transform is, if only it can be undone. Pictures are judged by
+    their corner of at most 1024 rows and columns.
+
+    Raises
+    ------
+    WrongResultError
+        If a band is wrong.
+    """
+    part = picture[:_JUDGED, :_JUDGED]
+    rows, columns = part.shape[:2]
+    components, _ = as_components(part)
+    sizes = tuple(ComponentSize(component.precision, component.is_signed, 1, 1) for component in components)
+    samples = [component.samples for component in components]
+    planes = split_planes(samples, sizes, is_reversible=is_lossless, has_colour_transform=True)
+    area, kind = Rectangle(0, 0, columns, rows), "lossless" if is_lossless else "lossy"
+    # a result of other samples would show
+    analyse(-planes[..., ::-1, ::-1], area, levels, is_lossless, engine)
+    found, expected = (
+        {
+            f"{name}{number}": np.asarray(band)
+            for number, bands in enumerate(analyse(each, area, levels, is_lossless, who))
+            for name, band in bands.items()
+        }
+        for each, who in ((planes, engine), (planes if is_lossless else planes.astype(np.float64), "reference"))
+    )
+    limit = 0.0 if is_lossless else TOLERANCE * find_largest(expected)
+    compare_bands(found, expected, f"the {kind} transform of {rows} × {columns}", limit)
+
+
 def _check(picture: Array, data: bytes, peer: Any) -> float:
     """Decode by another decoder if there is one, and by ours; return the PSNR."""
     ours = imread(io.BytesIO(data))
@@ -333,11 +373,8 @@ def load_photographs(size: int | None = None) -> dict[str, Array]:
     MissingExtraError
         If scikit-image is not installed.
     """
-    try:
-        import skimage.data
-    except ImportError:
-        raise MissingExtraError("comparing pictures", "bench") from None
-    pictures = {name: np.asarray(getattr(skimage.data, name)()) for name in _PICTURES}
+    library = load_library("scikit-image").data
+    pictures = {name: np.asarray(getattr(library, name)()) for name in _PICTURES}
     return {name: np.ascontiguousarray(picture[:size, :size]) for name, picture in pictures.items()}
 
 

@@ -1,50 +1,24 @@
-"""Timing: the contenders take turns, so that whatever slows the machine down slows all of them down."""
+"""Measuring cases: each is checked, and takes turns with a plain copy and with other libraries."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
-from statistics import median
-from time import perf_counter
 from typing import Any
-
-import numpy as np
 
 import subband
 from subband.arrays import map_arrays, to_host
-from subband.bench.beds import Bed, Replay
-from subband.bench.cases import MOST_MEMORY, PYWAVELETS, Case, Target
-from subband.bench.checking import check_result, compute_reference, judge_on_host, poison_memory
+from subband.bench.cases import MOST_MEMORY, Case, Target
+from subband.bench.checking import make_check
 from subband.bench.device_cases import FULL_PRECISION, DeviceCase
-from subband.bench.peers.base import Contender, Peer, load_peer
+from subband.bench.libraries import load_library
+from subband.bench.peers.base import Contender, Peer
+from subband.bench.peers.transforms import TRANSFORM_PEERS
+from subband.engines.measuring.harness import Harness, Replay, open_harness
+from subband.engines.measuring.judging import poison_memory
+from subband.engines.measuring.timing import Clock, Effort, take_turns
 
-__all__ = ["Clock", "Effort", "Measurement", "measure_cases", "measure_on_device", "take_turns"]
-
-#: ``clock(call, count)`` returns the seconds that some calls take.
-Clock = Callable[[Callable[[], Any], int], float]
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long to measure.
-
-    Attributes
-    ----------
-    seconds : float
-        For one contender of one case, as long as it has had `fewest` turns.
-    fewest, most : int
-        Turns of one contender.
-    turn : float
-        Seconds that a turn takes at least: short calls are repeated, so that the caches are warm and the clock's
-        own time does not count.
-    """
-
-    seconds: float = 1.0
-    fewest: int = 3
-    most: int = 31
-    turn: float = 5e-3
+__all__ = ["Measurement", "capture_call", "measure_cases", "measure_on_device", "time_contenders"]
 
 
 @dataclass(frozen=True)
@@ -109,63 +83,29 @@ class Measurement:
         return None if self.memory is None else self.memory <= MOST_MEMORY
 
 
-def take_turns(
-    contenders: Mapping[str, Callable[[], Any]], effort: Effort, clock: Clock | None = None
-) -> dict[str, float]:
-    """Time functions in turn and return the median time of one call of each, in seconds.
-
-    Every function is called once before, so compiling and first touches are not counted. Results are dropped when
-    the clock does not run. A slow contender has fewer turns than a quick one, spread evenly over the whole run.
-    The clock is that of the host, or of a `Bed`.
+def time_contenders(contenders: Mapping[str, Contender], effort: Effort, clock: Clock) -> dict[str, float]:
+    """Let contenders take turns, and take off what they had to do besides.
 
     Examples
     --------
-    >>> from time import sleep
-    >>> times = take_turns({"short": lambda: None, "long": lambda: sleep(0.01)}, Effort(seconds=0.05))
-    >>> times["short"] < 0.001 < 0.01 <= times["long"]
+    >>> from subband.engines.measuring.timing import time_calls
+    >>> times = time_contenders({"ours": Contender(lambda: None)}, Effort(0.001), time_calls)
+    >>> times["ours"] < 0.001
     True
     """
-    clock = _time_calls if clock is None else clock
-    calls, turns = {}, {}
-    for name, call in contenders.items():
-        call()
-        # not zero, whatever a coarse clock says
-        once = max(clock(call, 1), 1e-9)
-        calls[name] = max(1, ceil(effort.turn / once))
-        turns[name] = int(min(effort.most, max(effort.fewest, effort.seconds / (once * calls[name]))))
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    rounds = max(turns.values())
-    is_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        for number in range(rounds):
-            for name, call in contenders.items():
-                if number * turns[name] // rounds != (number + 1) * turns[name] // rounds:
-                    times[name].append(clock(call, calls[name]) / calls[name])
-    finally:
-        if is_collecting:
-            gc.enable()
-    return {name: median(values) for name, values in times.items()}
-
-
-def _time_calls(call: Callable[[], Any], count: int) -> float:
-    """Return the seconds that some calls take; the last result is freed after the clock has stopped."""
-    start = perf_counter()
-    for _ in range(count - 1):
-        call()
-    result = call()
-    seconds = perf_counter() - start
-    del result
-    return seconds
+    calls = {name: contender.call for name, contender in contenders.items()}
+    besides = {f"{name} besides": each.discount for name, each in contenders.items() if each.discount is not None}
+    times = take_turns({**calls, **besides}, effort, clock)
+    return {name: times[name] - times.get(f"{name} besides", 0.0) for name in contenders}
 
 
 def measure_cases(
     cases: Iterable[Case],
     effort: Effort,
-    library: Any = None,
+    library: Any = subband,
     memory: Callable[[Case], float | None] | None = None,
 ) -> Iterator[Measurement]:
-    """Measure and check cases one after the other.
+    """Measure and check cases one after the other, on the host, beside PyWavelets and ``np.copyto``.
 
     Parameters
     ----------
@@ -173,7 +113,7 @@ def measure_cases(
         What to measure.
     effort : Effort
         How long.
-    library : module, optional
+    library : module
         What is measured: `subband`.
     memory : callable, optional
         How the peak of memory of a case is measured; it is not if left out.
@@ -188,34 +128,15 @@ def measure_cases(
     WrongResultError
         If a result is not that of the judge.
     """
-    peer = load_peer()
-    library = subband if library is None else library
+    peers = [(TRANSFORM_PEERS[0], load_library("PyWavelets"))]
+    bench = open_harness(None, has_plain_copies=True)
     for case in cases:
         peak = memory(case) if memory is not None and case.is_measurable else None
-        yield _measure(case, effort, library, peer, peak)
-
-
-def _measure(case: Case, effort: Effort, library: Any, peer: Any, memory: float | None) -> Measurement:
-    samples = case.make_samples()
-    ours = case.prepare(library, samples)
-    theirs = case.peer.prepare(peer, samples)
-    reference = compute_reference(case, case.prepare(subband, samples))
-    judge = theirs() if reference is None else None
-    poison_memory(ours)
-    check_result(case, ours(), reference, judge)
-    copied = np.full_like(samples, np.nan)
-    times = take_turns(
-        {"ours": ours, "peer": theirs, "copy": lambda: np.copyto(copied, samples)},
-        effort,
-    )
-    # Once more at the end, after many calls have reused each other's memory.
-    poison_memory(ours)
-    error = check_result(case, ours(), reference, judge)
-    return Measurement(case, times["ours"], {PYWAVELETS: times["peer"]}, times["copy"], error, memory)
+        yield replace(_measure(case, effort, bench, peers, library), memory=peak)
 
 
 def measure_on_device(
-    cases: Iterable[Case], effort: Effort, bed: Bed, peers: Sequence[tuple[Peer, Any]] = ()
+    cases: Iterable[Case], effort: Effort, bench: Harness, peers: Sequence[tuple[Peer, Any]] = ()
 ) -> Iterator[Measurement]:
     """Measure and check cases one after the other, on arrays that are on a device.
 
@@ -225,7 +146,7 @@ def measure_on_device(
         What to measure.
     effort : Effort
         How long.
-    bed : Bed
+    bench : Harness
         Where.
     peers : sequence of Peer and module
         As `find_peers` returns them.
@@ -241,64 +162,55 @@ def measure_on_device(
         If a result is not that of the reference engine.
     """
     for case in cases:
-        yield _measure_on_device(case, effort, bed, peers)
-        bed.release()
+        yield _measure(case, effort, bench, peers, subband)
+        bench.release()
 
 
-def _measure_on_device(case: Case, effort: Effort, bed: Bed, peers: Sequence[tuple[Peer, Any]]) -> Measurement:
-    samples = bed.draw(case.shape, case.dtype)
+def _measure(
+    case: Case, effort: Effort, bench: Harness, peers: Sequence[tuple[Peer, Any]], library: Any
+) -> Measurement:
+    samples = bench.draw(case.shape, case.dtype)
     given = case.make_input(subband, samples)
-    ours = case.bind(subband, given)
-    judge = judge_on_host(case, given)
+    ours = case.bind(library, given)
+    measure_error = make_check(case, given, samples, bench)
     remarks: list[str] = []
 
     def check() -> float:
-        poison_memory(ours, bed.poison)
-        return check_result(case, bed.run_poisoned(ours), judge, None)
+        poison_memory(ours, bench.poison)
+        return measure_error(bench.run_poisoned(ours))
 
     check()
-    contenders: dict[str, Callable[[], Any]] = {"ours": ours, "copy": bed.prepare_copy(samples)}
-    discounts: dict[str, Callable[[], Any]] = {}
-    if (replay := _capture(case, bed, ours, remarks)) is not None:
-        poison_memory(lambda: replay.result, bed.poison)
+    contenders = {"ours": Contender(ours), "copy": Contender(bench.prepare_copy(samples))}
+    if (replay := capture_call(case.name, bench, ours, remarks)) is not None:
+        poison_memory(lambda: replay.result, bench.poison)
         replay.launch()
-        check_result(case, replay.result, judge, None)
-        contenders["graph"] = replay.launch
-    for name, contender in _prepare_contenders(case, bed, samples, given, peers, remarks):
-        contenders[name] = contender.call
-        if contender.discount is not None:
-            discounts[name] = contender.discount
-    times = take_turns(
-        {**contenders, **{f"{name} discount": call for name, call in discounts.items()}}, effort, bed.time_calls
-    )
+        measure_error(replay.result)
+        contenders["graph"] = Contender(replay.launch)
+    contenders |= _prepare_contenders(case, bench, samples, given, peers, remarks)
+    times = time_contenders(contenders, effort, bench.time_calls)
     # Once more at the end, after many calls have reused each other's memory.
     error = check()
-    others = {
-        name: times[name] - times.get(f"{name} discount", 0.0)
-        for name in contenders
-        if name not in ("ours", "copy", "graph")
-    }
-    return Measurement(
-        case, times["ours"], others, times["copy"], error, graph=times.get("graph"), remarks=tuple(remarks)
-    )
+    own, copy, graph = times.pop("ours"), times.pop("copy"), times.pop("graph", None)
+    return Measurement(case, own, times, copy, error, graph=graph, remarks=tuple(remarks))
 
 
-def _capture(case: Case, bed: Bed, call: Callable[[], Any], remarks: list[str]) -> Replay | None:
+def capture_call(name: str, bench: Harness, call: Callable[[], Any], remarks: list[str]) -> Replay | None:
+    """Record a call on a device that can; where that fails, add a remark that says so."""
     try:
-        return bed.capture(call)
+        return bench.capture(call)
     except Exception as error:  # noqa: BLE001 - whatever the driver says, the call itself is measured all the same
-        remarks.append(f"{case.name} is not recorded as a graph: {error}")
+        remarks.append(f"{name} is not recorded as a graph: {error}")
         return None
 
 
 def _prepare_contenders(
-    case: Case, bed: Bed, samples: Any, given: Any, peers: Sequence[tuple[Peer, Any]], remarks: list[str]
+    case: Case, bench: Harness, samples: Any, given: Any, peers: Sequence[tuple[Peer, Any]], remarks: list[str]
 ) -> Iterator[tuple[str, Contender]]:
     """Yield what a case is compared with, each after it has run once."""
     if case.dtype != FULL_PRECISION:
         wide = replace(case, dtype=FULL_PRECISION)
         # by the host, because PyOpenCL does not convert half precision on devices that do not compute with it
-        widened = map_arrays(given, lambda x: bed.engine.device.upload(to_host(x).astype(FULL_PRECISION)))
+        widened = map_arrays(given, lambda x: bench.upload(to_host(x).astype(FULL_PRECISION)))
         yield FULL_PRECISION, Contender(wide.bind(subband, widened))
         return
     if isinstance(case, DeviceCase) and case.is_bare:
@@ -308,7 +220,7 @@ def _prepare_contenders(
         try:
             contender = peer.prepare(module, case, samples)
             if contender is not None:
-                bed.time_calls(contender.call, 1)
+                bench.time_calls(contender.call, 1)
         except Exception as error:  # noqa: BLE001 - a peer that fails is no fault of ours, and said so
             remarks.append(f"{peer.name} fails at {case.name}: {error}")
             continue

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from subband.bench.cases import Case
-from subband.bench.checking import flatten_bands
+from subband.engines.measuring.judging import flatten_bands
 from subband.errors import SubbandError
 
 __all__ = ["measure_peak", "print_peak"]

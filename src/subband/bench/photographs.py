@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import Figure
-from subband.bench.quality import measure_psnr, measure_ssim
+from subband.bench.figures import BarChart, Figure, draw_bars
+from subband.bench.libraries import load_library
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.methods import list_methods
-from subband.errors import MissingExtraError
+from subband.quality import measure_psnr, measure_ssim
 from subband.transforms import dwtn_max_level
 from subband.typing import Array
 
@@ -35,7 +34,6 @@ __all__ = [
     "judge_greys",
     "load_colours",
     "load_greys",
-    "load_skimage",
     "measure_colours",
     "measure_greys",
     "report",
@@ -88,25 +86,6 @@ class Result:
         return {"picture": self.picture, "sigma": self.sigma, "psnr": dict(self.psnr), "ssim": dict(self.ssim)}
 
 
-def load_skimage() -> Any:
-    """Import the parts of scikit-image that are compared with.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        import skimage.color
-        import skimage.data
-        import skimage.filters
-        import skimage.morphology
-        import skimage.restoration
-    except ImportError:
-        raise MissingExtraError("comparing with scikit-image", "bench") from None
-    return skimage
-
-
 def load_greys(size: int | None = None) -> dict[str, Array]:
     """Return six photographs in grey, between 0 and 255.
 
@@ -115,7 +94,7 @@ def load_greys(size: int | None = None) -> dict[str, Array]:
     size : int, optional
         At most so many rows and columns, from the middle.
     """
-    library = load_skimage()
+    library = load_library("scikit-image")
     pictures = {name: getattr(library.data, name)() for name in ("camera", "astronaut", "coffee", "moon", "coins")}
     pictures["retina"] = _take_middle(library.data.retina(), _SIZE)
     greys = {
@@ -127,7 +106,7 @@ def load_greys(size: int | None = None) -> dict[str, Array]:
 
 def load_colours(size: int | None = None) -> dict[str, Array]:
     """Return three photographs in colours, between 0 and 255."""
-    library = load_skimage()
+    library = load_library("scikit-image")
     pictures = {name: getattr(library.data, name)() for name in ("astronaut", "coffee")}
     pictures["retina"] = _take_middle(library.data.retina(), _SIZE)
     return {name: _take_middle(pixels.astype(np.float64), size) for name, pixels in pictures.items()}
@@ -148,7 +127,7 @@ def measure_greys(pictures: Mapping[str, Array], sigmas: Sequence[float] = SIGMA
     Result
         As soon as a picture is done.
     """
-    peer = load_skimage().restoration.denoise_wavelet
+    peer = load_library("scikit-image").restoration.denoise_wavelet
     contenders: dict[str, Contender] = {
         PEER: lambda y, sigma: peer(
             y, sigma=sigma, wavelet=_PEER_WAVELET, method="BayesShrink", mode="soft", rescale_sigma=True
@@ -161,7 +140,7 @@ def measure_greys(pictures: Mapping[str, Array], sigmas: Sequence[float] = SIGMA
 
 def measure_colours(pictures: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -> Iterator[Result]:
     """Denoise pictures in colours by the default method in every space of colours, and by the peer."""
-    peer = load_skimage().restoration.denoise_wavelet
+    peer = load_library("scikit-image").restoration.denoise_wavelet
     contenders: dict[str, Contender] = {
         PEER: lambda y, sigma: peer(
             y,

@@ -1,7 +1,7 @@
-"""Records beside pages: what the tables of a page were made from, as JSON, and those tables read back from the page.
+"""Reports in pages of Markdown, with records of them as JSON beside the pages; and both read back.
 
-A page in a folder that has a folder ``records`` gets a record there, under its own name. Whoever writes a figure into a
-sentence can look it up there, and a test can compare the two.
+A part of a page stands between two comments that name it. A page in a folder with a folder ``records`` gets a record
+there, under its own name. Whoever writes a figure into a sentence can look it up there, and a test can compare the two.
 """
 
 from __future__ import annotations
@@ -12,10 +12,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subband.errors import FormatError
+from subband.outputs import place_output
+
 if TYPE_CHECKING:
     from subband.bench.tables import Report
 
-__all__ = ["find_record", "load_record", "read_page", "read_report", "split_chapters", "update_record"]
+__all__ = [
+    "find_record",
+    "insert_section",
+    "load_record",
+    "merge_chapters",
+    "read_page",
+    "read_report",
+    "read_section",
+    "split_chapters",
+    "write_page",
+]
 
 _PART = re.compile(
     r"<!-- measured (?P<part>[^>]+?): begin -->\n(?P<text>.*?)<!-- measured (?P=part): end -->", re.DOTALL
@@ -93,35 +106,125 @@ def read_page(page: Path) -> dict[str, dict[str, Any]]:
     return parts
 
 
+def insert_section(page: Path, section: str, part: str = "cpu") -> str:
+    """Return the text of a page with a section in the place that two comments mark.
+
+    Parameters
+    ----------
+    page : Path
+        A Markdown file; if there is none, the text is the section alone.
+    section : str
+        What takes the place of all that stood there.
+    part : str
+        Which of the page's places, such as ``cpu``, ``cuda``; the others stay as they are.
+
+    Raises
+    ------
+    FormatError
+        If the page has no such place.
+    """
+    first, last = _mark(part)
+    section = f"{first}\n\n{section}\n\n{last}"
+    if not page.exists():
+        return section + "\n"
+    before, _, after = _cut(page, part)
+    return before + section + after
+
+
+def read_section(page: Path, part: str) -> str:
+    """Return what stands in a place of a page; nothing where there is no page yet.
+
+    Raises
+    ------
+    FormatError
+        If the page has no such place.
+    """
+    return _cut(page, part)[1].strip() if page.exists() else ""
+
+
+def merge_chapters(section: str, chapters: Mapping[str, str]) -> str:
+    r"""Return a section of chapters with some of them anew; the others stay as they are, where they are.
+
+    Parameters
+    ----------
+    section : str
+        What stood there.
+    chapters : mapping of str to str
+        Texts by heading; those that are new come last.
+
+    Examples
+    --------
+    >>> merge_chapters("### Haar\n\nold\n\n### Orders\n\nold", {"Haar": "new"})
+    '### Haar\n\nnew\n\n### Orders\n\nold'
+    """
+    merged = {**split_chapters(section), **chapters}
+    return "\n\n".join(f"### {heading}\n\n{text}" for heading, text in merged.items())
+
+
+def _mark(part: str) -> tuple[str, str]:
+    """Return the two lines around a part of a page."""
+    return f"<!-- measured {part}: begin -->", f"<!-- measured {part}: end -->"
+
+
+def _cut(page: Path, part: str) -> tuple[str, str, str]:
+    """Return what stands in front of a part of a page, in it, and behind it."""
+    first, last = _mark(part)
+    before, begin, rest = page.read_text(encoding="utf-8").partition(first)
+    inner, end, after = rest.partition(last)
+    if not (begin and end):
+        raise FormatError(f"{page} has no lines {first} and {last} to write between; put them where the figures go")
+    return before, inner, after
+
+
+def write_page(page: Path, parts: Mapping[str, Report | Mapping[str, Report]], *, keeps: bool = False) -> None:
+    """Write parts of a page anew, and the records of them; a page that is not there yet has nothing else.
+
+    Parameters
+    ----------
+    page : Path
+        A Markdown file.
+    parts : mapping of str to Report, or to reports by the headings of chapters
+        What takes the place of all that stood there.
+    keeps : bool
+        Whether chapters that are not among the reports stay as they were.
+
+    Raises
+    ------
+    FormatError
+        If the page has no place for one of the parts.
+    """
+    is_new, texts, path = not page.exists(), [], find_record(page)
+    for part, reports in parts.items():
+        if isinstance(reports, Mapping):
+            chapters = {heading: report.to_markdown() for heading, report in reports.items()}
+            section = merge_chapters(read_section(page, part) if keeps and not is_new else "", chapters)
+        else:
+            section = reports.to_markdown()
+        texts.append(insert_section(page, section, part))
+        if not is_new:
+            _write(page, texts[-1])
+    if is_new:
+        _write(page, "\n".join(texts))
+    if path is not None:
+        record = load_record(path)
+        for part, reports in parts.items():
+            if isinstance(reports, Mapping):
+                made = {heading: report.to_json() for heading, report in reports.items()}
+                record[part] = {**(record.get(part, {}) if keeps else {}), **made}
+            else:
+                record[part] = reports.to_json()
+        _write(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    with place_output(path, overwrite=True) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
 def find_record(page: Path) -> Path | None:
     """Return where the record of a page is, or will be; None if there is no folder for it."""
     folder = page.parent / "records"
     return folder / f"{page.stem}.json" if folder.is_dir() else None
-
-
-def update_record(
-    record: Mapping[str, Any], part: str, reports: Mapping[str, Report], *, has_chapters: bool, keeps: bool
-) -> dict[str, Any]:
-    """Return the record of a page with one part anew.
-
-    Parameters
-    ----------
-    record : mapping
-        As it was.
-    part : str
-        Which of the page's parts.
-    reports : mapping of str to Report
-        By the headings of the chapters, or the only one.
-    has_chapters : bool
-        Whether the part has chapters.
-    keeps : bool
-        Whether chapters that are not among the reports stay as they were.
-    """
-    made = {heading: report.to_json() for heading, report in reports.items()}
-    if not has_chapters:
-        (entry,) = made.values()
-        return {**record, part: entry}
-    return {**record, part: {**(record.get(part, {}) if keeps else {}), **made}}
 
 
 def load_record(path: Path) -> dict[str, Any]:

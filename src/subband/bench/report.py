@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from subband.bench.cases import MOST_MEMORY
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import Figure
-from subband.bench.machine import Machine
+from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.measuring import Measurement
 from subband.bench.tables import Report, Sheet
+from subband.engines.measuring.devices import Machine
 
 __all__ = ["report", "summarise", "write_milliseconds", "write_ratio"]
 
@@ -89,7 +88,7 @@ def report(
     Examples
     --------
     >>> from subband.bench.cases import Case
-    >>> from subband.bench.machine import describe_machine
+    >>> from subband.engines.measuring.devices import describe_machine
     >>> fast = Measurement(Case((512, 512)), 1e-4, {"PyWavelets": 5e-3}, copy=5e-5, error=0.0)
     >>> report([fast], describe_machine()).sheets[0].rows[0][1:6]
     ['0.100', '5.00', '0.0500', '50.0', '2.00']

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.photographs import load_skimage
-from subband.bench.quality import measure_psnr, measure_ssim
+from subband.bench.figures import BarChart, draw_bars
+from subband.bench.libraries import load_library
 from subband.bench.tables import Goal, Report, Sheet
 from subband.data.phantom import Phantom
 from subband.enhance import Denoise, Enhancer, LogSpeckle, Shrink
-from subband.errors import MissingExtraError
+from subband.quality import measure_psnr, measure_ssim
 from subband.typing import Array
 
 __all__ = ["OURS", "PEERS", "Filtered", "Peer", "join_pictures", "make_enhancer", "measure_filters", "report"]
@@ -102,32 +101,28 @@ class Peer:
 
 
 def _median(picture: Array, radius: int) -> Array:
-    library = load_skimage()
+    library = load_library("scikit-image")
     shape = library.morphology.disk(radius)
     # the filter works on bytes much faster than on numbers
     return np.asarray(library.filters.median(np.rint(picture * 255).astype(np.uint8), shape, mode="reflect") / 255)
 
 
 def _wiener(picture: Array, size: int) -> Array:
-    try:
-        from scipy.signal import wiener
-    except ImportError:
-        raise MissingExtraError("comparing with SciPy", "bench") from None
-    return np.asarray(wiener(picture, size))
+    return np.asarray(load_library("SciPy").signal.wiener(picture, size))
 
 
 def _vary(picture: Array, weight: float) -> Array:
-    return np.asarray(load_skimage().restoration.denoise_tv_chambolle(picture, weight))
+    return np.asarray(load_library("scikit-image").restoration.denoise_tv_chambolle(picture, weight))
 
 
 def _vary_longer(picture: Array, weight: float) -> Array:
-    chambolle = load_skimage().restoration.denoise_tv_chambolle
+    chambolle = load_library("scikit-image").restoration.denoise_tv_chambolle
     return np.asarray(chambolle(picture, weight, eps=0, max_num_iter=1000))
 
 
 def _shrink(picture: Array, setting: tuple[str, float]) -> Array:
     wavelet, sigma = setting
-    denoise = load_skimage().restoration.denoise_wavelet
+    denoise = load_library("scikit-image").restoration.denoise_wavelet
     return np.asarray(denoise(picture, sigma * _SPREAD, wavelet, method="BayesShrink", rescale_sigma=True))
 
 

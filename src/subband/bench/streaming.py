@@ -13,11 +13,11 @@ from time import perf_counter
 
 import numpy as np
 
-from subband.bench.charts import BarChart, Lengths, draw_bars
-from subband.bench.checking import WrongResultError
-from subband.bench.machine import Machine, describe_machine
+from subband.bench.figures import BarChart, Lengths, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine
+from subband.engines.measuring.devices import Machine, describe_machine
+from subband.engines.measuring.judging import WrongResultError
 from subband.enhance import Enhancer, Shrink
 from subband.enhance.stages import Stage
 from subband.errors import ArgumentError

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -22,13 +22,11 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.video import fit_film
 from subband.data import clip_path
 from subband.errors import DeviceError, MissingExtraError
-from subband.media import open_sink, open_source
-from subband.media.base import Frame
-from subband.typing import Array
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -176,7 +174,8 @@ def measure(
         If no Chromium, or no studio, can be started.
     """
     with TemporaryDirectory(prefix="subband-") as folder, _browse() as browser:
-        films = {shape: _scale_film(Path(folder), shape) for shape in dict.fromkeys(case.shape for case in cases)}
+        shapes = dict.fromkeys(case.shape for case in cases)
+        films = {shape: fit_film(clip_path(), Path(folder, f"film-{shape[0]}.mp4"), shape) for shape in shapes}
         with _serve(list(films.values()), engine) as address:
             for case in cases:
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
@@ -333,20 +332,3 @@ def _serve(films: Sequence[Path], engine: str | None) -> Iterator[str]:
             process.kill()
             process.wait()
         process.stdout.close()
-
-
-def _scale_film(folder: Path, shape: tuple[int, int]) -> Path:
-    """Return the bundled film in another size; as it is, if it has that size."""
-    from PIL import Image
-
-    film = clip_path()
-    target = folder / f"film-{shape[0]}.mp4"
-    with open_source(film) as source:
-        if source.info.shape[:2] == shape:
-            return film
-        info = replace(source.info, shape=(*shape, 3), has_audio=False)
-        with open_sink(target, info, preset="ultrafast") as sink:
-            for frame in source:
-                pixels: Array = np.asarray(Image.fromarray(frame.pixels).resize((shape[1], shape[0])))
-                sink.write(Frame(pixels, frame.number, frame.time))
-    return target

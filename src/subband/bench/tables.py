@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from subband.bench.machine import Machine, describe_machine
+from subband.engines.measuring.devices import Machine, describe_machine
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from subband.bench.figure import Figure
+    from subband.bench.figures import Figure
 
 __all__ = ["Goal", "Report", "Sheet", "write_number"]
 

@@ -7,8 +7,10 @@ second part goes from file to file at 1280 × 720: decode, denoise, encode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -17,21 +19,33 @@ from typing import Any
 import numpy as np
 
 import subband
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.checking import TOLERANCE, WrongResultError
-from subband.bench.figure import Figure, Panel
-from subband.bench.judging import compare_bands
+from subband.bench.figures import BarChart, Figure, draw_bars, draw_histograms
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
+from subband.engines.measuring.judging import TOLERANCE, WrongResultError, compare_bands, find_largest
 from subband.enhance import Denoise, Enhancer, Shrink
 from subband.errors import ArgumentError
 from subband.media import open_sink, open_source
-from subband.media.base import Frame, Source, SourceInfo
+from subband.media.base import Frame
 from subband.pipeline import Report as FileReport
 from subband.pipeline import enhance_file
+from subband.pyramid import Pyramid
 from subband.typing import Array
+from subband.wavelets import Wavelet, as_wavelet
 
-__all__ = ["BAR", "CASES", "THEIRS", "Passes", "Run", "as_planes", "measure_files", "measure_transform", "report"]
+__all__ = [
+    "BAR",
+    "CASES",
+    "THEIRS",
+    "Passes",
+    "Run",
+    "as_planes",
+    "fit_film",
+    "measure_files",
+    "measure_transform",
+    "report",
+    "time_frames",
+]
 
 #: Frames a second that both parts should reach.
 BAR = 25.0
@@ -113,9 +127,6 @@ def measure_transform(
 ) -> list[Passes]:
     """Time both directions, frame by frame, no two of them the same.
 
-    Frames go in batches, so that neither all of them are in memory nor the last one is in a cache: what is prepared or
-    checked is not timed. The first batch goes once before.
-
     Parameters
     ----------
     film : Path
@@ -132,39 +143,74 @@ def measure_transform(
     WrongResultError
         If a band of the first frame is not that of the reference engine, or a frame does not come back.
     """
-    chosen = get_engine(engine)
-
-    def forward(frame: Array) -> Any:
-        return subband.decompose(frame, _WAVELET, _LEVELS, axes=(1, 2), engine=chosen)
-
-    def inverse(pyramid: Any) -> Any:
-        return subband.reconstruct(pyramid, engine=chosen)
-
-    seconds: dict[str, list[float]] = {"forward": [], "inverse": []}
-    for number, planes in enumerate(_batch_frames(film, count, shape)):
-        if number == 0:
-            _check_bands(forward, planes[0])
-            for frame in planes:
-                inverse(forward(frame))
-        pyramids = _clock(forward, planes, seconds["forward"])
-        back = _clock(inverse, pyramids, seconds["inverse"])
-        deviation = np.max([np.abs(own - frame).max() for own, frame in zip(back, planes, strict=True)])
-        # written so that NaN is refused too
-        if not deviation <= _NEAR:
-            raise WrongResultError(f"frames come back with a difference of {deviation:.3g} grey levels")
-    return [Passes(direction, tuple(times)) for direction, times in seconds.items()]
+    frames = (as_planes(frame, shape) for frame in _list_frames(film, count))
+    seconds = time_frames(frames, get_engine(engine), {"lifting": as_wavelet(_WAVELET)})
+    return [Passes(name, tuple(times)) for name, times in zip(("forward", "inverse"), seconds.values(), strict=True)]
 
 
-def _check_bands(forward: Callable[[Array], Any], frame: Array) -> None:
+def time_frames(frames: Iterable[Array], engine: Engine, ways: Mapping[str, Wavelet]) -> dict[str, list[float]]:
+    """Time three levels of each frame, decomposed in some ways and reconstructed from the last of them.
+
+    Frames go in batches, so that neither all of them are in memory nor the last one is in a cache: what is prepared or
+    checked is not timed. The first batch goes once before.
+
+    Parameters
+    ----------
+    frames : iterable of ndarray
+        Planes × rows × columns of float32, between 0 and 255.
+    engine : Engine
+        Who computes.
+    ways : mapping of str to Wavelet
+        All of them CDF 9/7, by lifting or by filters.
+
+    Returns
+    -------
+    dict of str to list of float
+        Seconds of each frame, by the name of the way and ``decomposition`` or ``reconstruction``.
+
+    Raises
+    ------
+    WrongResultError
+        If a band of the first frame is not that of the reference engine, or a frame does not come back.
+    """
+
+    def forward(frame: Array, wavelet: Wavelet) -> Pyramid:
+        return subband.decompose(frame, wavelet, _LEVELS, "whole", axes=(1, 2), engine=engine)
+
+    def inverse(pyramid: Pyramid) -> Any:
+        return subband.reconstruct(pyramid, engine=engine)
+
+    seconds: dict[str, list[float]] = {f"{way}, decomposition": [] for way in ways}
+    back_seconds = seconds.setdefault(f"{list(ways)[-1]}, reconstruction", [])
+    done = 0
+    frames = iter(frames)
+    while batch := list(islice(frames, _BATCH)):
+        for way, wavelet in ways.items():
+            if done == 0:
+                _check_bands(partial(forward, wavelet=wavelet), batch[0], f"{engine.name}, a frame by {way}")
+                for frame in batch:
+                    inverse(forward(frame, wavelet))
+            pyramids = _clock(partial(forward, wavelet=wavelet), batch, seconds[f"{way}, decomposition"])
+        for frame, own in zip(batch, _clock(inverse, pyramids, back_seconds), strict=True):
+            deviation = float(np.abs(own - frame).max())
+            # written so that NaN is refused too
+            if not deviation <= _NEAR:
+                raise WrongResultError(
+                    f"frames come back with a difference: frame {done} comes back {deviation:.3g} grey levels off"
+                )
+            done += 1
+    return seconds
+
+
+def _check_bands(forward: Callable[[Array], Pyramid], frame: Array, what: str) -> None:
     """Compare every band of a frame with the reference engine's; another frame goes before, whose result would show."""
     forward(255 - frame)
     found = forward(frame)
-    judge = subband.decompose(frame.astype(np.float64), _WAVELET, _LEVELS, axes=(1, 2), engine="reference")
+    judge = subband.decompose(frame.astype(np.float64), _WAVELET, _LEVELS, "whole", axes=(1, 2), engine="reference")
     own, expected = (
         {f"{key}{level}": np.asarray(band) for level, key, band in pyramid.bands()} for pyramid in (found, judge)
     )
-    largest = max(float(np.abs(band).max(initial=0.0)) for band in expected.values())
-    compare_bands(own, expected, "a frame", TOLERANCE * largest)
+    compare_bands(own, expected, what, TOLERANCE * find_largest(expected))
 
 
 def measure_files(
@@ -185,8 +231,8 @@ def measure_files(
     """
     chosen = get_engine(engine)
     with TemporaryDirectory(prefix="subband-") as folder:
-        fitting = _fit_film(film, Path(folder, "film.mp4"), shape, 24 if is_quick else 120)
-        short = _fit_film(film, Path(folder, "short.mp4"), shape, 4)
+        fitting = fit_film(film, Path(folder, "film.mp4"), shape, 24 if is_quick else 120)
+        short = fit_film(film, Path(folder, "short.mp4"), shape, 4)
         for name, enhancer in CASES.items():
             for source in (short, fitting):
                 # once over a few frames, so that nothing is compiled or loaded while the clock runs
@@ -237,13 +283,8 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
 
 def _draw(passes: Sequence[Passes], runs: Sequence[Run]) -> dict[str, Figure]:
     """Draw how long frames took, and what a film from file to file is made of."""
-    panels = []
-    for each in passes:
-        panel = Panel(each.direction, "milliseconds", "frames")
-        counts, edges = np.histogram(1e3 * np.array(each.seconds), 2 * _BINS)
-        panel.add_bars((edges[:-1] + edges[1:]) / 2, counts)
-        panels.append(panel)
-    drawings = {"Frames in both directions": Figure("How many frames took how long", [panels])}
+    seconds = {each.direction: each.seconds for each in passes}
+    drawings = {"Frames in both directions": draw_histograms("How many frames took how long", seconds)}
     if runs:
         stages = {
             name: [1e3 * getattr(run.result, name) / run.result.frames for run in runs]
@@ -317,18 +358,6 @@ def _clock(work: Callable[[Any], Any], things: Sequence[Any], seconds: list[floa
     return done
 
 
-def _batch_frames(film: Path, count: int, shape: tuple[int, int]) -> Iterator[list[Array]]:
-    """Yield frames as planes of float32, a few at a time."""
-    batch = []
-    for frame in _list_frames(film, count):
-        batch.append(as_planes(frame, shape))
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def _list_frames(film: Path, count: int) -> Iterator[Array]:
     """Yield as many frames as asked for, no two of them from the same place of the film and of the picture."""
     with open_source(film) as source:
@@ -359,34 +388,31 @@ def _scale(frame: Array, shape: tuple[int, int]) -> Array:
     return np.asarray(Image.fromarray(frame).resize((shape[1], shape[0]), Image.Resampling.BICUBIC))
 
 
-def _fit_film(film: Path, target: Path, shape: tuple[int, int], count: int) -> Path:
-    """Return a film of that size and at least that length: the film itself, or one that is made of it."""
+def fit_film(film: Path, target: Path, shape: tuple[int, int], count: int | None = None) -> Path:
+    """Return a film of that size and at least that length: the film itself, or one that is made of it.
+
+    Parameters
+    ----------
+    film, target : Path
+        What there is, and where another one goes.
+    shape : tuple of int
+        Rows and columns.
+    count : int, optional
+        Frames; as many as the film has if left out.
+    """
     with open_source(film) as source:
         info = source.info
+        count = count or info.count or sum(1 for _ in source)
         if info.shape[:2] == shape and info.count is not None and count <= info.count < 2 * count:
             return film
     made = replace(info, shape=(*shape, 3), count=count, has_audio=False)
     with open_sink(target, made, preset="ultrafast") as sink:
-        for number, frame in enumerate(_repeat(film, count)):
-            sink.write(Frame(_scale(frame.pixels, shape), number, number / float(_rate(info))))
+        for number, frame in enumerate(islice(_repeat(film), count)):
+            sink.write(Frame(_scale(frame.pixels, shape), number, number / float(info.rate or 25)))
     return target
 
 
-def _repeat(film: Path, count: int) -> Iterator[Frame]:
-    done = 0
-    while done < count:
+def _repeat(film: Path) -> Iterator[Frame]:
+    while True:
         with open_source(film) as source:
-            for frame in _take(source, count - done):
-                yield frame
-                done += 1
-
-
-def _take(source: Source, count: int) -> Iterator[Frame]:
-    for number, frame in enumerate(source):
-        if number == count:
-            return
-        yield frame
-
-
-def _rate(info: SourceInfo) -> float:
-    return float(info.rate or 25)
+            yield from source

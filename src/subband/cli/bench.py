@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from subband.cli.options import AsJson, DryRun, Force
 from subband.cli.outputs import Files, Reads, Writes, check_file
-from subband.cli.reporting import Hdf5, Html, JsonFile, Markdown, Outputs, watch_cases, watch_results
+from subband.cli.reporting import Outputs, watch_cases, watch_results, with_outputs
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -30,34 +29,30 @@ def bench() -> None:
 
 
 @app.command()
+@with_outputs
 def cpu(
+    outputs: Outputs,
     quick: Quick = False,
     only: Only = None,
     peak_memory: Annotated[bool, typer.Option(help="Measure the peak of memory, in processes of their own.")] = True,
     busy: Annotated[int, typer.Option(min=0, metavar="N", help="Keep N other processes at work meanwhile.")] = 0,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure the CPU engine, PyWavelets and np.copyto, taking turns in one run.
 
     Results are checked. The exit code does not depend on the targets: a busy machine is not an error.
     """
     from subband.bench.cases import CPU_CASES, select_cases
+    from subband.bench.libraries import load_library
     from subband.bench.load import keep_busy
-    from subband.bench.machine import describe_machine
-    from subband.bench.measuring import Effort, measure_cases
+    from subband.bench.measuring import measure_cases
     from subband.bench.memory import measure_peak
-    from subband.bench.peers import load_peer
     from subband.bench.report import report
+    from subband.engines.measuring.devices import describe_machine
+    from subband.engines.measuring.timing import Effort
 
     cases = select_cases(CPU_CASES, is_quick=quick, patterns=only or ())
-    load_peer()
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("cpu", is_partial=only is not None)
+    load_library("PyWavelets")
+    outputs.check("cpu", is_partial=only is not None)
     effort = Effort(seconds=0.1, fewest=2, most=11) if quick else Effort()
     with keep_busy(busy):
         measurements = watch_cases(
@@ -67,7 +62,9 @@ def cpu(
 
 
 @app.command()
+@with_outputs
 def gpu(
+    outputs: Outputs,
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
@@ -80,53 +77,40 @@ def gpu(
     ] = "cuda",
     quick: Annotated[bool, typer.Option("--quick", help="Most of the cases, each for a moment.")] = False,
     peers: Annotated[bool, typer.Option(help="Compare with PDWT, ptwt and pytorch_wavelets, if installed.")] = True,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure an engine on its device, a copy there, and other libraries for GPUs, taking turns in one run.
 
     Times are those of the device. Results are checked. The exit code does not depend on the targets.
     """
     from subband.bench import device_cases
-    from subband.bench.beds import open_bed
     from subband.bench.cases import select_cases
-    from subband.bench.devices import describe_device
-    from subband.bench.machine import describe_machine
-    from subband.bench.measuring import Effort, measure_on_device
+    from subband.bench.measuring import measure_on_device
     from subband.bench.peers import DEVICE_PEERS, find_peers
     from subband.bench.report import report
+    from subband.engines.measuring.devices import describe_machine
+    from subband.engines.measuring.harness import open_device
+    from subband.engines.measuring.timing import Effort
 
     family = engine.partition(":")[0]
     cases = select_cases(
         device_cases.list_device_cases(family), is_quick=quick, patterns=[*(patterns or ()), *(only or ())]
     )
     # The pages have one part for each kind of engine.
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(family, is_partial=bool(patterns))
-    bed = open_bed(engine)
+    outputs.check(family, is_partial=bool(patterns or only))
+    bench = open_device(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-    measurements = watch_cases(cases, lambda case: measure_on_device([case], effort, bed, found))
-    machine = describe_machine(describe_device(bed.engine_name))
-    outputs.write(f"Transforms by {family}", {family: report(measurements, machine, remarks)})
+    measurements = watch_cases(cases, lambda case: measure_on_device([case], effort, bench, found))
+    outputs.write(f"Transforms by {family}", {family: report(measurements, describe_machine(bench.name), remarks)})
 
 
 @app.command()
+@with_outputs
 def peers(
+    outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="Some cases only, each for a moment.")] = False,
     only: Only = None,
     engine: EngineName = "cpu",
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure every other library that is installed on the same work: transforms, and what is done with pictures.
 
@@ -139,16 +123,16 @@ def peers(
     calm_threads()
 
     from subband.bench.cases import select_cases
-    from subband.bench.measuring import Effort
     from subband.bench.peers import comparison, find_peers
     from subband.bench.peers.cases import PEER_CASES, PictureCase
-    from subband.bench.workbench import open_workbench
+    from subband.engines.measuring.harness import open_harness
+    from subband.engines.measuring.timing import Effort
 
     family = engine.partition(":")[0]
     part = f"peers {family}"
     cases = select_cases(PEER_CASES, is_quick=quick, patterns=only or ())
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part, is_partial=only is not None)
-    bench = open_workbench(engine)
+    outputs.check(part, is_partial=only is not None)
+    bench = open_harness(engine)
     if bench.is_device:
         # what is done with pictures begins and ends on the host
         cases = tuple(case for case in cases if not isinstance(case, PictureCase))
@@ -159,47 +143,40 @@ def peers(
 
 
 @app.command()
+@with_outputs
 def enhance(
+    outputs: Outputs,
     engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Each case for a moment.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure how many frames of film a second are enhanced, beside scikit-image and a plain copy.
 
     Results are checked. The exit code does not depend on the targets.
     """
     from subband.bench import enhance as speed
-    from subband.bench.beds import open_bed
-    from subband.bench.devices import describe_device
-    from subband.bench.machine import describe_machine
-    from subband.bench.measuring import Effort
-    from subband.bench.photographs import load_skimage
+    from subband.bench.libraries import load_library
+    from subband.engines.measuring.devices import describe_machine
+    from subband.engines.measuring.harness import open_harness
+    from subband.engines.measuring.timing import Effort
 
     family = engine.partition(":")[0]
     part = f"enhance {family}"
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
-    frame = speed.make_frame(speed.SHAPE)
+    outputs.check(part)
     if family == "cpu":
-        load_skimage()
+        load_library("scikit-image")
         effort = Effort(seconds=0.3, fewest=2, most=11) if quick else Effort(seconds=2.0, fewest=5)
-        speeds = watch_results(speed.measure_on_host(speed.CASES, effort, frame, engine), len(speed.CASES))
-        report = speed.report(speeds, frame.shape)
     else:
-        bed = open_bed(engine)
         effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-        speeds = watch_results(speed.measure_on_device(speed.CASES, effort, frame, bed), len(speed.CASES))
-        report = speed.report(speeds, frame.shape, describe_machine(describe_device(bed.engine_name)))
+    frame, bench = speed.make_frame(speed.SHAPE), open_harness(engine, has_plain_copies=True)
+    speeds = watch_results(speed.measure_speeds(speed.CASES, effort, frame, bench), len(speed.CASES))
+    report = speed.report(speeds, frame.shape, describe_machine(bench.name) if bench.is_device else None)
     outputs.write("Frames enhanced", {part: report})
 
 
 @app.command()
+@with_outputs
 def papers(
+    outputs: Outputs,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -213,13 +190,6 @@ def papers(
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: a few minutes.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Compute the tables of five papers on wavelets and graphics hardware anew: theirs beside ours.
 
@@ -232,40 +202,35 @@ def papers(
     engines = engine or [get_engine().name]
     # other engines have a part of the page of their own
     part = " ".join(["papers", *(name for name in engines if name != "cpu")])
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
+    outputs.check(part)
     reports = dict(watch_results(measure_chapters(chapters, engines, quick), None))
     outputs.write("The papers' tables, theirs and ours", reports, part, is_partial=only is not None)
 
 
 @app.command()
+@with_outputs
 def quality(
+    outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures and few settings; nothing is judged.")] = False,
     pictures: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Write what became of the scan as speckle.png."),
         Writes("folder"),
     ] = None,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure how well noise and speckle are removed, beside scikit-image and SciPy.
 
     All pictures have noise from fixed seeds. The exit code does not depend on the targets.
     """
     from subband.bench import photographs, speckle
+    from subband.bench.libraries import load_library
     from subband.data.phantom import ultrasound
     from subband.media import Still, write_still
 
-    photographs.load_skimage()
+    load_library("scikit-image")
     others = [] if pictures is None else [pictures / "speckle.png"]
     for path in others:
-        check_file(path, Files(), force=force)
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json)
+        check_file(path, Files(), force=outputs.force)
     outputs.check("photographs", "speckle", others=others)
     size, sigmas = (128, photographs.SIGMAS[1:2]) if quick else (None, photographs.SIGMAS)
     loaded = photographs.load_greys(size)
@@ -281,11 +246,13 @@ def quality(
     }
     outputs.write("Noise and speckle removed", reports)
     if pictures is not None:
-        write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)), overwrite=force)
+        write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)), overwrite=outputs.force)
 
 
 @app.command()
+@with_outputs
 def video(
+    outputs: Outputs,
     film: Annotated[
         Path | None,
         typer.Argument(exists=True, dir_okay=False, metavar="FILM", help="In colour; the bundled clip by default."),
@@ -295,13 +262,6 @@ def video(
     frames: Annotated[int, typer.Option(min=2, metavar="N", help="Frames in each direction.")] = 100,
     files: Annotated[bool, typer.Option(help="Measure from file to file, too.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="A few frames only.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure film in real time: 1920 × 1080 there and back, and 1280 × 720 from file to file.
 
@@ -316,7 +276,7 @@ def video(
 
     family = engine.partition(":")[0]
     part = f"video {family}"
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
+    outputs.check(part)
     chosen = clip_path() if film is None else film
     passes = speed.measure_transform(chosen, engine, min(frames, 10) if quick else frames)
     runs = watch_results(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
@@ -324,16 +284,11 @@ def video(
 
 
 @app.command()
+@with_outputs
 def studio(
+    outputs: Outputs,
     engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="The small film only, and not for long.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure the studio in a real browser: frames a second from file to screen, and how soon a slider shows.
 
@@ -342,7 +297,7 @@ def studio(
     """
     from subband.bench import studio as live
 
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("studio")
+    outputs.check("studio")
     cases = [case for case in live.CASES if case.shape == live.SMALL] if quick else live.CASES
     seconds, changes = (2.0, 10) if quick else (8.0, 30)
     found = watch_results(live.measure(cases, engine, seconds=seconds, changes=changes), len(cases))
@@ -350,7 +305,9 @@ def studio(
 
 
 @app.command()
+@with_outputs
 def jpeg2000(
+    outputs: Outputs,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl; repeatable, all at hand by default."),
@@ -359,13 +316,6 @@ def jpeg2000(
         bool, typer.Option("--equal-sizes", help="Compare errors at equal sizes instead of times.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small pictures only; nothing is judged.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure JPEG 2000 beside OpenJPEG: the parts of encoding by size, and speed or errors at equal sizes.
 
@@ -374,7 +324,7 @@ def jpeg2000(
     from subband.bench import jpeg2000 as codec
 
     part = "jpeg2000 quality" if equal_sizes else "jpeg2000 speed"
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check(part)
+    outputs.check(part)
     if equal_sizes:
         pictures = codec.load_photographs(192 if quick else None)
         rates = codec.RATES[1:3] if quick else codec.RATES
@@ -388,50 +338,41 @@ def jpeg2000(
 
 
 @app.command()
+@with_outputs
 def pipeline(
+    outputs: Outputs,
     engine: EngineName = "cuda",
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="1080p, 4K or 8K; repeatable, all by default.")
     ] = None,
     in_flight: Annotated[int, typer.Option(min=0, metavar="N", help="Frames under way at the same time.")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="A few frames of each size.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure frames from the host through an engine and back, beside what the bus can carry.
 
     Every pixel is checked. The exit code does not depend on the targets.
     """
     from subband.bench import streaming
-    from subband.bench.workbench import open_workbench
+    from subband.engines.measuring.devices import describe_machine
+    from subband.engines.measuring.harness import open_harness
 
     sizes = streaming.choose_sizes(only)
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json)
     outputs.check("pipeline", is_partial=only is not None)
-    bench = open_workbench(engine)
+    bench = open_harness(engine)
     count, turns = (8, 1) if quick else (None, 5)
     measured = (
         streaming.measure_pipeline(name, bench.engine, in_flight=in_flight, count=count, turns=turns) for name in sizes
     )
     found = watch_results(measured, len(sizes))
-    outputs.write("Frames host to host", {"pipeline": streaming.report(found, engine, in_flight, bench.describe())})
+    report = streaming.report(found, engine, in_flight, describe_machine(bench.name))
+    outputs.write("Frames host to host", {"pipeline": report})
 
 
 @app.command()
+@with_outputs
 def dask(
+    outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="A small array; nothing is judged.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure what chunks cost: transforms of arrays of Dask beside those of the same arrays in memory.
 
@@ -439,27 +380,22 @@ def dask(
     """
     from subband.bench import dask as chunks
 
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("dask")
+    outputs.check("dask")
     cases = chunks.QUICK_CASES if quick else chunks.CASES
     found = watch_results(chunks.measure_overhead(cases, is_quick=quick), 2 * len(cases))
     outputs.write("What chunks cost", {"dask": chunks.report_overhead(found, is_whole=not quick)})
 
 
 @app.command()
+@with_outputs
 def edges(
+    outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="Two strengths of noise only.")] = False,
-    output: JsonFile = None,
-    hdf5: Hdf5 = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
 ) -> None:
     """Measure how well edges of phantoms are found under noise, beside Canny's filter tuned to the truth."""
     from subband.bench import edges as phantoms
 
-    outputs = Outputs(output, hdf5, html, markdown, force, dry_run, as_json).check("edges")
+    outputs.check("edges")
     noises = phantoms.NOISES[1:3] if quick else phantoms.NOISES
     found = watch_results(phantoms.measure_phantoms(noises), 2 * len(noises))
     outputs.write("Edges under noise", {"edges": phantoms.report(found)})

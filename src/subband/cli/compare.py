@@ -11,7 +11,7 @@ from subband.cli.options import AsJson, DryRun, Force, MostPixels, Series, Toler
 from subband.cli.outputs import Reads, Writes, show_plan
 
 if TYPE_CHECKING:
-    from subband.bench.likeness import Comparison
+    from subband.pipeline.comparison import Comparison
 
 app = typer.Typer()
 
@@ -48,10 +48,10 @@ def compare(
 
     from rich.console import Console
 
-    from subband.bench.likeness import compare_sources, join_pictures
     from subband.cli.enhancing import Reading
     from subband.cli.progress import watch_progress
     from subband.media import Still, write_still
+    from subband.pipeline.comparison import compare_sources, join_pictures
 
     if dry_run:
         show_plan([first, second], [picture], as_json=as_json)

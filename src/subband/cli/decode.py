@@ -47,9 +47,8 @@ def decode(
 
     from subband.codecs.jpeg2000 import CodecWarning
     from subband.codecs.jpeg2000 import decode as decode_picture
-    from subband.media import Still, place_output, write_still
-    from subband.media.deep_stills import turn_upright
-    from subband.media.jpeg2000 import read_jpeg2000, read_jpeg2000_metadata
+    from subband.media import place_output, write_still
+    from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
 
     options: dict[str, Any] = {"reduce": reduce, "region": _split_region(region), "layers": layers, "engine": engine}
@@ -68,12 +67,10 @@ def decode(
             with place_output(output, overwrite=force) as unfinished:
                 np.save(unfinished, samples)
         else:
-            pixels, alpha, icc = read_jpeg2000(source, most, **options)
+            still = read_jpeg2000(source, most, **options)
             seconds = perf_counter() - begin
-            exif, turn, metadata = read_jpeg2000_metadata(source, reduce=reduce)
-            samples = turn_upright(pixels, turn)
-            alpha = None if alpha is None else turn_upright(alpha, turn)
-            write_still(output, Still(samples, alpha, icc, exif, metadata), overwrite=force)
+            samples = still.pixels
+            write_still(output, still, overwrite=force)
     for warning in caught:
         typer.echo(f"warning: {explain(str(warning.message))}", err=True)
     rows, columns = samples.shape[:2]

@@ -91,11 +91,11 @@ def decompose(
 
 def _check_outputs(output: Path, save: Path | None) -> None:
     """Refuse endings that cannot be written before anything is computed or written."""
-    from PIL import Image
-
     from subband.cli.coefficients import check_name
+    from subband.media.formats import find_format
 
-    if output.suffix.lower() not in Image.registered_extensions():
+    form = find_format(output)
+    if form is None or form.write is None:
         raise ArgumentError(f"{output.name!r} does not end like a picture; take a name such as picture.png")
     if save is not None:
         check_name(save)

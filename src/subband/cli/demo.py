@@ -63,10 +63,10 @@ def demo(
 def _show_photograph(output: Path, console: Console) -> list[Path]:
     """Denoise the photograph, print a table, and return the pictures."""
     import subband
-    from subband.bench.measuring import Effort, take_turns
-    from subband.bench.quality import measure_psnr, measure_ssim
+    from subband.engines.measuring.timing import Effort, take_turns
     from subband.enhance import denoise
     from subband.media import Still, write_still
+    from subband.quality import measure_psnr, measure_ssim
 
     engine = subband.get_engine("cpu")
     with console.status("reading the photograph") as progress:
@@ -103,11 +103,11 @@ def _show_photograph(output: Path, console: Console) -> list[Path]:
 
 def _show_clip(output: Path, console: Console) -> list[Path]:
     """Denoise the clip from file to file, print a table, and return the films."""
-    from subband.bench.likeness import compare_sources
     from subband.data import clip_path
     from subband.enhance import Denoise, Enhancer, Gaussian
     from subband.media import open_sink, open_source
     from subband.pipeline import add_noise_to_file, enhance_file
+    from subband.pipeline.comparison import compare_sources
 
     noisy, denoised = _name_clips(output)
     with console.status("adding noise to the clip") as progress:

@@ -24,9 +24,9 @@ def devices(
 
     from rich.console import Console
 
-    from subband.bench import devices as inventory
-    from subband.bench.machine import describe_machine
     from subband.engines import get_engine
+    from subband.engines.measuring import devices as inventory
+    from subband.engines.measuring.devices import describe_machine
 
     records = inventory.list_records()
     if measure:

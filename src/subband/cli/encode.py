@@ -18,7 +18,6 @@ app = typer.Typer()
 
 _ORDERS = ("LRCP", "RLCP", "RPCL", "PCRL", "CPRL")
 _STYLES = ("bypass", "reset", "terminate", "causal", "predictable", "segmentation")
-_ENDINGS = (".jp2", ".jpx", ".j2k", ".j2c", ".jpc")
 
 
 @app.command()
@@ -90,13 +89,14 @@ def encode(
 
     from subband.cli.progress import watch_progress
     from subband.codecs.jpeg2000 import encode as encode_picture
+    from subband.codecs.jpeg2000.files import ENDINGS, STREAM_ENDINGS
     from subband.media import place_output, read_still
     from subband.media.jpeg2000 import pack_metadata
     from subband.pipeline.relay import Progress
 
     ending = output.suffix.lower()
-    if ending not in _ENDINGS:
-        raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(_ENDINGS)}")
+    if ending not in ENDINGS:
+        raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     settings: dict[str, Any] = {
         "lossless": True if lossless else False if step is not None else None,
         "rate": _split_numbers("--bpp", rate),
@@ -121,7 +121,9 @@ def encode(
         show_plan([source], [output], as_json=as_json)
         return
     still = read_still(source, most_pixels=most_pixels)
-    boxes = _describe(still, icc.read_bytes() if icc else None, dpi) if ending in (".jp2", ".jpx") else {"form": "j2k"}
+    boxes = (
+        _describe(still, icc.read_bytes() if icc else None, dpi) if ending not in STREAM_ENDINGS else {"form": "j2k"}
+    )
     begin = perf_counter()
     with watch_progress(is_quiet=as_json or quiet) as observe_file:
         observe = observe_file(source.name)

@@ -25,12 +25,6 @@ __all__ = ["Job", "Settings", "check_jobs", "find_sources", "plan_jobs", "run_jo
 _PATTERN = "*?["
 _UNFINISHED = re.compile(r"\.part\d*$")
 
-# What can be read beside what Pillow reads and what can be written.
-_MORE_ENDINGS = {
-    ".3gp", ".asf", ".dv", ".exr", ".flv", ".h264", ".h5", ".hdf5", ".m2ts", ".m2v", ".mha", ".mhd", ".mj2", ".mjpeg",
-    ".mts", ".mxf", ".nhdr", ".nii", ".npy", ".npz", ".nrrd", ".ogv", ".pam", ".ts", ".vob", ".y4m",
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Job:
@@ -311,7 +305,7 @@ def _is_one(path: Path) -> bool:
 
 def _strip_dataset(path: Path) -> Path:
     """Return the file of a name such as ``volume.h5:scan/data``."""
-    from subband.media.volumes import split_dataset
+    from subband.media.formats import split_dataset
 
     dataset = split_dataset(str(path))
     return path if dataset is None else Path(dataset[0])
@@ -319,20 +313,16 @@ def _strip_dataset(path: Path) -> Path:
 
 def _list_folder(folder: Path) -> list[Path]:
     """Return what can be read in a folder; one of DICOM slices is a volume by itself."""
-    from PIL import Image
+    from subband.media.formats import find_format, recognise_format
 
-    from subband.media.film_formats import CONTAINERS
-    from subband.media.volume_dicom import is_dicom
-
-    pictures = {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
-    known = pictures | set(CONTAINERS) | _MORE_ENDINGS
     files = sorted(path for path in folder.iterdir() if path.is_file() and not _is_unfinished(path))
-    if any(path.suffix.lower() == ".dcm" for path in files):
+    known = {path: form for path in files if (form := find_format(path)) is not None and form.is_read}
+    if any(form.is_series for form in known.values()):
         return [folder]
-    found = [path for path in files if path.suffix.lower() in known or path.name.lower().endswith(".nii.gz")]
     # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
-    if any(is_dicom(path) for path in files if path not in found):
+    if any(recognise_format(path, is_series=True) for path in files if path not in known):
         return [folder]
+    found = list(known)
     if not found:
         raise ArgumentError(f"the folder {str(folder)!r} holds no picture, film or volume")
     return found
@@ -344,8 +334,9 @@ def _is_unfinished(path: Path) -> bool:
 
 def _change_ending(path: Path, ending: str) -> str:
     """Return the name of a file with another ending."""
-    stem = path.name[: -len(".nii.gz")] if path.name.lower().endswith(".nii.gz") else path.stem
-    return f"{stem}{ending}"
+    from subband.media.formats import split_ending
+
+    return f"{split_ending(path)[0]}{ending}"
 
 
 def _list_results(job: Job) -> list[tuple[Path, Path]]:

@@ -112,7 +112,7 @@ def end_program(code: int) -> NoReturn:
 
 def _leave(threads: Sequence[Thread], *, keep_partial: bool) -> None:
     """Wait a moment for threads that were asked to stop, and clean up after those that have not."""
-    from subband.media.outputs import remove_unfinished
+    from subband.outputs import remove_unfinished
 
     deadline = monotonic() + (_GRACE_TO_KEEP if keep_partial else _GRACE)
     for thread in threads:

@@ -44,20 +44,19 @@ def model(
     The model counts what a transform moves and computes, and knows of the device how fast it copies, computes, begins
     and transfers, which is measured first.
     """
-    from subband.bench.devices import describe_device
-    from subband.bench.machine import describe_machine
-    from subband.bench.measuring import Effort
     from subband.bench.model.cases import MODEL_CASES, TRAVELLING_CASES, list_own_cases, vary_cases
     from subband.bench.model.comparison import Study, report_comparison
     from subband.bench.model.roofline import draw_roofline
-    from subband.bench.workbench import open_workbench
     from subband.cli.reporting import Outputs, watch_results
+    from subband.engines.measuring.devices import describe_machine
+    from subband.engines.measuring.harness import open_harness
+    from subband.engines.measuring.timing import Effort
 
     chosen = engine or "cpu"
     part = f"model {chosen.partition(':')[0]}"
     outputs = Outputs(output, None, None, markdown, force, dry_run, as_json)
     outputs.check(part, is_partial=shape is not None, others=[] if plot is None else [plot])
-    bench = open_workbench(chosen)
+    bench = open_harness(chosen)
     cases = list_own_cases(shape, wavelet, level) if shape is not None else list(MODEL_CASES)
     if quick:
         cases = [case for case in cases if shape is not None or case.size <= _QUICK_SIZE]
@@ -69,7 +68,7 @@ def model(
     effort = Effort(seconds=20.0 if bench.is_device else 40.0, fewest=6, most=300, turn=turn)
     if quick or shape is not None:
         effort = Effort(seconds=2.0 if quick else 15.0, fewest=3, most=60, turn=turn / 2)
-    machine = describe_machine(describe_device(bench.bed.engine_name) if bench.bed is not None else None)
+    machine = describe_machine(bench.name)
     study = Study(bench, cases, effort, _QUICK_SIDES if quick else None)
     watch_results(study.run(), None)
     device, comparisons = study.conclude(machine.device or machine.processor)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from subband.cli.options import AsJson, DryRun, Force
 from subband.cli.outputs import Writes, show_plan
 
 if TYPE_CHECKING:
@@ -27,9 +29,9 @@ __all__ = [
     "Markdown",
     "Outputs",
     "open_console",
-    "show_report",
     "watch_cases",
     "watch_results",
+    "with_outputs",
 ]
 
 JsonFile = Annotated[
@@ -46,6 +48,17 @@ Markdown = Annotated[
     typer.Option("--markdown", metavar="FILE", help="Write the tables into a page, between its two lines `measured`."),
     Writes("page"),
 ]
+
+#: What `with_outputs` adds, in the order of the fields of `Outputs`, each with its default.
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "output": (JsonFile, None),
+    "hdf5": (Hdf5, None),
+    "html": (Html, None),
+    "markdown": (Markdown, None),
+    "force": (Force, False),
+    "dry_run": (DryRun, False),
+    "as_json": (AsJson, False),
+}
 
 _PAPER_WIDTH = 220
 
@@ -93,13 +106,14 @@ class Outputs:
         FormatError
             If the page has no place for one of the parts.
         MissingExtraError
-            If HDF5 is asked for and h5py is not installed.
+            If HDF5 is asked for and h5py is not installed, or drawings and matplotlib is not.
         ArgumentError
             If some cases would take the place of all.
         typer.Exit
             If it is only to be told what would be written.
         """
-        from subband.bench.pages import load_h5py, read_section
+        from subband.bench.libraries import load_library
+        from subband.bench.records import read_section
         from subband.errors import ArgumentError
 
         if self.markdown is not None:
@@ -110,7 +124,9 @@ class Outputs:
                         "measure all of them, or name a page that is not there yet"
                     )
         if self.hdf5 is not None:
-            load_h5py()
+            load_library("h5py")
+        if self.html is not None:
+            load_library("matplotlib")
         if self.dry_run:
             show_plan([], (self.json, self.hdf5, self.html, self.markdown, *others), as_json=self.as_json)
             raise typer.Exit
@@ -132,76 +148,48 @@ class Outputs:
         is_partial : bool
             Whether other chapters of that part stay as they are.
         """
-        from subband.bench.pages import merge_chapters, read_section, to_html, to_json, write_hdf5, write_json
+        from subband.bench.records import write_page
+        from subband.bench.rendering import show_report, to_html, to_json, write_hdf5
+        from subband.outputs import place_output
 
         if self.as_json:
             typer.echo(to_json(reports))
         else:
             for report in reports.values():
-                show_report(report)
-        _place(self.json, lambda path: write_json(path, reports), overwrite=self.force)
-        _place(self.hdf5, lambda path: write_hdf5(path, reports), overwrite=self.force)
-        _place(self.html, lambda path: _write_text(path, to_html(title, reports)), overwrite=self.force)
-        if self.markdown is None:
-            return
-        if whole is None:
-            _write_markdown(self.markdown, {part: report.to_markdown() for part, report in reports.items()})
-            for part, report in reports.items():
-                _write_record(self.markdown, part, {part: report}, has_chapters=False)
-            return
-        chapters = {name.capitalize(): report for name, report in reports.items()}
-        before = read_section(self.markdown, whole) if is_partial else ""
-        section = merge_chapters(before, {heading: report.to_markdown() for heading, report in chapters.items()})
-        _write_markdown(self.markdown, {whole: section})
-        _write_record(self.markdown, whole, chapters, has_chapters=True, keeps=is_partial)
+                show_report(report, open_console())
+        writers: list[tuple[Path | None, Callable[[Path], object]]] = [
+            (self.json, lambda path: path.write_text(to_json(reports) + "\n", encoding="utf-8")),
+            (self.hdf5, lambda path: write_hdf5(path, reports)),
+            (self.html, lambda path: path.write_text(to_html(title, reports), encoding="utf-8")),
+        ]
+        for path, write in writers:
+            if path is not None:
+                with place_output(path, overwrite=self.force) as unfinished:
+                    write(unfinished)
+        if self.markdown is not None:
+            chapters = {name.capitalize(): report for name, report in reports.items()}
+            write_page(self.markdown, reports if whole is None else {whole: chapters}, keeps=is_partial)
 
 
-def _write_markdown(page: Path, sections: Mapping[str, str]) -> None:
-    """Put each section where it belongs; a page that is not there yet has nothing else."""
-    from subband.bench.pages import insert_section
+def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that measures the options of `Outputs`, which it takes as its parameter `outputs`."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _OPTIONS.items()
+    ]
 
-    if not page.exists():
-        text = "\n".join(insert_section(page, section, part) for part, section in sections.items())
-        _place(page, partial(_write_text, text=text))
-        return
-    for part, section in sections.items():
-        _place(page, partial(_write_text, text=insert_section(page, section, part)))
+    def run(**given: Any) -> None:
+        outputs = Outputs(*(given.pop(name) for name in _OPTIONS))
+        command(outputs=outputs, **given)
 
-
-def _write_record(
-    page: Path, part: str, reports: Mapping[str, Report], *, has_chapters: bool, keeps: bool = False
-) -> None:
-    """Keep what a page was made from in the folder beside it that is there for this."""
-    import json
-
-    from subband.bench.records import find_record, load_record, update_record
-
-    path = find_record(page)
-    if path is not None:
-        record = update_record(load_record(path), part, reports, has_chapters=has_chapters, keeps=keeps)
-        _place(path, partial(_write_text, text=json.dumps(record, indent=1, ensure_ascii=False) + "\n"))
-
-
-def _place(path: Path | None, write: Callable[[Path], object], *, overwrite: bool = True) -> None:
-    """Write a file under another name, and give it its own when it is whole."""
-    from subband.media import place_output
-
-    if path is not None:
-        with place_output(path, overwrite=overwrite) as unfinished:
-            write(unfinished)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def show_report(report: Report) -> None:
-    """Print the tables of a report, what became of what was expected, and what was left out."""
-    console = open_console()
-    for sheet in report.sheets:
-        console.print(sheet.to_table())
-    for line in (*report.goals, *report.remarks, report.summarise(), f"Measured on: {report.machine}"):
-        typer.echo(line)
+    functools.update_wrapper(run, command)
+    parameters = [*(parameter for parameter in own if parameter.name != "outputs"), *options]
+    # instead of what the wrapped function has
+    del run.__wrapped__  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def watch_results(results: Iterable[Result], count: int | None) -> list[Result]:
@@ -220,8 +208,9 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
 
     What goes wrong with one is told at the end, so that an hour of measuring is not lost with it.
     """
-    from subband.bench.machine import describe_machine
+    from subband.bench.rendering import show_report
     from subband.bench.report import report
+    from subband.engines.measuring.devices import describe_machine
     from subband.errors import SubbandError
 
     measurements: list[Measurement] = []
@@ -237,7 +226,7 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
                 failures.append(error)
     if failures:
         if measurements:
-            show_report(report(measurements, describe_machine()))
+            show_report(report(measurements, describe_machine()), open_console())
         raise failures[0]
     return measurements
 

@@ -14,10 +14,6 @@ from subband.errors import ArgumentError
 if TYPE_CHECKING:
     from subband.edit.surfaces import Surface
 
-#: What pictures are drawn to, and those of them that can be transparent.
-_PICTURES = (".png", ".webp", ".tif", ".tiff", ".jpg", ".jpeg")
-_TRANSPARENT = _PICTURES[:4]
-
 #: Points or pixels that are made at most; each takes up to a hundred bytes.
 _MOST = 2**25
 
@@ -92,14 +88,15 @@ def reshape(
 
     from subband.edit.surfaces import Reshaper, parse_gains, write_surface
     from subband.edit.surfaces.files import ENDINGS
+    from subband.media.formats import find_format
 
-    is_drawing = output.suffix.lower() not in ENDINGS
-    if is_drawing and output.suffix.lower() not in _PICTURES:
+    is_drawing, form = output.suffix.lower() not in ENDINGS, find_format(output)
+    if is_drawing and (form is None or form.write is None or "uint8" not in form.dtypes):
         raise ArgumentError(
             f"{output.name!r} ends neither like a surface nor like a picture; use {', '.join(ENDINGS)}, or .png"
         )
-    if transparent and output.suffix.lower() not in _TRANSPARENT:
-        raise ArgumentError(f"{output.name!r} has no transparency; use {', '.join(_TRANSPARENT)}")
+    if transparent and (form is None or "alpha" not in form.keeps):
+        raise ArgumentError(f"{output.name!r} has no transparency; use .png, .webp or .tif")
     given = _open_surface(surface, rows, most_pixels)
     grid = None if points is None else _read_size("--points", points)
     modes = None if mode is None else mode.split(",") if "," in mode else mode

@@ -52,7 +52,10 @@ def is_store(path: Path) -> bool:
     >>> is_store(Path("clean.zarr")), is_store(Path("clean.tiff"))
     (True, False)
     """
-    return path.suffix.lower() == ".zarr"
+    from subband.media.formats import find_format
+
+    form = find_format(path)
+    return form is not None and form.is_store
 
 
 def read_chunks(text: str | None) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from subband.bench.tuning import Tuning
+    from subband.engines.measuring.tuning import Tuning
     from subband.kernels.launch import Launch
 
 app = typer.Typer()
@@ -37,14 +37,14 @@ def tune(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from subband.bench import tuning
-    from subband.bench.beds import open_bed
-    from subband.bench.measuring import Effort
+    from subband.engines.measuring import tuning
+    from subband.engines.measuring.harness import open_device
+    from subband.engines.measuring.timing import Effort
     from subband.engines.tuned import identify, save_tuned
 
     cases = tuning.select_tuning_cases(tuning.list_tuning_cases(side), only or ())
-    bed = open_bed(engine)
-    device = bed.engine.device
+    bench = open_device(engine)
+    device = bench.engine.device
     grid = tuning.choose_grid(device.dialect)
     effort = Effort(seconds=0.05, fewest=5, most=9, turn=3e-3)
     found: list[Tuning] = []
@@ -61,7 +61,7 @@ def tune(
             def show(launch: Launch, name: str = case.name, number: int = number) -> None:
                 progress.update(task, description=f"{name}: {_spell(launch)}", completed=number, refresh=True)
 
-            found.append(tuning.tune_case(case, bed, grid, effort, show))
+            found.append(tuning.tune_case(case, bench, grid, effort, show))
             if not errors.is_terminal:
                 errors.print(f"{number + 1}/{len(cases)} {case.name}: {_spell(found[-1].best)}", soft_wrap=True)
             if not dry_run:

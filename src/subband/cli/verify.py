@@ -37,8 +37,8 @@ def verify(
     import numpy as np
     from rich.console import Console
 
-    from subband.bench.verification import verify_engine
     from subband.media import read_still
+    from subband.testing.verification import verify_engine
 
     still = read_still(image, most_pixels=most_pixels)
     verification = verify_engine(

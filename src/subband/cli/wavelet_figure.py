@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from subband.bench.figure import BLUE, ORANGE, Figure, Panel
+from subband.bench.figures import BLUE, ORANGE, Figure, Panel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

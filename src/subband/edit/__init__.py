@@ -1,4 +1,4 @@
-"""Combining and reshaping pictures and surfaces in the wavelet domain."""
+"""Combining and reshaping images and surfaces in the wavelet domain."""
 
 from __future__ import annotations
 

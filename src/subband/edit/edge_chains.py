@@ -14,7 +14,7 @@ __all__ = ["chain_scales", "keep_connected"]
 #: Maxima of two scales belong together if their gradients differ by less than this angle of 45 degrees.
 _COSINE = sqrt(0.5)
 
-#: What maxima of fine scales are to have in pictures and in volumes, in standard deviations of the noise.
+#: What maxima of fine scales are to have in images and in volumes, in standard deviations of the noise.
 _FAINT = {2: 2.0, 3: 3.0}
 
 #: How much a maximum is to stand out from its surroundings, as a part of what it is to have at all.

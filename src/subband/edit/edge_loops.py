@@ -1,7 +1,7 @@
 """The loops over pixels that find edges, compiled.
 
-Arrays have three axes, slices, rows and columns; a picture is a volume of one slice. A gradient has one more axis in
-front, as long as there are dimensions: 2 for pictures, 3 for volumes. `first` and `last` count rows of all slices, so
+Arrays have three axes, slices, rows and columns; an image is a volume of one slice. A gradient has one more axis in
+front, as long as there are dimensions: 2 for images, 3 for volumes. `first` and `last` count rows of all slices, so
 that threads can share an array.
 """
 
@@ -69,16 +69,16 @@ def _sample_plane(modulus: Array, s: int, r: int, c: int, dr: float, dc: float, 
     rows, columns = modulus.shape[1], modulus.shape[2]
     if abs(dr) > abs(dc):
         j = min(max(r + (distance if dr > 0 else -distance), 0), rows - 1)
-        place = dc * distance
-        low = floor(place)
-        share = place - low
+        shift = dc * distance
+        low = floor(shift)
+        share = shift - low
         first, last = min(max(c + low, 0), columns - 1), min(max(c + low + 1, 0), columns - 1)
         value: float = (1.0 - share) * modulus[s, j, first] + share * modulus[s, j, last]
     else:
         k = min(max(c + (distance if dc > 0 else -distance), 0), columns - 1)
-        place = dr * distance
-        low = floor(place)
-        share = place - low
+        shift = dr * distance
+        low = floor(shift)
+        share = shift - low
         first, last = min(max(r + low, 0), rows - 1), min(max(r + low + 1, 0), rows - 1)
         value = (1.0 - share) * modulus[s, first, k] + share * modulus[s, last, k]
     return value
@@ -212,9 +212,9 @@ def _keep_connected(marks: Array, shortest: int) -> None:
         stack.append(start)
         flat[start] = 3
         while len(stack) > 0:
-            place = stack.pop()
-            group.append(place)
-            s, r, c = place // (rows * columns), place // columns % rows, place % columns
+            index = stack.pop()
+            group.append(index)
+            s, r, c = index // (rows * columns), index // columns % rows, index % columns
             for i in range(max(s - 1, 0), min(s + 2, slices)):
                 for j in range(max(r - 1, 0), min(r + 2, rows)):
                     for k in range(max(c - 1, 0), min(c + 2, columns)):
@@ -223,10 +223,10 @@ def _keep_connected(marks: Array, shortest: int) -> None:
                             flat[other] = 3
                             stack.append(other)
         if len(group) < shortest:
-            for place in group:
-                flat[place] = 0
-    for place in range(size):
-        flat[place] = flat[place] == 3
+            for index in group:
+                flat[index] = 0
+    for index in range(size):
+        flat[index] = flat[index] == 3
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -1,4 +1,4 @@
-"""The gradient of a picture or a volume at several scales, from its undecimated bands, and the noise in it."""
+"""The gradient of an image or a volume at several scales, from its undecimated bands, and the noise in it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Scale:
     level : int
         1 is the finest.
     gradient : ndarray of float32
-        Dimensions × slices × rows × columns; a picture has one slice.
+        Dimensions × slices × rows × columns; an image has one slice.
     modulus : ndarray of float32
         Slices × rows × columns: the height of a straight step that would look so.
     deviation : float
@@ -52,7 +52,7 @@ class Scale:
     borders: tuple[Array, Array, Array]
 
     def spread_noise(self, factor: float, least: float) -> tuple[Array, Array, Array]:
-        """Return three arrays, for slices, rows and columns, whose product is the noise at each place."""
+        """Return three arrays, for slices, rows and columns, whose product is the noise at each position."""
         slices, rows, columns = self.borders
         # copies, for Numba compiles once more for arrays that cannot be written to
         return slices.copy(), rows.copy(), columns * np.float32(max(factor * self.deviation, least))
@@ -71,7 +71,7 @@ def measure_scales(
     Parameters
     ----------
     channels : list of ndarray of float32
-        Pictures or volumes of the same shape; the steepest of them counts at each place.
+        Images or volumes of the same shape; the steepest of them counts at each position.
     wavelet : Wavelet
         One that `check_wavelet` takes.
     level, finest : int
@@ -103,14 +103,14 @@ def measure_scales(
         extended = np.ascontiguousarray(extended)
         details, diagonal = call_natively(_transform, {0: "x"}, (extended, plan.levels, keep, engine), {}, engine)
         noises.append(_estimate_noise(_cut(np.asarray(diagonal), plan, 1), plan))
-        for place, (own, bands) in enumerate(zip(keep, details, strict=True)):
+        for finer, (own, bands) in enumerate(zip(keep, details, strict=True)):
             if number == 0:
                 empty = np.empty((count, *shape), np.float32)
                 borders = [_measure_border(wavelet, own, length) for length in plan.shape]
                 ends = (np.ones(1, np.float32), *borders)[-3:]
                 scales.append(Scale(own, empty, np.empty(shape, np.float32), 0.0, (ends[0], ends[1], ends[2])))
             parts = tuple(_cut(np.asarray(band, np.float32), plan, own).reshape(shape) for band in bands)
-            _combine_bands(parts, np.float32(_measure_step(wavelet, own, count)), scales[place], number == 0)
+            _combine_bands(parts, np.float32(_measure_step(wavelet, own, count)), scales[finer], number == 0)
     noise = max(noises) if sigma is None else float(sigma)
     for scale in scales:
         key = "d" + "a" * (count - 1)
@@ -121,7 +121,7 @@ def measure_scales(
 
 @lru_cache(maxsize=64)
 def check_wavelet(wavelet: Wavelet) -> None:
-    """Refuse a wavelet whose bands are no gradient.
+    """Check that the bands of a wavelet are a gradient.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def check_wavelet(wavelet: Wavelet) -> None:
 
 
 def share_lines(array: Array, work: Any) -> None:
-    """Let threads share the rows of an array."""
+    """Distribute the rows of an array over threads."""
     lines = array.shape[0] * array.shape[1]
     count = 1 if array.size < 4096 else get_threads() * 2
     borders = [lines * number // count for number in range(count + 1)]
@@ -202,7 +202,7 @@ def _measure_step(wavelet: Wavelet, level: int, dimensions: int) -> float:
 
 @lru_cache(maxsize=256)
 def _measure_border(wavelet: Wavelet, level: int, length: int) -> Array:
-    """Return how much more noise a smoothed row has at each place than far from its ends.
+    """Return how much more noise a smoothed row has at each position than far from its ends.
 
     Beyond an end the same samples come again, so that a mean over both has seen fewer of them.
     """
@@ -216,10 +216,10 @@ def _measure_border(wavelet: Wavelet, level: int, length: int) -> Array:
     ratio = np.ones(length, np.float32)
     samples = extend("symmetric", length, -reach, length + reach + 1).index
     norm = float(np.linalg.norm(path))
-    for place in {*range(min(reach, length)), *range(max(length - reach - 1, 0), length)}:
-        # an edge lies half a sample behind its place
-        touched = samples[place + 1 : place + 1 + len(path)]
-        ratio[place] = np.linalg.norm(np.bincount(touched, path)) / norm
+    for position in {*range(min(reach, length)), *range(max(length - reach - 1, 0), length)}:
+        # an edge is half a sample behind its position
+        touched = samples[position + 1 : position + 1 + len(path)]
+        ratio[position] = np.linalg.norm(np.bincount(touched, path)) / norm
     ratio.setflags(write=False)
     return ratio
 

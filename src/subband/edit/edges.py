@@ -1,7 +1,7 @@
-"""Edges of pictures and volumes at several scales: where the modulus of the wavelet transform is largest.
+"""Edges of images and volumes at several scales: where the modulus of the wavelet transform is largest.
 
-The undecimated bands of a wavelet that is the derivative of a smooth bump are the gradient of the picture, smoothed
-more at each level. At an edge its modulus is largest across the edge. Edges show at several scales at the same place
+The undecimated bands of a wavelet that is the derivative of a smooth bump are the gradient of the image, smoothed
+more at each level. At an edge its modulus is largest across the edge. Edges show at several scales at the same position
 and with the same height, and noise does neither, so maxima are joined to chains across scales, and a chain counts if
 it stands out from the noise somewhere.
 """
@@ -31,7 +31,7 @@ _BRIGHTNESS = TO_YCBCR[0].astype(np.float32)
 
 _CHANNELS = ("brightness", "strongest")
 
-#: Scales that even the smallest picture, and the smallest volume, may have.
+#: Scales that even the smallest image, and the smallest volume, may have.
 _LEAST_LEVELS = {2: 6, 3: 3}
 
 #: Magnitudes, and differences between them, whose squares single precision can hold.
@@ -42,7 +42,7 @@ _LARGEST, _SMALLEST = 1e18, 1e-18
 class Edges:
     """Edges, and what is known about them.
 
-    An edge lies between two samples; the mask has the first of them. All arrays have the shape of the picture or
+    An edge is between two samples; the mask has the first of them. All arrays have the shape of the image or
     volume, less the channels.
 
     Attributes
@@ -71,7 +71,7 @@ class Edges:
 
     @property
     def angle(self) -> Array:
-        """Direction of the gradient of a picture, in radians: 0 to the right, π / 2 down.
+        """Direction of the gradient of an image, in radians: 0 to the right, π / 2 down.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class Edges:
     def overlay(
         self, picture: Any, colour: Sequence[float] = (255, 40, 0), opacity: float = 1.0, fade: float = 0.0
     ) -> Array:
-        """Return a colour picture with the edges drawn over it.
+        """Return a colour image with the edges drawn over it.
 
         Parameters
         ----------
@@ -96,12 +96,12 @@ class Edges:
         opacity : float
             Of the edges, from 0 to 1.
         fade : float
-            How much of the picture itself is taken away towards white, from 0 to 1.
+            How much of the image itself is taken away towards white, from 0 to 1.
 
         Raises
         ------
         ShapeError
-            If the picture has another shape.
+            If the image has another shape.
         DtypeError
             If it holds integers of 64 bits.
         ArgumentError
@@ -109,15 +109,15 @@ class Edges:
 
         Examples
         --------
-        >>> picture = np.zeros((8, 8), np.uint16)
-        >>> picture[:, 4:] = 50000
-        >>> find_edges(picture, level=1).overlay(picture)[2, 3]
+        >>> image = np.zeros((8, 8), np.uint16)
+        >>> image[:, 4:] = 50000
+        >>> find_edges(image, level=1).overlay(image)[2, 3]
         array([65535, 10280,     0], dtype=uint16)
         """
         pixels = np.asarray(picture)
-        if self.mask.ndim != 2 or pixels.shape[:2] != self.mask.shape or not _is_picture(pixels.shape):
+        if self.mask.ndim != 2 or pixels.shape[:2] != self.mask.shape or not _is_image(pixels.shape):
             raise ShapeError(
-                f"picture has the shape {pixels.shape}, and the edges {self.mask.shape}; draw edges over the picture "
+                f"picture has the shape {pixels.shape}, and the edges {self.mask.shape}; draw edges over the image "
                 "that they were found in, and slices of a volume one by one"
             )
         if pixels.dtype.kind in "iu" and pixels.dtype.itemsize > 4:
@@ -139,9 +139,9 @@ class Edges:
             faded = pixels.astype(precision) * (1 - fade) + fade * white
             pixels = (np.rint(faded) if is_whole else faded).astype(pixels.dtype)
         result = pixels.copy()
-        places = np.nonzero(self.mask)
-        mixed = opacity * ink + (1 - opacity) * pixels[places].astype(precision)
-        result[places] = np.rint(mixed) if is_whole else mixed
+        marked = np.nonzero(self.mask)
+        mixed = opacity * ink + (1 - opacity) * pixels[marked].astype(precision)
+        result[marked] = np.rint(mixed) if is_whole else mixed
         return result
 
 
@@ -163,22 +163,22 @@ class EdgeFinder:
         What an edge must stand out by at one of its scales, in standard deviations of the noise there; in volumes, by
         a little more, which noise reaches as seldom.
     weak : float
-        Edges go on, from places that reach the threshold, through touching ones that reach this part of it.
+        Edges go on, from positions that reach the threshold, through touching ones that reach this part of it.
     contrast : float
-        The least height of an edge, in the units of the picture, whatever the noise.
+        The least height of an edge, in the units of the image, whatever the noise.
     sigma : float, optional
-        Standard deviation of the noise, in the units of the picture; measured if left out.
+        Standard deviation of the noise, in the units of the image; measured if left out.
     persistence : int, optional
         Through how many scales an edge must be seen; through all of them if left out.
     shortest : int
         Groups of fewer touching pixels are left out.
     channels : {"brightness", "strongest"}
-        Whether colour pictures are looked at by their brightness, or each pixel by its steepest channel.
+        Whether colour images are looked at by their brightness, or each pixel by its steepest channel.
     colour, opacity, fade
         How `apply` draws; see `Edges.overlay`.
     white : float, optional
         What `contrast` and `sigma` count white as: with 255 they mean the same for images of 8 and 16 bits and of
-        floating point. If left out they are in the units of the picture.
+        floating point. If left out they are in the units of the image.
 
     Raises
     ------
@@ -232,7 +232,7 @@ class EdgeFinder:
         object.__setattr__(self, "colour", check_colour("colour", self.colour))
 
     def find(self, x: Any, *, volume: bool | None = None, engine: str | Engine | None = None) -> Edges:
-        """Find the edges of a picture or a volume.
+        """Find the edges of an image or a volume.
 
         Parameters
         ----------
@@ -247,23 +247,23 @@ class EdgeFinder:
         Raises
         ------
         ShapeError
-            If `x` is neither a picture nor a volume.
+            If `x` is neither an image nor a volume.
         LevelError
-            If the coarsest scale is larger than a quarter of it, and beyond 6 in a picture or 3 in a volume.
+            If the coarsest scale is larger than a quarter of it, and beyond 6 in an image or 3 in a volume.
         ArgumentError
             If `x` holds NaN, infinities, or numbers too large or too small for single precision.
 
         Notes
         -----
-        Besides the mask, four arrays of the size of the picture are kept for each scale, in single precision.
+        Besides the mask, four arrays of the size of the image are kept for each scale, in single precision.
 
         Examples
         --------
         A step of height 80 under noise:
 
-        >>> picture = np.random.default_rng(0).normal(0, 10, (64, 64))
-        >>> picture[:, 30:] += 80
-        >>> edges = EdgeFinder(sigma=10).find(picture)
+        >>> image = np.random.default_rng(0).normal(0, 10, (64, 64))
+        >>> image[:, 30:] += 80
+        >>> edges = EdgeFinder(sigma=10).find(image)
         >>> np.unique(np.nonzero(edges.mask)[1])
         array([29])
         """
@@ -301,7 +301,7 @@ class EdgeFinder:
         )
 
     def apply(self, picture: Any, *, engine: str | Engine | None = None) -> Array:
-        """Return a colour picture of the same depth with its edges drawn over it.
+        """Return a colour image of the same depth with its edges drawn over it.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class EdgeFinder:
 
 
 def find_edges(x: Any, *, volume: bool | None = None, engine: str | Engine | None = None, **settings: Any) -> Edges:
-    """Find the edges of a picture or a volume.
+    """Find the edges of an image or a volume.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def _read_values(x: Any, volume: bool | None, channels: str) -> tuple[list[Array
     array = np.asarray(x)
     if array.dtype.kind not in "iufb":
         raise DtypeError(f"x holds {array.dtype}; edges are found in real numbers")
-    has_channels = array.ndim == 3 and _is_picture(array.shape)
+    has_channels = array.ndim == 3 and _is_image(array.shape)
     if volume is None:
         volume = array.ndim == 3 and not has_channels
     count = 3 if volume else 2
@@ -370,7 +370,7 @@ def _read_values(x: Any, volume: bool | None, channels: str) -> tuple[list[Array
         return [array.astype(np.float32, copy=False)], count
     if channels == "brightness":
         return [array.astype(np.float32, copy=False) @ _BRIGHTNESS], count
-    return [np.ascontiguousarray(array[..., place], np.float32) for place in range(3)], count
+    return [np.ascontiguousarray(array[..., channel], np.float32) for channel in range(3)], count
 
 
 def _check_range(array: Array) -> None:
@@ -386,7 +386,7 @@ def _check_range(array: Array) -> None:
         raise ArgumentError(f"x goes from {low:g} to {high:g}; scale it, so that it lies between 0 and 1 or 0 and 255")
 
 
-def _is_picture(shape: tuple[int, ...]) -> bool:
+def _is_image(shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3, 4))
 
 

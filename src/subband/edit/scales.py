@@ -1,4 +1,4 @@
-"""The transforms that editing tools work in: planes of a picture there and back, along rows and columns."""
+"""Transforms of the editing tools: planes of an image, forward and inverse, along rows and columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plan_scales(
     level : int, optional
         Number of levels; as many as are useful if left out, but no more than `most`.
     boundary : str, optional
-        How the picture goes on outside; the wavelet's own choice if left out.
+        How the image goes on outside; the wavelet's own choice if left out.
     most : int, optional
         See `level`.
 
@@ -61,7 +61,7 @@ def invert_details(engine: Engine, plan: TransformPlan, details: list[Bands], li
     Parameters
     ----------
     engine : Engine
-        Who computes.
+        The engine that computes.
     plan : TransformPlan
         Of the planes.
     details : list of dict

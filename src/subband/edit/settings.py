@@ -89,17 +89,15 @@ def check_number(name: str, value: Any, least: float, most: float, advice: str) 
 
 
 def check_white(white: Any) -> None:
-    """Refuse a white that no picture can have."""
+    """Check the white level of an image."""
     if white is not None:
         check_number("white", white, 1e-30, 1e30, "use the number that stands for white, such as 1 or 255")
 
 
 def check_level(level: Any) -> None:
-    """Refuse what is no number of levels; None stands for a choice by the size of the picture."""
+    """Check a number of levels; None chooses by the size of the image."""
     if level is not None and (isinstance(level, bool) or not isinstance(level, int | np.integer) or level < 0):
-        raise LevelError(
-            f"level={level!r} is not a number of levels; use 0 or more, or None for what suits the picture"
-        )
+        raise LevelError(f"level={level!r} is not a number of levels; use 0 or more, or None for what suits the image")
 
 
 def check_levels(levels: Any) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""The engines: who computes. See `subband.engines.base` for the contract they share."""
+"""Engines run transform plans on the CPU and on devices; `subband.engines.base` has their contract."""
 
 from __future__ import annotations
 

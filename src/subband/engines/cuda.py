@@ -55,8 +55,8 @@ def _restore_cache() -> None:
 
 
 @lru_cache(maxsize=1024)
-def _place_together(shapes: tuple[tuple[int, ...], ...], itemsize: int) -> tuple[tuple[int, ...], int]:
-    """Return where arrays begin in one piece of memory, and how large it is."""
+def _pack_together(shapes: tuple[tuple[int, ...], ...], itemsize: int) -> tuple[tuple[int, ...], int]:
+    """Return the offsets of arrays packed in one piece of memory, and its size."""
     sizes = [-(-prod(shape) * itemsize // _ALIGNMENT) * _ALIGNMENT for shape in shapes]
     ends = list(accumulate(sizes, initial=0))
     return tuple(ends[:-1]), ends[-1]
@@ -116,14 +116,14 @@ class CudaDevice(Device):
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
 
     def allocate_all(self, shapes: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> list[Any]:
-        places, size = _place_together(tuple(shapes), dtype.itemsize)
+        offsets, size = _pack_together(tuple(shapes), dtype.itemsize)
         if size > _SMALL:
             return super().allocate_all(shapes, dtype)
         try:
             with self._enter():
                 memory = self._cupy.cuda.alloc(max(1, size))
                 make = self._cupy.ndarray
-                return [make(shape, dtype, memory + place) for shape, place in zip(shapes, places, strict=True)]
+                return [make(shape, dtype, memory + offset) for shape, offset in zip(shapes, offsets, strict=True)]
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no memory for arrays of {size} bytes: {error}") from error
 

@@ -61,7 +61,7 @@ class Device(ABC):
         """
 
     def allocate_all(self, shapes: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> list[Any]:
-        """Return new arrays, which a device may place in one piece of memory if they are small."""
+        """Return new arrays, which a device may allocate in one piece of memory if they are small."""
         return [self.allocate(shape, dtype) for shape in shapes]
 
     @abstractmethod
@@ -94,4 +94,4 @@ class Device(ABC):
 
     @abstractmethod
     def is_aligned(self, x: Any, size: int) -> bool:
-        """Say whether the first element lies at a multiple of `size` bytes."""
+        """Say whether the first element is at a multiple of `size` bytes."""

@@ -1,7 +1,7 @@
-"""Who computes a call: the caller's arrays decide, then what the caller has chosen.
+"""Dispatch of a call to an engine: by the device of the caller's arrays, then by the caller's choice.
 
 `takes_arrays` turns a function of native arrays into one that takes arrays of every kind that `subband.arrays` knows
-and returns the same kind, in the same place. Arrays of the host that are bound for a device are uploaded once a call,
+and returns the same kind, on the same device. Arrays of the host that are bound for a device are uploaded once a call,
 and the results downloaded.
 """
 
@@ -44,7 +44,7 @@ _uploader: ContextVar[DeviceEngine | None] = ContextVar("uploader", default=None
 
 
 def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function take arrays of every kind.
+    """Decorate a function of native arrays so that it takes arrays of every kind.
 
     Parameters
     ----------
@@ -56,33 +56,33 @@ def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, 
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         parameters = list(inspect.signature(function).parameters)
-        places = {parameters.index(name): name for name in names}
+        positions = {parameters.index(name): name for name in names}
         engine = None if transforms else _DEFAULT
-        stop = max(places) + 1
+        stop = max(positions) + 1
 
         # Both callers let NumPy's arrays pass with as little ado as possible: a short transform takes microseconds.
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             if args and not registry.uses_device and (type(args[0]) is np.ndarray or _is_plain(args[0])):
                 return function(*args, **kwargs)
-            result: R = call_natively(function, places, args, kwargs, engine)
+            result: R = call_natively(function, positions, args, kwargs, engine)
             return result
 
         @wraps(function)
         def call_with_several(*args: P.args, **kwargs: P.kwargs) -> R:
             if not kwargs and not registry.uses_device and _PLAIN.issuperset(map(type, args[:stop])):
                 return function(*args, **kwargs)
-            result: R = call_natively(function, places, args, kwargs, engine)
+            result: R = call_natively(function, positions, args, kwargs, engine)
             return result
 
-        return call if list(places) == [0] else call_with_several
+        return call if list(positions) == [0] else call_with_several
 
     return decorate
 
 
 def call_natively(
     function: Callable[..., Any],
-    places: Mapping[int, str],
+    positions: Mapping[int, str],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     engine: str | Engine | None = None,
@@ -93,15 +93,15 @@ def call_natively(
     ----------
     function : callable
         Takes native arrays.
-    places : dict of int to str
+    positions : dict of int to str
         Which of its parameters hold arrays.
     args, kwargs
         What it is called with.
     engine : str, Engine or None
         What the caller has named; arrays of the host go there.
     """
-    named = [(name, args[place]) for place, name in places.items() if place < len(args)]
-    named += [(name, kwargs[name]) for name in places.values() if name in kwargs]
+    named = [(name, args[position]) for position, name in positions.items() if position < len(args)]
+    named += [(name, kwargs[name]) for name in positions.values() if name in kwargs]
     owner = find_owner(named)
     if owner is None:
         return function(*args, **kwargs)
@@ -121,10 +121,10 @@ def call_natively(
 
     with owner.enter(), _upload_with(uploader):
         taken = list(args)
-        for place, name in places.items():
-            if place < len(args):
-                taken[place] = take(args[place], name)
-        named_taken = {name: take(kwargs[name], name) for name in places.values() if name in kwargs}
+        for position, name in positions.items():
+            if position < len(args):
+                taken[position] = take(args[position], name)
+        named_taken = {name: take(kwargs[name], name) for name in positions.values() if name in kwargs}
         result = function(*taken, **{**kwargs, **named_taken})
         if uploader is not None:
             result = map_arrays(result, uploader.device.download)
@@ -187,7 +187,7 @@ def _find_uploader(owner: Owner, engine: str | Engine | None) -> DeviceEngine | 
 
 @contextmanager
 def _upload_with(engine: DeviceEngine | None) -> Iterator[None]:
-    """Let `engine`, if it is one, compute whatever is on its device in the meantime."""
+    """Let `engine`, if given, compute all arrays of its device inside the block."""
     token = _uploader.set(engine)
     try:
         yield

@@ -27,7 +27,7 @@ def make_frame_program(
     Parameters
     ----------
     engine : Engine
-        Who computes; only that of the CPU has it, and only where single precision is enough.
+        The engine; only that of the CPU has it, and only where single precision is enough.
     plan, matrices, limits, mode
         As `subband.engines.cpu.frames.FrameProgram` takes them.
     """

@@ -1,4 +1,4 @@
-"""Large results are made in memory that earlier results have given back.
+"""A pool of memory blocks: large results reuse the memory of earlier ones.
 
 The first touch of fresh memory costs the kernel of the operating system more time than a wavelet level costs us, and a
 large array is fresh memory every time: the C library hands its pages back as soon as it is freed. So the last few
@@ -89,7 +89,7 @@ def release_memory() -> None:
 
 
 def _clear_caches() -> None:
-    """Forget what functions remember of their arguments; those that never forget have few to remember."""
+    """Clear the bounded `lru_cache`s of all modules of subband."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "subband":
             for value in list(vars(module).values()):
@@ -98,7 +98,7 @@ def _clear_caches() -> None:
 
 
 def on_release(release: Callable[[], None]) -> None:
-    """Have something called whenever `release_memory` is: for those who keep memory of their own."""
+    """Register a function that `release_memory` calls, for modules that keep memory of their own."""
     _releases.append(release)
 
 
@@ -145,7 +145,7 @@ class _Store:
             self._most_lent = self._lent
 
     def renew_lock(self) -> None:
-        """Start a child process with a lock that nobody holds."""
+        """Replace the lock in a child process after a fork."""
         self._lock = threading.Lock()
 
     def _sort_in(self) -> None:
@@ -160,7 +160,7 @@ class _Store:
         self._forget(_LIMIT)
 
     def _forget(self, room: int) -> None:
-        """Let free blocks go, of the size not used for longest first, until the others take no more than `room`."""
+        """Free unused blocks, least recently used sizes first, until the others take no more than `room`."""
         while self._kept > room:
             size, blocks = next(iter(self._free.items()))
             if blocks:

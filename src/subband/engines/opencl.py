@@ -122,7 +122,7 @@ class OpenCLDevice(Device):
         return x.copy(self.queue) if x.flags.c_contiguous else self._gather(x)
 
     def _gather(self, x: Any) -> Any:
-        """Copy an array whose rows lie apart, as a window into another one does."""
+        """Copy an array with strided rows, such as a window into another one."""
         if x.ndim < 2 or x.strides[-1] != x.dtype.itemsize or min(x.strides) < 0:
             raise ArgumentError(f"an array of PyOpenCL has strides {x.strides}; give one whose rows are contiguous")
         gathered = self.allocate(x.shape, x.dtype)
@@ -160,8 +160,8 @@ class OpenCLEngine(DeviceEngine):
         platform, colon, number = text.rpartition(":")
         if colon:
             platforms = list(dict.fromkeys(found.platform for found in devices))
-            place = _read_number(platform)
-            devices = [found for found in devices if place < len(platforms) and found.platform == platforms[place]]
+            number = _read_number(platform)
+            devices = [found for found in devices if number < len(platforms) and found.platform == platforms[number]]
         if _read_number(number) >= len(devices):
             raise ArgumentError(
                 f"engine='opencl:{text}' names no device; devices are counted from 0: "

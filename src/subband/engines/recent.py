@@ -1,4 +1,4 @@
-"""What was prepared last, for arrays of as many shapes and wavelets as a program is likely to use in turn.
+"""A bounded cache of prepared plans and programs, least recently used first out.
 
 A program that never comes back to a shape would otherwise grow for ever.
 """
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """Remembers what was used last, for any number of threads; `subband.release_memory` forgets it.
+    """A thread-safe LRU cache, which `subband.release_memory` clears.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The judge: NumPy, double precision, one axis after the other, nothing clever.
+"""The reference engine: plain NumPy in double precision, one axis after the other.
 
 Every fast engine is compared with this one, and this one is compared with PyWavelets.
 """

@@ -1,7 +1,7 @@
-"""Work that a GPU has done once, repeated without asking for each kernel anew.
+"""CUDA graphs: work that a GPU has done once, replayed without launching each kernel from Python.
 
-Python takes longer to launch the kernels of a small picture than the GPU takes to run them. CUDA records them as a
-graph, which is launched as one; its arrays stay where they are, so that pictures are copied there and results back.
+Python takes longer to launch the kernels of a small image than the GPU takes to run them. CUDA records them as a
+graph, which is launched as one; its arrays stay where they are, so that images are copied there and results back.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class CudaReplay:
 
     @property
     def is_captured(self) -> bool:
-        """Whether there is something to repeat."""
+        """Whether there is a graph to replay."""
         return self._graph is not None
 
     def __call__(self, x: Any, result: Any) -> None:
-        """Repeat the work on the current stream."""
+        """Replay the work on the current stream."""
         stream = self._cupy.cuda.get_current_stream()
         runtime = self._cupy.cuda.runtime
         with self._lock:
@@ -95,7 +95,7 @@ def _find_gpu(engine: Engine) -> CudaDevice | None:
 
 
 def is_recording(engine: Engine) -> bool:
-    """Say whether the caller's own work is being recorded: then nothing can be recorded or repeated besides."""
+    """Say whether the caller is capturing a graph itself: then nothing else can be captured or replayed."""
     if _find_gpu(engine) is None:
         return False
     import cupy

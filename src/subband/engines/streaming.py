@@ -1,4 +1,4 @@
-"""Frames on their way from the host to a device, through a computation, and back.
+"""Streaming of frames to a device, through a computation, and back, with overlapped transfers.
 
 A `Conveyor` carries frames of one shape. On a GPU three streams take turns: while one frame is computed, the next is
 uploaded and the one before is downloaded, for a GPU has an engine of its own for each direction of the bus. What a
@@ -83,7 +83,7 @@ def host_memory_for(device: Device | None) -> HostMemory:
 
 
 class Slot:
-    """A place for one frame under way.
+    """The buffers of one frame in flight.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Conveyor(ABC):
 
     @abstractmethod
     def send(self, frame: Array) -> Slot:
-        """Start with a frame; unless its memory was lent for that, it may be changed afterwards."""
+        """Start the work on a frame; unless its memory was lent for that, it may be changed afterwards."""
 
     @abstractmethod
     def is_done(self, slot: Slot) -> bool:
@@ -268,7 +268,7 @@ class CudaConveyor(_DeviceConveyor):
         return bool(self._graphs)
 
     def is_done(self, slot: Slot) -> bool:
-        """Ask the event behind the download."""
+        """Tell whether the download is complete."""
         return bool(self._events[slot][2].done)
 
     def measure_stages(self, turns: int = 20) -> dict[str, float]:
@@ -384,7 +384,7 @@ class OpenCLConveyor(_DeviceConveyor):
         self._downloaded: dict[Slot, Any] = {}
 
     def is_done(self, slot: Slot) -> bool:
-        """Ask the event behind the download."""
+        """Tell whether the download is complete."""
         # errors are negative, and are met by whoever waits
         return bool(self._downloaded[slot].command_execution_status <= self._cl.command_execution_status.COMPLETE)
 

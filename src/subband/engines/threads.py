@@ -1,4 +1,4 @@
-"""A few threads that share the tasks of a sweep.
+"""The thread pool of the CPU engine, which shares the tasks of a sweep.
 
 The kernels hold no lock while they run, so ordinary Python threads are enough. Unlike OpenMP's they sleep when they
 have nothing to do, and they survive a ``fork``: a child process simply starts its own.
@@ -239,7 +239,7 @@ class _Sharing:
 
 
 class _Pool:
-    """The helpers of a process, who sleep until they are called."""
+    """The helper threads of a process, which sleep until there is work."""
 
     def __init__(self) -> None:
         self._process = os.getpid()
@@ -249,7 +249,7 @@ class _Pool:
 
     @property
     def is_own(self) -> bool:
-        """Whether its threads are in this process: after a fork they have stayed behind."""
+        """Whether its threads are in this process: a fork does not copy them."""
         return self._process == os.getpid()
 
     def grow(self, count: int) -> None:

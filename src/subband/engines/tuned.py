@@ -134,7 +134,7 @@ def save_tuned(device_name: str, entries: Mapping[str, Launch]) -> Path:
     device_name : str
         As `identify` returns it.
     entries : dict of str to Launch
-        By class, as `classify` spells it.
+        By class, as `classify` formats it.
 
     Returns
     -------

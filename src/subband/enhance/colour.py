@@ -1,7 +1,7 @@
 """Colour spaces whose channels have little in common.
 
-The three channels of a photograph are nearly the same picture. Turned into brightness and two differences, most of the
-picture lies in the first, and the other two are smooth. By an orthonormal matrix, noise of equal strength in red, green
+The three channels of a photograph are nearly the same image. Turned into brightness and two differences, most of the
+image is in the first, and the other two are smooth. By an orthonormal matrix, noise of equal strength in red, green
 and blue has the same strength in each of them: the opponents. Y'CbCr is what JPEG and video use.
 """
 

@@ -1,4 +1,4 @@
-"""Removing noise in one call: the short form of an `Enhancer` with one stage."""
+"""`denoise`: an `Enhancer` with one stage, in one call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def denoise(
     nonfinite: str = "refuse",
     engine: str | Engine | None = None,
 ) -> Any:
-    """Remove noise from a picture, a volume, or a stack of them.
+    """Denoise an image, a volume, or a stack of them.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def denoise(
         Rows × columns, with 3 channels or 3 and an alpha channel as its last axis; a signal; a volume. Of any range,
         size and real dtype, of NumPy, CuPy, Torch, JAX or PyOpenCL.
     sigma : float or sequence of float, optional
-        Standard deviation of the noise, in the units of the picture, one for all channels or one for each; measured in
-        the picture if left out.
+        Standard deviation of the noise, in the units of the image, one for all channels or one for each; measured in
+        the image if left out.
     wavelet : str or Wavelet
         The default is the CDF 9/7 of JPEG 2000.
     level : int, optional
-        Number of levels; as many as are useful if left out, but at least 1 and at most 5. With 0 the picture stays
+        Number of levels; as many as are useful if left out, but at least 1 and at most 5. With 0 the image stays
         as it is.
     mode : {"soft", "hard", "garrote"}
         How coefficients shrink, with the methods that have one threshold for each band.
@@ -65,7 +65,7 @@ def denoise(
     form : {"decimated", "spun", "undecimated"}, optional
         What suits the method best if left out.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     colour : {"opponents", "ycbcr", "rgb"}
         What red, green and blue are turned into.
     wavelet_levels, convert2ycbcr
@@ -73,7 +73,7 @@ def denoise(
     axes, channel_axis, mask, nonfinite
         See `Enhancer.apply`.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def denoise(
     Raises
     ------
     ShapeError
-        If the array is not a picture, or the mask does not fit.
+        If the array is not an image, or the mask does not fit.
     DtypeError
         If it holds no real numbers.
     ArgumentError
@@ -96,9 +96,10 @@ def denoise(
 
     Notes
     -----
-    The default looks at each coefficient together with its parent, at the same place one level coarser, and the energy
-    around it; it does so for two positions of the picture and takes the mean. Colour is treated as brightness and two
-    differences of colours. A single row or column is transformed along its length alone, and a single pixel not at all.
+    The default looks at each coefficient together with its parent, at the same position one level coarser, and the
+    energy around it; it uses cycle spinning: the mean over two shifts of the image. Colour is treated as brightness and
+    two differences of colours. A single row or column is transformed along its length alone, and a single pixel not at
+    all.
 
     References
     ----------
@@ -131,7 +132,7 @@ def denoise(
 
 
 def _as_floats(image: Any) -> Any:
-    """Return a picture of integers as one of float32, of the same kind; others stay."""
+    """Return an image of integers as one of float32, of the same kind; others stay."""
     owner = find_owner([("image", image)])
     if owner is None or isinstance(image, np.ndarray):
         image = as_numbers(image, "image")

@@ -1,4 +1,4 @@
-"""How a lane stores coefficients to bands, and loads them back."""
+"""Kernel text: loads and stores of coefficients in bands."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
 
 
 def render_load_band_rows(spec: SweepSpec) -> str:
-    """Return the lines that bring row ``m`` of the pair ``newest``, which may lie outside the bands, to ``held``."""
+    """Return the lines that load row ``m`` of the pair ``newest``, which may be outside the bands, to ``held``."""
     assert spec.vertical is not None
     return f"""\
 int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
@@ -76,7 +76,7 @@ if (i < 0) {{
 
 
 def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str:
-    """Return the lines that bring the rows ``low`` and ``high`` of two bands, or ``low`` alone, to ``held``.
+    """Return the lines that load the rows ``low`` and ``high`` of two bands, or ``low`` alone, to ``held``.
 
     Low coefficients come first, then high ones. If `is_inside`, all columns are there; else ``source`` says which ones
     to take, counting low and high ones in turn. If `is_staged`, they may still be on their way afterwards.

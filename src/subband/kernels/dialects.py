@@ -1,4 +1,4 @@
-"""The few words in which CUDA and OpenCL differ.
+"""The macros in which CUDA and OpenCL differ: qualifiers, shuffles, barriers, asynchronous copies.
 
 Kernels are written in C with the words defined here. A *group* is 32 lanes that walk together: a warp in CUDA, in
 OpenCL a work-group or, for volumes, a part of one. Lanes hand numbers to each other with PUBLISH, MEET and FETCH: on

@@ -1,7 +1,7 @@
-"""The walk of a strip that lies wholly inside the image: nothing is asked, and addresses only grow.
+"""Interior fast path of a sweep: strips wholly inside the image, without bounds checks.
 
-Nearly all of a large image is such strips, so this is where the time goes. What the walk does is what
-`subband.kernels.columns` does for any strip.
+Nearly all of a large image is such strips, so this is where the time goes. The walk computes what
+`subband.kernels.columns` computes for any strip, with pointers that are only incremented.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["render_inner_condition", "render_inner_walk"]
 
 @dataclass(frozen=True)
 class _Stream:
-    """An address that moves on by some elements with each pair of rows.
+    """A pointer that is incremented by some elements with each pair of rows.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class _Stream:
 
 
 def render_inner_condition(spec: SweepSpec) -> str:
-    """Return the condition that all rows and columns that a group touches are there."""
+    """Return the condition that all rows and columns that a group touches are inside the image."""
     assert spec.vertical is not None
     schedule, even, odd = spec.vertical.schedule, spec.vertical.even, spec.vertical.odd
     first, end = f"start + ({schedule.first})", f"stop + ({schedule.last})"
@@ -135,7 +135,7 @@ for (int at = first; at < end; ++at) {{
 
 
 def _bring_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
-    """Return the rows that samples come from, and the lines that bring a pair of them."""
+    """Return the pointers that samples are loaded from, and the lines that load a pair of rows."""
     assert spec.vertical is not None
     streams = [
         _Stream(
@@ -156,7 +156,7 @@ def _bring_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
 
 
 def _bring_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
-    """Return the rows that coefficients come from, and the lines that bring a pair of them."""
+    """Return the pointers that coefficients are loaded from, and the lines that load a pair of rows."""
     assert spec.vertical is not None
     streams, lines = [], []
     size = STORAGES[spec.bands].size
@@ -183,7 +183,7 @@ def _bring(spec: SweepSpec, goal: str, source: str, count: str, packed: str, siz
 
 
 def _emit_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
-    """Return the rows that coefficients go to, and the lines that store a pair of them."""
+    """Return the pointers that coefficients are stored to, and the lines that store a pair of rows."""
     assert spec.vertical is not None
     number, horizontal = STORAGES[spec.bands].number, spec.horizontal
     last = spec.vertical.schedule.last
@@ -207,7 +207,7 @@ def _emit_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
 
 
 def _emit_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
-    """Return the rows that samples go to, and the lines that finish and store a pair of them."""
+    """Return the pointers that samples are stored to, and the lines that scale and store a pair of rows."""
     assert spec.vertical is not None
     number = STORAGES[spec.bands].number
     across = spec.horizontal.factors if spec.horizontal is not None else (1.0, 1.0)

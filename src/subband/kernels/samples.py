@@ -1,4 +1,4 @@
-"""How a lane loads samples, beyond the borders too, and stores them."""
+"""Kernel text: loads of samples, with the boundary extension, and stores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEVICE T mix(T value, T head, T tail, GLOBAL const T *weights)
 
 
 def render_load_row(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str:
-    """Return the lines that bring the samples at ``row`` to ``held``.
+    """Return the lines that load the samples at ``row`` to ``held``.
 
     If `is_inside`, all columns are there; else ``source`` says which ones to take. If `is_staged`, the samples may
     still be on their way afterwards.
@@ -78,7 +78,7 @@ if (is_outside) {{
 
 
 def render_load_samples(spec: SweepSpec) -> str:
-    """Return the lines that bring row ``m`` of the pair ``newest``, which may lie outside the image, to ``held``."""
+    """Return the lines that load row ``m`` of the pair ``newest``, which may be outside the image, to ``held``."""
     assert spec.vertical is not None
     load = render_load_row(spec, is_inside=False, is_staged=True)
     place = f"int i = 2 * newest + (m == 0 ? {spec.vertical.even} : {spec.vertical.odd});"

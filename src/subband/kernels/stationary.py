@@ -1,4 +1,4 @@
-"""Undecimated levels: one pass along one axis, every sample under two dilated filters.
+"""Kernel text of stationary (undecimated) levels: one pass along one axis, two dilated filters.
 
 The signal is periodic, so an index wraps round; nothing else happens at the borders.
 """

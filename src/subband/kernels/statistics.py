@@ -1,4 +1,4 @@
-"""What filters need to know of whole planes: medians, energies, and thresholds by Stein's estimate of the risk.
+"""Kernel text of statistics of planes: medians, energies, and thresholds by Stein's unbiased risk estimate (SURE).
 
 A median is selected and not sorted for. The bits of magnitudes, read as integers, have the order of the magnitudes, so
 three histograms find it: of the first eleven bits, of the next eleven of those that agree with the median in the first,
@@ -307,7 +307,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL T *RESTRICT fewer, GLOBA
 
 
 def _render_decision(spec: StatisticSpec, dialect: Dialect) -> str:
-    """Write what is done with the sums of a plane: item by item, because there are few."""
+    """Return the text of the decision from the sums of a plane, which runs on one lane."""
     if spec.task == "bayes":
         lines = [
             "T total = 0;",

@@ -1,6 +1,6 @@
-"""How a block brings its tile of a pair of planes, beyond the borders too, and stores what became of it.
+"""Kernel text of volumes: loads of a tile of a pair of planes, with the boundary extension, and stores.
 
-Where the rows and columns of a tile lie is found once; from plane to plane only the plane moves.
+The offsets of the rows and columns of a tile are computed once; from plane to plane only the plane changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _USEFUL = "IS_USEFUL_LANE && inside >= 0 && inside < USEFUL_ROWS"
 
 
 def render_places(spec: VolumeSpec) -> str:
-    """Return the lines that find where a lane reads and writes inside a plane."""
+    """Return the lines that compute the offsets at which a lane reads and writes inside a plane."""
     return _place_samples(spec) if spec.direction == "forward" else _place_bands(spec)
 
 
@@ -109,7 +109,7 @@ UNROLL for (int r = 0; r < R; ++r) {{
 
 
 def render_bring(spec: VolumeSpec) -> str:
-    """Return the lines that set the pair of planes ``newest`` on its way to ``slot``."""
+    """Return the lines that start loading the pair of planes ``newest`` to ``slot``."""
     lines = []
     for m, offset in enumerate((spec.deep.even, spec.deep.odd)):
         lines.append("{")
@@ -188,7 +188,7 @@ def _find_whole(spec: VolumeSpec) -> str:
 
 
 def _find_place(spec: VolumeSpec, row: str, column: str) -> str:
-    """Return the lines that find a single number; the row is kept from being added to columns before the walk."""
+    """Return the lines that compute the offset of a single number; the row is kept from being hoisted."""
     if not spec.has_zeros:
         return f"int row = {row};\nOPAQUE(row);\nconst bool is_there = true;\nconst uint place = row + {column};"
     return f"""\
@@ -199,7 +199,7 @@ const uint place = is_there ? row + {column} : 0;"""
 
 
 def render_read(spec: VolumeSpec) -> str:
-    """Return the lines that take the pair of planes in ``slot`` into registers."""
+    """Return the lines that load the pair of planes in ``slot`` into registers."""
     number = STORAGES[spec.storage].number
     lines = []
     for mz, my, mx in product((0, 1), repeat=3):
@@ -220,7 +220,7 @@ def render_store(spec: VolumeSpec) -> str:
 
 
 def render_goal(spec: VolumeSpec) -> tuple[str, str]:
-    """Return the lines that find where a lane stores the pair of planes that the walk begins with, and move on."""
+    """Return the lines that compute where a lane stores the first pair of planes, and those that move on."""
     if not spec.is_uniform:
         return "", ""
     number = f"(wide_t)(first - ({spec.deep.schedule.last}))"

@@ -1,4 +1,4 @@
-"""Shrinking by the energy of a neighbourhood.
+"""Kernel text of shrinkage by the energy of a neighbourhood: windowed sums of squares, then a gain.
 
 A group walks down a strip of 32 columns. Each lane keeps the last rows of its column in registers and adds their
 squares; then lanes add the sums of the lanes beside them. The columns at both ends of a strip are there for their

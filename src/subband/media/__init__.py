@@ -14,11 +14,11 @@ from subband.media.film import FilmSource
 from subband.media.film_sink import FilmSink
 from subband.media.geometry import PlaceWarning
 from subband.media.limits import MOST_PIXELS, TooLargeError
-from subband.media.outputs import check_output, place_output
 from subband.media.pipes import PipeFormat, open_pipe_sink, open_pipe_source
 from subband.media.registry import open_sink, open_source, open_volume
 from subband.media.stills import Still, read_still, write_still
 from subband.media.volumes import VolumeSource
+from subband.outputs import check_output, place_output
 
 __all__ = [
     "MOST_PIXELS",

@@ -19,20 +19,18 @@ from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.deep_stills import find_depth, frame_png, join_opacity, make_chunk, pack_png_lines
 from subband.media.faults import DamagedError, DamageWarning, LossWarning, explain_output_error
+from subband.media.formats.base import Reading, Writing
+from subband.media.formats.lookup import find_format
 from subband.media.limits import choose_most_pixels
-from subband.media.outputs import Unfinished
-from subband.media.pillow_files import list_broken, open_image
-from subband.media.still_metadata import choose_quality, is_lossless_webp, make_options, name_format, warn_of_losses
-from subband.media.stills import Still, split_image
+from subband.media.pillow_stills import list_broken, open_image, split_image
+from subband.media.still import Still
+from subband.media.still_metadata import choose_quality, is_lossless_webp, make_options, warn_of_losses
+from subband.outputs import Unfinished
 
-__all__ = ["ENDINGS", "AnimationSink", "AnimationSource", "is_animation", "is_moving"]
+__all__ = ["AnimationSink", "AnimationSource", "create_animation", "is_moving", "open_animation"]
 
-#: Endings of files that hold one picture or several.
-ENDINGS: Final = (".apng", ".avif", ".avifs", ".flc", ".fli", ".gif", ".png", ".webp")
-
-_WRITTEN: Final = ("AVIF", "GIF", "PNG", "WEBP")
 # How fine the clock of a format is, in seconds; that of PNG takes any fraction.
-_TICKS: Final = {"AVIF": Fraction(1, 1000), "GIF": Fraction(1, 100), "WEBP": Fraction(1, 1000)}
+_TICKS: Final = {"AVIF": Fraction(1, 1000), "GIF": Fraction(1, 100), "WebP": Fraction(1, 1000)}
 _USUAL_RATE: Final = Fraction(25)
 # Pillow keeps all pictures of an animation until it is complete.
 _MOST_SAMPLES: Final = 2**32
@@ -49,20 +47,28 @@ def is_moving(path: Path, most_pixels: int | None = None) -> bool:
             return False
 
 
-def is_animation(path: Path, info: SourceInfo) -> bool:
-    """Tell whether frames become one animation under such a name, not one picture.
+def open_animation(path: Path, reading: Reading) -> AnimationSource | None:
+    """Open a file of Pillow's that holds several pictures; None if it holds one."""
+    if not is_moving(path, reading.most_pixels):
+        return None
+    return AnimationSource(path, most_pixels=reading.most_pixels, tolerant=reading.tolerant)
+
+
+def create_animation(path: Path, info: SourceInfo, writing: Writing) -> AnimationSink | None:
+    """Return what frames become one animation in; None if they are a still.
 
     A PNG file is a picture to most people; it takes the frames of another moving PNG file only.
 
     Examples
     --------
     >>> film = SourceInfo("film", (4, 6), np.dtype(np.uint8), count=3)
-    >>> [is_animation(Path(name), film) for name in ("film.gif", "film.apng", "film.png", "film.jpg")]
-    [True, True, False, False]
+    >>> create_animation(Path("film.png"), film, Writing()) is None
+    True
     """
-    if info.kind == "still" or name_format(path) not in _WRITTEN:
-        return False
-    return path.suffix.lower() != ".png" or (info.kind == "film" and info.container in ("png", "apng"))
+    is_picture = path.suffix.lower() == ".png" and (info.kind != "film" or info.container not in ("png", "apng"))
+    if info.kind == "still" or is_picture:
+        return None
+    return AnimationSink(path, info, quality=writing.quality, overwrite=writing.overwrite)
 
 
 class AnimationSource(Source):
@@ -195,7 +201,9 @@ class AnimationSink(Sink):
         if quality is not None and not 0 <= quality <= 100:
             raise ArgumentError(f"quality={quality:g} is not between 0 and 100")
         self.path, self.info = path, info
-        self._form, self._quality = name_format(path), quality
+        form = find_format(path)
+        assert form is not None
+        self._form, self._quality = form, quality
         self._unfinished = Unfinished(path, overwrite=overwrite)
         self._clock = _Clock(info.rate)
         self._images: list[Any] = []
@@ -208,7 +216,7 @@ class AnimationSink(Sink):
         self.info.check_frame(frame)
         self._clock.add(frame)
         try:
-            if self._form == "PNG":
+            if self._form.name == "PNG":
                 if self._png is None:
                     self._png = _PngWriter(self._unfinished.part, self.info)
                 elif self._waiting is not None:
@@ -225,7 +233,7 @@ class AnimationSink(Sink):
         image = Image.fromarray(np.ascontiguousarray(frame.pixels))
         if frame.alpha is not None:
             image.putalpha(Image.fromarray(np.ascontiguousarray(frame.alpha)))
-        self._images.append(_choose_palette(image) if self._form == "GIF" and image.mode == "RGB" else image)
+        self._images.append(_choose_palette(image) if self._form.name == "GIF" and image.mode == "RGB" else image)
 
     def _finish(self) -> None:
         try:
@@ -244,7 +252,8 @@ class AnimationSink(Sink):
             raise ArgumentError(f"{str(self.path)!r} cannot hold these frames: {error}; write film") from error
         self._unfinished.place()
         metadata = self.info.metadata
-        warn_of_losses(self.path, self.info.has_alpha, metadata.get("icc"), metadata.get("exif"), metadata)
+        icc, exif = metadata.get("icc"), metadata.get("exif")
+        warn_of_losses(self._form, self.path.name, self.info.has_alpha, icc, exif, metadata)
 
     def _abort(self) -> None:
         if self._png is not None:
@@ -256,12 +265,12 @@ class AnimationSink(Sink):
         known = self.info.metadata
         options = make_options(self._form, known.get("icc"), known.get("exif"), known)
         options.pop("dpi", None)
-        options |= {"format": self._form, "save_all": True, "append_images": self._images[1:]}
-        options["duration"] = self._clock.list_waits(_TICKS[self._form])
+        options |= {"format": self._form.name, "save_all": True, "append_images": self._images[1:]}
+        options["duration"] = self._clock.list_waits(_TICKS[self._form.name])
         loop = known.get("loop", 0)
-        if self._form != "AVIF" and not (self._form == "GIF" and loop == 1):
+        if self._form.name != "AVIF" and not (self._form.name == "GIF" and loop == 1):
             options["loop"] = loop
-        if self._form == "GIF" and self.info.has_alpha:
+        if self._form.name == "GIF" and self.info.has_alpha:
             # else what was there before shines through
             options["disposal"] = 2
         return options | choose_quality(self._form, self._quality, known)

@@ -1,7 +1,7 @@
 """What every source and every sink of frames keeps to.
 
 A **source** is opened, says in `Source.info` what it holds, and is walked once, from the first frame to the last. It
-reads ahead by a few frames at most, so that a film of any length and a volume larger than memory pass through it.
+reads ahead by a few frames at most, so that a video of any length and a volume larger than memory pass through it.
 Frames belong to whoever gets them: a source never writes again to the pixels that it has handed out. Damage shows
 where it lies: the frames before it come out, then a `subband.media.DamagedError`.
 
@@ -12,13 +12,13 @@ managers, sinks finish when their block ends well and abort when it does not.
 
 What **pixels** mean:
 
-* ``uint8`` goes from 0 to 255, ``uint16`` from 0 to 65535, whatever the number of bits in the file; film of 10 bits
+* ``uint8`` goes from 0 to 255, ``uint16`` from 0 to 65535, whatever the number of bits in the file; video of 10 bits
   is widened when it is read and rounded when it is written, which gives back what was there. `SourceInfo.bits` keeps
   the number of bits.
-* ``float32`` is taken as it stands; 1 is white where a picture has a white.
+* ``float32`` is taken as it stands; 1 is white where an image has a white.
 * Volumes may also hold other numbers, such as ``int16``; no sink but that of a volume takes them.
 * Grey is rows × columns. Colour is rows × columns × 3, and `SourceInfo.colours` says whether that is red, green and
-  blue, or the Y'CbCr of film as it stands in the file.
+  blue, or the Y'CbCr of video as it stands in the file.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def fit_pixels(values: Array, dtype: np.dtype[Any]) -> Array:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture of a source.
+    """One image of a source.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class ColourTags:
-    """How the numbers of film are to be understood, in the numbers of ITU-T H.273 (as FFmpeg has them).
+    """How the numbers of video are to be understood, in the numbers of ITU-T H.273 (as FFmpeg has them).
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class SourceInfo:
     colours : {"grey", "rgb", "ycbcr"}
         What the channels are.
     bits : int
-        Bits of a sample in the file; 10 for many films whose frames come as uint16.
+        Bits of a sample in the file; 10 for many videos whose frames come as uint16.
     rate : Fraction or None
         Frames in a second.
     count : int or None
@@ -158,9 +158,9 @@ class SourceInfo:
     container, codec, pixel_format : str
         What the file is, in FFmpeg's words; empty where that says nothing.
     tags : ColourTags
-        Of film.
+        Of video.
     chroma_steps : tuple of int
-        Rows and columns of pixels that share their chroma, which is repeated for them; of film as Y'CbCr.
+        Rows and columns of pixels that share their chroma, which is repeated for them; of video as Y'CbCr.
     field_order : {"progressive", "top", "bottom"}
         Which field comes first, if frames are interlaced: that of the first, or of the second row.
     time_base : Fraction or None
@@ -170,7 +170,7 @@ class SourceInfo:
     pixel_aspect : Fraction
         Width of a pixel by its height.
     metadata : mapping
-        What else is known: ``"icc"`` and ``"exif"`` of stills, the title of a film, the ``"affine"`` of a volume (see
+        What else is known: ``"icc"`` and ``"exif"`` of stills, the title of a video, the ``"affine"`` of a volume (see
         `subband.media.geometry`).
 
     Examples

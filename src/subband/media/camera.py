@@ -28,7 +28,7 @@ def is_camera(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_camera(name) for name in ("camera:0", "/dev/video1", "test:64x48", "film.mp4")]
+    >>> [is_camera(name) for name in ("camera:0", "/dev/video1", "test:64x48", "video.mp4")]
     [True, True, True, False]
     """
     return name.startswith(("camera:", "test:", "/dev/video"))
@@ -48,7 +48,7 @@ class CameraSource(Source):
     count : int, optional
         How many frames to take; else for as long as it runs.
     colours, quick
-        See `FilmSource`; a live picture is better fast.
+        See `FilmSource`; a live image is better fast.
     container : optional
         An open container of PyAV to read instead of a device.
 
@@ -75,16 +75,16 @@ class CameraSource(Source):
         opened = _open_device(name, size, rate) if container is None else container
         try:
             # Several threads would hold back as many frames.
-            self._film = FilmSource(name, colours=colours, quick=quick, threads=1, container=opened)
+            self._video = FilmSource(name, colours=colours, quick=quick, threads=1, container=opened)
         except ValueError as error:
-            raise NoDeviceError(f"the camera {name!r} gives no picture: {error}") from error
-        self.info = replace(self._film.info, kind="camera", count=count, duration=None, has_audio=False, origin=None)
+            raise NoDeviceError(f"the camera {name!r} gives no image: {error}") from error
+        self.info = replace(self._video.info, kind="camera", count=count, duration=None, has_audio=False, origin=None)
 
     def __iter__(self) -> Iterator[Frame]:
         number = 0
         start: float | None = None
         try:
-            for frame in self._film:
+            for frame in self._video:
                 # The clock of a camera began when the machine did.
                 start = frame.time if start is None else start
                 yield replace(frame, time=frame.time - start)
@@ -97,22 +97,22 @@ class CameraSource(Source):
 
     def close(self) -> None:
         """Let go of the camera."""
-        self._film.close()
+        self._video.close()
 
 
 def _open_device(name: str, size: tuple[int, int] | None, rate: Fraction | float | None) -> Any:
     av = require("av", "reading cameras", "video")
     system = next((known for known in _SYSTEMS if sys.platform.startswith(known)), "linux")
-    place = name.removeprefix("camera:") or "0"
-    if system == "linux" and place.isdigit():
-        place = f"/dev/video{place}"
+    address = name.removeprefix("camera:") or "0"
+    if system == "linux" and address.isdigit():
+        address = f"/dev/video{address}"
     if system == "win32":
-        place = f"video={place}"
+        address = f"video={address}"
     options = {"video_size": f"{size[0]}x{size[1]}"} if size is not None else {}
     if rate is not None:
         options["framerate"] = str(Fraction(rate).limit_denominator(1001))
     try:
-        return av.open(place, format=_SYSTEMS[system], options=options)
+        return av.open(address, format=_SYSTEMS[system], options=options)
     except (av.FFmpegError, ValueError) as error:
         raise NoDeviceError(
             f"the camera {name!r} cannot be opened: {error}; plug it in, or end programs that use it"

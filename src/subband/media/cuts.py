@@ -138,11 +138,11 @@ class CutSource(Source):
         first: float | None = None
         number = 0
         for frame in self._source:
-            place = Fraction(frame.number) if self._trim.unit == "frames" else Fraction(frame.time)
+            position = Fraction(frame.number) if self._trim.unit == "frames" else Fraction(frame.time)
             # half of a millisecond is what times in files are rounded by
-            if place < self._trim.start - Fraction(1, 2000):
+            if position < self._trim.start - Fraction(1, 2000):
                 continue
-            if self._trim.end is not None and place >= self._trim.end - Fraction(1, 2000):
+            if self._trim.end is not None and position >= self._trim.end - Fraction(1, 2000):
                 return
             first = frame.time if first is None else first
             time = frame.time - first if self._rate is None else float(number / self._rate)

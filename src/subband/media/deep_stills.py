@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import FormatError
-from subband.media.faults import require
+from subband.media.faults import explain_damage, require
 from subband.media.still_metadata import choose_compression, list_directories, list_texts, load_exif
 from subband.media.tiff_tags import attach_directories
 from subband.typing import Array
@@ -112,14 +111,11 @@ def separate_opacity(colours: Array, alpha: Array) -> Array:
 def read_through_ffmpeg(path: Path, orientation: int) -> tuple[Array, Array | None]:
     """Read 16 bits of colour or of grey with opacity from PNG; return pixels and opacity."""
     av = require("av", f"reading more than 8 bits in colour from {path.name!r}", "video")
-    try:
-        with av.open(str(path)) as container:
-            frame = next(container.decode(video=0))
-            names = {component.is_alpha for component in frame.format.components}
-            is_grey = len(frame.format.components) <= 2
-            values = frame.reformat(format="rgba64le").to_ndarray()
-    except (av.FFmpegError, StopIteration) as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+    with explain_damage(path, "a picture", av.FFmpegError, StopIteration), av.open(str(path)) as container:
+        frame = next(container.decode(video=0))
+        names = {component.is_alpha for component in frame.format.components}
+        is_grey = len(frame.format.components) <= 2
+        values = frame.reformat(format="rgba64le").to_ndarray()
     values = turn_upright(values, orientation)
     colours = values[..., 0] if is_grey else values[..., :3]
     return np.ascontiguousarray(colours), (np.ascontiguousarray(values[..., 3]) if True in names else None)

@@ -12,11 +12,10 @@ import numpy as np
 
 from subband.errors import ArgumentError
 from subband.media.base import SourceInfo
-from subband.media.dicom_slices import Slice, find_text
+from subband.media.dicom_slices import DicomSeries, Slice, find_text
 from subband.media.faults import require
 from subband.media.geometry import PlaceWarning, find_affine, flip_sides
 from subband.media.lengths import convert_lengths
-from subband.media.volume_dicom import DicomSeries
 from subband.typing import Array
 
 __all__ = ["DatasetMaker", "Plane", "find_series"]

@@ -15,7 +15,7 @@ from subband.errors import FormatError
 from subband.media.geometry import PlaceWarning, flip_sides, make_affine
 from subband.typing import Array
 
-__all__ = ["Arrangement", "Slice", "arrange_slices", "find_numbers", "find_text", "list_slices"]
+__all__ = ["Arrangement", "DicomSeries", "Slice", "arrange_slices", "find_numbers", "find_text", "list_slices"]
 
 # Projections, photographs and the like: several of them are several images, not slices of one body.
 _PLANAR = {"CR", "DX", "ES", "GM", "IO", "IVUS", "MG", "OP", "PX", "RF", "SM", "US", "XA", "XC"}
@@ -65,6 +65,31 @@ class Arrangement:
     groups: int
     affine: Array | None
     voxel_size: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True)
+class DicomSeries:
+    """What a sink that writes DICOM again has to know, in ``info.metadata["dicom"]``.
+
+    Attributes
+    ----------
+    slices : tuple of Slice
+        In the order of the frames.
+    stored : numpy.dtype
+        Of the values in the files.
+    limits : tuple of int
+        The least and the largest stored value.
+    is_inverted : bool
+        Whether small values were meant to be bright (MONOCHROME1), and have been turned.
+    is_scaled : bool
+        Whether stored values were multiplied by slopes.
+    """
+
+    slices: tuple[Slice, ...]
+    stored: np.dtype[Any]
+    limits: tuple[int, int]
+    is_inverted: bool
+    is_scaled: bool
 
 
 def find_numbers(dataset: Any, name: str, count: int = 1) -> tuple[float, ...] | None:

@@ -6,13 +6,25 @@ import logging
 import struct
 import tokenize
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from subband.errors import FormatError, MissingExtraError
+from subband.errors import FormatError, MissingExtraError, SubbandError
 from subband.outputs import OutputError, explain_output_error
 
-__all__ = ["BROKEN", "DamageWarning", "DamagedError", "LossWarning", "OutputError", "explain_output_error", "require"]
+__all__ = [
+    "BROKEN",
+    "DamageWarning",
+    "DamagedError",
+    "LossWarning",
+    "OutputError",
+    "explain_damage",
+    "explain_output_error",
+    "require",
+]
 
 #: What libraries raise when they stumble over damaged files.
 BROKEN: tuple[type[Exception], ...] = (
@@ -61,6 +73,43 @@ class DamageWarning(UserWarning):
 
 class LossWarning(UserWarning):
     """Something of a file cannot be kept in another; the message says what, in one line."""
+
+
+@contextmanager
+def explain_damage(path: Path, what: str, *others: type[Exception]) -> Iterator[None]:
+    """Turn what a library raises over a damaged file into an error that names the file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or a folder of files. Where there is none, that is Python's own error.
+    what : str
+        What it was taken for.
+    *others : types of exceptions
+        Of the library, beside `BROKEN`.
+
+    Raises
+    ------
+    FormatError
+        Unless the error is one of ours already.
+
+    Examples
+    --------
+    >>> with explain_damage(Path(), "a series"):
+    ...     raise ValueError("slice 3 is cut off")
+    Traceback (most recent call last):
+        ...
+    subband.errors.FormatError: '.' cannot be read as a series: slice 3 is cut off
+    """
+    if not path.is_dir():
+        path.open("rb").close()
+    try:
+        yield
+    except SubbandError:
+        raise
+    except (*BROKEN, *others) as error:
+        reason = str(error) or "there is no image in it"
+        raise FormatError(f"{str(path)!r} cannot be read as {what}: {reason}") from error
 
 
 def require(module: str, feature: str, extra: str) -> Any:

@@ -1,4 +1,4 @@
-"""Film as frames, through PyAV and the FFmpeg that it brings."""
+"""Video as frames, decoded by PyAV and the FFmpeg that it brings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIELD_ORDERS: dict[int, FieldOrder] = {2: "top", 3: "bottom", 4: "bottom", 5: "
 
 
 def open_container(path: Path | str, **options: Any) -> Any:
-    """Open a film with PyAV, and say clearly what is wrong with it.
+    """Open a video with PyAV, and say clearly what is wrong with it.
 
     Raises
     ------
@@ -43,17 +43,17 @@ def open_container(path: Path | str, **options: Any) -> Any:
     FormatError
         If it is none that FFmpeg reads.
     """
-    av = require("av", "reading film", "video")
+    av = require("av", "reading video", "video")
     if isinstance(path, Path):
         if path.is_dir():
-            raise ArgumentError(f"{str(path)!r} is a folder; give the name of a film in it")
+            raise ArgumentError(f"{str(path)!r} is a folder; give the name of a video in it")
         # Asked here, so that the error is Python's own.
         path.open("rb").close()
     try:
         return av.open(str(path), metadata_errors="replace", **options)
     except av.FFmpegError as error:
         raise FormatError(
-            f"{str(path)!r} cannot be read as a film: {error.strerror}; it is in no format that FFmpeg reads, or the "
+            f"{str(path)!r} cannot be read as a video: {error.strerror}; it is in no format that FFmpeg reads, or the "
             "part of it that holds the index is missing"
         ) from error
 
@@ -64,7 +64,7 @@ def find_start(container: Any) -> Fraction:
 
 
 class FilmSource(Source):
-    """The frames of a film.
+    """The frames of a video.
 
     Frames come turned as the camera was held, and their times count from the beginning of the file.
 
@@ -73,13 +73,13 @@ class FilmSource(Source):
     path : Path or str
         A file, or an address that FFmpeg understands.
     colours : {"rgb", "ycbcr"}
-        Red, green and blue, or the Y'CbCr of the file as it stands; see `subband.media.film_pixels`. Grey film and
-        film of red, green and blue come as what they are.
+        Red, green and blue, or the Y'CbCr of the file as it stands; see `subband.media.film_pixels`. Grey video and
+        video of red, green and blue come as what they are.
     quick : bool
         Convert to red, green and blue with less care, ten times as fast.
     tolerant : bool
         Go on after damage with what the decoder makes of it, and scale frames of another size to the first; one
-        warning says so. Else, damage ends the film with an error after the frames before it.
+        warning says so. Else, damage ends the video with an error after the frames before it.
     most_pixels : int, optional
         Rows × columns of a frame; see `subband.media.limits`.
     threads : int
@@ -90,11 +90,11 @@ class FilmSource(Source):
     Raises
     ------
     MissingExtraError, FileNotFoundError, FormatError
-        As `open_container` says; also if there is no film in the file.
+        As `open_container` says; also if there is no video in the file.
 
     Notes
     -----
-    Decoders of VP9 and FFV1 conceal damage inside a frame without telling, and raw film has nothing to check. A file
+    Decoders of VP9 and FFV1 conceal damage inside a frame without telling, and raw video has nothing to check. A file
     that ends too early is found out where the container says how long it is: not in program streams, and not in
     every WMV, when they end between two frames.
     """
@@ -162,8 +162,8 @@ class FilmSource(Source):
     def skip_to(self, time: Fraction) -> bool:
         """Go to the last frame before a time, in seconds, from which decoding can begin; tell whether that was done.
 
-        Frames are then counted as if those before followed each other at the film's rate. Only files with an index are
-        skipped in.
+        Frames are then counted as if those before followed each other at the rate of the video. Only files with an
+        index are skipped in.
         """
         import av
 
@@ -187,12 +187,12 @@ class FilmSource(Source):
 
     def _choose_stream(self) -> Any:
         for stream in self._container.streams.video:
-            # The cover of a record is a film of one frame.
+            # The cover of a record is a video of one frame.
             if "attached_pic" not in str(getattr(stream.disposition, "name", "")):
                 return stream
         if self._has_audio():
-            raise FormatError(f"{str(self._path)!r} holds no film, only sound")
-        raise FormatError(f"{str(self._path)!r} holds no film, or the part of it that holds the index is missing")
+            raise FormatError(f"{str(self._path)!r} holds no video, only sound")
+        raise FormatError(f"{str(self._path)!r} holds no video, or the part of it that holds the index is missing")
 
     def _has_audio(self) -> bool:
         return len(self._container.streams.audio) > 0
@@ -272,7 +272,7 @@ class FilmSource(Source):
         return first
 
     def _declare_duration(self) -> Fraction | None:
-        """Return the seconds of film that the file promises, if that kind of file promises any."""
+        """Return the seconds of video that the file promises, if that kind of file promises any."""
         stream, name = self._stream, self._container.format.name
         if stream.duration is not None and name.startswith(("mov", "avi", "asf")):
             return Fraction(stream.duration * stream.time_base)
@@ -286,7 +286,7 @@ class FilmSource(Source):
         return None
 
     def _read_own_duration(self) -> Fraction | None:
-        """Return the seconds that Matroska notes for the pictures alone."""
+        """Return the seconds that Matroska notes for the images alone."""
         written = {key.upper(): value for key, value in self._stream.metadata.items()}.get("DURATION")
         if written and self._container.format.name.startswith("matroska"):
             with contextlib.suppress(ValueError):
@@ -360,7 +360,7 @@ class FilmSource(Source):
         return has_streams or bool(self._container.chapters())
 
     def _describe_more(self, frame: Any) -> dict[str, Any]:
-        """Return what the film says about itself, its time code and its light."""
+        """Return what the video says about itself, its time code and its light."""
         known: dict[str, Any] = dict(self._container.metadata)
         own = {key.lower(): value for key, value in self._stream.metadata.items()}
         # Matroska shouts

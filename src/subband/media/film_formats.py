@@ -1,63 +1,49 @@
-"""Which containers and encoders film is written with, and how they are set."""
+"""What formats of video have beside others, which encoders they are written with, and how these are set."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from subband.errors import ArgumentError, suggest_names
 from subband.media.base import SourceInfo
+from subband.media.formats.base import Format
 
-__all__ = ["CONTAINERS", "PRESETS", "RAW", "Container", "choose_encoder", "choose_options", "choose_pixel_format"]
+__all__ = ["PRESETS", "RAW", "VideoFormat", "choose_encoder", "choose_options", "choose_pixel_format"]
 
 #: The trade of time for size, in the words of x264.
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 
-_FRAGMENTS = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
-
 
 @dataclass(frozen=True)
-class Container:
-    """A kind of film file.
+class VideoFormat(Format):
+    """A file format of video.
 
     Attributes
     ----------
-    name : str
-        In FFmpeg's words.
+    muxer : str
+        FFmpeg's name of the container.
     codec : str
         The encoder that is taken if none is asked for.
     is_steady : bool
         Whether frames can only follow each other at one rate.
-    partial : dict
+    is_streamed : bool
+        Whether frames are handed on through a pipe as they come.
+    partial : mapping
         What makes a file playable whose end is missing.
     """
 
-    name: str
-    codec: str
+    muxer: str = ""
+    codec: str = ""
     is_steady: bool = False
-    partial: tuple[tuple[str, str], ...] = ()
+    is_streamed: bool = False
+    partial: Mapping[str, str] = field(default_factory=dict)
 
 
 #: Frames one behind the other and nothing else; only for pipes, as such a file does not say what it holds.
-RAW = Container("rawvideo", "rawvideo", is_steady=True)
-
-#: By the ending of the name.
-CONTAINERS = {
-    ".avi": Container("avi", "rawvideo", is_steady=True),
-    ".m4v": Container("mp4", "libx264", partial=tuple(_FRAGMENTS.items())),
-    ".mkv": Container("matroska", "ffv1"),
-    ".mov": Container("mov", "libx264", partial=tuple(_FRAGMENTS.items())),
-    ".mp4": Container("mp4", "libx264", partial=tuple(_FRAGMENTS.items())),
-    ".mpeg": Container("mpeg", "mpeg1video", is_steady=True),
-    ".mpg": Container("mpeg", "mpeg1video", is_steady=True),
-    ".mxf": Container("mxf", "mpeg2video", is_steady=True),
-    ".ts": Container("mpegts", "libx264"),
-    ".webm": Container("webm", "libvpx-vp9"),
-    ".wmv": Container("asf", "wmv2", is_steady=True),
-    ".y4m": Container("yuv4mpegpipe", "rawvideo", is_steady=True),
-}
+RAW = VideoFormat("raw frames", (), ("video",), muxer="rawvideo", codec="rawvideo", is_steady=True, is_streamed=True)
 
 # What people call them.
 _ENCODERS = {
@@ -178,7 +164,7 @@ def choose_pixel_format(codec: str, available: Sequence[str], info: SourceInfo, 
     >>> choose_pixel_format("ffv1", ["yuv420p", "bgr0"], info), choose_pixel_format("h264", ["yuv420p"], info)
     ('bgr0', 'yuv420p')
     """
-    if container == RAW.name:
+    if container == RAW.muxer:
         return _choose_raw(info)
     if codec == "rawvideo":
         available = _Y4M_FORMATS if container == "yuv4mpegpipe" else _RAW_FORMATS

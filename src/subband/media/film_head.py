@@ -22,7 +22,7 @@ _WIDTH, _HEIGHT, _DISPLAY_WIDTH, _DISPLAY_HEIGHT, _DISPLAY_UNIT = 0xB0, 0xBA, 0x
 _COLOUR, _MASTERING, _FIRST_POINT, _LIGHT = 0x55B0, 0x55D0, 0x55D1, (0x55BC, 0x55BD)
 # Bytes of an element without content.
 _SMALLEST = 2
-# Long enough for the tracks of any film, short enough to be read at once.
+# Long enough for the tracks of any video, short enough to be read at once.
 _HEAD = 1 << 20
 
 
@@ -79,11 +79,11 @@ def _change_avi(head: bytes, aspect: Fraction) -> bytes | None:
         start = head.find(b"strh", start + 4, 1 << 16)
     if start < 0 or b"vprp" in head[start : start + 8192]:
         return None
-    place = head.find(b"strf", start)
-    place += 8 + (size := struct.unpack_from("<I", head, place + 4)[0]) + size % 2
-    if head[place : place + 4] != b"JUNK":
+    offset = head.find(b"strf", start)
+    offset += 8 + (size := struct.unpack_from("<I", head, offset + 4)[0]) + size % 2
+    if head[offset : offset + 4] != b"JUNK":
         return None
-    space = struct.unpack_from("<I", head, place + 4)[0]
+    space = struct.unpack_from("<I", head, offset + 4)[0]
     columns, rows = (abs(number) for number in struct.unpack_from("<ii", head, start + 8 + 56 + 8 + 4))
     shown = aspect * columns / rows
     shown = shown.limit_denominator(0xFFFF)
@@ -93,7 +93,9 @@ def _change_avi(head: bytes, aspect: Fraction) -> bytes | None:
     if space < len(chunk) + 8:
         return None
     rest = struct.pack("<4sI", b"JUNK", space - len(chunk))
-    return head[:place] + chunk + rest + head[place + 8 : place + 8 + space - len(chunk)] + head[place + 8 + space :]
+    return (
+        head[:offset] + chunk + rest + head[offset + 8 : offset + 8 + space - len(chunk)] + head[offset + 8 + space :]
+    )
 
 
 def _change_matroska(head: bytes, aspect: Fraction, metadata: Mapping[str, Any]) -> bytes | None:
@@ -118,10 +120,10 @@ def _change_matroska(head: bytes, aspect: Fraction, metadata: Mapping[str, Any])
         return None
     moved = _move_contents(head[contents[0] : contents[2]], more)
     before, between = head[: contents[0]] + moved + head[contents[2] : void[0]], head[info[0] : info[2]]
-    return before + _spell_space(left) + between + described + head[tracks[2] :]
+    return before + _pack_space(left) + between + described + head[tracks[2] :]
 
 
-def _spell_space(size: int) -> bytes:
+def _pack_space(size: int) -> bytes:
     """Return empty space of so many bytes in all."""
     length = 1 if size < _SMALLEST + 64 else 8
     content = size - 1 - length
@@ -131,29 +133,29 @@ def _spell_space(size: int) -> bytes:
 def _list_elements(head: bytes) -> dict[int, tuple[int, int, int]]:
     """Return where the first elements of each name in the segment begin, have their content, and end."""
     found: dict[int, tuple[int, int, int]] = {}
-    place = 0
-    while place < len(head) - 12:
-        begin = place
-        name, place = _read_number(head, place, keeps_mark=True)
-        size, place = _read_number(head, place)
+    offset = 0
+    while offset < len(head) - 12:
+        begin = offset
+        name, offset = _read_number(head, offset, keeps_mark=True)
+        size, offset = _read_number(head, offset)
         if name == _SEGMENT:
             continue
         if name == _CLUSTER:
             break
-        found.setdefault(name, (begin, place, place + size))
-        place += size
+        found.setdefault(name, (begin, offset, offset + size))
+        offset += size
     return found
 
 
-def _read_number(data: bytes, place: int, *, keeps_mark: bool = False) -> tuple[int, int]:
+def _read_number(data: bytes, offset: int, *, keeps_mark: bool = False) -> tuple[int, int]:
     """Read a name, which keeps the bit that tells its length, or a size, which does not."""
-    first = data[place]
+    first = data[offset]
     length = 9 - first.bit_length() if first else 9
-    value = int.from_bytes(data[place : place + length], "big")
-    return (value if keeps_mark else value & ((1 << 7 * length) - 1)), place + length
+    value = int.from_bytes(data[offset : offset + length], "big")
+    return (value if keeps_mark else value & ((1 << 7 * length) - 1)), offset + length
 
 
-def _spell_element(name: int, content: bytes, least: int = 1) -> bytes:
+def _pack_element(name: int, content: bytes, least: int = 1) -> bytes:
     """Return an element whose size is written in `least` bytes or more."""
     # all ones mean a size that is not known
     length = next(each for each in range(least, 9) if len(content) < (1 << 7 * each) - 1)
@@ -161,25 +163,25 @@ def _spell_element(name: int, content: bytes, least: int = 1) -> bytes:
     return name.to_bytes((name.bit_length() + 7) // 8, "big") + size + content
 
 
-def _spell_master(name: int, parts: list[bytes]) -> bytes:
+def _pack_master(name: int, parts: list[bytes]) -> bytes:
     """Return an element of elements; the first of them may be a checksum of the others."""
     if parts and parts[0][0] == _CHECKSUM:
-        parts = [_spell_element(_CHECKSUM, zlib.crc32(b"".join(parts[1:])).to_bytes(4, "little")), *parts[1:]]
-    return _spell_element(name, b"".join(parts))
+        parts = [_pack_element(_CHECKSUM, zlib.crc32(b"".join(parts[1:])).to_bytes(4, "little")), *parts[1:]]
+    return _pack_element(name, b"".join(parts))
 
 
-def _spell_number(value: int) -> bytes:
+def _pack_number(value: int) -> bytes:
     return value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
 
 
 def _split(data: bytes) -> list[tuple[int, bytes]]:
     """Return the names and contents of the elements inside one."""
-    parts, place = [], 0
-    while place < len(data):
-        name, place = _read_number(data, place, keeps_mark=True)
-        size, place = _read_number(data, place)
-        parts.append((name, data[place : place + size]))
-        place += size
+    parts, offset = [], 0
+    while offset < len(data):
+        name, offset = _read_number(data, offset, keeps_mark=True)
+        size, offset = _read_number(data, offset)
+        parts.append((name, data[offset : offset + size]))
+        offset += size
     return parts
 
 
@@ -193,7 +195,7 @@ def _describe_tracks(tracks: bytes, aspect: Fraction, metadata: Mapping[str, Any
         parts = _split(entry) if name == _ENTRY else []
         if not is_done and any(each == _VIDEO for each, _ in parts):
             entry = b"".join(
-                _spell_element(
+                _pack_element(
                     each,
                     _describe_video(inside, aspect, metadata) if each == _VIDEO else inside,
                     least if each == _VOID else 1,
@@ -202,8 +204,8 @@ def _describe_tracks(tracks: bytes, aspect: Fraction, metadata: Mapping[str, Any
                 if each != _VOID or not is_tight
             )
             is_done = True
-        entries.append(_spell_element(name, entry, least if name == _ENTRY else 1))
-    return _spell_master(_TRACKS, entries) if is_done else None
+        entries.append(_pack_element(name, entry, least if name == _ENTRY else 1))
+    return _pack_master(_TRACKS, entries) if is_done else None
 
 
 def _describe_video(content: bytes, aspect: Fraction, metadata: Mapping[str, Any]) -> bytes:
@@ -216,24 +218,24 @@ def _describe_video(content: bytes, aspect: Fraction, metadata: Mapping[str, Any
         wide, high = (width * aspect, Fraction(height)) if aspect > 1 else (Fraction(width), height / aspect)
         # the unit that says that nothing is known goes
         parts = [part for part in parts if part[0] not in (_DISPLAY_WIDTH, _DISPLAY_HEIGHT, _DISPLAY_UNIT)]
-        parts += [(_DISPLAY_WIDTH, _spell_number(round(wide))), (_DISPLAY_HEIGHT, _spell_number(round(high)))]
-    if light := _spell_light(metadata):
+        parts += [(_DISPLAY_WIDTH, _pack_number(round(wide))), (_DISPLAY_HEIGHT, _pack_number(round(high)))]
+    if light := _pack_light(metadata):
         parts = [part for part in parts if part[0] != _COLOUR] + [(_COLOUR, known.get(_COLOUR, b"") + light)]
-    return b"".join(_spell_element(*part) for part in parts)
+    return b"".join(_pack_element(*part) for part in parts)
 
 
-def _spell_light(metadata: Mapping[str, Any]) -> bytes:
+def _pack_light(metadata: Mapping[str, Any]) -> bytes:
     """Return the elements of HDR10: ten numbers of the display, and two of the light."""
     display, light = metadata.get("mastering_display"), metadata.get("content_light")
-    spelt = b""
+    packed = b""
     for name, value in zip(_LIGHT, light or (), strict=False):
-        spelt += _spell_element(name, _spell_number(int(value)))
+        packed += _pack_element(name, _pack_number(int(value)))
     if display is not None:
         # here the largest luminance comes before the smallest
         numbers = (*display[:8], display[9], display[8])
-        points = (_spell_element(_FIRST_POINT + place, struct.pack(">f", value)) for place, value in enumerate(numbers))
-        spelt += _spell_element(_MASTERING, b"".join(points))
-    return spelt
+        points = (_pack_element(_FIRST_POINT + i, struct.pack(">f", value)) for i, value in enumerate(numbers))
+        packed += _pack_element(_MASTERING, b"".join(points))
+    return packed
 
 
 def _move_contents(contents: bytes, distance: int) -> bytes:
@@ -245,6 +247,6 @@ def _move_contents(contents: bytes, distance: int) -> bytes:
         if int.from_bytes(parts.get(_SEEK_ID, b""), "big") in (_INFO, _TRACKS):
             position = parts[_SEEK_POSITION]
             parts[_SEEK_POSITION] = (int.from_bytes(position, "big") - distance).to_bytes(len(position), "big")
-            seek = b"".join(_spell_element(part, value) for part, value in parts.items())
-        seeks.append(_spell_element(name, seek))
-    return _spell_master(_SEEK_HEAD, seeks)
+            seek = b"".join(_pack_element(part, value) for part, value in parts.items())
+        seeks.append(_pack_element(name, seek))
+    return _pack_master(_SEEK_HEAD, seeks)

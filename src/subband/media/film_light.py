@@ -1,4 +1,4 @@
-"""HDR10: the display that a video was mastered on, and how bright its pictures are."""
+"""HDR10: the display that a video was mastered on, and how bright its images are."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def list_light_options(codec: str, metadata: Mapping[str, Any]) -> dict[str, str
     option, display_word, light_word = words[codec]
     parts = []
     if display is not None:
-        parts.append(f"{display_word}={_spell_display(display, is_decimal=codec == 'libsvtav1')}")
+        parts.append(f"{display_word}={_format_display(display, is_decimal=codec == 'libsvtav1')}")
     if light is not None:
         parts.append(f"{light_word}={light[0]},{light[1]}")
     return {option: ":".join(parts)}
 
 
-def _spell_display(display: tuple[Fraction, ...], *, is_decimal: bool) -> str:
+def _format_display(display: tuple[Fraction, ...], *, is_decimal: bool) -> str:
     """Return the display in the order of encoders: green, blue, red, white, luminance from the largest."""
 
-    def spell(value: Fraction, unit: int) -> str:
+    def scale(value: Fraction, unit: int) -> str:
         return f"{float(value):.5f}" if is_decimal else str(round(value * unit))
 
     red, green, blue, white = (display[start : start + 2] for start in (0, 2, 4, 6))
     points = zip(("G", "B", "R", "WP"), (green, blue, red, white), strict=True)
-    spelt = "".join(f"{name}({spell(x, _CHROMATICITY)},{spell(y, _CHROMATICITY)})" for name, (x, y) in points)
-    return f"{spelt}L({spell(display[9], _LUMINANCE)},{spell(display[8], _LUMINANCE)})"
+    text = "".join(f"{name}({scale(x, _CHROMATICITY)},{scale(y, _CHROMATICITY)})" for name, (x, y) in points)
+    return f"{text}L({scale(display[9], _LUMINANCE)},{scale(display[8], _LUMINANCE)})"

@@ -1,6 +1,6 @@
 """Between FFmpeg's frames and arrays.
 
-The pixel formats of film are many, and fall into three kinds:
+The pixel formats of video are many, and fall into three kinds:
 
 * **Grey and planar red, green and blue** are taken as they stand. More than 8 bits are widened to 16 by repeating the
   leading bits, as black and white have to stay black and white, and come back by rounding: bit for bit.
@@ -38,7 +38,7 @@ _LIMITED, _FULL = 1, 2
 
 
 def choose_matrix(tags: ColourTags, rows: int) -> int:
-    """Return the matrix to convert with; film that does not say is taken for BT.709 from 720 rows, else for BT.601.
+    """Return the matrix to convert with; video that does not say is taken for BT.709 from 720 rows, else for BT.601.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class PixelFormat:
         kinds = len(known.components) - self.has_alpha
         if known.has_palette:
             self.colours: Colours = "rgb"
-            # A palette may hold transparent colours, but that of a film hardly ever does.
+            # A palette may hold transparent colours, but that of a video hardly ever does.
             self.has_alpha, self.bits = name == "pal8", 8
         elif kinds == 1:
             self.colours = "grey"
@@ -123,9 +123,9 @@ class FrameReader:
     pixel_format : str
         Of the frames.
     tags : ColourTags
-        Of the film.
+        Of the video.
     rows : int
-        Of a frame, which decide about the colours of film that says nothing.
+        Of a frame, which decide about the colours of video that says nothing.
     colours : {"rgb", "ycbcr"}
         What Y'CbCr is to become.
     quick : bool

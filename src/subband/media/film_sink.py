@@ -17,12 +17,13 @@ from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import LossWarning, explain_output_error, require
 from subband.media.film_clock import Clock
 from subband.media.film_fields import FieldMarker
-from subband.media.film_formats import CONTAINERS, RAW, choose_encoder, choose_options, choose_pixel_format
+from subband.media.film_formats import RAW, VideoFormat, choose_encoder, choose_options, choose_pixel_format
 from subband.media.film_head import Y4mHead, complete_head
 from subband.media.film_light import list_light_options
 from subband.media.film_pixels import FrameWriter, choose_matrix
 from subband.media.film_sound import Soundtrack
-from subband.media.outputs import Unfinished
+from subband.media.formats.lookup import find_format, list_endings
+from subband.outputs import Unfinished
 
 __all__ = ["FilmSink"]
 
@@ -112,9 +113,10 @@ class FilmSink(Sink):
         keep_partial: bool = False,
         pipe: IO[bytes] | None = None,
     ) -> None:
-        kind = RAW if pipe is not None and path.suffix == ".raw" else CONTAINERS.get(path.suffix.lower())
-        if kind is None:
-            raise ArgumentError(f"{path.name!r} does not end like a film; take one of {', '.join(CONTAINERS)}")
+        kind = RAW if pipe is not None and path.suffix == ".raw" else find_format(path)
+        if not isinstance(kind, VideoFormat) or (kind is not RAW and not kind.writes(path)):
+            endings = ", ".join(sorted(list_endings("video")))
+            raise ArgumentError(f"{path.name!r} does not end like a film; take one of {endings}")
         av = require("av", "writing film", "video")
         if info.dtype not in (np.uint8, np.uint16):
             raise DtypeError(f"film holds uint8 or uint16, not {info.dtype}; scale the frames to one of them")
@@ -125,8 +127,8 @@ class FilmSink(Sink):
         name = choose_encoder(codec or kind.codec, self._rate)
         self._codec = name
         available = [known.name for known in av.Codec(name, "w").video_formats or []]
-        format_name = pixel_format or choose_pixel_format(name, available, info, kind.name)
-        tells_range = kind.name in _TELL_RANGE or name in _CODE_RANGE
+        format_name = pixel_format or choose_pixel_format(name, available, info, kind.muxer)
+        tells_range = kind.muxer in _TELL_RANGE or name in _CODE_RANGE
         self._full_range = info.tags.full_range if tells_range or not info.tags.full_range else False
         self._writer = FrameWriter(info, format_name, quick=quick, full_range=self._full_range)
         # MPEG-4 counts no more parts of a second than that
@@ -141,7 +143,7 @@ class FilmSink(Sink):
                 light = list_light_options(name, info.metadata)
                 settings = {**choose_options(name, quality, preset), **(light or {}), **(options or {})}
                 self._stream = self._add_stream(name, format_name, settings)
-                self._has_light_in_head = light is None and pipe is None and kind.name in ("matroska", "webm")
+                self._has_light_in_head = light is None and pipe is None and kind.muxer in ("matroska", "webm")
                 self._tell_losses(has_light=light is not None or self._has_light_in_head)
                 for key in _KEPT:
                     if isinstance(value := info.metadata.get(key), str):
@@ -162,14 +164,14 @@ class FilmSink(Sink):
         if self._unfinished is not None:
             # Not by its name: FFmpeg does not always tell that a disk has taken only a part of what it wrote.
             target = self._unfinished.open(quiet=True)
-        if self._kind.name == "yuv4mpegpipe":
+        if self._kind.muxer == "yuv4mpegpipe":
             # depths beyond 8 bits are an extension that everybody reads
             options = {**options, "strict": "-1"}
             target = Y4mHead(target, self.info.pixel_aspect)
         elif pipe is not None:
             target = _Pipe(pipe)
         piece = _PIECE_PIPED if pipe is not None else _PIECE_PARTIAL if self._keep_partial else _PIECE
-        return av.open(target, "w", format=self._kind.name, container_options=options, buffer_size=piece)
+        return av.open(target, "w", format=self._kind.muxer, container_options=options, buffer_size=piece)
 
     def _add_stream(self, codec: str, format_name: str, options: dict[str, str]) -> Any:
         try:
@@ -195,7 +197,7 @@ class FilmSink(Sink):
             full = self._full_range or self._writer.format.is_full_range
             context.color_range = 2 if full else 1 if converted or tags.full_range is not None else 0
         context.color_primaries, context.color_trc = tags.primaries, tags.transfer
-        self._marks_fields = self._marker.prepare(context, codec, self._kind.name, self.info.field_order)
+        self._marks_fields = self._marker.prepare(context, codec, self._kind.muxer, self.info.field_order)
         for key in ("language", "timecode"):
             if isinstance(value := self.info.metadata.get(f"video_{key}"), str):
                 stream.metadata[key] = value
@@ -232,9 +234,9 @@ class FilmSink(Sink):
             losses.append(f"{name!r} keeps no HDR10 mastering data with {self._codec}; .mkv, h265 and av1 do")
         if not self._marks_fields:
             losses.append(f"{name!r} cannot tell that it is interlaced with {self._codec}; h264 and ffv1 in .mkv can")
-        if "timecode" in info.metadata and self._kind.name not in _WITH_TIMECODE:
+        if "timecode" in info.metadata and self._kind.muxer not in _WITH_TIMECODE:
             losses.append(f"{name!r} keeps no time code; .mov, .mp4, .mkv and .mxf do")
-        if self._unfinished is None and info.pixel_aspect != 1 and self._kind.name != "yuv4mpegpipe":
+        if self._unfinished is None and info.pixel_aspect != 1 and self._kind.muxer != "yuv4mpegpipe":
             losses.append(f"{name!r} does not keep the shape of pixels in a pipe")
         for loss in losses:
             warnings.warn(loss, LossWarning, stacklevel=4)
@@ -262,12 +264,12 @@ class FilmSink(Sink):
     def _complete_head(self, part: Path) -> None:
         """Write what neither encoder nor container has: the shape of pixels, and light."""
         aspect = self.info.pixel_aspect
-        if self._kind.name not in _WITHOUT_ASPECT or self._codec in _CODE_ASPECT:
+        if self._kind.muxer not in _WITHOUT_ASPECT or self._codec in _CODE_ASPECT:
             aspect = Fraction(1)
         metadata = self.info.metadata if self._has_light_in_head else {}
         if aspect == 1 and not self._has_light_in_head:
             return
-        if not complete_head(part, self._kind.name, aspect, metadata):
+        if not complete_head(part, self._kind.muxer, aspect, metadata):
             what = f"the shape of its pixels, {aspect.numerator}:{aspect.denominator}" if aspect != 1 else "HDR10 data"
             warnings.warn(f"{self.path.name!r} does not keep {what}", LossWarning, stacklevel=4)
 

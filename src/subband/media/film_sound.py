@@ -1,4 +1,4 @@
-"""Sound, subtitles and chapters, copied from one film to another without decoding them."""
+"""Sound, subtitles and chapters, copied from one video to another without decoding them."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _WITH_ATTACHMENTS = ("matroska",)
 
 
 class Soundtrack:
-    """What a film has beside its pictures, handed on packet by packet as the pictures go.
+    """What a video has beside its images, handed on packet by packet as the images go.
 
-    The file is opened a second time, so that neither the pictures nor the sound ever wait in memory. Languages, titles
+    The file is opened a second time, so that neither the images nor the sound ever wait in memory. Languages, titles
     and what each stream is for go with them. Subtitles, chapters and attachments that the other kind of file does not
-    take are left out with a `LossWarning`; sound is refused, because nobody wants a silent film by surprise.
+    take are left out with a `LossWarning`; sound is refused, because nobody wants a silent video by surprise.
 
     Parameters
     ----------
     origin : Path
-        The film with the sound.
+        The video with the sound.
     output : av.container.OutputContainer
-        The film to be, not begun yet.
+        The video to be, not begun yet.
     path : Path
-        The name of the film to be, for messages.
+        The name of the video to be, for messages.
     audio : bool
         Whether sound is copied.
     span : tuple of Fraction
@@ -100,7 +100,7 @@ class Soundtrack:
         layout = stream.codec_context.layout
         is_unnamed = any(channel.name == "NONE" for channel in layout.channels)
         if is_unnamed and name.startswith("pcm_") and self._output.format.name == "mp4":
-            # MP4 wants to know which channel is which, and says so only when the film is complete.
+            # MP4 wants to know which channel is which, and says so only when the video is complete.
             if layout.nb_channels > 2:
                 raise _refuse(path, origin, f"{name} of {layout.nb_channels} channels without names")
             added.codec_context.layout = "stereo" if layout.nb_channels == 2 else "mono"
@@ -183,7 +183,7 @@ class Soundtrack:
                 if (time >= 0 or self._is_whole) and (self._length is None or time < self._length):
                     yield packet
         except av.FFmpegError:
-            # The pictures of the same file end here as well, and tell.
+            # The images of the same file end here as well, and tell.
             return
 
     def copy_until(self, time: float | None) -> None:
@@ -201,7 +201,7 @@ class Soundtrack:
             self._next = next(self._packets, None)
 
     def close(self) -> None:
-        """Let go of the film with the sound."""
+        """Let go of the video with the sound."""
         self._container.close()
 
 

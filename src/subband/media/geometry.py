@@ -3,7 +3,7 @@
 The affine of a volume is a matrix of 4 × 4, ``info.metadata["affine"]``. It takes the index (column, row, slice, 1) of
 a voxel to where its centre lies, in `SourceInfo.voxel_unit`. Axes are those of NIfTI: positive towards the right, the
 front and the head of the patient (right, anterior, superior: "RAS"). DICOM and MetaImage count towards the left and
-the back ("LPS"), so that the first two axes change their sign. A volume without that entry has no known place, and
+the back ("LPS"), so that the first two axes change their sign. A volume without that entry has no known position, and
 what is written says so as far as its format can.
 """
 

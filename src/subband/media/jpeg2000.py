@@ -12,12 +12,15 @@ from subband.codecs.jpeg2000 import Picture, decode, encode, read_header
 from subband.codecs.jpeg2000.boxes import pack_box
 from subband.codecs.jpeg2000.files import STREAM_ENDINGS
 from subband.errors import FormatError
+from subband.media.deep_stills import turn_upright
 from subband.media.faults import BROKEN
 from subband.media.limits import TooLargeError, refuse_bomb
+from subband.media.still import Still
 from subband.media.still_metadata import straighten_xmp, strip_exif
+from subband.media.tiff_stills import convert_inks, pick_profile
 from subband.typing import Array
 
-__all__ = ["order_resolution", "pack_metadata", "read_jpeg2000", "read_jpeg2000_metadata", "write_jpeg2000"]
+__all__ = ["order_resolution", "pack_metadata", "read_jpeg2000", "write_jpeg2000"]
 
 # Boxes of others, by their UUID: what Adobe says that XMP has, and what writers of EXIF agree on.
 _XMP, _EXIF = bytes.fromhex("be7acfcb97a942e89c71999491e3afac"), b"JpgTiffExif->JP2"
@@ -30,8 +33,8 @@ _MOST_CHANNELS = 4
 _FROM_YCC = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])
 
 
-def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> tuple[Array, Array | None, bytes | None]:
-    """Read a picture; return pixels, opacity and colour profile.
+def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> Still:
+    """Read a picture, upright, with opacity, colour profile, EXIF, resolution and XMP.
 
     Samples of other depths than 8 and 16 bits are stretched to these, signed ones shifted. Options are those of
     `subband.codecs.jpeg2000.decode`, such as `reduce` and `region`; the limit then holds for what is decoded.
@@ -55,10 +58,13 @@ def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> tuple[Array, 
         raise
     except FormatError as error:
         raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-    return _arrange(picture)
+    pixels, alpha, icc = _arrange(picture)
+    exif, turn, metadata = _read_metadata(path, options.get("reduce", 0))
+    alpha = None if alpha is None else turn_upright(alpha, turn)
+    return Still(turn_upright(pixels, turn), alpha, icc, exif, metadata)
 
 
-def read_jpeg2000_metadata(path: Path, *, reduce: int = 0) -> tuple[bytes | None, int, dict[str, Any]]:
+def _read_metadata(path: Path, reduce: int) -> tuple[bytes | None, int, dict[str, Any]]:
     """Return EXIF, the orientation that it asks for, and resolution and XMP, from the boxes of a JP2 file.
 
     The resolution is that of a picture of which `reduce` levels are left out.
@@ -83,22 +89,15 @@ def read_jpeg2000_metadata(path: Path, *, reduce: int = 0) -> tuple[bytes | None
         return None, 1, metadata
 
 
-def write_jpeg2000(
-    path: Path,
-    pixels: Array,
-    alpha: Array | None,
-    icc: bytes | None,
-    exif: bytes | None = None,
-    metadata: Mapping[str, Any] | None = None,
-) -> None:
+def write_jpeg2000(path: Path, still: Still) -> None:
     """Write a picture of 8 or 16 bits without a loss."""
-    planes = pixels if alpha is None else np.dstack([pixels, alpha])
+    alpha, metadata = still.alpha, still.metadata
+    planes = still.pixels if alpha is None else np.dstack([still.pixels, alpha])
     if path.suffix.lower() in STREAM_ENDINGS:
         path.write_bytes(encode(planes, form="j2k"))
         return
-    metadata = metadata or {}
-    data = encode(planes, alpha=alpha is not None, icc=icc, dpi=order_resolution(metadata))
-    path.write_bytes(data + pack_metadata(exif, metadata))
+    data = encode(planes, alpha=alpha is not None, icc=still.icc, dpi=order_resolution(metadata))
+    path.write_bytes(data + pack_metadata(still.exif, metadata))
 
 
 def order_resolution(metadata: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -137,13 +136,13 @@ def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:
     colours = [stretched[number] for number in range(count) if number != opaque]
     alpha = None if opaque is None else stretched[opaque]
     if len(colours) < 3:
-        return np.ascontiguousarray(colours[0]), alpha, _pick_profile(header.icc_profile, b"GRAY")
+        return np.ascontiguousarray(colours[0]), alpha, pick_profile(header.icc_profile, is_colour=False)
     pixels = np.stack(colours[:3], axis=-1)
     if header.colour_space == "sYCC":
         pixels = _convert_ycc(pixels)
     elif header.colour_space == "CMYK" and len(colours) == 4:
-        pixels = _convert_inks(np.stack(colours, axis=-1))
-    return pixels, alpha, _pick_profile(header.icc_profile, b"RGB ")
+        pixels = convert_inks(np.stack(colours, axis=-1))
+    return pixels, alpha, pick_profile(header.icc_profile, is_colour=True)
 
 
 def _find_opacity(picture: Picture, count: int) -> int | None:
@@ -173,14 +172,3 @@ def _convert_ycc(pixels: Array) -> Array:
     peak = np.iinfo(pixels.dtype).max
     values = pixels - np.array([0, (peak + 1) // 2, (peak + 1) // 2], np.float64)
     return np.asarray(np.clip(np.rint(values @ _FROM_YCC.T), 0, peak), pixels.dtype)
-
-
-def _convert_inks(pixels: Array) -> Array:
-    peak = float(np.iinfo(pixels.dtype).max)
-    light = (peak - pixels[..., :3]) * (peak - pixels[..., 3:]) / peak
-    return np.asarray(np.rint(light), pixels.dtype)
-
-
-def _pick_profile(profile: bytes | None, space: bytes) -> bytes | None:
-    """Return the colour profile, if it is one of such pixels."""
-    return profile if profile is not None and profile[16:20] == space else None

@@ -1,4 +1,4 @@
-"""How large a picture may be before it is refused."""
+"""How large an image may be before it is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from subband.errors import ArgumentError, FormatError
 
 __all__ = ["MOST_PIXELS", "MOST_PIXELS_VARIABLE", "TooLargeError", "choose_most_pixels", "refuse_bomb"]
 
-#: Rows × columns of a picture or frame that is read without further permission: 16384².
+#: Rows × columns of an image or frame that is read without further permission: 16384².
 MOST_PIXELS = 2**28
 
 #: The environment variable that sets another limit for the whole process.
@@ -16,7 +16,7 @@ MOST_PIXELS_VARIABLE = "SUBBAND_MOST_PIXELS"
 
 
 class TooLargeError(FormatError):
-    """A picture has more pixels than are allowed."""
+    """An image has more pixels than are allowed."""
 
 
 def choose_most_pixels(most_pixels: int | None = None) -> int:
@@ -52,7 +52,7 @@ def choose_most_pixels(most_pixels: int | None = None) -> int:
 
 
 def refuse_bomb(name: str, rows: int, columns: int, most_pixels: int) -> None:
-    """Refuse a picture that would take far more memory than its file lets expect.
+    """Refuse an image that would take far more memory than its file lets expect.
 
     Raises
     ------

@@ -11,9 +11,10 @@ from pathlib import Path
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamagedError
-from subband.media.outputs import Unfinished, check_output, defer_signals
 from subband.media.still_metadata import KEPT
 from subband.media.stills import Still, check_format, read_still, save_still, tell_losses, write_still
+from subband.media.tiff_stills import pick_profile
+from subband.outputs import Unfinished, check_output, defer_signals
 
 __all__ = [
     "SequenceSink",
@@ -265,7 +266,5 @@ def _describe(still: Still, path: Path) -> SourceInfo:
 
 def _make_still(frame: Frame, info: SourceInfo) -> Still:
     known = frame.metadata if "icc" in frame.metadata or "exif" in frame.metadata else info.metadata
-    icc, exif = known.get("icc"), known.get("exif")
-    if isinstance(icc, bytes) and icc[16:20] != (b"RGB " if frame.pixels.ndim == 3 else b"GRAY"):
-        icc = None
+    icc, exif = pick_profile(known.get("icc"), is_colour=frame.pixels.ndim == 3), known.get("exif")
     return Still(frame.pixels, frame.alpha, icc, exif, {name: known[name] for name in KEPT if name in known})

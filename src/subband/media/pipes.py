@@ -16,7 +16,10 @@ from subband.media.base import Sink, Source, SourceInfo
 from subband.media.cuts import CutSource, Trim
 from subband.media.faults import require
 from subband.media.film import FilmSource
+from subband.media.film_formats import RAW, VideoFormat
 from subband.media.film_sink import FilmSink
+from subband.media.formats.base import Format
+from subband.media.formats.lookup import find_format
 
 __all__ = ["PipeFormat", "open_pipe_sink", "open_pipe_source"]
 
@@ -51,7 +54,12 @@ class PipeFormat:
     @property
     def is_streamed(self) -> bool:
         """Whether frames are handed on as they come."""
-        return self.ending in (".raw", ".y4m")
+        return isinstance(self.form, VideoFormat) and self.form.is_streamed
+
+    @property
+    def form(self) -> Format | None:
+        """The file format; that of raw frames, which no file has, is known here only."""
+        return RAW if self.ending == ".raw" else find_format(f"pipe{self.ending}")
 
     @classmethod
     def read(cls, text: str) -> PipeFormat:
@@ -107,7 +115,9 @@ def open_pipe_source(
     av = require("av", "reading video", "video")
     # the format says all there is to know: nothing is read ahead to find it out
     options = {"probesize": "32", "analyzeduration": "0", "fpsprobesize": "0"}
-    if format.ending == ".raw":
+    if not isinstance(format.form, VideoFormat) or not format.is_streamed:
+        raise ArgumentError(f"{format.ending[1:]} does not pass through a pipe frame by frame; use y4m or raw frames")
+    if format.form is RAW:
         if format.size is None or not format.pixel_format:
             raise ArgumentError("raw frames do not say what they are; write the format as raw:yuv420p:640x480")
         options |= {
@@ -115,14 +125,13 @@ def open_pipe_source(
             "pixel_format": format.pixel_format,
             "framerate": str(Fraction(rate or 25).limit_denominator(1001)),
         }
-    name = "rawvideo" if format.ending == ".raw" else "yuv4mpegpipe"
     try:
-        container = av.open(_Readable(file), format=name, options=options)
+        container = av.open(_Readable(file), format=format.form.muxer, options=options)
     except av.FFmpegError as error:
         raise FormatError(f"what comes through the pipe is no {format.ending[1:]} video: {error.strerror}") from error
     source: Source = FilmSource("-", colours=colours, most_pixels=most_pixels, container=container)
     part = Trim.read(trim) if isinstance(trim, str) else trim
-    pace = rate if format.ending != ".raw" else None
+    pace = None if format.form is RAW else rate
     return source if part is None and pace is None else CutSource(source, part, pace)
 
 

@@ -8,37 +8,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from subband.errors import ArgumentError, FormatError
-from subband.media import animations
-from subband.media.animations import AnimationSink, AnimationSource, is_animation, is_moving
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
 from subband.media.cuts import CutSource, Trim
 from subband.media.film import FilmSource
-from subband.media.film_formats import CONTAINERS
 from subband.media.film_rgb import RgbSink, describe_as_rgb
-from subband.media.film_sink import FilmSink
+from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.lookup import find_format, list_formats, recognise_format, split_dataset
 from subband.media.pictures import SequenceSink, SequenceSource, StillSink, StillSource, is_numbered
-from subband.media.raw_stills import RAW_ENDINGS
-from subband.media.still_metadata import name_format
-from subband.media.tiff_tags import describe_tiff
-from subband.media.volume_dicom import is_dicom, open_dicom
-from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
-from subband.media.volume_meta import open_meta
-from subband.media.volume_nifti import open_nifti
-from subband.media.volume_nrrd import open_nrrd
-from subband.media.volume_sinks import Hdf5Sink, HeadedSink, NiftiSink, NpySink, TiffSink
-from subband.media.volume_tiff import is_stack, open_tiff
-from subband.media.volumes import VolumeSource, open_hdf5, open_npy, open_npz, split_dataset
+from subband.media.volumes import VolumeSource
 
 __all__ = ["open_sink", "open_source", "open_volume"]
-
-_TIFF_ENDINGS = (".tif", ".tiff")
-_FILM_ENDINGS = (
-    *CONTAINERS, ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".mxf",
-    ".ogv", ".ts", ".vob", ".y4m",
-)  # fmt: skip
-_META_ENDINGS, _NRRD_ENDINGS = (".mha", ".mhd"), (".nrrd", ".nhdr")
-_VOLUME_ENDINGS = (".dcm", ".nii", ".npy", *_META_ENDINGS, *_NRRD_ENDINGS)
 
 
 def open_source(
@@ -101,11 +81,9 @@ def open_source(
     """
     if rate is not None and rate <= 0:
         raise ArgumentError(f"rate={rate} is not a positive number of frames per second")
-    film: dict[str, Any] = {
-        "colours": colours, "quick": quick, "tolerant": tolerant, "most_pixels": most_pixels
-    }  # fmt: skip
+    reading = Reading(colours, quick, tolerant, most_pixels, series)
     part = Trim.read(trim) if isinstance(trim, str) else trim
-    source = _open_whole(name, film, rate, size, count, series)
+    source = _open_whole(name, reading, rate, size, count)
     try:
         return _cut(source, part, rate)
     except BaseException:
@@ -126,42 +104,45 @@ def _cut(source: Source, part: Trim | None, rate: Fraction | float | None) -> So
 
 def _open_whole(
     name: Path | str,
-    film: dict[str, Any],
+    reading: Reading,
     rate: Fraction | float | None,
     size: tuple[int, int] | None,
     count: int | None,
-    series: str | None,
 ) -> Source:
     """Open all of a source."""
-    colours, tolerant, most_pixels = film["colours"], film["tolerant"], film["most_pixels"]
     text = str(name)
     if text.startswith("test:"):
         return TestSource.from_name(text)
     if is_camera(text):
-        return CameraSource(text, size=size, rate=rate, count=count, colours=colours)
+        return CameraSource(text, size=size, rate=rate, count=count, colours=reading.colours)
     if "://" in text:
-        return FilmSource(text, **film)
-    path = Path(name)
+        return _open_video(text, reading)
+    path, most_pixels = Path(name), reading.most_pixels
     if is_numbered(path) and not path.exists():
         return SequenceSource(path, rate=25 if rate is None else rate, most_pixels=most_pixels)
-    ending = path.suffix.lower()
-    is_volume = split_dataset(text) is not None or ending in _VOLUME_ENDINGS or _is_packed_nifti(path)
-    if path.is_dir() or is_volume or (not _is_known(ending) and is_dicom(path)):
-        return open_volume(name, series=series)
+    form = find_format(path) if split_dataset(text) is None else None
+    is_volume = split_dataset(text) is not None or (form is not None and form.kinds == ("volume",))
+    if is_volume or path.is_dir() or (form is None and recognise_format(path, is_series=True) is not None):
+        return open_volume(name, series=reading.series)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {text!r}")
-    if ending in _FILM_ENDINGS:
-        return FilmSource(path, **film)
-    if ending in _TIFF_ENDINGS and (_has_pages(path, most_pixels) or _holds_measurements(path)):
-        return open_tiff(path)
+    source = form.open(path, reading) if form is not None and form.open is not None else None
     try:
-        if ending in animations.ENDINGS and is_moving(path, most_pixels):
-            return AnimationSource(path, most_pixels=most_pixels, tolerant=tolerant)
-        return StillSource(path, most_pixels=most_pixels)
+        return StillSource(path, most_pixels=most_pixels) if source is None else source
     except FormatError as error:
-        if _is_known_picture(ending) or type(error) is not FormatError:
+        if form is not None or type(error) is not FormatError:
             raise
-        return _try_film(path, film, error)
+        # of an unknown ending; if it is no video either, what it was first found not to be is told
+        try:
+            return _open_video(path, reading)
+        except (FormatError, ImportError):
+            raise FormatError(f"{text!r} is neither a picture nor a film nor a volume that can be read") from error
+
+
+def _open_video(name: Path | str, reading: Reading) -> FilmSource:
+    """Open what FFmpeg is to find out about."""
+    about = {key: getattr(reading, key) for key in ("colours", "quick", "tolerant", "most_pixels")}
+    return FilmSource(name, **about)
 
 
 def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
@@ -181,32 +162,19 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     >>> open_volume("film.mp4")
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tiff, .npy, .npz, .h5, .nii, .nii.gz,
-    .nrrd, .mha, .dcm or a folder of DICOM slices
+    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tif, .tiff, .dcm, .h5, .hdf5, .he5, .hdf,
+    .mha, .mhd, .nii, .nii.gz, .nrrd, .nhdr, .npy, .npz or a folder of DICOM slices
     """
-    dataset = split_dataset(str(name))
-    if dataset is not None:
-        return (open_npz if dataset[0].suffix.lower() == ".npz" else open_hdf5)(*dataset)
-    path = Path(name)
-    ending = path.suffix.lower()
-    if path.is_dir() or ending == ".dcm":
-        return open_dicom(path, series)
-    if ending == ".npy":
-        return open_npy(path)
-    if ending == ".nii" or _is_packed_nifti(path):
-        return open_nifti(path)
-    if ending in _META_ENDINGS:
-        return open_meta(path)
-    if ending in _NRRD_ENDINGS:
-        return open_nrrd(path)
-    if ending in _TIFF_ENDINGS:
-        return open_tiff(path)
-    if is_dicom(path):
-        return open_dicom(path, series)
-    raise ArgumentError(
-        f"{str(name)!r} does not end like a volume; take .tiff, .npy, .npz, .h5, .nii, .nii.gz, .nrrd, .mha, .dcm or a "
-        "folder of DICOM slices"
-    )
+    path, dataset = split_dataset(str(name)) or (Path(name), None)
+    form = None if path.is_dir() else find_format(path)
+    if form is None or form.open_volume is None:
+        form = recognise_format(path, is_series=True)
+    if form is None or form.open_volume is None:
+        endings = [ending for each in list_formats("volume") if each.open_volume for ending in each.endings]
+        raise ArgumentError(
+            f"{str(name)!r} does not end like a volume; take {', '.join(endings)} or a folder of DICOM slices"
+        )
+    return form.open_volume(path, Reading(series=series, dataset=dataset))
 
 
 def open_sink(
@@ -254,83 +222,36 @@ def open_sink(
     MissingExtraError
         If an optional library is needed that is not installed; it says which.
     """
-    kept: dict[str, Any] = {"overwrite": overwrite, "keep_partial": keep_partial}
-    dataset = split_dataset(str(name))
-    if dataset is not None and dataset[0].suffix.lower() == ".npz":
-        raise ArgumentError(f"{dataset[0].name!r} is read, and not written; write to .npy")
-    if dataset is not None and info.colours == "ycbcr":
-        return RgbSink(open_sink(name, describe_as_rgb(info), **kept), info)
-    if dataset is not None:
-        return Hdf5Sink(dataset[0], info, dataset=dataset[1], **kept)
-    path = Path(name)
-    ending = path.suffix.lower()
-    if ending in CONTAINERS:
-        return FilmSink(
-            path, info, quality=quality, codec=codec, preset=preset, audio=audio, **kept, **film_options
-        )  # fmt: skip
+    path, dataset = split_dataset(str(name)) or (Path(name), None)
+    video = {key: value for key, value in (("codec", codec), ("preset", preset)) if value is not None} | film_options
+    writing = Writing(overwrite, keep_partial, quality, audio, dataset, video)
+    form = find_format(path) or _find_series_format(info)
+    if form is not None and form.create is not None and form.kinds == ("video",):
+        film = form.create(path, info, writing)
+        assert film is not None
+        return film
     if info.colours == "ycbcr":
-        options = {"quality": quality, "codec": codec, "preset": preset, **kept, **film_options}
+        options = {"overwrite": overwrite, "keep_partial": keep_partial, "quality": quality, **video}
         return RgbSink(open_sink(name, describe_as_rgb(info), **options), info)
-    if codec is not None or preset is not None or film_options:
+    if video:
         raise ArgumentError(f"{path.name!r} is no film, so codec, preset and the like mean nothing for it")
-    if is_numbered(path):
-        return SequenceSink(path, info, quality=quality, **kept)
-    if ending == ".npy":
-        return NpySink(path, info, **kept)
-    if ending == ".nii" or _is_packed_nifti(path):
-        return NiftiSink(path, info, **kept)
-    if ending in (".mha", ".nrrd"):
-        return HeadedSink(path, info, **kept)
-    if ending in _TIFF_ENDINGS and (info.kind == "volume" or (info.count or 2) > 1):
-        return TiffSink(path, info, **kept)
-    if ending == ".dcm":
-        return DicomSink(path, info, **kept)
-    if info.container == "dicom" and not _is_known_picture(ending):
-        # names of slices, and of folders of them, have no ending
-        is_folder = info.origin is not None and info.origin.is_dir()
-        return DicomFolderSink(path, info, keep_partial=keep_partial) if is_folder else DicomSink(path, info, **kept)
-    if is_animation(path, info):
-        return AnimationSink(path, info, quality=quality, overwrite=overwrite)
-    if not _is_known_picture(ending):
-        volumes = (".npy", ".h5", ".nii", ".nrrd", ".mha", ".dcm")
-        endings = ", ".join([".png", ".tiff", ".jpg", ".webp", *CONTAINERS, *volumes])
-        raise ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")
-    return StillSink(path, info, quality=quality, overwrite=overwrite)
+    if is_numbered(path) and (form is None or not form.dataset_endings):
+        return SequenceSink(path, info, quality=quality, **writing.kept)
+    sink = None
+    if form is not None and form.create is not None and (form.writes(path) or form.is_series):
+        sink = form.create(path, info, writing)
+    elif form is None or "still" not in form.kinds:
+        raise _refuse(path, form)
+    return StillSink(path, info, quality=quality, overwrite=overwrite) if sink is None else sink
 
 
-def _is_packed_nifti(path: Path) -> bool:
-    return path.name.lower().endswith(".nii.gz")
+def _find_series_format(info: SourceInfo) -> Format | None:
+    """Return the format of a source whose files, and folders of them, are named without an ending."""
+    return next((form for form in list_formats() if form.is_series and form.name.lower() == info.container), None)
 
 
-def _is_known(ending: str) -> bool:
-    return ending in (*_FILM_ENDINGS, *_TIFF_ENDINGS) or _is_known_picture(ending)
-
-
-def _is_known_picture(ending: str) -> bool:
-    return ending in RAW_ENDINGS or bool(name_format(Path("image" + ending)))
-
-
-def _holds_measurements(path: Path) -> bool:
-    """Tell whether a TIFF file of one page has numbers that no still holds, such as int16."""
-    layout = describe_tiff(path)
-    return layout is not None and layout.is_measured
-
-
-def _has_pages(path: Path, most_pixels: int | None) -> bool:
-    """Tell whether a TIFF file is a stack; without tifffile, Pillow knows as much."""
-    try:
-        return is_stack(path)
-    except ImportError:
-        pass
-    try:
-        return is_moving(path, most_pixels)
-    except FormatError:
-        return False
-
-
-def _try_film(path: Path, options: dict[str, Any], error: FormatError) -> FilmSource:
-    """Open a file of unknown ending as film; if it is none, say what it was first found not to be."""
-    try:
-        return FilmSource(path, **options)
-    except (FormatError, ImportError):
-        raise FormatError(f"{str(path)!r} is neither a picture nor a film nor a volume that can be read") from error
+def _refuse(path: Path, form: Format | None) -> ArgumentError:
+    if form is not None and form.create is not None:
+        return ArgumentError(f"{path.name!r} is read, and not written; write to {form.written[0]}")
+    endings = ", ".join(each.written[0] for each in list_formats() if each.written and not each.is_store)
+    return ArgumentError(f"{path.name!r} does not end like anything that can be written; take one of {endings}")

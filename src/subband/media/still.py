@@ -16,7 +16,7 @@ __all__ = ["Still"]
 
 @dataclass(frozen=True)
 class Still:
-    """A picture.
+    """An image.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Still:
     icc : bytes or None
         The colour profile.
     exif : bytes or None
-        What the camera says about the picture, which is upright already.
+        What the camera says about the image, which is upright already.
     metadata : mapping
         Resolution, texts and the like; see `subband.media.still_metadata`.
 
@@ -55,7 +55,7 @@ class Still:
         return self.pixels.ndim == 3
 
     def replace_pixels(self, values: Array) -> Still:
-        """Return a picture of other values, rounded and clipped to the same depth, with the same transparency."""
+        """Return an image of other values, rounded and clipped to the same depth, with the same transparency."""
         pixels = fit_pixels(np.asarray(values), self.pixels.dtype)
         same_size = pixels.shape[:2] == self.pixels.shape[:2]
         # A profile of grey does not describe colours, nor the other way round.

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from subband.media.faults import BROKEN, LossWarning
+from subband.media.formats.base import Format
 from subband.media.tiff_tags import EXIF_DIRECTORIES
 
 __all__ = [
-    "HOLDS",
     "KEPT",
     "KINDS",
+    "USUAL",
     "choose_compression",
     "choose_quality",
     "find_exif",
@@ -37,7 +38,6 @@ __all__ = [
     "list_texts",
     "load_exif",
     "make_options",
-    "name_format",
     "straighten_xmp",
     "strip_exif",
     "warn_of_losses",
@@ -59,55 +59,21 @@ KEPT: Final = ("dpi", "text", "xmp", "comment", "compression", "lossless")
 
 _PLURALS = (KINDS["text"],)
 
-_PICTURE = frozenset({"alpha", "icc", "exif", "dpi", "xmp"})
-_OPAQUE: frozenset[str] = frozenset()
-#: What each of Pillow's formats holds; those that are not named hold pixels only.
-HOLDS: Final = {
-    "PNG": _PICTURE | {"text", "comment"},
-    "TIFF": _PICTURE,
-    "WEBP": _PICTURE,
-    "AVIF": _PICTURE,
-    "JPEG2000": _PICTURE,
-    "JPEG": _PICTURE - {"alpha"} | {"comment"},
-    "MPO": _PICTURE - {"alpha"} | {"comment"},
-    "GIF": frozenset({"alpha", "comment"}),
-    "BMP": frozenset({"dpi"}),
-    "DIB": frozenset({"dpi"}),
-    **dict.fromkeys(["DDS", "EXR", "ICNS", "ICO", "PAM", "QOI", "SGI", "TGA"], frozenset({"alpha"})),
-}
-
-# Formats that Pillow does not write, or that go by another name than its own.
-_OWN_FORMATS: Final = {
-    **dict.fromkeys([".heic", ".heif", ".hif"], "HEIF"), ".exr": "EXR", ".hdr": "HDR", ".pam": "PAM"
-}  # fmt: skip
-# A codestream of JPEG 2000 has no boxes around it.
-_CODESTREAMS: Final = (".j2c", ".j2k", ".jpc")
+#: Kinds that most formats of photographs keep.
+USUAL: Final = frozenset({"alpha", "icc", "exif", "dpi", "xmp"})
 
 _DESCRIPTION, _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT, _XMP = 270, 274, 282, 283, 296, 700
 # Of a TIFF file, what the image is about; the rest says where its bytes lie.
 _DESCRIPTIVE: Final = (270, 271, 272, 305, 306, 315, 33432, *EXIF_DIRECTORIES)
 # A directory within that of EXIF, which only says how the file is named.
 _INTEROPERABILITY = 0xA005
-# What a segment of JPEG takes.
+# Formats of segments, and what a segment of JPEG takes.
+_SEGMENTED = ("JPEG", "MPO")
 _SEGMENT = 65533
 _XMP_KEYWORD = "XML:com.adobe.xmp"
 _TURN_IN_XMP = re.compile(rb"(tiff:Orientation(?:=[\"']|>))[2-8]")
 # Compressions without loss; what is lossy or for one bit only is written as the one that every reader knows.
 _LOSSLESS_TIFF: Final = ("packbits", "tiff_adobe_deflate", "tiff_lzw", "zstd")
-
-
-def name_format(path: Path) -> str:
-    """Return what Pillow calls the format of an ending, or our own name; an empty string if there is none.
-
-    Examples
-    --------
-    >>> name_format(Path("image.jpg")), name_format(Path("image.exr")), name_format(Path("image.txt"))
-    ('JPEG', 'EXR', '')
-    """
-    from PIL import Image
-
-    ending = path.suffix.lower()
-    return _OWN_FORMATS.get(ending) or Image.registered_extensions().get(ending, "")
 
 
 def find_metadata(image: Any) -> dict[str, Any]:
@@ -238,9 +204,9 @@ def list_texts(metadata: Mapping[str, Any]) -> list[tuple[bytes, bytes]]:
     return [(name, content) for name, content, *_ in chunks.chunks]
 
 
-def make_options(form: str, icc: bytes | None, exif: bytes | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to tell Pillow so that it writes what the format holds."""
-    held = HOLDS.get(form, _OPAQUE)
+def make_options(form: Format, icc: bytes | None, exif: bytes | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to tell Pillow so that it writes what the format keeps."""
+    held = form.keeps
     options: dict[str, Any] = {
         name: metadata[name] for name in ("dpi", "comment", "xmp") if name in held & set(metadata)
     }
@@ -248,39 +214,40 @@ def make_options(form: str, icc: bytes | None, exif: bytes | None, metadata: Map
         options["icc_profile"] = icc
     if exif and "exif" in held:
         options["exif"] = exif
-    if form in ("JPEG", "MPO"):
+    if form.name in _SEGMENTED:
         options = {name: value for name, value in options.items() if not _is_too_long(name, value)}
-    if form == "PNG":
+    if form.name == "PNG":
         options = {name: value for name, value in options.items() if name not in ("comment", "xmp")}
         options["pnginfo"] = _gather(list_texts(metadata))
-    elif form == "TIFF":
+    elif form.name == "TIFF":
         options = _make_tiff_options(options, metadata)
-    elif "dpi" in options and form in ("WEBP", "AVIF"):
+    elif "dpi" in options and form.name in ("WebP", "AVIF"):
         options["exif"] = _add_resolution(exif, options.pop("dpi"))
     return options
 
 
-def choose_quality(form: str, quality: float | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def choose_quality(form: Format, quality: float | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return how much loss to ask Pillow for: none for a WebP file of quality 100, or that was without loss before.
 
     Colours have the size of the image in any case, not half of it.
 
     Examples
     --------
-    >>> choose_quality("WEBP", None, {"lossless": True}), choose_quality("JPEG", None, {})
+    >>> webp, jpeg = (Format(name, (), ("still",)) for name in ("WebP", "JPEG"))
+    >>> choose_quality(webp, None, {"lossless": True}), choose_quality(jpeg, None, {})
     ({'lossless': True}, {'quality': 95, 'subsampling': 0})
     """
     chosen = round(95 if quality is None else quality)
-    if form == "WEBP":
+    if form.name == "WebP":
         is_lossless = quality == 100 or (quality is None and "lossless" in metadata)
         return {"lossless": True} if is_lossless else {"quality": chosen}
-    if form in ("JPEG", "MPO"):
+    if form.name in _SEGMENTED:
         return {"quality": chosen, "subsampling": 0}
-    return {"quality": chosen, "subsampling": "4:4:4"} if form == "AVIF" else {}
+    return {"quality": chosen, "subsampling": "4:4:4"} if form.name == "AVIF" else {}
 
 
 def warn_of_losses(
-    path: Path, has_alpha: bool, icc: bytes | None, exif: bytes | None, metadata: Mapping[str, Any]
+    form: Format, name: str, has_alpha: bool, icc: bytes | None, exif: bytes | None, metadata: Mapping[str, Any]
 ) -> None:
     """Say in one line what a format has no place for.
 
@@ -289,21 +256,17 @@ def warn_of_losses(
     LossWarning
         If there is something of that kind.
     """
-    form = name_format(path)
-    held = HOLDS.get(form, _OPAQUE)
-    if path.suffix.lower() in _CODESTREAMS:
-        held = held & {"alpha"}
     there = {"alpha": has_alpha or None, "icc": icc, "exif": exif, **metadata}
     lost = [
         words
         for kind, words in KINDS.items()
-        if there.get(kind) and (kind not in held or (form in ("JPEG", "MPO") and _is_too_long(kind, there[kind])))
+        if there.get(kind) and (kind not in form.keeps or (form.name in _SEGMENTED and _is_too_long(kind, there[kind])))
     ]
     if lost:
         words = lost[0] if len(lost) == 1 else f"{', '.join(lost[:-1])} and {lost[-1]}"
         verb = "are" if len(lost) > 1 or words in _PLURALS else "is"
         warnings.warn(
-            f"{path.name!r} has no place for {words}, which {verb} left out; write to .png to keep what there is",
+            f"{name!r} has no place for {words}, which {verb} left out; write to .png to keep what there is",
             LossWarning,
             stacklevel=4,
         )

@@ -73,14 +73,14 @@ class TiffLayout:
     def groups(self) -> int:
         """How many volumes: the times, channels and the like."""
         depth = self._find_depth()
-        return prod(length for place, (_, length) in enumerate(self.axes) if place != depth) * self.samples
+        return prod(length for axis, (_, length) in enumerate(self.axes) if axis != depth) * self.samples
 
     @cached_property
     def order(self) -> Array:
         """Where each slice is, volume by volume: the number of its page times `samples`, and of its channel."""
         lengths = [length for _, length in self.axes] + [self.samples]
         depth = self._find_depth()
-        turned = [place for place in range(len(lengths)) if place != depth] + ([] if depth is None else [depth])
+        turned = [axis for axis in range(len(lengths)) if axis != depth] + ([] if depth is None else [depth])
         return np.arange(prod(lengths)).reshape(lengths).transpose(turned).ravel()
 
     def fits(self, info: SourceInfo) -> bool:
@@ -88,11 +88,11 @@ class TiffLayout:
         return (self.shape, self.pages * self.samples, self.groups) == (info.shape, info.count, info.groups)
 
     def _find_depth(self) -> int | None:
-        """Return the place of the axis of slices: depth, else the one whose meaning is not known."""
+        """Return the index of the axis of slices: depth, else the one whose meaning is not known."""
         names = [name for name, _ in self.axes]
         if _DEPTH in names:
             return names.index(_DEPTH)
-        return next((place for place, name in enumerate(names) if name in _UNKNOWN), None)
+        return next((axis for axis, name in enumerate(names) if name in _UNKNOWN), None)
 
 
 def find_layout(path: Any, file: Any, axes: Sequence[tuple[str, int]], samples: int, *, is_whole: bool) -> TiffLayout:

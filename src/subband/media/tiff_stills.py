@@ -11,7 +11,7 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.deep_stills import separate_opacity, turn_upright
-from subband.media.faults import BROKEN, LossWarning, require
+from subband.media.faults import LossWarning, explain_damage, require
 from subband.media.limits import refuse_bomb
 from subband.typing import Array
 
@@ -43,19 +43,14 @@ def read_tiff(path: Path, most_pixels: int) -> tuple[Array, Array | None, bytes 
     tifffile = require(
         "tifffile", f"reading {path.name!r}, a TIFF file of a kind that Pillow does not read,", "volumes"
     )
-    try:
-        with tifffile.TiffFile(path) as file:
-            page = file.pages[0]
-            refuse_bomb(str(path), page.imagelength, page.imagewidth, most_pixels)
-            _refuse_unknown(path, page)
-            values = page.asarray()
-            icc, turn = (tag.value if tag else None for tag in map(page.tags.get, (_ICC, _ORIENTATION)))
-            profile = bytes(icc) if icc is not None else None
-            pixels, alpha, profile = _arrange(path, page, values, profile)
-    except FormatError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+    with explain_damage(path, "a picture"), tifffile.TiffFile(path) as file:
+        page = file.pages[0]
+        refuse_bomb(str(path), page.imagelength, page.imagewidth, most_pixels)
+        _refuse_unknown(path, page)
+        values = page.asarray()
+        icc, turn = (tag.value if tag else None for tag in map(page.tags.get, (_ICC, _ORIENTATION)))
+        profile = bytes(icc) if icc is not None else None
+        pixels, alpha, profile = _arrange(path, page, values, profile)
     turn = int(turn or 1)
     return turn_upright(pixels, turn), None if alpha is None else turn_upright(alpha, turn), profile
 

@@ -136,7 +136,7 @@ def read_directories(file: BinaryIO) -> list[dict[int, tuple[int, ...]]]:
 def attach_directories(file: BinaryIO, directories: Mapping[int, Mapping[int, Any]]) -> None:
     """Write directories behind a TIFF file, and name them in a new copy of its first one.
 
-    Libraries that compress TIFF files have no place for EXIF. A BigTIFF file is left as it is.
+    Libraries that compress TIFF files cannot write EXIF. A BigTIFF file is left as it is.
     """
     from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
@@ -163,7 +163,7 @@ def attach_directories(file: BinaryIO, directories: Mapping[int, Mapping[int, An
 
 
 def _seek_even_end(file: BinaryIO) -> int:
-    """Go to the end of a file, where a directory may begin: at an even place."""
+    """Go to the end of a file, where a directory may begin: at an even offset."""
     end = file.seek(0, 2)
     return end + file.write(bytes(end % 2))
 
@@ -179,8 +179,8 @@ def _read_directory(file: BinaryIO, offset: int, order: str, *, is_big: bool) ->
     step = struct.calcsize(order + entry)
     content = file.read(count * step + struct.calcsize(order + pointer))
     tags: dict[int, tuple[int, ...]] = {}
-    for place in range(count):
-        tag, kind, values, inline = struct.unpack_from(order + entry, content, place * step)
+    for index in range(count):
+        tag, kind, values, inline = struct.unpack_from(order + entry, content, index * step)
         if kind not in _TYPES or not 0 < values <= _MOST_VALUES:
             continue
         form = f"{order}{values}{_TYPES[kind]}"

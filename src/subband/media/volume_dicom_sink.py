@@ -16,8 +16,8 @@ from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.dicom_datasets import DatasetMaker
 from subband.media.faults import BROKEN, explain_output_error
-from subband.media.outputs import Unfinished, open_output
 from subband.media.volume_sinks import VolumeSink
+from subband.outputs import Unfinished, open_output
 
 __all__ = ["DicomFolderSink", "DicomSink"]
 

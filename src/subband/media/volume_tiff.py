@@ -1,4 +1,4 @@
-"""TIFF stacks, with the axes and the voxel sizes of ImageJ and OME."""
+"""TIFF stacks, read and written with the axes and the voxel sizes of ImageJ and OME."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ import warnings
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 
-from subband.errors import FormatError, SubbandError
-from subband.media.faults import BROKEN, require
+from subband.errors import FormatError
+from subband.media.base import Frame
+from subband.media.faults import explain_damage, require
 from subband.media.lengths import convert_lengths, find_unit, name_unit
-from subband.media.tiff_layout import TiffLayout, find_layout
+from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej, find_layout
+from subband.media.volume_sinks import VolumeSink
 from subband.media.volumes import VolumeSource, describe_volume
+from subband.outputs import Unfinished
 from subband.typing import Array
 
-__all__ = ["is_stack", "open_tiff"]
+__all__ = ["TiffSink", "is_stack", "open_tiff"]
+
+# Offsets of plain TIFF end at 4 GiB; some are needed for what is not pixels.
+_BIG_TIFF = 2**32 - 2**25
 
 # Where OME names no unit.
 _OME_UNIT = "µm"
@@ -35,16 +42,13 @@ def is_stack(path: Path) -> bool:
         If it is damaged, its pages have different sizes, or it does not say which of its axes are slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
-    try:
-        with tifffile.TiffFile(path) as file:
-            if _survey(path, file)[0].pages > 1:
-                return True
-            page = file.pages[0]
-            # floating point is a picture as well, and pictures of 1 bit are
-            is_integer = np.dtype(page.dtype).kind in "iu"
-            return page.samplesperpixel > 4 or (is_integer and page.dtype not in (np.uint8, np.uint16))
-    except BROKEN as error:
-        raise _explain(path, error) from error
+    with explain_damage(path, "TIFF"), tifffile.TiffFile(path) as file:
+        if _survey(path, file)[0].pages > 1:
+            return True
+        page = file.pages[0]
+        # floating point is a picture as well, and pictures of 1 bit are
+        is_integer = np.dtype(page.dtype).kind in "iu"
+        return page.samplesperpixel > 4 or (is_integer and page.dtype not in (np.uint8, np.uint16))
 
 
 def open_tiff(path: Path) -> VolumeSource:
@@ -60,31 +64,32 @@ def open_tiff(path: Path) -> VolumeSource:
         If it is damaged, its pages have different sizes, or it does not say which of its axes are slices.
     """
     tifffile = require("tifffile", f"reading the pages of {path.name!r}", "volumes")
-    path.open("rb").close()
-    try:
+    with explain_damage(path, "TIFF"):
         file = tifffile.TiffFile(path)
-    except BROKEN as error:
-        raise _explain(path, error) from error
-    try:
-        series = file.series[0]
-        layout, pages = _survey(path, file)
-        size, unit = _find_voxel_size(path, file)
-        info = describe_volume(
-            (layout.pages * layout.samples, *layout.shape),
-            layout.dtype,
-            origin=path,
-            voxel_size=size,
-            voxel_unit=unit,
-            groups=layout.groups,
-            container="tiff",
-            metadata={"tiff": layout},
-        )
-        # small values are white there, as in fax
-        is_inverted = file.pages[0].photometric == 0 and layout.dtype.kind == "u"
-        mapped = _map_pages(path, file, series, layout) if pages is series.pages and not is_inverted else None
-    except BROKEN as error:
-        file.close()
-        raise _explain(path, error) from error
+        try:
+            return _open_pages(path, file)
+        except BaseException:
+            file.close()
+            raise
+
+
+def _open_pages(path: Path, file: Any) -> VolumeSource:
+    series = file.series[0]
+    layout, pages = _survey(path, file)
+    size, unit = _find_voxel_size(path, file)
+    info = describe_volume(
+        (layout.pages * layout.samples, *layout.shape),
+        layout.dtype,
+        origin=path,
+        voxel_size=size,
+        voxel_unit=unit,
+        groups=layout.groups,
+        container="tiff",
+        metadata={"tiff": layout},
+    )
+    # small values are white there, as in fax
+    is_inverted = file.pages[0].photometric == 0 and layout.dtype.kind == "u"
+    mapped = _map_pages(path, file, series, layout) if pages is series.pages and not is_inverted else None
     order = layout.order
     if mapped is not None:
         file.close()
@@ -106,12 +111,6 @@ def open_tiff(path: Path) -> VolumeSource:
         return np.asarray(np.iinfo(values.dtype).max - values) if is_inverted else values
 
     return VolumeSource(info, read_page, None, file.close)
-
-
-def _explain(path: Path, error: Exception) -> FormatError | SubbandError:
-    if isinstance(error, SubbandError):
-        return error
-    return FormatError(f"{str(path)!r} cannot be read as TIFF: {error}")
 
 
 def _survey(path: Path, file: Any) -> tuple[TiffLayout, Any]:
@@ -212,3 +211,103 @@ def _invert(tag: Any) -> float | None:
     if tag is None or not tag.value[0] or not tag.value[1]:
         return None
     return float(tag.value[1] / tag.value[0])
+
+
+class TiffSink(VolumeSink):
+    """A TIFF stack that ImageJ opens with its voxel size; a BigTIFF where it gets too large for a plain one.
+
+    What comes from a TIFF file is written as it was: the order of pages, with times and channels, compression, tiles,
+    resolution, the description, be it OME-XML, ImageJ's or any other.
+    """
+
+    _writer: Any = None
+    _shelf: IO[bytes] | None = None
+
+    def _begin(self, unfinished: Unfinished) -> None:
+        tifffile = require("tifffile", "writing TIFF stacks", "volumes")
+        self._comment, self._make_tags = tifffile.tiffcomment, tifffile.tifffile.imagej_metadata_tag
+        nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize * (self.info.count or 2**40)
+        known = self.info.metadata.get("tiff")
+        self._layout: TiffLayout | None = known if known is not None and known.fits(self.info) else None
+        self._places: Any = None
+        self._pages = 0
+        if self._layout is not None:
+            order = self._layout.order
+            if not np.array_equal(order, np.arange(len(order))) or self._layout.samples > 1:
+                # slices come volume by volume, and wait here until the others of their page are there
+                self._places = np.argsort(order).reshape(-1, self._layout.samples)
+                self._shelf = TemporaryFile(dir=unfinished.part.parent)  # noqa: SIM115 - closed with the sink
+            if self._layout.loss:
+                warnings.warn(
+                    f"{str(self.info.origin)!r} is packed with a loss, as {self._layout.loss}; {self.path.name!r} is "
+                    "packed without, and larger",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        self._file = unfinished.open()
+        self._writer = tifffile.TiffWriter(self._file, bigtiff=nbytes > _BIG_TIFF)
+
+    def _append(self, frame: Frame) -> None:
+        pixels = np.ascontiguousarray(frame.pixels)
+        if self._places is None or self._layout is None:
+            self._write_page(pixels)
+            return
+        assert self._shelf is not None
+        self._shelf.seek(self.count * pixels.nbytes)
+        self._shelf.write(pixels.data)
+        while self._pages < len(self._places) and self._places[self._pages].max() <= self.count:
+            samples = [self._take(int(number)) for number in self._places[self._pages]]
+            is_planar = self._layout.is_planar
+            self._write_page(samples[0] if len(samples) == 1 else np.stack(samples, axis=0 if is_planar else -1))
+
+    def _take(self, number: int) -> Array:
+        assert self._shelf is not None
+        nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize
+        self._shelf.seek(number * nbytes)
+        return np.frombuffer(self._shelf.read(nbytes), self.info.dtype).reshape(self.info.shape)
+
+    def _write_page(self, pixels: Array) -> None:
+        options: dict[str, Any] = (
+            {"photometric": "rgb", "planarconfig": "contig"} if self.info.is_colour else {"photometric": "minisblack"}
+        )
+        layout, size = self._layout, self.info.voxel_size
+        if layout is not None and (layout.samples > 1 or self.info.is_colour):
+            options["planarconfig"] = "separate" if layout.is_planar else "contig"
+            pixels = np.moveaxis(pixels, -1, 0) if self.info.is_colour and layout.is_planar else pixels
+        if size is not None:
+            options |= {"resolution": (1 / size[2], 1 / size[1]), "resolutionunit": "none"}
+        if layout is not None:
+            is_same = layout.dtype == self.info.dtype
+            names = set(layout.options) - (set() if is_same else {"predictor", "colormap", "photometric"})
+            options |= {name: layout.options[name] for name in names}
+        if self._pages == 0:
+            options |= self._describe()
+        self._writer.write(pixels, contiguous=False, metadata=None, **options)
+        self._pages += 1
+
+    def _describe(self) -> dict[str, Any]:
+        """Return what is said in the first page about all of them."""
+        layout, info = self._layout, self.info
+        if layout is None or (not layout.description and layout.samples == 1):
+            depth = (info.count or 0) // info.groups
+            text = describe_imagej(
+                info.count or 0, info.voxel_size, info.voxel_unit, slices=depth or None, frames=info.groups
+            )
+            return {"description": text.encode("ascii", "replace")}
+        options: dict[str, Any] = {"description": describe_copy(layout, info.dtype).encode()}
+        if tags := layout.first_options.get("ij"):
+            options["extratags"] = self._make_tags(tags, "<")
+        return options
+
+    def _end(self) -> None:
+        self._close()
+        if self.count != self.info.count:
+            text = describe_imagej(self._pages, self.info.voxel_size, self.info.voxel_unit)
+            self._file.seek(0)
+            self._comment(self._file, text.encode("ascii", "replace"))
+
+    def _close(self) -> None:
+        if self._shelf is not None:
+            self._shelf.close()
+        if self._writer is not None:
+            self._writer.close()

@@ -1,19 +1,7 @@
 """Volumes: stacks of slices that need not fit into memory.
 
 A volume is walked slice by slice, as any other source, or read in blocks with `VolumeSource.read_block`. Both read no
-more from the file than they give.
-
-==================  ==========================================  ======================================================
-name                what it is                                  voxel size
-==================  ==========================================  ======================================================
-``.tif, .tiff``     several pages, through tifffile             of ImageJ and OME
-``.npy, .npz``      NumPy's own; ``file.npz:name``              none
-``.h5, .hdf5``      ``file.h5:dataset``, through h5py           ``voxel_size``, ``element_size_um`` and ``affine``
-``.nii, .nii.gz``   NIfTI, through nibabel                      its affine
-``.nrrd, .nhdr``    NRRD, through pynrrd                        its space directions or spacings
-``.mha, .mhd``      MetaImage                                   its spacing, origin and directions
-folder, ``.dcm``    a series of DICOM files, through pydicom    pixel spacing, positions and directions
-==================  ==========================================  ======================================================
+more from the file than they give. `subband.media.formats` has the formats, one file each.
 
 Files with a further axis, such as times or channels, hold several volumes, one behind the other: `SourceInfo.groups`
 says how many, and each is filtered by itself. Where voxels lie in space is said by an affine; see
@@ -22,24 +10,18 @@ says how many, and each is filtered by itself. Where voxels lie in space is said
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Frame, Source, SourceInfo
-from subband.media.faults import BROKEN, DamagedError, require
+from subband.media.faults import BROKEN, DamagedError
 from subband.typing import Array
 
-__all__ = ["VolumeSource", "describe_volume", "open_array", "open_hdf5", "open_npy", "open_npz", "split_dataset"]
-
-_DATASET_NAME = re.compile(r"(?P<file>.+\.(?:h5|hdf5|he5|hdf|npz))(?::(?P<dataset>.+))?", re.IGNORECASE)
-
-_BROKEN_ARCHIVE: tuple[type[Exception], ...] = (*BROKEN, BadZipFile)
+__all__ = ["VolumeSource", "choose_dataset", "describe_volume", "open_array"]
 
 
 class VolumeSource(Source):
@@ -205,69 +187,6 @@ def describe_volume(
     )
 
 
-def open_npy(path: Path) -> VolumeSource:
-    """Open a volume of NumPy's own format, mapped into memory.
-
-    Raises
-    ------
-    FormatError
-        If the file is damaged, holds Python objects, has another number of axes, or is a picture in colour.
-    """
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as an array: {error}") from error
-    _refuse_picture(array, path)
-    return open_array(array, path, "npy")
-
-
-def open_npz(path: Path, name: str | None = None) -> VolumeSource:
-    """Open an array of one of NumPy's archives; it is read into memory.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str, optional
-        Which of its arrays; may be left out if there is only one.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such array, or more than one to choose from; it names them.
-    FormatError
-        If the file is damaged, holds Python objects, or the array is no volume.
-    """
-    path.open("rb").close()
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            names = list(archive.files)
-            if name is None and len(names) != 1:
-                raise ArgumentError(
-                    f"{str(path)!r} holds the arrays {', '.join(names) or 'none'}; name one, as in {path.name}:NAME"
-                )
-            chosen = names[0] if name is None else name
-            if chosen not in names:
-                raise ArgumentError(f"{str(path)!r} has no array {chosen!r}; it has {', '.join(names) or 'none'}")
-            array = archive[chosen]
-    except _BROKEN_ARCHIVE as error:
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as an archive of arrays: {error}") from error
-    _refuse_picture(array, path)
-    return open_array(array, path, "npz", {"dataset": chosen})
-
-
-def _refuse_picture(array: Array, path: Path) -> None:
-    if array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8:
-        raise FormatError(
-            f"{str(path)!r} has the shape {array.shape}, which is that of a picture in colour, not of slices, rows and "
-            "columns; save it as a picture, such as .png"
-        )
-
-
 def open_array(
     array: Any, path: Path, container: str, metadata: dict[str, Any] | None = None, **about: Any
 ) -> VolumeSource:
@@ -306,69 +225,25 @@ def open_array(
     return VolumeSource(info, array.__getitem__, array.__getitem__)
 
 
-def split_dataset(name: str) -> tuple[Path, str | None] | None:
-    """Split ``file.h5:dataset`` or ``file.npz:name``; None if it is no name of HDF5 or NumPy's archives.
-
-    Examples
-    --------
-    >>> split_dataset("brain.h5:scan/t1") == (Path("brain.h5"), "scan/t1")
-    True
-    >>> split_dataset("brain.npy") is None
-    True
-    """
-    match = _DATASET_NAME.fullmatch(name)
-    return None if match is None else (Path(match["file"]), match["dataset"])
-
-
-def open_hdf5(path: Path, dataset: str | None = None) -> VolumeSource:
-    """Open a volume in an HDF5 file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    dataset : str, optional
-        Which of its datasets; may be left out if there is only one volume.
+def choose_dataset(path: Path, what: str, names: Sequence[str], name: str | None) -> str:
+    """Return which array of a file is meant: the one that is named, or the only one.
 
     Raises
     ------
-    MissingExtraError
-        If h5py is not installed.
     ArgumentError
-        If there is no such dataset, or more than one to choose from; it names them.
-    FormatError
-        If the file is damaged.
+        If there is no such array, or more than one to choose from; it names them.
+
+    Examples
+    --------
+    >>> choose_dataset(Path("scans.h5"), "volume", ["ct", "mr"], "pet")
+    Traceback (most recent call last):
+        ...
+    subband.errors.ArgumentError: 'scans.h5' has no volume 'pet'; it has ct, mr
     """
-    h5py = require("h5py", "reading HDF5", "volumes")
-    path.open("rb").close()
-    try:
-        file = h5py.File(path, "r")
-    except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
-    try:
-        found: dict[str, Any] = {}
-        file.visititems(
-            lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) and item.ndim >= 3 else None
-        )
-        if dataset is None and len(found) != 1:
-            names = ", ".join(sorted(found)) or "none"
-            raise ArgumentError(f"{str(path)!r} holds the volumes {names}; name one, as in {path.name}:NAME")
-        name = dataset.strip("/") if dataset is not None else next(iter(found))
-        if name not in found:
-            raise ArgumentError(f"{str(path)!r} has no volume {name!r}; it has {', '.join(sorted(found)) or 'none'}")
-        volume = found[name]
-        size, unit = volume.attrs.get("voxel_size"), str(volume.attrs.get("voxel_unit", "mm"))
-        if size is None and "element_size_um" in volume.attrs:
-            size, unit = volume.attrs["element_size_um"], "um"
-        metadata: dict[str, Any] = {"dataset": name}
-        affine = np.asarray(volume.attrs.get("affine", ()))
-        if affine.shape == (4, 4):
-            metadata["affine"] = affine
-        source = open_array(volume, path, "hdf5", metadata, voxel_size=size, voxel_unit=unit)
-    except BROKEN as error:
-        file.close()
-        if isinstance(error, SubbandError):
-            raise
-        raise FormatError(f"{str(path)!r} cannot be read as HDF5: {error}") from error
-    source.close_with(file.close)
-    return source
+    known = ", ".join(names) or "none"
+    if name is None and len(names) != 1:
+        raise ArgumentError(f"{str(path)!r} holds the {what}s {known}; name one, as in {path.name}:NAME")
+    chosen = names[0] if name is None else name
+    if chosen not in names:
+        raise ArgumentError(f"{str(path)!r} has no {what} {chosen!r}; it has {known}")
+    return chosen

@@ -1,6 +1,6 @@
-"""Frames of film through the wavelet domain: a source of frames, an operation, and frames again.
+"""Frames of video through the wavelet domain: a source of frames, an operation, and frames again.
 
-Frames come as the bytes they were decoded to and go back as such. In between lie a change of colours, a transform,
+Frames come as the bytes they were decoded to and go back as such. In between are a change of colours, a transform,
 thresholds and gains, and the way back; on a device, nothing of it returns to the host. Frames overlap there: while one
 is computed, the next is uploaded and the one before is downloaded.
 """
@@ -44,7 +44,7 @@ def process_frames(
     operation : Enhancer or Stage
         What is done to each. A stage by itself, such as `Shrink`, treats colours as Y'CbCr.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     in_flight : int
         Frames that a device works on while the caller has one. With 0, each comes back before the next is taken from
         `frames`. The CPU's engines work on one frame at a time in any case.
@@ -83,19 +83,19 @@ def process_frames(
 class Pipeline:
     """An operation that is ready for frames, with the memory that they need.
 
-    Parameters are those of `process_frames`. A pipeline may be used for one film after the other, and for several at
+    Parameters are those of `process_frames`. A pipeline may be used for one video after the other, and for several at
     the same time.
 
     Examples
     --------
     >>> from subband.enhance import Shrink
     >>> pipeline = Pipeline(Shrink(level=1, threshold=4.0), engine="cpu")
-    >>> def film():
+    >>> def video():
     ...     for brightness in (10, 200):
     ...         frame = pipeline.buffer((32, 48))
     ...         frame[...] = brightness
     ...         yield frame
-    >>> [int(frame.max()) for frame in pipeline.process(film())]
+    >>> [int(frame.max()) for frame in pipeline.process(video())]
     [10, 200]
     """
 
@@ -218,7 +218,7 @@ def _receive(waiting: deque[tuple[Conveyor, Slot]]) -> Array:
 
 
 def _as_frame(frame: Any) -> Array:
-    """Refuse what is no frame."""
+    """Check that an array is a frame: uint8 or uint16, rows × columns, or rows × columns × 3."""
     pixels = np.asarray(frame)
     if pixels.dtype.name not in ("uint8", "uint16"):
         raise DtypeError(f"a frame has dtype {pixels.dtype}; frames hold uint8 or uint16")

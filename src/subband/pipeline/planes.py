@@ -63,7 +63,7 @@ class PlaneWork:
     steps : tuple of int
         Rows and columns of pixels that share their chroma.
     engine : str, optional
-        Who computes.
+        The engine that computes.
     """
 
     def __init__(self, enhancer: Enhancer, steps: tuple[int, int], *, engine: str | Engine | None = None) -> None:

@@ -1,7 +1,7 @@
 """Decoding, computing and encoding at the same time, with a few frames between them and no more.
 
-Frames are decoded in one thread and encoded in another; the caller's own thread computes. Between them stand queues of
-a few frames, so that memory does not grow with the length of a film. Whatever goes wrong in one of the three stops the
+Frames are decoded in one thread and encoded in another; the caller's own thread computes. Between them are queues of
+a few frames, so that memory does not grow with the length of a video. Whatever goes wrong in one of the three stops the
 others, and is raised in the caller's thread; so are Ctrl-C and a wish to cancel.
 """
 
@@ -64,7 +64,7 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Frames in a second, so far."""
+        """Frames per second (fps), so far."""
         return self.frames / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -104,7 +104,7 @@ class Report:
 
     @property
     def rate(self) -> float:
-        """Frames in a second."""
+        """Frames per second (fps)."""
         return self.frames / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -123,8 +123,8 @@ class _StoppedError(Exception):
     """Another stage has ended everything."""
 
 
-class _Passage:
-    """A queue of few places that lets go of whoever waits when all is over."""
+class _Queue:
+    """A bounded queue whose waiting threads are released when the work is stopped."""
 
     def __init__(self, stop: Event) -> None:
         self._queue: Queue[Any] = Queue(_BETWEEN)
@@ -204,7 +204,7 @@ def relay_frames(
         What the source, the work or the sink raise.
     """
     stop = Event()
-    decoded, computed = _Passage(stop), _Passage(stop)
+    decoded, computed = _Queue(stop), _Queue(stop)
     decoder, encoder = _Decoder(frames, decoded), _Encoder(computed, sink, stop)
     start = perf_counter()
     waiting: deque[Frame] = deque()
@@ -273,7 +273,7 @@ def _has_fields(frame: Frame) -> bool:
 
 
 def _weave(top: Array, bottom: Array) -> Array:
-    """Put the rows of two fields between each other."""
+    """Interlace the rows of two fields."""
     woven = np.empty((top.shape[0] + bottom.shape[0], *top.shape[1:]), top.dtype)
     woven[0::2], woven[1::2] = top, bottom
     return woven
@@ -289,11 +289,11 @@ def _complete(frame: Frame, pixels: Array) -> Frame:
 class _Decoder(Thread):
     """Walks through a source."""
 
-    def __init__(self, frames: Iterable[Frame], passage: _Passage) -> None:
+    def __init__(self, frames: Iterable[Frame], queue: _Queue) -> None:
         super().__init__(name="subband decoder", daemon=True)
         self.seconds = 0.0
         self._frames = frames
-        self._passage = passage
+        self._queue = queue
 
     def run(self) -> None:
         """Hand over frame after frame, and the end."""
@@ -307,12 +307,12 @@ class _Decoder(Thread):
                     self.seconds += perf_counter() - begin
                     if frame is None:
                         break
-                    self._passage.put(frame)
+                    self._queue.put(frame)
             except _StoppedError:
                 raise
             except BaseException as error:  # noqa: BLE001 - raised where the frames are used, after those before it
                 end = _End(error)
-            self._passage.put(end)
+            self._queue.put(end)
         except _StoppedError:
             pass
 
@@ -320,18 +320,18 @@ class _Decoder(Thread):
 class _Encoder(Thread):
     """Writes into a sink."""
 
-    def __init__(self, passage: _Passage, sink: Sink, stop: Event) -> None:
+    def __init__(self, queue: _Queue, sink: Sink, stop: Event) -> None:
         super().__init__(name="subband encoder", daemon=True)
         self.seconds = 0.0
         self.error: BaseException | None = None
-        self._passage = passage
+        self._queue = queue
         self._sink = sink
         self._over = stop
 
     def run(self) -> None:
         """Write frame after frame, up to the end."""
         try:
-            while not isinstance(frame := self._passage.get(), _End):
+            while not isinstance(frame := self._queue.get(), _End):
                 begin = perf_counter()
                 self._sink.write(frame)
                 self.seconds += perf_counter() - begin

@@ -1,8 +1,8 @@
-"""Enhancers for pictures of any depth.
+"""Units of thresholds and noise: settings in 8-bit grey levels, scaled to images of any bit depth.
 
-Thresholds and standard deviations are numbers in the units of a picture, and 20 means much to one of 8 bits and nothing
-to one of 16. Descriptions that are to serve both count as a picture of 8 bits does, from 0 for black to 255 for white;
-`scale_enhancer` makes of such a description the one for a picture with another white.
+Thresholds and standard deviations are numbers in the units of an image, and 20 means much to one of 8 bits and nothing
+to one of 16. Descriptions that are to serve both count as an image of 8 bits does, from 0 for black to 255 for white;
+`scale_enhancer` makes of such a description the one for an image with another white.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def choose_scale(info: SourceInfo) -> float:
 
 
 def scale_enhancer(enhancer: Enhancer, scale: float) -> Enhancer:
-    """Return the enhancer that does to a picture times `scale` what this one does to the picture.
+    """Return the enhancer that does to an image times `scale` what this one does to the image.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def scale_enhancer(enhancer: Enhancer, scale: float) -> Enhancer:
 
 
 def scale_model(model: NoiseModel, scale: float) -> NoiseModel:
-    """Return the model of the noise of a picture times `scale`.
+    """Return the model of the noise of an image times `scale`.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def decode_camera_frame(header: dict[str, Any], payload: memoryview) -> Array:
     header : dict
         With its ``format``.
     payload : bytes
-        The compressed picture.
+        The compressed image.
 
     Raises
     ------
@@ -64,9 +64,9 @@ def decode_camera_frame(header: dict[str, Any], payload: memoryview) -> Array:
     if len(payload) > MOST_BYTES:
         raise FormatError(f"a camera frame has {len(payload)} bytes; {MOST_BYTES} are the most")
     try:
-        with Image.open(io.BytesIO(payload), formats=[name]) as picture:
-            refuse_bomb("a camera frame", picture.height, picture.width, MOST_PIXELS)
-            return np.asarray(picture.convert("RGB"))
+        with Image.open(io.BytesIO(payload), formats=[name]) as image:
+            refuse_bomb("a camera frame", image.height, image.width, MOST_PIXELS)
+            return np.asarray(image.convert("RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if isinstance(error, FormatError):
             raise

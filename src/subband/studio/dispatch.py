@@ -61,7 +61,7 @@ class Dispatcher:
                 self._job, self.is_busy = None, False
 
     def supersede(self, job: Job | None) -> bool:
-        """Put a job in the place of one that has not begun; False if none waits for that engine."""
+        """Replace the job that has not begun; False if none waits for that engine."""
         with self._changed:
             if self._job is not None and job is not None and job.engine == self._job.engine:
                 self._job = job

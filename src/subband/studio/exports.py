@@ -70,7 +70,7 @@ class Exports:
     library : Library
         What can be opened.
     engine : str
-        Who computes if a page does not say so.
+        The engine that computes if a page does not say so.
     find_session : callable
         Returns the session of a page, which is told how far its files are; None if there is none.
     """

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from subband.studio.player import Picture
+from subband.studio.player import DisplayFrame
 from subband.studio.settings import Settled
 
 __all__ = ["Job", "Message"]
@@ -25,8 +25,8 @@ class Job:
     settled : Settled
         The tool and its settings, the view among them.
     engine : str
-        Who computes.
-    picture : Picture or None
+        The engine that computes.
+    frame : DisplayFrame or None
         The frame of the source; None for tools that take none.
     choose_format : callable
         Returns the format to encode so many pixels in; see `subband.studio.encoding.Link.choose`.
@@ -38,7 +38,7 @@ class Job:
 
     settled: Settled
     engine: str
-    picture: Picture | None
+    frame: DisplayFrame | None
     choose_format: Callable[[int], str]
     band: str | None = None
     echo: Mapping[str, Any] = field(default_factory=dict)

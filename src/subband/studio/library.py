@@ -12,7 +12,7 @@ import numpy as np
 
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import Source, SourceInfo, open_source
-from subband.media.film_formats import CONTAINERS
+from subband.media.formats import find_format, list_endings, list_formats
 from subband.studio.samples import SAMPLES, ArraySource
 from subband.typing import Array
 
@@ -20,12 +20,6 @@ __all__ = ["MOST_PIXELS", "Item", "Library", "as_bytes", "describe_info"]
 
 #: Rows × columns of a frame that the studio shows without further permission.
 MOST_PIXELS = 2**25
-
-# What is always a volume; some of these are unpacked whole by whoever opens them.
-_VOLUME_ENDINGS = (".dcm", ".h5", ".hdf", ".hdf5", ".he5", ".nii", ".npy")
-# The first is what an export is offered as.
-_FILM_ENDINGS = [".mp4", ".mkv"]
-_STILL_ENDINGS = [".png", ".jpg", ".tif", ".webp"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,9 @@ class Item:
             pixels = SAMPLES[self.name].load()
             assert not isinstance(pixels, Path)
             return ArraySource(pixels)
-        if self.path.suffix.lower() in _VOLUME_ENDINGS:
+        form = find_format(self.path)
+        if form is not None and form.kinds == ("volume",):
+            # some of these are unpacked whole by whoever opens them
             raise self._refuse_volume()
         # damage must not stop a film that somebody looks at
         source = open_source(self.path, colours=colours, quick=quick, tolerant=quick, most_pixels=self.most_pixels)
@@ -218,8 +214,13 @@ def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
         "count": info.count,
         "duration": info.duration,
         "bits": info.bits,
-        "endings": [*_FILM_ENDINGS, *sorted(set(CONTAINERS) - set(_FILM_ENDINGS))] if is_film else _STILL_ENDINGS,
+        "endings": list_endings("video") if is_film else _list_still_endings(str(info.dtype)),
     }
+
+
+def _list_still_endings(dtype: str) -> list[str]:
+    """Return the usual ending of each format that holds such pixels, or those of 8 bits that tools may make of them."""
+    return [form.written[0] for form in list_formats("still") if form.written and {dtype, "uint8"} & set(form.dtypes)]
 
 
 def as_bytes(pixels: Array) -> Array:

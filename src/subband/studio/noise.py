@@ -1,4 +1,4 @@
-"""Noise that is added to judge a filter: the same for the same frame each time, and cheap enough for film.
+"""Noise that is added to judge a filter: the same for the same frame each time, and cheap enough for video.
 
 Noise is drawn once, in a tile a little larger than a frame, and each frame gets another part of it. Where a frame has
 integers, rounding the noise first gives the same as rounding the sum, so that adding takes two passes over small
@@ -31,7 +31,7 @@ def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0) -> Array:
     pixels : ndarray of uint8
         Rows × columns, or rows × columns × 3.
     kind : {"none", "gaussian", "speckle"}
-        Nothing, what sensors have, or what scanners for ultrasound show, in pictures that are logarithms already: see
+        Nothing, what sensors have, or what scanners for ultrasound show, in images that are logarithms already: see
         `subband.enhance.LogSpeckle`.
     sigma : float
         Standard deviation, where white is 255.

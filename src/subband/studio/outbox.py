@@ -6,7 +6,7 @@ import asyncio
 
 __all__ = ["NEWEST", "Outbox"]
 
-#: Messages of which only the newest means something; it takes the place of one that is still waiting.
+#: Messages of which only the newest means something; it replaces one that is still waiting.
 NEWEST = ("settled", "state", "histogram")
 
 #: Messages that may wait; a page that has not taken so many reads nothing at all.

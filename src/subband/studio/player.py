@@ -11,11 +11,11 @@ from subband.media.faults import DamageWarning
 from subband.studio.library import Item, as_bytes
 from subband.typing import Array
 
-__all__ = ["Clock", "Picture", "Player"]
+__all__ = ["Clock", "DisplayFrame", "Player"]
 
-#: Frames that are left out at once where computing is slower than the film.
+#: Frames that are left out at once where computing is slower than the video.
 _MOST_SKIPPED = 8
-#: Seconds that a film may lag behind before its clock is set anew.
+#: Seconds that a video may lag behind before its clock is set anew.
 _LONGEST_LAG = 0.5
 _USUAL_RATE = 25.0
 #: Frames between two looks at whether somebody wants to go elsewhere.
@@ -23,15 +23,15 @@ _STRIDE = 8
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A frame in 8 bits.
+class DisplayFrame:
+    """A frame in 8 bits, as a screen shows it.
 
     Attributes
     ----------
     pixels : ndarray of uint8
         Rows × columns, or rows × columns × 3.
     number : int
-        Its place in the film.
+        Its position in the video.
     seconds : float
         How long it took to decode.
     """
@@ -47,7 +47,7 @@ class Clock:
     Parameters
     ----------
     rate : float
-        Frames a second.
+        Frames per second.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Clock:
 
 
 class Player:
-    """A source that can be walked through again, and looked at in any place.
+    """A source that can be walked through again, and looked at in any position.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class Player:
 
     Notes
     -----
-    Film is decoded from its beginning to the place that is sought, because that is the only way that every kind of
-    film has. One frame is decoded ahead, while the one before is computed.
+    Video is decoded from its beginning to the position that is sought, because that is the only way that every kind of
+    video has. One frame is decoded ahead, while the one before is computed.
     """
 
     def __init__(self, item: Item) -> None:
@@ -99,19 +99,19 @@ class Player:
         self.is_looping = True
         self._source: Source | None = None
         self._frames: Iterator[Frame] = iter(())
-        self._ahead: Picture | None = None
+        self._ahead: DisplayFrame | None = None
         self._decoded = 0
-        self.current: Picture | None = None
+        self.current: DisplayFrame | None = None
         self.info = self._open()
         self.count = self.info.count
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return float(self.info.rate) if self.info.rate else _USUAL_RATE
 
     @property
-    def is_film(self) -> bool:
+    def is_video(self) -> bool:
         """Whether there is more than one frame."""
         return self.info.kind in ("film", "sequence")
 
@@ -120,12 +120,12 @@ class Player:
         """Whether the last frame is shown."""
         return self.current is not None and self.count is not None and self.current.number + 1 >= self.count
 
-    def take(self, skipped: int = 0) -> Picture | None:
-        """Return the next frame after some that are left out; None at the end of a film that is not repeated.
+    def take(self, skipped: int = 0) -> DisplayFrame | None:
+        """Return the next frame after some that are left out; None at the end of a video that is not repeated.
 
-        The last frame of a film that is not repeated is never left out.
+        The last frame of a video that is not repeated is never left out.
         """
-        found: Picture | None = None
+        found: DisplayFrame | None = None
         for _ in range(skipped + 1):
             self.prefetch()
             if self._ahead is None:
@@ -136,30 +136,30 @@ class Player:
         return found
 
     def prefetch(self) -> None:
-        """Decode the next frame, if that has not been done; of a film that is repeated, the first after the last."""
+        """Decode the next frame, if that has not been done; of a video that is repeated, the first after the last."""
         if self._ahead is not None:
             return
         self._ahead = self._decode()
-        if self._ahead is None and self.is_looping and self.is_film and self.current is not None:
+        if self._ahead is None and self.is_looping and self.is_video and self.current is not None:
             self._open()
             self._ahead = self._decode()
 
-    def _decode(self) -> Picture | None:
+    def _decode(self) -> DisplayFrame | None:
         start = perf_counter()
         try:
             frame = next(self._frames, None)
         except DamageWarning:
-            # where warnings are errors, too, a damaged film is shown as far as it goes
+            # where warnings are errors, too, a damaged video is shown as far as it goes
             frame = None
         if frame is None:
             if self._decoded:
                 self.count = self._decoded
             return None
         self._decoded = frame.number + 1
-        return Picture(as_bytes(frame.pixels), frame.number, perf_counter() - start)
+        return DisplayFrame(as_bytes(frame.pixels), frame.number, perf_counter() - start)
 
-    def seek(self, position: int, is_wanted: Callable[[], bool] = lambda: True) -> Picture | None:
-        """Return the frame in a place, or the last one if the film is shorter.
+    def seek(self, position: int, is_wanted: Callable[[], bool] = lambda: True) -> DisplayFrame | None:
+        """Return the frame at a position, or the last one if the video is shorter.
 
         Parameters
         ----------
@@ -170,14 +170,14 @@ class Player:
         """
         if self.current is not None and position == self.current.number:
             return self.current
-        if not self.is_film:
+        if not self.is_video:
             return self.current or self.take()
         if self.current is None or position < (self._ahead or self.current).number:
             self._open()
         looping, self.is_looping = self.is_looping, False
         try:
-            while (picture := self.take()) is not None and picture.number < position:
-                if picture.number % _STRIDE == 0 and not is_wanted():
+            while (frame := self.take()) is not None and frame.number < position:
+                if frame.number % _STRIDE == 0 and not is_wanted():
                     break
         finally:
             self.is_looping = looping

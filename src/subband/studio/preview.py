@@ -9,7 +9,7 @@ from typing import Any
 from subband.errors import ArgumentError
 from subband.studio.camera import CAMERA_INFO, decode_camera_frame
 from subband.studio.library import Item, describe_info
-from subband.studio.player import Clock, Picture, Player
+from subband.studio.player import Clock, DisplayFrame, Player
 
 __all__ = ["Preview"]
 
@@ -19,7 +19,7 @@ class Preview:
 
     Attributes
     ----------
-    picture : Picture or None
+    frame : DisplayFrame or None
         The frame that is shown.
     is_playing, is_camera : bool
         Whether frames follow each other, and whether they come from the page.
@@ -37,7 +37,7 @@ class Preview:
     """
 
     def __init__(self) -> None:
-        self.picture: Picture | None = None
+        self.frame: DisplayFrame | None = None
         self.is_playing = False
         self.is_camera = False
         self.dropped = 0
@@ -47,7 +47,7 @@ class Preview:
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The shape of the frames, as soon as there is one."""
-        return None if self.picture is None else self.picture.pixels.shape
+        return None if self.frame is None else self.frame.pixels.shape
 
     @property
     def is_moving(self) -> bool:
@@ -59,11 +59,11 @@ class Preview:
         """What the file is called, or would be."""
         # threads of engines may come here while another source is opened
         player = self._player
-        return "picture.png" if player is None else player.item.file_name
+        return "image.png" if player is None else player.item.file_name
 
     @property
     def _video(self) -> Player | None:
-        return self._player if self._player is not None and self._player.is_film else None
+        return self._player if self._player is not None and self._player.is_video else None
 
     def open(self, item: Item) -> None:
         """Show another source; if it cannot be read, the old one stays.
@@ -75,17 +75,17 @@ class Preview:
         """
         player = Player(item)
         try:
-            picture = player.take()
-            if picture is None:
+            frame = player.take()
+            if frame is None:
                 raise ArgumentError(f"{item.title!r} holds no frame")
         except BaseException:
             player.close()
             raise
         self.close()
-        self._player, self.picture = player, picture
+        self._player, self.frame = player, frame
         self._clock = Clock(player.rate)
         self._clock.restart(perf_counter())
-        self.is_playing = player.is_film
+        self.is_playing = player.is_video
 
     def open_camera(self) -> None:
         """Show what the page sends."""
@@ -96,7 +96,7 @@ class Preview:
         """Let go of the source."""
         if self._player is not None:
             self._player.close()
-        self._player = self.picture = None
+        self._player = self.frame = None
         self.is_playing = self.is_camera = False
 
     def find_due(self, *, is_fast: bool) -> float | None:
@@ -115,7 +115,7 @@ class Preview:
         self.dropped += skipped
         found = self._player.take(skipped)
         self.is_playing = found is not None
-        self.picture = found or self.picture
+        self.frame = found or self.frame
         return self.is_playing
 
     def prefetch(self) -> None:
@@ -133,14 +133,14 @@ class Preview:
         """
         start = perf_counter()
         pixels = decode_camera_frame(header, payload)
-        number = 0 if self.picture is None else self.picture.number + 1
-        self.picture = Picture(pixels, number, perf_counter() - start)
+        number = 0 if self.frame is None else self.frame.number + 1
+        self.frame = DisplayFrame(pixels, number, perf_counter() - start)
 
     def play(self) -> None:
         """Let frames follow each other, from the beginning if the end was reached."""
         self.is_playing = self.is_camera or self._video is not None
         if self._video is not None and not self._video.is_looping and self._video.is_at_end:
-            self.picture = self._video.seek(0)
+            self.frame = self._video.seek(0)
         self.resume()
 
     def resume(self) -> None:
@@ -155,12 +155,12 @@ class Preview:
         """Stop, and show the next frame."""
         self.is_playing = False
         if self._video is not None:
-            self.picture = self._video.take() or self.picture
+            self.frame = self._video.take() or self.frame
 
     def seek(self, position: int, is_wanted: Callable[[], bool]) -> None:
         """Show the frame at another position; see `Player.seek`."""
         if self._player is not None:
-            self.picture = self._player.seek(position, is_wanted) or self.picture
+            self.frame = self._player.seek(position, is_wanted) or self.frame
             self._clock.restart(perf_counter())
 
     def loop(self, *, is_on: bool) -> None:
@@ -182,6 +182,6 @@ class Preview:
         return {
             "playing": self.is_playing,
             "loop": player.is_looping if player is not None else True,
-            "position": self.picture.number if self.picture is not None else 0,
+            "position": self.frame.number if self.frame is not None else 0,
             "count": player.count if player is not None else None,
         }

@@ -14,7 +14,7 @@ from subband.engines import get_engine
 from subband.errors import SubbandError
 from subband.studio.encoding import encode_picture
 from subband.studio.jobs import Job, Message
-from subband.studio.player import Picture
+from subband.studio.player import DisplayFrame
 from subband.studio.tools.base import Inputs, Shown, Work
 from subband.typing import Array
 
@@ -29,13 +29,13 @@ class Renderer:
     Parameters
     ----------
     load : callable
-        Returns the picture that a setting names, for tools that take a further one.
+        Returns the image that a setting names, for tools that take a further one.
 
     Examples
     --------
     >>> from subband.studio.settings import settle
-    >>> picture = Picture(np.zeros((64, 96), np.uint8), number=3, seconds=0.0)
-    >>> message = Renderer(lambda name: picture.pixels).render(Job(settle({}), "cpu", picture, lambda pixels: "raw"))
+    >>> frame = DisplayFrame(np.zeros((64, 96), np.uint8), number=3, seconds=0.0)
+    >>> message = Renderer(lambda name: frame.pixels).render(Job(settle({}), "cpu", frame, lambda pixels: "raw"))
     >>> message.header["position"], message.format, message.pixels, message.error
     (3, 'raw', 6144, '')
     """
@@ -48,23 +48,23 @@ class Renderer:
         """Return what the page is to be shown for a job; whatever goes wrong is told in the message."""
         if job.band is not None:
             return _measure_band(job, job.band)
-        if job.picture is None:
+        if job.frame is None:
             return _compose(job)
-        key = (job.settled.key, job.engine, job.picture.pixels.shape)
+        key = (job.settled.key, job.engine, job.frame.pixels.shape)
         failure = Message()
         try:
             if self._prepared is None or self._prepared[0] != key:
-                inputs = Inputs(job.picture.pixels.shape, get_engine(job.engine), self._load)
+                inputs = Inputs(job.frame.pixels.shape, get_engine(job.engine), self._load)
                 self._prepared = (key, job.settled.tool.prepare(job.settled.settings, inputs))
-            shown = self._prepared[1](job.picture.pixels, job.picture.number)
+            shown = self._prepared[1](job.frame.pixels, job.frame.number)
         except Exception as error:  # noqa: BLE001 - drivers fail in ways of their own, and the video goes on
             failure = _describe_failure(error, job.engine)
             if job.engine != "cpu":
                 return failure
             # unfiltered until there are other settings
             self._prepared = (key, _pass_through)
-            shown = _pass_through(job.picture.pixels, job.picture.number)
-        return replace(_encode(job, job.picture, shown), error=failure.error, about=failure.about)
+            shown = _pass_through(job.frame.pixels, job.frame.number)
+        return replace(_encode(job, job.frame, shown), error=failure.error, about=failure.about)
 
 
 def _compose(job: Job) -> Message:
@@ -77,31 +77,31 @@ def _compose(job: Job) -> Message:
     return Message({**header, **job.echo}, tuple(payload))
 
 
-def _encode(job: Job, picture: Picture, shown: Shown) -> Message:
+def _encode(job: Job, frame: DisplayFrame, shown: Shown) -> Message:
     start = perf_counter()
     pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.pictures)
     wanted = job.choose_format(pixels)
     parts = [encode_picture(role, each, wanted) for role, each in shown.pictures]
     header: dict[str, Any] = {
         "type": "frame",
-        "position": picture.number,
+        "position": frame.number,
         "parts": [part.describe() for part in parts],
         "stats": {"psnr": shown.psnr, "psnr_before": shown.psnr_before},
         **job.echo,
     }
     if shown.bands:
         header["bands"] = [list(region) for region in shown.bands]
-    seconds = {"decode": picture.seconds, **shown.seconds, "encode": perf_counter() - start}
+    seconds = {"decode": frame.seconds, **shown.seconds, "encode": perf_counter() - start}
     return Message(header, tuple(part.data for part in parts), wanted, pixels, seconds)
 
 
 def _measure_band(job: Job, band: str) -> Message:
     """Return the histogram of a band, if the tool has bands."""
-    if job.picture is None:
+    if job.frame is None:
         return Message()
     tool, settings = job.settled.tool, job.settled.settings
     try:
-        found = tool.measure_band(settings, job.picture.pixels, job.picture.number, band)
+        found = tool.measure_band(settings, job.frame.pixels, job.frame.number, band)
     except SubbandError as error:
         return Message(error=str(error), about="histogram")
     return Message(None if found is None else {"type": "histogram", **found})

@@ -1,4 +1,4 @@
-"""Pictures and a film that come with subband, to try the studio on."""
+"""Images and a video that come with subband, to try the studio on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["SAMPLES", "ArraySource", "Sample"]
 
 
 class ArraySource(Source):
-    """A picture in memory as a source of one frame.
+    """An image in memory as a source of one frame.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Sample:
     width, height : int
         Pixels.
     load : callable
-        Returns the picture, or where the film lies.
+        Returns the image, or where the video lies.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Sample:
 
 @lru_cache(maxsize=1)
 def _scan_phantom() -> Array:
-    """Return the picture of a scanner, computed once."""
+    """Return the image of a scanner, computed once."""
     return data.ultrasound().scan(seed=1, cell=(0.6, 0.9))
 
 
@@ -74,10 +74,10 @@ def _blur_photograph() -> Array:
 
 def _focus(is_left: bool) -> Array:
     """Return the photograph sharp in one half."""
-    picture, blurred = data.photograph(), _blur_photograph()
+    image, blurred = data.photograph(), _blur_photograph()
     half = slice(256, None) if is_left else slice(None, 256)
-    picture[:, half] = blurred[:, half]
-    return picture
+    image[:, half] = blurred[:, half]
+    return image
 
 
 def _expose(light: float) -> Array:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 __all__ = ["COOKIE", "HEADERS", "UNAUTHORISED", "Guard", "format_page", "is_loopback", "make_token"]
 
 #: How the name of the cookie begins that holds the token. The port follows, because browsers give the cookies of a host
-#: to all its ports, and two studios would take each other's place.
+#: to all its ports, and two studios would replace each other.
 COOKIE = "subband-studio"
 
 #: The code with which a socket without a token is closed.

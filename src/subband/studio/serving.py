@@ -100,7 +100,7 @@ def _make_server(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        # pixels do not become smaller, and frames of a film would wait for the attempt
+        # pixels do not become smaller, and frames of a video would wait for the attempt
         ws_per_message_deflate=False,
         ws_max_size=MOST_BYTES + 2**16,
         ws_max_queue=8,
@@ -133,7 +133,7 @@ def serve(
     names : sequence of str
         Further names by which the server is reached, such as that of a proxy before it.
     engine : str, optional
-        Who computes at first.
+        The engine that computes at first.
     most_upload : int
         Bytes of an upload.
     most_pixels : int
@@ -207,12 +207,12 @@ def _end_with_terminal(server: uvicorn.Server) -> None:
 def _listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that the port is known before the server runs."""
     try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
             if sys.platform != "win32":
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(place)
+            listener.bind(address)
             listener.listen(128)
         except BaseException:
             listener.close()

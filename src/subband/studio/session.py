@@ -3,7 +3,7 @@
 A session has one thread of its own, which obeys the page and decodes; frames are rendered in the thread of their engine
 (`subband.studio.dispatch`). There is no queue of frames anywhere. The next job is made only when the one before is done
 and the page has drawn all but one of the frames sent; what has become too late by then is left out, and until a job
-begins a newer one takes its place. So whatever a page does is seen after one frame, however slow engine or link are,
+begins a newer one replaces it. So whatever a page does is seen after one frame, however slow engine or link are,
 and a page that is paused or hidden costs nothing.
 """
 
@@ -62,7 +62,7 @@ class Session:
     library : Library
         What can be opened.
     engine : str
-        Who computes if the page does not say so.
+        The engine that computes if the page does not say so.
     is_near : bool
         Whether the page seems to be on this machine.
     """
@@ -120,7 +120,7 @@ class Session:
             self._changed.notify()
 
     def receive_camera(self, header: dict[str, Any], payload: memoryview) -> None:
-        """Take a frame of the browser's camera; it takes the place of one that is still waiting."""
+        """Take a frame of the browser's camera; it replaces one that is still waiting."""
         if header["type"] != "camera":
             raise ProtocolError(f"type={header['type'][:40]!r} is no binary message; it can be camera")
         with self._changed:
@@ -200,7 +200,7 @@ class Session:
     @property
     def _has_input(self) -> bool:
         """Whether there is a frame to show, or none is needed."""
-        return self._preview.picture is not None or not self._asked.settled.tool.needs_source
+        return self._preview.frame is not None or not self._asked.settled.tool.needs_source
 
     @property
     def _is_fast(self) -> bool:
@@ -253,13 +253,13 @@ class Session:
         return Job(
             asked.settled,
             self._choose_engine(),
-            preview.picture if asked.settled.tool.needs_source else None,
+            preview.frame if asked.settled.tool.needs_source else None,
             partial(self._link.choose, wanted, is_moving=preview.is_moving),
             echo={"settings": asked.number, "client_time": asked.time},
         )
 
     def _choose_engine(self) -> str:
-        """Return who computes: the engine that is asked for, or the CPU's after that one has failed."""
+        """Return the engine that computes: the one that is asked for, or the CPU after that one has failed."""
         wanted = str(self._asked.settled.settings.get("engine", self._engine))
         return "cpu" if wanted == self._failed_engine else wanted
 

@@ -1,4 +1,4 @@
-"""What all pages share: what can be opened, who computes, what was uploaded and what is being made."""
+"""What all pages share: what can be opened, the engines, what was uploaded and what is being made."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Studio:
     media : sequence of Path
         What can be opened besides the samples.
     engine : str
-        Who computes if a page does not say so.
+        The engine that computes if a page does not say so.
     most_upload : int
         Bytes of an upload.
     most_pixels : int

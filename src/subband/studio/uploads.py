@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from subband.errors import FormatError, SubbandError
+from subband.media.formats import split_ending
 from subband.studio.library import Library, describe_info
 
 __all__ = ["MOST_UPLOAD", "TooMuchError", "Uploads"]
@@ -164,5 +165,5 @@ def _clean_title(name: str) -> str:
 
 
 def _find_ending(title: str) -> str:
-    ending = PurePath(title).suffix.lower()
-    return ending if re.fullmatch(r"\.[a-z0-9]{1,5}", ending) else ""
+    ending = split_ending(title)[1]
+    return ending if re.fullmatch(r"(?:\.[a-z0-9]{1,5}){1,2}", ending) else ""

@@ -5,9 +5,6 @@ import pytest
 
 from subband.bench import jpeg2000 as codec
 from subband.bench import streaming, video
-from subband.bench.checking import WrongResultError
-from subband.bench.judging import check_transform, compare_bands
-from subband.bench.measuring import Effort
 from subband.bench.model.cases import ModelCase
 from subband.bench.model.comparison import Study
 from subband.bench.papers import (
@@ -24,9 +21,12 @@ from subband.bench.papers import (
     worked_model,
 )
 from subband.bench.papers.high_definition import Picture
-from subband.bench.workbench import open_workbench, plan_picture
 from subband.data import clip_path
 from subband.engines import Engine, get_engine
+from subband.engines.measuring import judging
+from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.judging import WrongResultError, check_transform, compare_bands
+from subband.engines.measuring.timing import Effort
 
 MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)
 SMALL = np.random.default_rng(2).integers(0, 256, (64, 96, 3), np.uint8)
@@ -138,7 +138,7 @@ CHAPTERS = {
     "haar": lambda engine: haar.measure_sides(engine, MOMENT),
     "high definition": lambda engine: list(high_definition.measure_pictures([Picture((64, 64), 2)], engine, MOMENT)),
     "padded": lambda engine: list(high_definition.measure_pictures([Picture((48, 60), 6, (64, 64))], engine, MOMENT)),
-    "ultrasound": lambda engine: ultrasound._measure(ultrasound.Program("cpu"), open_workbench(engine), 64, MOMENT),
+    "ultrasound": lambda engine: ultrasound._measure(ultrasound.Program("cpu"), open_harness(engine), 64, MOMENT),
     "frame buffer": lambda engine: frame_buffer.measure_ratios([engine], MOMENT),
     "orders": lambda engine: orders.measure_orders(engine, MOMENT, (1, 64, 64)),
     "visushrink": lambda engine: denoising.report({"small": np.random.default_rng(0).random((64, 64))}, engine),
@@ -147,11 +147,11 @@ CHAPTERS = {
     "acceptance": lambda engine: video.measure_transform(clip_path(), engine, 3, (64, 96)),
     "table 7.1": lambda engine: acceptance.measure(engine, 2, (64, 96), [SMALL]),
     "processor load": lambda engine: processor_load._measure(
-        ultrasound.Program("cpu"), open_workbench(engine), 64, 0.01, 1000.0
+        ultrasound.Program("cpu"), open_harness(engine), 64, 0.01, 1000.0
     ),
     "precision": lambda engine: precision.measure_differences(engine, {"small": (SMALL[..., 0] / 255,) * 2}, [2]),
-    "worked model": lambda engine: worked_model._measure(open_workbench(engine), MOMENT, [32]),
-    "model": lambda engine: Study(open_workbench(engine), [ModelCase((64, 64), "haar", 2, "forward")], MOMENT, [32]),
+    "worked model": lambda engine: worked_model._measure(open_harness(engine), MOMENT, [32]),
+    "model": lambda engine: Study(open_harness(engine), [ModelCase((64, 64), "haar", 2, "forward")], MOMENT, [32]),
 }
 
 
@@ -182,7 +182,7 @@ def test_a_threshold_that_does_nothing_is_found(monkeypatch):
 
 def test_memory_that_is_used_twice_is_found():
     plan = plan_picture((32, 32), "haar", 1)
-    bench = open_workbench(Reused())
+    bench = open_harness(Reused())
     with pytest.raises(WrongResultError):
         check_transform(bench, plan, bench.draw(plan.shape), "reused")
 
@@ -192,7 +192,7 @@ def test_a_wrong_way_back_is_found():
         def inverse(self, plan, bands):
             return self.honest.inverse(plan, bands) * np.float32(1.001)
 
-    bench = open_workbench(Forward())
+    bench = open_harness(Forward())
     plan = plan_picture((32, 32), "db2", 2)
     with pytest.raises(WrongResultError, match="inverse"):
         check_transform(bench, plan, bench.draw(plan.shape), "forward")
@@ -200,22 +200,22 @@ def test_a_wrong_way_back_is_found():
 
 @pytest.mark.parametrize("broken", BROKEN)
 def test_large_planes_have_another_judge(broken, monkeypatch):
-    monkeypatch.setattr("subband.bench.judging.JUDGED_SIZE", 100)
+    monkeypatch.setattr(judging, "JUDGED_SIZE", 100)
     plan = plan_picture((64, 80), "cdf97", 3)
     for engine in (Broken(), get_engine("cpu")):
-        bench = open_workbench(engine)
+        bench = open_harness(engine)
         check_transform(bench, plan, bench.draw(plan.shape), "right")
-    bench = open_workbench(broken())
+    bench = open_harness(broken())
     with pytest.raises(WrongResultError, match="reference engine"):
         check_transform(bench, plan, bench.draw(plan.shape), "wrong")
 
 
 def test_the_judge_of_large_planes_is_judged(monkeypatch):
-    monkeypatch.setattr("subband.bench.judging.JUDGED_SIZE", 100)
+    monkeypatch.setattr(judging, "JUDGED_SIZE", 100)
     broken, real = Scaled(), get_engine
-    bench = open_workbench(broken)
+    bench = open_harness(broken)
     plan = plan_picture((64, 80), "cdf97", 3)
-    monkeypatch.setattr("subband.bench.judging.get_engine", lambda name: broken if name == "cpu" else real(name))
+    monkeypatch.setattr(judging, "get_engine", lambda name: broken if name == "cpu" else real(name))
     with pytest.raises(WrongResultError, match="the CPU engine"):
         check_transform(bench, plan, bench.draw(plan.shape), "wrong")
 

@@ -6,7 +6,7 @@ import pywt
 
 import subband
 from subband.bench.cases import CPU_CASES, Case, Target, select_cases
-from subband.bench.checking import flatten_bands
+from subband.engines.measuring.judging import flatten_bands
 from subband.errors import ArgumentError
 
 

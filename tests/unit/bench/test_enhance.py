@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from subband.bench import enhance
-from subband.bench.checking import WrongResultError
-from subband.bench.enhance import CASES, MOST_COPIES, Case, Speed, make_frame, measure_on_host, report
-from subband.bench.machine import describe_machine
-from subband.bench.measuring import Effort
+from subband.bench.enhance import CASES, MOST_COPIES, Case, Speed, make_frame, measure_speeds, report
+from subband.engines.measuring.devices import describe_machine
+from subband.engines.measuring.harness import open_device, open_harness
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort
 from subband.enhance import Enhancer
 
 EFFORT = Effort(seconds=0.01, fewest=1, most=2, turn=1e-4)
@@ -51,7 +52,7 @@ def test_frame_is_a_noisy_photograph():
 
 def test_tiny_frame_is_measured_and_checked():
     frame = make_frame((64, 96, 3))
-    speeds = list(measure_on_host(CASES[:2], EFFORT, frame))
+    speeds = list(measure_speeds(CASES[:2], EFFORT, frame, open_harness("cpu")))
     assert [speed.case for speed in speeds] == list(CASES[:2])
     assert all(min(speed.seconds, speed.copy, speed.peer) > 0 and speed.deviation <= 1 for speed in speeds)
     written = report(speeds, frame.shape)
@@ -82,15 +83,13 @@ def test_wrong_result_stops_the_benchmark(monkeypatch):
 
     monkeypatch.setattr(enhance.Case, "bind_on_host", spoil)
     with pytest.raises(WrongResultError, match="away from the reference"):
-        list(measure_on_host([Case("nothing", Enhancer(()))], EFFORT, frame))
+        list(measure_speeds([Case("nothing", Enhancer(()))], EFFORT, frame, open_harness("cpu")))
 
 
 @pytest.mark.opencl
 def test_on_a_device():
     pytest.importorskip("pyopencl")
-    from subband.bench.beds import open_bed
-
     frame = make_frame((32, 48, 3))
-    (speed,) = enhance.measure_on_device(CASES[:1], EFFORT, frame, open_bed("opencl:0"))
+    (speed,) = measure_speeds(CASES[:1], EFFORT, frame, open_device("opencl:0"))
     assert speed.seconds > 0
     assert speed.peer is None

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from subband.bench import photographs
+from subband.bench.libraries import load_library
 from subband.bench.photographs import DEFAULT, METHODS, PEER, SAME, Result, judge_greys, measure_colours, measure_greys
 from subband.errors import MissingExtraError
 
@@ -69,4 +70,4 @@ def test_report_has_means(greys):
 def test_without_scikit_image_the_way_out_is_said(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "skimage.restoration", None)
     with pytest.raises(MissingExtraError, match=r"subband\[bench\]"):
-        photographs.load_skimage()
+        load_library("scikit-image")

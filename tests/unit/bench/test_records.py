@@ -4,8 +4,17 @@ import json
 
 import pytest
 
-from subband.bench.pages import insert_section, merge_chapters, read_section
-from subband.bench.records import find_record, load_record, read_page, read_report, split_chapters, update_record
+from subband.bench.records import (
+    find_record,
+    insert_section,
+    load_record,
+    merge_chapters,
+    read_page,
+    read_report,
+    read_section,
+    split_chapters,
+    write_page,
+)
 from subband.bench.tables import Goal, Report, Sheet
 from subband.cli.reporting import Outputs
 from subband.errors import ArgumentError, FormatError
@@ -71,8 +80,20 @@ def test_chapters_stay_where_they_are():
     assert merge_chapters(section, {"A": "new", "C": "three"}) == (
         "### A\n\nnew\n\n### B\n\ntwo\n\n**table**\n\n### C\n\nthree"
     )
-    kept = update_record({"p": {"A": 1, "B": 2}, "q": 3}, "p", {"A": REPORT}, has_chapters=True, keeps=True)
-    assert (kept["p"]["B"], kept["q"], list(kept["p"])) == (2, 3, ["A", "B"])
+
+
+def test_other_chapters_and_parts_keep_their_records(page):
+    write_page(page, {"cpu": REPORT, "papers": {"A": REPORT, "B": REPORT}})
+    before = load_record(find_record(page))
+    write_page(page, {"papers": {"A": Report([])}}, keeps=True)
+    kept = load_record(find_record(page))
+    assert (kept["papers"]["B"], kept["cpu"], list(kept["papers"])) == (
+        before["papers"]["B"],
+        before["cpu"],
+        ["A", "B"],
+    )
+    assert kept["papers"]["A"]["tables"] == []
+    assert read_page(page)["papers"]["B"]["goals"] == before["papers"]["B"]["goals"]
 
 
 def test_some_cases_are_refused_where_all_stand(page):

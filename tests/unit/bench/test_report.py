@@ -9,11 +9,10 @@ from rich.console import Console
 
 from subband.bench.cases import Case, Target
 from subband.bench.device_cases import DeviceCase
-from subband.bench.devices import DeviceRecord
-from subband.bench.machine import describe_machine
 from subband.bench.measuring import Measurement
-from subband.bench.pages import insert_section
+from subband.bench.records import insert_section
 from subband.bench.report import report, summarise
+from subband.engines.measuring.devices import DeviceRecord, describe_machine
 from subband.errors import FormatError
 
 FAST = Measurement(Case((8192, 8192)), ours=0.03, peers={"PyWavelets": 2.0}, copy=0.02, error=1e-7, memory=1.0)

@@ -1,34 +1,14 @@
-"""Film in real time: the figures are of what they say, and likeness is measured frame by frame."""
+"""Film in real time: the figures are of what they say."""
 
-from contextlib import contextmanager
 from hashlib import sha256
 
 import numpy as np
 import pytest
 
-from subband.bench import likeness, video
-from subband.bench.checking import WrongResultError
+from subband.bench import video
 from subband.data import clip_path
-from subband.errors import ArgumentError, ShapeError
-from subband.media.base import Frame, Source, SourceInfo
-
-
-class MemorySource(Source):
-    def __init__(self, frames, kind="film"):
-        self.frames = frames
-        colours = "rgb" if frames[0].ndim == 3 else "grey"
-        self.info = SourceInfo(kind, frames[0].shape, frames[0].dtype, colours, count=len(frames))
-
-    def __iter__(self):
-        return iter([Frame(frame, number) for number, frame in enumerate(self.frames)])
-
-
-def opener(*frames, kind="film"):
-    @contextmanager
-    def open_again():
-        yield MemorySource(frames, kind)
-
-    return open_again
+from subband.engines.measuring.judging import WrongResultError
+from subband.errors import ArgumentError
 
 
 def test_both_directions_are_timed_frame_by_frame():
@@ -100,36 +80,3 @@ def test_files_and_report():
 
 def test_judged_case_is_one_of_the_cases():
     assert video._JUDGED in video.CASES
-
-
-def test_likeness_of_frames():
-    one = np.full((16, 16), 100, np.uint8)
-    other = one.copy()
-    other[0, 0] = 151
-    found = likeness.compare_sources(opener(one, one, one), opener(one, other, one))
-    assert [frame.largest for frame in found.frames] == [0, 51, 0]
-    assert found.frames[0].psnr == np.inf
-    assert found.frames[1].psnr == pytest.approx(10 * np.log10(255**2 / (51**2 / 256)))
-    assert found.psnr == pytest.approx(10 * np.log10(255**2 / (51**2 / 768)))
-    assert found.worst[0] == 1
-    assert found.frames[0].ssim == pytest.approx(1)
-    joined = likeness.join_pictures(found)
-    assert joined.shape == (16, 3 * 16 + 16)
-    assert joined[0, 48] == 255  # white between the pictures, and a difference beyond it
-    assert joined[8, 60] == 128
-
-
-def test_small_frames_have_no_ssim():
-    tiny = np.zeros((4, 4), np.uint8)
-    assert likeness.compare_sources(opener(tiny), opener(tiny)).ssim is None
-
-
-def test_likeness_refuses_other_sizes():
-    with pytest.raises(ShapeError, match="16 × 8"):
-        likeness.compare_sources(opener(np.zeros((8, 16), np.uint8)), opener(np.zeros((9, 16), np.uint8)))
-
-
-def test_constant_volume_has_a_white():
-    slices = np.full((2, 12, 12), 5.0, np.float32)
-    found = likeness.compare_sources(opener(*slices, kind="volume"), opener(*(slices + 1), kind="volume"))
-    assert found.psnr == 0

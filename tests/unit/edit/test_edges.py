@@ -221,9 +221,9 @@ def test_bad_pictures():
         find_edges(np.zeros((0, 4)))
     with pytest.raises(DtypeError, match="complex"):
         find_edges(np.zeros((4, 4), complex))
-    with pytest.raises(ShapeError, match="draw edges over the picture"):
+    with pytest.raises(ShapeError, match="draw edges over the image"):
         find_edges(np.zeros((4, 4))).overlay(np.zeros((5, 4)))
-    with pytest.raises(ShapeError, match="draw edges over the picture"):
+    with pytest.raises(ShapeError, match="draw edges over the image"):
         find_edges(np.zeros((4, 4))).overlay(np.zeros((4, 4, 2)))
     with pytest.raises(DtypeError, match="does not say what white is"):
         find_edges(np.zeros((4, 4))).overlay(np.zeros((4, 4), np.int64))

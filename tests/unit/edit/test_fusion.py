@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from subband import data
-from subband.bench.quality import measure_psnr
 from subband.edit import Fuser, Fusion, fuse
 from subband.enhance import Blur, Enhancer
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
+from subband.quality import measure_psnr
 
 PICTURE = data.photograph()[100:171, 120:217]
 

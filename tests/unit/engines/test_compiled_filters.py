@@ -13,9 +13,10 @@ import pytest
 
 from subband.engines import get_threads, set_threads, threads
 from subband.engines.cpu import turns
-from subband.engines.filters import PlainFilters, launch, selection
+from subband.engines.filters import PlainFilters, compiled_statistics, launch
 from subband.engines.filters.compiled import CompiledFilters
 from subband.engines.filters.launch import cut_tasks
+from subband.engines.filters.tallies import choose_neighbours
 from subband.errors import ShapeError
 
 FILTERS, PLAIN = CompiledFilters(), PlainFilters()
@@ -187,7 +188,7 @@ def test_halves_are_rounded_up_and_the_rest_is_clipped():
 
 def test_the_middle_of_an_even_count_and_of_equal_numbers():
     band = np.array([[1.0, -4.0, 0.25, 100.0], [7.0, 7.0, -7.0, 7.0], [0.0, 0.0, -0.0, 5.0]], np.float32)
-    np.testing.assert_allclose(selection.measure_median(band), [2.5, 7, 0])
+    np.testing.assert_allclose(compiled_statistics.measure_median(band), [2.5, 7, 0])
 
 
 def test_magnitudes_on_the_candidates_themselves():
@@ -220,14 +221,21 @@ def test_other_layouts_are_refused():
             FILTERS.shrink_wiener(other, other, noise, 1.0)
 
 
-def test_few_rows_of_a_large_band_choose_nearly_the_same(monkeypatch):
+def test_few_rows_of_a_large_band_choose_nearly_the_same():
     band = draw((2, 200, 300)) * np.linspace(0.5, 3, 300, dtype=np.float32)
     noise = np.array([15.0, 20.0])
-    factors, sides = selection.choose_neighbours(band, noise)
-    monkeypatch.setattr(selection, "ENOUGH", 3000)
-    some, some_sides = selection.choose_neighbours(band, noise)
-    np.testing.assert_allclose(some, factors, atol=0.4)
-    np.testing.assert_array_equal(some_sides, sides)
+    whole = [slice(200), slice(300)]
+    chosen = [
+        choose_neighbours(FILTERS.count_neighbours(band, noise, whole, rows), noise, 2)
+        for rows in (np.arange(200), np.arange(0, 200, 20))
+    ]
+    np.testing.assert_allclose(chosen[1][:, 0], chosen[0][:, 0], atol=0.4)
+    np.testing.assert_array_equal(chosen[1][:, 1], chosen[0][:, 1])
+
+
+def test_bands_are_looked_at_in_few_rows_once_they_are_large():
+    assert FILTERS.choose_row_distance(1 << 17) == 1
+    assert FILTERS.choose_row_distance(1 << 20) == 8
 
 
 # --- Threads. ---

@@ -63,7 +63,7 @@ class RemoteKind(Kind):
     def is_mine(self, x):
         return isinstance(x, Remote)
 
-    def place(self, x):
+    def device_of(self, x):
         return x.where
 
 
@@ -88,7 +88,7 @@ class TensorKind(Kind):
     def is_mine(self, x):
         return isinstance(x, Tensor)
 
-    def place(self, x):
+    def device_of(self, x):
         return x.remote.where
 
     def to_native(self, x, name):

@@ -227,8 +227,9 @@ x = np.random.default_rng(0).normal(size=(700, 700)).astype(np.float32)
 subband.dwt2(x, "haar")
 subband.denoise(x, method="bayes", wavelet="haar")
 from subband.engines import get_engine
-from subband.engines.orders import order_engine
-subband.decompose(x, "haar", 1, engine=order_engine(get_engine("cpu"), "block-based"))
+from subband.bench.papers.level_orders import order_level
+from subband.engines.measuring.harness import plan_picture
+order_level(get_engine("cpu"), "block-based")(plan_picture(x.shape, "haar", 1).levels[0], x)
 try:
     print(numba.threading_layer())
 except ValueError:

@@ -5,11 +5,11 @@ import pytest
 import skimage.data
 
 from subband import Wavelet, data, decompose
-from subband.bench.quality import measure_psnr
 from subband.enhance import Denoise, Enhancer, denoise, estimate_noise, measure_gains
 from subband.enhance.colour import FROM_OPPONENTS, TO_OPPONENTS
 from subband.enhance.methods import list_methods
 from subband.errors import SubbandError
+from subband.quality import measure_psnr
 
 METHODS = [method.name for method in list_methods()]
 

@@ -100,7 +100,7 @@ def test_an_interrupt_while_hdf5_writes_waits_for_it(tmp_path):
         import signal, sys
         import numpy as np
         from subband.media import Frame, open_sink
-        from subband.media.outputs import CheckedFile
+        from subband.outputs import CheckedFile
         from subband.media.volumes import describe_volume
 
         calls, usual = 0, CheckedFile.write

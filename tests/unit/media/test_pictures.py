@@ -132,7 +132,7 @@ def test_names_and_contents(tmp_path, make_clip, draw):
         open_source(tmp_path / "no.png")
     with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "no%d.png")
-    with pytest.raises(FormatError, match="no picture of DICOM"):
+    with pytest.raises(FormatError, match="no DICOM image"):
         open_source(tmp_path)
     info = SourceInfo("still", COLOUR.shape, COLOUR.dtype)
     with pytest.raises(ArgumentError, match="does not end like anything"):

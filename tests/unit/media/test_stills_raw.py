@@ -9,7 +9,7 @@ from PIL import Image
 
 from subband.errors import ArgumentError, FormatError, MissingExtraError
 from subband.media import TooLargeError, open_sink, open_source, read_still
-from subband.media.raw_stills import RAW_ENDINGS, is_raw
+from subband.media.formats import find_format, recognise_format
 
 tifffile = pytest.importorskip("tifffile", reason="tifffile is not installed: pip install 'subband[volumes]'")
 
@@ -90,7 +90,7 @@ STARTS = {
 def test_makers_are_known_by_their_first_bytes(tmp_path, rawpy, ending):
     path = tmp_path / "image.bin"
     path.write_bytes(STARTS[ending] + bytes(2000))
-    assert is_raw(path)
+    assert recognise_format(path) is find_format("image.nef")
     for read in (read_still, open_source):
         with pytest.raises(FormatError, match=r"raw file of a camera, and cannot be developed: .*darktable"):
             read(path)
@@ -101,12 +101,12 @@ def test_thumbnail_of_a_maker_that_hides_its_mosaic(tmp_path):
     tifffile.imwrite(file, np.zeros((16, 24, 3), np.uint8), photometric="rgb", metadata=None)
     (tmp_path / "image.3fr").write_bytes(file.getvalue())
     (tmp_path / "image.tif").write_bytes(file.getvalue())
-    assert is_raw(tmp_path / "image.3fr")
-    assert not is_raw(tmp_path / "image.tif")
+    assert recognise_format(tmp_path / "image.3fr") is find_format("image.3fr")
+    assert recognise_format(tmp_path / "image.tif") is find_format("image.tif")
 
 
 def test_a_name_alone_makes_no_raw_file(tmp_path):
-    for ending in RAW_ENDINGS:
+    for ending in find_format("image.nef").endings:
         Image.new("RGB", (4, 3), (1, 2, 3)).save(tmp_path / f"image{ending}", format="png")
         assert read_still(tmp_path / f"image{ending}").pixels.shape == (3, 4, 3)
 

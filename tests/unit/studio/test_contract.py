@@ -15,7 +15,7 @@ from subband.enhance import Blur, Enhancer
 from subband.errors import DeviceMemoryError, LevelError
 from subband.studio.jobs import Job, Message
 from subband.studio.library import Library
-from subband.studio.player import Picture
+from subband.studio.player import DisplayFrame
 from subband.studio.protocol import unpack
 from subband.studio.rendering import Renderer
 from subband.studio.session import Session
@@ -28,8 +28,8 @@ LIBRARY = Library([])
 
 
 def make_job(engine="cpu", pixels=PHOTOGRAPH, **settings):
-    picture = None if pixels is None else Picture(pixels, 7, 0.25)
-    return Job(settle(settings), engine, picture, lambda pixels: "raw", echo={"settings": 3})
+    frame = None if pixels is None else DisplayFrame(pixels, 7, 0.25)
+    return Job(settle(settings), engine, frame, lambda pixels: "raw", echo={"settings": 3})
 
 
 def render(job):
@@ -56,14 +56,14 @@ def test_a_frame_is_rendered_without_a_session():
 def test_the_format_is_chosen_for_the_pixels_that_are_sent():
     asked = []
     job = make_job(filter="none", view="split")
-    job = Job(job.settled, job.engine, job.picture, lambda pixels: asked.append(pixels) or "png")
+    job = Job(job.settled, job.engine, job.frame, lambda pixels: asked.append(pixels) or "png")
     assert render(job).format == "png"
     assert asked == [2 * 512 * 512]
 
 
 def test_a_histogram_is_measured_without_a_session():
     job = make_job(filter="soft", threshold=16)
-    message = render(Job(job.settled, job.engine, job.picture, job.choose_format, band="dd1"))
+    message = render(Job(job.settled, job.engine, job.frame, job.choose_format, band="dd1"))
     assert message.header["type"] == "histogram"
     assert (message.header["band"], message.header["threshold"]) == ("dd1", 16)
     assert message.payload == ()
@@ -182,7 +182,7 @@ def test_a_session_sends_what_any_renderer_makes(studio):
     studio.send("open", source={"kind": "sample", "name": "camera"})
     assert studio.run() == "cpu"
     (job,) = studio.jobs
-    np.testing.assert_array_equal(job.picture.pixels, data.camera())
+    np.testing.assert_array_equal(job.frame.pixels, data.camera())
     assert job.settled.settings["threshold"] == 20
     assert job.choose_format(512 * 512) == "raw"
     (header,) = studio.frames

@@ -78,7 +78,7 @@ def test_a_film_is_as_long_as_it_was_after_frames_are_left_out_at_its_end(player
 
 def test_stills_have_one_frame():
     player = Player(Library([]).find({"kind": "sample", "name": "camera"}))
-    assert not player.is_film
+    assert not player.is_video
     first = player.take()
     assert player.seek(7) is first
     player.close()

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.beds import Replay
 from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, Way, Work
 from subband.bench.model.prediction import predict_stages
 from subband.bench.model.stages import Arithmetic, GroupOnDevice, Schedule, group_on_host, list_stages
-from subband.bench.workbench import Direction, Workbench, draw_on_host, plan_picture
+from subband.engines.measuring.harness import Direction, Harness, Replay, draw_on_host, plan_picture
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
 from subband.typing import Array
@@ -64,7 +63,7 @@ class Calibration:
 
     Parameters
     ----------
-    bench : Workbench
+    bench : Harness
         Of the engine.
     sides : sequence of int, optional
         Of the pictures.
@@ -75,7 +74,7 @@ class Calibration:
         What is to be timed, by name.
     """
 
-    def __init__(self, bench: Workbench, sides: Sequence[int] | None = None) -> None:
+    def __init__(self, bench: Harness, sides: Sequence[int] | None = None) -> None:
         self._bench = bench
         self._sides = sides or (DEVICE_SIDES if bench.is_device else HOST_SIDES)
         self._transferred = [size for size in _TRANSFERRED if size <= 4 * max(self._sides) ** 2]
@@ -107,8 +106,8 @@ class Calibration:
                 self.calls[f"{name} {side} {direction}"] = self._repeat(call)
         if self._is_recorded:
             self._prepare_graphs()
-        if bench.bed is not None:
-            self._prepare_transfers(bench.bed.engine.device)
+        if bench.is_device:
+            self._prepare_transfers(bench.engine.device)
             return
         for shape, direction, (name, wavelet) in product((_SQUARE, _TALL), _DIRECTIONS, _KINDS.items()):
             self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(
@@ -237,17 +236,17 @@ def _send_and_fetch(device: Any, x: Array) -> Array:
     return host
 
 
-def choose_schedule(bench: Workbench) -> Schedule:
-    """Return how the engine of a workbench groups axes."""
-    return group_on_host if bench.bed is None else GroupOnDevice(bench.bed.engine.least_volume)
+def choose_schedule(bench: Harness) -> Schedule:
+    """Return how the engine of a harness groups axes."""
+    return group_on_host if not bench.is_device else GroupOnDevice(bench.engine.least_volume)
 
 
-def record_call(bench: Workbench, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
+def record_call(bench: Harness, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
     """Return what repeats some calls without asking for each launch; None where a device cannot record them."""
-    if bench.bed is None:
+    if not bench.is_device:
         return None
     try:
-        replay = bench.bed.capture(partial(_call_often, call, times))
+        replay = bench.capture(partial(_call_often, call, times))
     except Exception:  # noqa: BLE001 - whatever the driver says, there are the calls themselves
         return None
     # bound to the record, which has to live as long, and with it the memory that it writes to

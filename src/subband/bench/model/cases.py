@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from subband.bench.model.calibration import choose_schedule, record_call
 from subband.bench.model.stages import Stage, list_stages
-from subband.bench.workbench import Direction, Workbench, draw_on_host, plan_picture
+from subband.engines.measuring.harness import Direction, Harness, draw_on_host, plan_picture
 from subband.errors import ArgumentError
 from subband.plan import TransformPlan
 
@@ -53,13 +53,13 @@ class ModelCase:
         """What is transformed, and how."""
         return plan_picture(self.shape, self.wavelet, self.level)
 
-    def list_stages(self, bench: Workbench) -> list[Stage]:
-        """Count its stages on the engine of a workbench."""
+    def list_stages(self, bench: Harness) -> list[Stage]:
+        """Count its stages on the engine of a harness."""
         return list_stages(
             self.plan, self.direction, schedule=choose_schedule(bench), with_transfers=self.manner == "host"
         )
 
-    def prepare(self, bench: Workbench) -> Callable[[], Any] | None:
+    def prepare(self, bench: Harness) -> Callable[[], Any] | None:
         """Return what transforms samples that were drawn; None where a device has no such manner."""
         if self.manner != "call" and not bench.is_device:
             return None
@@ -68,7 +68,7 @@ class ModelCase:
         call = bench.prepare(self.plan, self.direction)
         return call if self.manner == "call" else record_call(bench, call)
 
-    def _prepare_on_host(self, bench: Workbench) -> Callable[[], Any]:
+    def _prepare_on_host(self, bench: Harness) -> Callable[[], Any]:
         plan, engine = self.plan, bench.engine
         x = draw_on_host(self.shape, "float32", 0)
         if self.direction == "forward":

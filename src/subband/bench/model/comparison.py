@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from subband.bench.judging import check_transform
-from subband.bench.machine import Machine, describe_machine
-from subband.bench.measuring import Effort
 from subband.bench.model.calibration import Calibration
 from subband.bench.model.cases import MODEL_CASES, ModelCase
 from subband.bench.model.device import DeviceModel, Overhead
@@ -15,7 +12,10 @@ from subband.bench.model.prediction import Prediction, predict_stages
 from subband.bench.model.rounds import Rounds
 from subband.bench.model.stages import Stage
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Workbench
+from subband.engines.measuring.devices import Machine, describe_machine
+from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.judging import check_transform
+from subband.engines.measuring.timing import Effort
 
 __all__ = ["Comparison", "Study", "report_comparison"]
 
@@ -62,7 +62,7 @@ class Study:
 
     Parameters
     ----------
-    bench : Workbench
+    bench : Harness
         Of the engine.
     cases : iterable of ModelCase
         What is predicted; those that the device has no way to run are left out.
@@ -79,7 +79,7 @@ class Study:
 
     def __init__(
         self,
-        bench: Workbench,
+        bench: Harness,
         cases: Iterable[ModelCase] = MODEL_CASES,
         effort: Effort | None = None,
         sides: Sequence[int] | None = None,
@@ -93,7 +93,7 @@ class Study:
         self._cases = [case for case, call in prepared.items() if call is not None]
         calls = {f"case {case.name}": call for case, call in prepared.items() if call is not None}
         effort = effort or Effort(seconds=20.0, fewest=6, most=100, turn=1e-3)
-        self._rounds = Rounds({**self._calibration.calls, **calls}, effort, bench.clock)
+        self._rounds = Rounds({**self._calibration.calls, **calls}, effort, bench.time_calls)
 
     def run(self) -> Iterator[int]:
         """Measure; yield the number of each round."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from subband.bench.model.stages import Arithmetic
-from subband.bench.workbench import Direction
+from subband.engines.measuring.harness import Direction
 
 __all__ = ["DeviceModel", "Overhead", "Path", "Transfers", "Way", "Work"]
 

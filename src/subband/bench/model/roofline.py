@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from subband.bench.figure import BLUE, GREEN, GREY, ORANGE, VIOLET, Figure, Panel
+from subband.bench.figures import BLUE, GREEN, GREY, ORANGE, VIOLET, Figure, Panel
 from subband.bench.model.comparison import Comparison
 from subband.bench.model.device import DeviceModel
 from subband.bench.model.stages import Arithmetic

@@ -12,7 +12,7 @@ from math import ceil
 from time import perf_counter
 from typing import Any
 
-from subband.bench.measuring import Clock, Effort
+from subband.engines.measuring.timing import Clock, Effort
 
 __all__ = ["Rounds"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, TypeAlias
 
-from subband.bench.workbench import Direction
 from subband.engines.layout import schedule_sweeps
+from subband.engines.measuring.harness import Direction
 from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.plan import AxisPlan, LevelPlan, TransformPlan
 from subband.wavelets.choice import prefers_lifting
@@ -139,7 +139,7 @@ def group_on_host(plan: LevelPlan) -> Sequence[tuple[int, ...]]:
 
     Examples
     --------
-    >>> from subband.bench.workbench import plan_picture
+    >>> from subband.engines.measuring.harness import plan_picture
     >>> group_on_host(plan_picture((2, 8, 8), "haar", 1).levels[0])
     [(0, 1, 2)]
     """
@@ -161,7 +161,7 @@ class GroupOnDevice:
 
     Examples
     --------
-    >>> from subband.bench.workbench import plan_picture
+    >>> from subband.engines.measuring.harness import plan_picture
     >>> group = GroupOnDevice(16)
     >>> [group(plan_picture((64, 64), wavelet, 1).levels[0]) for wavelet in ("cdf97", "coif5")]
     [[(0, 1)], [(0,), (1,)]]
@@ -199,7 +199,7 @@ def list_stages(
 
     Examples
     --------
-    >>> from subband.bench.workbench import plan_picture
+    >>> from subband.engines.measuring.harness import plan_picture
     >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_picture((1024, 1024), "cdf97", 2))]
     [('level 1', 8388608, 10485760), ('level 2', 2097152, 2621440)]
     >>> volume = plan_picture((64, 64, 64), "cdf97", 1)

@@ -2,7 +2,7 @@
 
 Four hundred different frames of 1920 × 1080 in colour, as planes of float32 in the memory of the host, are decomposed
 by three levels of CDF 9/7, by filters and by lifting, and reconstructed by lifting; each call is timed, with transfers
-where there are any. A frame is made, scaled and checked outside the clock, so that four hundred of them need no memory.
+where there are any. A frame is made, scaled and checked outside the clock, a few at a time.
 
 References
 ----------
@@ -12,23 +12,17 @@ Wavelet transform for video coders using GPU, Aalborg University, 2012, chapter 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-import subband
 from subband import data
-from subband.bench.checking import TOLERANCE, WrongResultError
-from subband.bench.figure import BLUE, GREEN, ORANGE, Figure, Panel
-from subband.bench.judging import compare_bands
+from subband.bench.figures import draw_histograms
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.video import as_planes
-from subband.bench.workbench import open_workbench
+from subband.bench.video import as_planes, time_frames
+from subband.engines import get_engine
 from subband.errors import MissingExtraError
-from subband.pyramid import Pyramid
 from subband.typing import Array
 from subband.wavelets import as_wavelet
 
@@ -46,9 +40,6 @@ LIMIT = 40.0
 _LEVELS = 3
 # Pixels by which an image is moved when all images have been used, so that no two frames are the same.
 _STEP = (7, 11)
-# Grey levels by which a frame may come back otherwise than it was: what float32 loses of 255.
-_NEAR = 0.05
-_WARM = 3
 
 
 @dataclass(frozen=True)
@@ -158,50 +149,9 @@ def measure(
     remark = ""
     if images is None:
         images, remark = load_images()
-    chosen = open_workbench(engine).engine
     lifted = as_wavelet("cdf97")
-    filtered = lifted.without_lifting()
-
-    def decompose(frame: Array, wavelet: Any) -> Pyramid:
-        return subband.decompose(frame, wavelet, _LEVELS, "whole", axes=(1, 2), engine=chosen)
-
-    seconds: dict[str, list[float]] = {name: [] for name in THEIRS}
-    for number, frame in enumerate(make_frames(images, count, shape)):
-        if number == 0:
-            _judge(frame, engine, lambda x: decompose(x, lifted), lambda x: decompose(x, filtered))
-            for _ in range(_WARM):
-                subband.reconstruct(decompose(frame, lifted), engine=chosen)
-                decompose(frame, filtered)
-        filters, lifting, reconstruction = seconds.values()
-        _time(filters, lambda: decompose(frame, filtered))  # noqa: B023 - called at once
-        pyramid = _time(lifting, lambda: decompose(frame, lifted))  # noqa: B023 - as above
-        back = _time(reconstruction, lambda: subband.reconstruct(pyramid, engine=chosen))  # noqa: B023 - as above
-        deviation = float(np.abs(back - frame).max())
-        # written so that NaN is refused too
-        if not deviation <= _NEAR:
-            raise WrongResultError(f"frame {number} comes back with a difference of {deviation:.3g} grey levels")
-    return Passes(seconds, remark)
-
-
-def _judge(frame: Array, engine: str, *ways: Callable[[Array], Pyramid]) -> None:
-    """Compare every band of a frame with the reference engine's; another frame goes before, whose result would show."""
-    wanted = subband.decompose(frame.astype(np.float64), "cdf97", _LEVELS, "whole", axes=(1, 2), engine="reference")
-    expected = _name_bands(wanted)
-    limit = TOLERANCE * max(float(np.abs(band).max()) for band in expected.values())
-    for decompose, name in zip(ways, ("lifting", "filtering"), strict=True):
-        decompose(255 - frame)
-        compare_bands(_name_bands(decompose(frame)), expected, f"{engine}, a frame by {name}", limit)
-
-
-def _name_bands(pyramid: Pyramid) -> dict[str, Any]:
-    return {f"{key}{level}": np.asarray(band) for level, key, band in pyramid.bands()}
-
-
-def _time(seconds: list[float], call: Callable[[], Any]) -> Any:
-    begin = perf_counter()
-    result = call()
-    seconds.append(perf_counter() - begin)
-    return result
+    ways = {"filtering": lifted.without_lifting(), "lifting": lifted}
+    return Passes(time_frames(make_frames(images, count, shape), get_engine(engine), ways), remark)
 
 
 def report(passes: Passes, engine: str) -> Report:
@@ -238,17 +188,13 @@ def report(passes: Passes, engine: str) -> Report:
         "seconds": {name: list(times) for name, times in passes.seconds.items()},
     }
     remarks = [passes.remark] if passes.remark else []
-    drawings = {"Acceptance test": _draw(passes, engine)}
+    # as appendix C does
+    histograms = draw_histograms(f"How many frames took how long, engine {engine}", passes.seconds)
     # frames of another size, or few of them, say nothing about the requirement
-    return Report([sheet], goals if count >= QUICK_COUNT else (), figures, drawings=drawings, remarks=remarks)
-
-
-def _draw(passes: Passes, engine: str) -> Figure:
-    """Draw how many frames took how long, as appendix C does."""
-    panels = []
-    for (name, times), colour in zip(passes.seconds.items(), (ORANGE, BLUE, GREEN), strict=True):
-        panel = Panel(name, "milliseconds", "frames")
-        counts, edges = np.histogram(1e3 * np.asarray(times), 24)
-        panel.add_bars((edges[:-1] + edges[1:]) / 2, counts, colour)
-        panels.append(panel)
-    return Figure(f"How many frames took how long, engine {engine}", [panels])
+    return Report(
+        [sheet],
+        goals if count >= QUICK_COUNT else (),
+        figures,
+        drawings={"Acceptance test": histograms},
+        remarks=remarks,
+    )

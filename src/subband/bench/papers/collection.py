@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from subband.bench.measuring import Effort
 from subband.bench.papers import (
     acceptance,
     denoising,
@@ -22,7 +21,9 @@ from subband.bench.papers import (
     worked_model,
 )
 from subband.bench.tables import Report
-from subband.bench.workbench import open_workbench
+from subband.engines.measuring.devices import describe_machine
+from subband.engines.measuring.harness import open_harness
+from subband.engines.measuring.timing import Effort
 from subband.engines.registry import is_device_engine
 from subband.errors import ArgumentError, suggest_names
 
@@ -160,7 +161,7 @@ def choose_chapters(names: Sequence[str]) -> list[Chapter]:
 def measure_chapters(chapters: Sequence[Chapter], engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     """Measure one paper after the other, and yield its reports as they are done, with the device they are of."""
     devices = [name for name in engines if is_device_engine(name)]
-    machine = open_workbench(devices[0]).describe() if devices else None
+    machine = describe_machine(open_harness(devices[0]).name) if devices else None
     for chapter in chapters:
         for name, report in chapter.measure(engines, is_quick):
             yield name, report if machine is None else replace(report, machine=machine)

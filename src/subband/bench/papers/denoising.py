@@ -18,16 +18,14 @@ from math import sqrt
 import numpy as np
 
 from subband import data
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.checking import WrongResultError
-from subband.bench.figure import Figure
-from subband.bench.judging import check_transform
-from subband.bench.quality import measure_psnr
+from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import open_workbench, plan_picture
 from subband.engines import Engine, get_engine
+from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.judging import WrongResultError, check_transform
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.colour import TO_YCBCR
+from subband.quality import measure_psnr
 from subband.typing import Array
 
 __all__ = ["LEVELS", "MODES", "PAPER", "VARIANCES", "WAVELETS", "Trial", "load_pictures", "measure_trials", "report"]
@@ -152,7 +150,7 @@ def check_engine(engine: str | Engine) -> None:
     WrongResultError
         If something differs.
     """
-    bench = open_workbench(engine)
+    bench = open_harness(engine)
     noisy = np.random.default_rng(_SEED).normal(0.5, 0.2, (_JUDGED, _JUDGED))
     for wavelet in WAVELETS:
         check_transform(bench, plan_picture(noisy.shape, wavelet, max(LEVELS)), bench.draw(noisy.shape), wavelet)

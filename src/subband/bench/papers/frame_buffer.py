@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from subband import data
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.judging import check_transform
-from subband.bench.measuring import Effort, take_turns
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Direction, open_workbench, plan_picture
+from subband.engines.measuring.harness import Direction, open_harness, plan_picture
+from subband.engines.measuring.judging import check_transform
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.enhance.fixed import FixedPoint
 from subband.transforms import decompose
 
@@ -73,13 +73,13 @@ def measure_ratios(engines: Sequence[str], effort: Effort | None = None) -> dict
     effort = effort or Effort(seconds=0.1, fewest=3, most=15)
     ratios = {}
     for engine in engines:
-        bench = open_workbench(engine)
+        bench = open_harness(engine)
         for wavelet in WAVELETS:
             plan = plan_picture((_SIDE, _SIDE), wavelet, _LEVEL)
             check_transform(bench, plan, bench.draw(plan.shape), f"{wavelet}, {_LEVEL} levels of {_SIDE}²")
             directions: tuple[Direction, ...] = ("forward", "inverse")
             calls = {str(direction): bench.prepare(plan, direction) for direction in directions}
-            times = take_turns(calls, effort, bench.clock)
+            times = take_turns(calls, effort, bench.time_calls)
             ratios[engine, wavelet] = times["inverse"] / times["forward"]
     return ratios
 

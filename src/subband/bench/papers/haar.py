@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.judging import check_transform
-from subband.bench.measuring import Effort, take_turns
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Workbench, open_workbench, plan_picture
+from subband.engines.measuring.harness import Harness, open_harness, plan_picture
+from subband.engines.measuring.judging import check_transform
+from subband.engines.measuring.timing import Effort, take_turns
 
 __all__ = ["THEIRS", "measure_sides", "report"]
 
@@ -29,11 +29,11 @@ def measure_sides(engine: str, effort: Effort | None = None) -> dict[int, float]
     WrongResultError
         If a band is not that of the reference engine, or the picture does not come back.
     """
-    bench = open_workbench(engine)
+    bench = open_harness(engine)
     return {side: _measure(bench, side, effort or Effort(seconds=0.2, fewest=3, most=15)) for side in THEIRS}
 
 
-def _measure(bench: Workbench, side: int, effort: Effort) -> float:
+def _measure(bench: Harness, side: int, effort: Effort) -> float:
     plan = plan_picture((side, side), "haar", 1)
     x = bench.draw(plan.shape)
     host = bench.to_host(x)

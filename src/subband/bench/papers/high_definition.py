@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import map_arrays
-from subband.bench.checking import TOLERANCE
-from subband.bench.figure import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
-from subband.bench.judging import check_transform, compare_bands, fetch_bands
-from subband.bench.measuring import Effort, take_turns
+from subband.bench.figures import BLUE, GREEN, ORANGE, VIOLET, Figure, Panel
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Workbench, open_workbench
 from subband.engines.filters import find_filters
+from subband.engines.measuring.harness import Harness, open_harness
+from subband.engines.measuring.judging import TOLERANCE, check_transform, compare_bands, fetch_bands, find_largest
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.plan import TransformPlan, transform_plan
 from subband.wavelets import as_wavelet
 
@@ -150,12 +149,12 @@ def measure_pictures(
     WrongResultError
         If a band is not that of the reference engine, a picture does not come back, or filters and lifting differ.
     """
-    bench = open_workbench(engine)
+    bench = open_harness(engine)
     for picture in pictures:
         yield picture, _measure(picture, bench, effort or Effort(seconds=0.2, fewest=7, most=11))
 
 
-def _measure(picture: Picture, bench: Workbench, effort: Effort) -> Times:
+def _measure(picture: Picture, bench: Harness, effort: Effort) -> Times:
     x = bench.draw((_CHANNELS, *picture.shape))
     lifted, filtered = picture.plan(is_lifted=True), picture.plan(is_lifted=False)
     engine = bench.engine
@@ -165,7 +164,7 @@ def _measure(picture: Picture, bench: Workbench, effort: Effort) -> Times:
 
     approximation, details = check_transform(bench, lifted, pad(), picture.name)
     own = fetch_bands(bench, lifted, approximation, details)
-    largest = max(float(np.abs(band).max(initial=0.0)) for band in own.values())
+    largest = find_largest(own)
     other = fetch_bands(bench, filtered, *engine.forward_all(filtered, pad()))
     compare_bands(other, own, f"{picture.name}, by filters", 2 * TOLERANCE * largest)
     del own, other
@@ -174,8 +173,8 @@ def _measure(picture: Picture, bench: Workbench, effort: Effort) -> Times:
         "filtering": lambda: engine.forward_all(filtered, pad()),
         "inverse": lambda: engine.inverse_all(lifted, approximation, details),
     }
-    times = take_turns(calls, effort, bench.clock)
-    if bench.bed is not None:
+    times = take_turns(calls, effort, bench.time_calls)
+    if bench.is_device:
         host = bench.to_host(x)
         coefficients = (approximation, details)
         ways = {
@@ -186,7 +185,7 @@ def _measure(picture: Picture, bench: Workbench, effort: Effort) -> Times:
     return Times(**{name: 1e3 * seconds for name, seconds in times.items()})
 
 
-def _pad(bench: Workbench, x: Any, shape: tuple[int, ...]) -> Any:
+def _pad(bench: Harness, x: Any, shape: tuple[int, ...]) -> Any:
     """Make a picture larger to the right and below; by its mirror, which is as much work as their zeros."""
     missing = tuple(wanted - own for wanted, own in zip(shape[1:], x.shape[1:], strict=True))
     return find_filters(bench.engine).extend(x, (0, 0), missing)

@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.figure import BLUE, GREEN, ORANGE, Figure, Panel
+from subband.bench.figures import BLUE, GREEN, ORANGE, BarChart, Figure, Panel, draw_bars
 from subband.bench.jpeg2000 import PAPER, Breakdown, make_picture, measure_breakdown
-from subband.bench.measuring import Effort, take_turns
 from subband.bench.tables import Goal, Report, Sheet
 from subband.codecs.jpeg2000 import Settings
 from subband.codecs.jpeg2000.coefficients import TileBands, quantise_tiles, transform_tile
@@ -28,6 +26,7 @@ from subband.codecs.jpeg2000.geometry import lay_out_tile
 from subband.codecs.jpeg2000.parameters import ComponentSize, ImageSize
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.codecs.jpeg2000.transform import analyse
+from subband.engines.measuring.timing import Effort, take_turns
 
 __all__ = ["KINDS", "QUICK_SIZES", "SIZES", "STAGES", "Stages", "measure_stages", "report"]
 

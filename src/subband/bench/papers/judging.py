@@ -6,25 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
-from subband.bench.judging import compare_bands
-from subband.bench.workbench import Workbench
-from subband.engines import get_engine
 from subband.engines.filters import find_filters
+from subband.engines.measuring.harness import Harness, open_harness
+from subband.engines.measuring.judging import HALF_TOLERANCE, TOLERANCE, compare_bands, find_largest
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
 from subband.typing import Array
 
-__all__ = ["check_filtering", "copy_bands", "find_largest"]
+__all__ = ["check_filtering", "copy_bands"]
 
 
-def check_filtering(bench: Workbench, stage: Shrink, planes: Any) -> None:
+def check_filtering(bench: Harness, stage: Shrink, planes: Any) -> None:
     """Compare the bands of planes, the bands after thresholds, and the planes made of them, with the reference engine.
 
     Parameters
     ----------
-    bench : Workbench
+    bench : Harness
         Of the engine.
     stage : Shrink
         What is done.
@@ -41,14 +39,14 @@ def check_filtering(bench: Workbench, stage: Shrink, planes: Any) -> None:
     # others go before, so that a result of theirs would show
     _filter(bench, stage, bench.upload(np.ascontiguousarray(1 - host[:, ::-1, ::-1])))
     found = _filter(bench, stage, planes)
-    expected = _filter(Workbench(get_engine("reference"), None), stage, samples)
+    expected = _filter(open_harness("reference"), stage, samples)
     # both directions store the results of each level
     tolerance = 2 * HALF_TOLERANCE * stage.level if planes.dtype.itemsize == 2 else TOLERANCE
     what = f"{bench.engine.name}, {'×'.join(map(str, planes.shape))}"
     compare_bands(found, expected, what, tolerance * find_largest(expected))
 
 
-def _filter(bench: Workbench, stage: Shrink, planes: Any) -> dict[str, Array]:
+def _filter(bench: Harness, stage: Shrink, planes: Any) -> dict[str, Array]:
     """Return everything that comes about while planes are filtered."""
     filters = find_filters(bench.engine)
     passage = Roundtrip(stage, planes.shape, bench.engine, filters)
@@ -60,15 +58,10 @@ def _filter(bench: Workbench, stage: Shrink, planes: Any) -> dict[str, Array]:
     return found | {"of the filtered frame": np.array(bench.to_host(back), np.float64)}
 
 
-def copy_bands(bench: Workbench, coefficients: Coefficients) -> dict[str, Array]:
+def copy_bands(bench: Harness, coefficients: Coefficients) -> dict[str, Array]:
     """Return all bands by key and level; copies, because thresholds may change bands where they are."""
     level = len(coefficients.details)
     bands = {f"aa{level}": np.array(bench.to_host(coefficients.approximation), np.float64)}
     for number, details in enumerate(coefficients.details, start=1):
         bands |= {f"{key}{number}": np.array(bench.to_host(band), np.float64) for key, band in details.items()}
     return bands
-
-
-def find_largest(bands: dict[str, Array]) -> float:
-    """Return the largest magnitude of all bands, by which differences are measured."""
-    return max(float(np.abs(band).max()) for band in bands.values()) or 1.0

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import BarChart, draw_bars
-from subband.bench.checking import TOLERANCE
-from subband.bench.judging import compare_bands
-from subband.bench.measuring import Effort, take_turns
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.model.stages import count_operations
+from subband.bench.papers.level_orders import ORDERS, Order, order_level
 from subband.bench.tables import Report, Sheet, write_number
-from subband.bench.workbench import open_workbench, plan_picture
 from subband.engines import get_engine
-from subband.engines.orders import ORDERS, Order, order_engine
+from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.judging import TOLERANCE, compare_bands, find_largest
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.plan import LevelPlan
 
 __all__ = ["THEIRS", "THEIR_LIFTING", "OrderCount", "count_order", "measure_orders", "report"]
@@ -96,23 +95,23 @@ def measure_orders(engine: str, effort: Effort | None = None, shape: Sequence[in
     WrongResultError
         If a band of one of them is not that of the reference engine.
     """
-    bench = open_workbench(engine)
+    bench = open_harness(engine)
     (level,) = plan_picture(tuple(shape[-2:]), "cdf97", 1).levels
     plan = LevelPlan(tuple(shape), (len(shape) - 2, len(shape) - 1), level.plans)
     x = bench.draw(plan.shape)
-    engines = {order: order_engine(bench.engine, order) for order in ORDERS}
+    orders = {order: order_level(bench.engine, order) for order in ORDERS}
     host = bench.to_host(x).astype(np.float64)
     expected = get_engine("reference").forward(plan, host)
-    largest = max(float(np.abs(band).max(initial=0.0)) for band in expected.values())
+    largest = find_largest(expected)
     other = bench.upload(np.ascontiguousarray(-bench.to_host(x)))
-    for order, chosen in engines.items():
+    for order, split in orders.items():
         # so that a result of other samples would show
-        chosen.forward(plan, other)
-        found = {key: bench.to_host(band) for key, band in chosen.forward(plan, x).items()}
+        split(plan, other)
+        found = {key: bench.to_host(band) for key, band in split(plan, x).items()}
         compare_bands(found, expected, f"the order {order}", TOLERANCE * largest)
 
-    calls: dict[str, Callable[[], Any]] = {order: partial(chosen.forward, plan, x) for order, chosen in engines.items()}
-    times = take_turns(calls, effort or Effort(seconds=0.3, fewest=3, most=11), bench.clock)
+    calls: dict[str, Callable[[], Any]] = {order: partial(split, plan, x) for order, split in orders.items()}
+    times = take_turns(calls, effort or Effort(seconds=0.3, fewest=3, most=11), bench.time_calls)
     return {order: times[order] for order in ORDERS}
 
 

@@ -21,20 +21,18 @@ from typing import Any
 import numpy as np
 
 from subband import data
-from subband.bench.charts import COLOURS
-from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
-from subband.bench.figure import Figure, Panel
-from subband.bench.judging import compare_bands
-from subband.bench.papers.judging import check_filtering, copy_bands, find_largest
-from subband.bench.quality import measure_psnr
+from subband.bench.figures import COLOURS, Figure, Panel
+from subband.bench.papers.judging import check_filtering, copy_bands
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
+from subband.engines.measuring.harness import Harness, open_harness
+from subband.engines.measuring.judging import HALF_TOLERANCE, TOLERANCE, compare_bands, find_largest
 from subband.enhance.fixed import FixedPoint
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import Shrink
+from subband.quality import measure_psnr
 from subband.typing import Array
 
 __all__ = ["LEAST_PSNR", "LEVELS", "Difference", "load_frames", "measure_differences", "measure_fixed", "report"]
@@ -100,7 +98,7 @@ def measure_differences(
     WrongResultError
         If bands or filtered frames are not those of the reference engine, as far as their bits go.
     """
-    bench = open_workbench(engine)
+    bench = open_harness(engine)
     found = {}
     for name, (frame, clean) in (load_frames() if frames is None else frames).items():
         for level in levels:
@@ -122,7 +120,7 @@ def _compare(narrow: Array, wide: Array, clean: Array) -> Difference:
     )
 
 
-def _filter(bench: Workbench, stage: Shrink, frame: Array, dtype: str) -> Array:
+def _filter(bench: Harness, stage: Shrink, frame: Array, dtype: str) -> Array:
     """Return a frame, filtered in so many bits."""
     planes = np.ascontiguousarray(frame[np.newaxis], dtype)
     is_rounded = dtype == "float16" and not bench.is_device
@@ -147,7 +145,7 @@ def _filter(bench: Workbench, stage: Shrink, frame: Array, dtype: str) -> Array:
     return np.asarray(back[0], np.float64)
 
 
-def _forward_rounded(bench: Workbench, passage: Roundtrip, planes: Array) -> Coefficients:
+def _forward_rounded(bench: Harness, passage: Roundtrip, planes: Array) -> Coefficients:
     """Transform level by level, and store every band as a half."""
     approximation, details = planes, []
     for level in passage.plan(planes.shape).levels:
@@ -157,7 +155,7 @@ def _forward_rounded(bench: Workbench, passage: Roundtrip, planes: Array) -> Coe
     return Coefficients(approximation, details, passage.wavelets)
 
 
-def _inverse_rounded(bench: Workbench, passage: Roundtrip, coefficients: Coefficients, shape: tuple[int, ...]) -> Array:
+def _inverse_rounded(bench: Harness, passage: Roundtrip, coefficients: Coefficients, shape: tuple[int, ...]) -> Array:
     x = coefficients.approximation
     levels = passage.plan(shape).levels
     for level, bands in zip(reversed(levels), reversed(coefficients.details), strict=True):
@@ -170,9 +168,9 @@ def _round(band: Any) -> Array:
     return np.asarray(band).astype(np.float16).astype(np.float32)
 
 
-def _check_rounded(bench: Workbench, passage: Roundtrip, planes: Array, stage: Shrink, back: Array) -> None:
+def _check_rounded(bench: Harness, passage: Roundtrip, planes: Array, stage: Shrink, back: Array) -> None:
     """Compare bands and frame with the reference engine's, by what halves lose in each level of each direction."""
-    judge = Workbench(get_engine("reference"), None)
+    judge = open_harness("reference")
     plain = find_filters(judge.engine)
     reference = Roundtrip(stage, planes.shape, judge.engine, plain)
     what = f"{bench.engine.name} in {_BITS} bits, {stage.level} levels"

@@ -18,12 +18,12 @@ from dataclasses import asdict, dataclass
 from time import perf_counter, process_time, sleep
 from typing import Any
 
-from subband.bench.charts import BarChart, draw_bars
+from subband.bench.figures import BarChart, draw_bars
 from subband.bench.papers.judging import check_filtering
 from subband.bench.papers.ultrasound import SIZES, STAGE, Program, list_programs, use_threads
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Workbench, draw_on_host, open_workbench
 from subband.engines.filters import find_filters
+from subband.engines.measuring.harness import Harness, draw_on_host, open_harness
 from subband.engines.registry import is_device_engine
 from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import make_shrinker
@@ -178,13 +178,13 @@ def measure_loads(
     for size in sizes:
         yield IDLE, size, Loads(idle, idle)
     for program in programs:
-        bench = open_workbench(program.engine)
+        bench = open_harness(program.engine)
         for size in sizes:
             with use_threads(program.threads):
                 yield program.name, size, _measure(program, bench, size, seconds, rate)
 
 
-def _measure(program: Program, bench: Workbench, size: int, seconds: float, rate: float) -> Loads:
+def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: float) -> Loads:
     shape = (program.channels, size, size)
     frames = [draw_on_host(shape, program.dtype, seed) for seed in range(_DIFFERENT)]
     filters = find_filters(bench.engine)
@@ -205,17 +205,16 @@ def _measure(program: Program, bench: Workbench, size: int, seconds: float, rate
     return Loads(paced, run_stream(step, count, finish=finish))
 
 
-def _choose_finish(bench: Workbench) -> Callable[[], Any] | None:
+def _choose_finish(bench: Harness) -> Callable[[], Any] | None:
     """Return what waits for the device: its clock, which stops when all that was asked for before is done."""
-    bed = bench.bed
-    return None if bed is None else lambda: bed.time_calls(lambda: None, 1)
+    return (lambda: bench.time_calls(lambda: None, 1)) if bench.is_device else None
 
 
 def is_host(engine: str) -> bool:
     """Tell whether an engine computes on the CPU: the CPU's own, and OpenCL with PoCL."""
     if not is_device_engine(engine):
         return True
-    return not getattr(open_workbench(engine).engine.device, "is_gpu", True)  # type: ignore[attr-defined]
+    return not getattr(open_harness(engine).engine.device, "is_gpu", True)
 
 
 def report(loads: Mapping[str, Mapping[int, Loads]], programs: Sequence[Program]) -> Report:

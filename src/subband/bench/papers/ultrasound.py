@@ -18,15 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from subband.bench.charts import COLOURS
-from subband.bench.checking import HALF_TOLERANCE, TOLERANCE
-from subband.bench.figure import ORANGE, VIOLET, Figure, Panel
-from subband.bench.judging import check_transform, compare_bands
-from subband.bench.measuring import Effort, take_turns
+from subband.bench.figures import COLOURS, ORANGE, VIOLET, Figure, Panel
 from subband.bench.tables import Report, Sheet
-from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_threads, set_threads
 from subband.engines.filters import find_filters
+from subband.engines.measuring.harness import Harness, open_harness
+from subband.engines.measuring.judging import HALF_TOLERANCE, TOLERANCE, check_transform, compare_bands, find_largest
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.shrinking import Work, make_shrinker
 from subband.enhance.stages import Shrink
@@ -150,13 +148,13 @@ def measure_programs(
     """
     effort = effort or Effort(seconds=0.1, fewest=3, most=15)
     for program in programs:
-        bench = open_workbench(program.engine)
+        bench = open_harness(program.engine)
         for size in sizes:
             with use_threads(program.threads):
                 yield program.name, size, _measure(program, bench, size, effort)
 
 
-def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> dict[str, float]:
+def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dict[str, float]:
     shape = (program.channels, size, size)
     planes = bench.draw(shape, program.dtype)
     filters = find_filters(bench.engine)
@@ -170,15 +168,15 @@ def _measure(program: Program, bench: Workbench, size: int, effort: Effort) -> d
         "filter": lambda: shrink(coefficients, True),
         "inverse": lambda: passage.inverse(coefficients, shape),
     }
-    times = take_turns(calls, effort, bench.clock)
+    times = take_turns(calls, effort, bench.time_calls)
     times["upload"] = 0.0
-    if bench.bed is not None:
+    if bench.is_device:
         host = bench.to_host(planes)
-        times["upload"] = take_turns({"upload": lambda: bench.upload(host)}, effort, bench.clock)["upload"]
+        times["upload"] = take_turns({"upload": lambda: bench.upload(host)}, effort, bench.time_calls)["upload"]
     return times
 
 
-def _check_shrinking(bench: Workbench, passage: Roundtrip, shrink: Work, planes: Any) -> None:
+def _check_shrinking(bench: Harness, passage: Roundtrip, shrink: Work, planes: Any) -> None:
     """Compare what the threshold leaves of every detail with what it has to leave."""
     coefficients = passage.forward(planes)
     before = _copy_details(bench, coefficients)
@@ -186,12 +184,12 @@ def _check_shrinking(bench: Workbench, passage: Roundtrip, shrink: Work, planes:
     after = _copy_details(bench, coefficients)
     (threshold,) = set(STAGE.spread(1)[0].ravel().tolist())
     expected = {name: np.sign(band) * np.maximum(np.abs(band) - threshold, 0) for name, band in before.items()}
-    largest = max(float(np.abs(band).max(initial=0.0)) for band in before.values())
+    largest = find_largest(before)
     tolerance = HALF_TOLERANCE if bench.to_host(planes).dtype == np.float16 else TOLERANCE
     compare_bands(after, expected, "a soft threshold", tolerance * largest)
 
 
-def _copy_details(bench: Workbench, coefficients: Coefficients) -> dict[str, Array]:
+def _copy_details(bench: Harness, coefficients: Coefficients) -> dict[str, Array]:
     """Return copies, because bands may be changed where they are."""
     return {
         f"{key}{level}": np.array(bench.to_host(band), np.float64)

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from subband.bench.charts import COLOURS
-from subband.bench.figure import Figure, Panel
+from subband.bench.figures import COLOURS, Figure, Panel
 from subband.bench.papers.ultrasound import SIZES, Program
 from subband.bench.tables import Report, Sheet
 

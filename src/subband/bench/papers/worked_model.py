@@ -17,16 +17,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
 
-from subband.bench.charts import BarChart, Lengths, draw_bars
-from subband.bench.figure import Figure
-from subband.bench.measuring import Effort, take_turns
+from subband.bench.figures import BarChart, Figure, Lengths, draw_bars
 from subband.bench.model.cases import ModelCase
 from subband.bench.model.classical import AS_CALCULATED, PRINTED, ClassicalModel
 from subband.bench.model.comparison import Comparison, Study
 from subband.bench.model.device import DeviceModel
 from subband.bench.papers.ultrasound import use_threads
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.workbench import Direction, Workbench, draw_on_host, open_workbench
+from subband.engines.measuring.harness import Direction, Harness, draw_on_host, open_harness
+from subband.engines.measuring.timing import Effort, take_turns
 from subband.plan import TransformPlan, transform_plan
 from subband.wavelets import as_wavelet
 
@@ -133,24 +132,24 @@ def measure_estimates(engines: Sequence[str], *, is_quick: bool = False) -> dict
     sides = _QUICK_SIDES if is_quick else _SIDES
     found = {}
     with use_threads(1):
-        found["cpu"] = _measure(open_workbench("cpu"), effort, sides)
+        found["cpu"] = _measure(open_harness("cpu"), effort, sides)
     for engine in engines:
         if engine != "cpu":
-            found[engine] = _measure(open_workbench(engine), effort, sides)
+            found[engine] = _measure(open_harness(engine), effort, sides)
     return found
 
 
-def _measure(bench: Workbench, effort: Effort, sides: Sequence[int]) -> Estimate:
+def _measure(bench: Harness, effort: Effort, sides: Sequence[int]) -> Estimate:
     cases = [FrameCase(SHAPE, "cdf97", _LEVELS, direction) for direction in _DIRECTIONS]
     study = Study(bench, cases, effort, sides)
     for _ in study.run():
         pass
     device, comparisons = study.conclude(bench.engine.name)
-    if bench.bed is None:
+    if not bench.is_device:
         return estimate(device, comparisons)
     frame, larger = (draw_on_host((count, *SHAPE), "float32", 0) for count in (1, _LARGER))
     calls = {"frame": lambda: bench.upload(frame), "larger": lambda: bench.upload(larger)}
-    times = take_turns(calls, effort, bench.clock)
+    times = take_turns(calls, effort, bench.time_calls)
     return estimate(device, comparisons, times["frame"], larger.nbytes / times["larger"])
 
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from subband.bench.peers.base import Contender, Peer, find_peers, load_peer
+from subband.bench.peers.base import Contender, Peer, find_peers
 from subband.bench.peers.transforms import DEVICE_PEERS, TRANSFORM_PEERS
 
-__all__ = ["DEVICE_PEERS", "TRANSFORM_PEERS", "Contender", "Peer", "find_peers", "load_peer"]
+__all__ = ["DEVICE_PEERS", "TRANSFORM_PEERS", "Contender", "Peer", "find_peers"]

@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from subband.bench.cases import Case
-from subband.errors import MissingExtraError
 
-__all__ = ["Contender", "Peer", "find_peers", "load_peer"]
+__all__ = ["Contender", "Peer", "find_peers"]
 
 
 @dataclass(frozen=True)
@@ -63,21 +62,6 @@ class Peer:
     install: str = ""
     distribution: str = ""
     is_for_pictures: bool = False
-
-
-def load_peer() -> Any:
-    """Import PyWavelets.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        import pywt
-    except ImportError:
-        raise MissingExtraError("comparing with PyWavelets", "bench") from None
-    return pywt
 
 
 def find_peers(peers: Sequence[Peer]) -> tuple[list[tuple[Peer, Any]], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -12,26 +12,26 @@ import numpy as np
 
 import subband
 from subband.arrays import to_host
-from subband.bench.checking import TOLERANCE, WrongResultError, check_result, flatten_bands, judge_on_host
-from subband.bench.measuring import Effort, Measurement, take_turns
+from subband.bench.checking import check_result, judge_on_host
+from subband.bench.measuring import Measurement, time_contenders
 from subband.bench.peers.base import Contender, Peer
 from subband.bench.peers.cases import SIGMA, PeerCase, PictureCase
 from subband.bench.peers.pictures import PICTURE_PEERS, describe_tasks
 from subband.bench.peers.transforms import TRANSFORM_PEERS
-from subband.bench.quality import measure_psnr
 from subband.bench.report import report as report_measurements
 from subband.bench.tables import Goal, Report
-from subband.bench.workbench import Workbench
 from subband.codecs.jpeg2000 import imread
 from subband.engines import get_threads
+from subband.engines.measuring.devices import describe_machine
+from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort
+from subband.quality import measure_psnr
 
 __all__ = ["PEERS", "compare_results", "measure_peers", "report"]
 
 #: Every library that there is something to compare with.
 PEERS: tuple[Peer, ...] = (*TRANSFORM_PEERS, *PICTURE_PEERS)
-
-# Where borders are continued otherwise, results differ as far from them as ten taps reach, over all levels.
-_BORDER = 10
 
 # Seconds of a call that is not repeated.
 _PATIENCE = 2.0
@@ -43,7 +43,7 @@ _NEAR = 0.01
 
 
 def measure_peers(
-    cases: Iterable[PeerCase], effort: Effort, bench: Workbench, peers: Sequence[tuple[Peer, Any]]
+    cases: Iterable[PeerCase], effort: Effort, bench: Harness, peers: Sequence[tuple[Peer, Any]]
 ) -> Iterator[Measurement]:
     """Measure cases one after the other.
 
@@ -55,7 +55,7 @@ def measure_peers(
         What to measure.
     effort : Effort
         How long.
-    bench : Workbench
+    bench : Harness
         Where.
     peers : sequence of Peer and module
         As `find_peers` returns them.
@@ -82,7 +82,7 @@ def _check_picture(case: PictureCase, result: Any, samples: Any) -> None:
         raise WrongResultError(f"{case.name}: our own result is wrong")
 
 
-def _measure(case: PeerCase, effort: Effort, bench: Workbench, peers: Sequence[tuple[Peer, Any]]) -> Measurement:
+def _measure(case: PeerCase, effort: Effort, bench: Harness, peers: Sequence[tuple[Peer, Any]]) -> Measurement:
     samples = case.make_samples() if isinstance(case, PictureCase) else bench.draw(case.shape)
     given = case.make_input(subband, samples)
     ours = case.bind(subband, given)
@@ -91,9 +91,8 @@ def _measure(case: PeerCase, effort: Effort, bench: Workbench, peers: Sequence[t
         _check_picture(case, expected, samples)
     else:
         expected = judge_on_host(case, given)
-        error = check_result(case, ours(), expected, None)
-    contenders: dict[str, Callable[[], Any]] = {"ours": ours, "copy": bench.prepare_copy(samples)}
-    discounts: dict[str, Callable[[], Any]] = {}
+        error = check_result(case, ours(), expected)
+    contenders = {"ours": Contender(ours), "copy": Contender(bench.prepare_copy(samples))}
     slow: dict[str, float] = {}
     remarks: list[str] = []
     for peer, module in peers:
@@ -116,14 +115,10 @@ def _measure(case: PeerCase, effort: Effort, bench: Workbench, peers: Sequence[t
             slow[peer.name] = seconds
             remarks.append(f"{case.name}, {peer.name}: timed once, because it takes so long")
             continue
-        contenders[peer.name] = contender.call
-        if contender.discount is not None:
-            discounts[f"{peer.name} discount"] = contender.discount
-    times = take_turns({**contenders, **discounts}, effort, bench.clock)
-    others = {
-        name: times[name] - times.get(f"{name} discount", 0.0) for name in contenders if name not in ("ours", "copy")
-    }
-    return Measurement(case, times["ours"], others | slow, times["copy"], error, remarks=tuple(remarks))
+        contenders[peer.name] = contender
+    times = time_contenders(contenders, effort, bench.time_calls)
+    own, copy = times.pop("ours"), times.pop("copy")
+    return Measurement(case, own, times | slow, copy, error, remarks=tuple(remarks))
 
 
 def compare_results(case: PeerCase, contender: Contender, expected: Any, samples: Any) -> str:
@@ -151,7 +146,7 @@ def compare_results(case: PeerCase, contender: Contender, expected: Any, samples
         return _compare_pictures(case, found, expected)
     if contender.mode is not None and contender.mode != case.mode:
         return _compare_inside(case, found, contender.mode, samples)
-    check_result(case, _crop(case, found), _crop(case, expected), None)
+    check_result(case, _crop(case, found), _crop(case, expected))
     return ""
 
 
@@ -164,17 +159,7 @@ def _compare_inside(case: PeerCase, found: Any, mode: str, samples: Any) -> str:
     """Compare magnitudes away from the border, with ours in the mode of the peer."""
     other = replace(case, mode=mode)
     ours = other.prepare(subband, to_host(samples))()
-    pairs = list(zip(flatten_bands(_crop(case, found)), flatten_bands(_crop(case, ours)), strict=True))
-    inner = (slice(_BORDER, -_BORDER),) * len(case.shape)
-    scale = max(float(np.abs(mine).max()) for _, mine in pairs)
-    for theirs, mine in pairs:
-        if theirs.shape != mine.shape:
-            raise WrongResultError(f"a band has the shape {theirs.shape}, and ours {mine.shape}")
-        inside = np.abs(np.abs(to_host(theirs)[inner]) - np.abs(mine[inner]))
-        if inside.size and not float(inside.max()) <= TOLERANCE * scale:
-            raise WrongResultError(
-                f"away from the border it differs by {inside.max() / scale:.1e} of the largest value"
-            )
+    check_result(case, _crop(case, found), _crop(case, ours), is_inside=True)
     return f"continued as {mode!r}; compared away from the border"
 
 
@@ -197,19 +182,20 @@ def _compare_pictures(case: PictureCase, found: Any, expected: Any) -> str:
     return f"another method; PSNR {after[0]:.2f} dB, ours {after[1]:.2f} dB, before {before:.2f} dB"
 
 
-def report(measurements: Sequence[Measurement], bench: Workbench, remarks: Sequence[str] = ()) -> Report:
+def report(measurements: Sequence[Measurement], bench: Harness, remarks: Sequence[str] = ()) -> Report:
     """Put measurements together: a table of transforms and one of pictures.
 
     Parameters
     ----------
     measurements : sequence of Measurement
         From `measure_peers`.
-    bench : Workbench
+    bench : Harness
         Where.
     remarks : sequence of str
         Peers that are not installed, from `find_peers`.
     """
-    machine = bench.describe([peer.distribution for peer in PEERS if peer.distribution != "PyWavelets"])
+    libraries = [peer.distribution for peer in PEERS if peer.distribution != "PyWavelets"]
+    machine = describe_machine(bench.name, libraries)
     transforms = [each for each in measurements if not isinstance(each.case, PictureCase)]
     pictures = [each for each in measurements if isinstance(each.case, PictureCase)]
     parts = {}

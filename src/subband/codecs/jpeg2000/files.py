@@ -27,7 +27,7 @@ from subband.errors import ArgumentError, suggest_names
 from subband.outputs import open_output
 from subband.typing import Array
 
-__all__ = ["STREAM_ENDINGS", "encode", "imread", "imwrite"]
+__all__ = ["ENDINGS", "STREAM_ENDINGS", "encode", "imread", "imwrite"]
 
 Form = Literal["jp2", "j2k"]
 Space = Literal["grey", "rgb", "ycc"]
@@ -35,7 +35,9 @@ Space = Literal["grey", "rgb", "ycc"]
 #: How the names of files end that hold a codestream without boxes.
 STREAM_ENDINGS = (".j2c", ".j2k", ".jpc")
 
-_FILE_ENDINGS = (".jp2", ".jpx")
+#: How the names of all files of JPEG 2000 end.
+ENDINGS = (".jp2", ".jpx", ".jpf", *STREAM_ENDINGS)
+
 _SPACES = {"rgb": 16, "grey": 17, "ycc": 18}
 _COLOURS = {"rgb": 3, "grey": 1, "ycc": 3}
 _INCHES_IN_A_METRE = Fraction(10000, 254)
@@ -158,9 +160,8 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
         return
     path = Path(fspath(target))
     ending = path.suffix.lower()
-    if ending not in (*STREAM_ENDINGS, *_FILE_ENDINGS):
-        endings = ", ".join((*_FILE_ENDINGS, *STREAM_ENDINGS))
-        raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {endings}")
+    if ending not in ENDINGS:
+        raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     options.setdefault("form", "j2k" if ending in STREAM_ENDINGS else "jp2")
     data = encode(image, **options)
     with open_output(path) as file:

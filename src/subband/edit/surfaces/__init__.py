@@ -1,7 +1,7 @@
 """Surfaces in the wavelet domain: grids of points and nets of control points, their bands scaled by gains.
 
 `Surface` is a grid; `reshape` changes it, and `Reshaper` does so again and again; `evaluate` makes points of control
-points, and `draw` a picture. `subband.edit.surfaces.shapes` has surfaces to try things on.
+points, and `draw` an image. `subband.edit.surfaces.shapes` has surfaces to try things on.
 """
 
 from __future__ import annotations

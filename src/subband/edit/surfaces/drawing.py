@@ -1,4 +1,4 @@
-"""Pictures of surfaces: a small renderer with a depth buffer, smooth shading and soft light.
+"""A small renderer of surfaces, with a depth buffer, smooth shading and soft light.
 
 It needs no window and no graphics card, and draws a head of 256 × 256 points in a few hundredths of a second.
 """
@@ -21,7 +21,7 @@ __all__ = ["View", "choose_view", "draw", "draw_mesh"]
 _LIGHTS = (((-0.55, 0.6, 0.75), 0.85), ((0.9, 0.15, 0.35), 0.28))
 _AMBIENT, _GLOSS, _SHARPNESS = 0.16, 0.14, 24
 
-#: How much of the picture a surface takes.
+#: How much of the image a surface takes.
 _FILLED = 0.92
 
 #: Pixels that are drawn for one that is shown, along each axis.
@@ -41,7 +41,7 @@ class View:
     distance : float
         In sizes of the surface; small ones make near parts larger.
     zoom : float
-        1 lets the surface fill the picture but for a margin.
+        1 lets the surface fill the image but for a margin.
 
     Examples
     --------
@@ -78,17 +78,17 @@ def draw(
     surface : Surface
         Control points are evaluated first.
     size : pair of int
-        Rows and columns of the picture.
+        Rows and columns of the image.
     view : View, optional
         Heads are seen from the front and one side, heights from above.
     colour : three numbers
         Of the surface, out of 255.
     background : three numbers, optional
-        None for transparent: the picture has a fourth channel then.
+        None for transparent: the image has a fourth channel then.
     points : pair of int, optional
         Rows and columns of points of a NURBS surface; twice as many as control points if left out.
     frame : Surface, optional
-        The picture is framed for this surface, so that several ones can be compared.
+        The image is framed for this surface, so that several ones can be compared.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def draw_mesh(
     background: Sequence[float] | None = (255, 255, 255),
     framed: Array | None = None,
 ) -> Array:
-    """Draw a mesh; `framed` holds the points that the picture is framed for."""
+    """Draw a mesh; `framed` holds the points that the image is framed for."""
     from subband.edit.surfaces import raster_loops
 
     rows, columns = (count * _FINER for count in check_counts("size", size, 1))
@@ -150,13 +150,13 @@ def draw_mesh(
     flat = project(corners)[:, :2]
     low, high = flat.min(axis=0), flat.max(axis=0)
     scale = view.zoom * _FILLED * min(np.array([columns, rows]) / np.maximum(high - low, 1e-9))
-    places = project(mesh.vertices.reshape(-1, 3)).astype(np.float32)
-    places[:, :2] = (places[:, :2] - (low + high) / 2) * scale + (columns / 2 - 0.5, rows / 2 - 0.5)
-    places[:, 2] *= -1
+    projected = project(mesh.vertices.reshape(-1, 3)).astype(np.float32)
+    projected[:, :2] = (projected[:, :2] - (low + high) / 2) * scale + (columns / 2 - 0.5, rows / 2 - 0.5)
+    projected[:, 2] *= -1
     shades = _shade(mesh.normals.reshape(-1, 3) @ turned.T, np.asarray(check_colour("colour", colour)) / 255)
     depth = np.full((rows, columns), np.inf, np.float32)
     canvas = np.zeros((rows, columns, 4), np.float32)
-    raster_loops.fill_triangles(places, shades, mesh.triangles, depth, canvas)
+    raster_loops.fill_triangles(projected, shades, mesh.triangles, depth, canvas)
     return _develop(canvas, background)
 
 

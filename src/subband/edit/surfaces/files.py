@@ -1,6 +1,6 @@
 """Surfaces in files: meshes that are grids as OBJ and PLY, and nets of control points as JSON.
 
-The JSON is that of geomdl, whose programs read it too. Closed directions are spelt out in it, and a note beside says
+The JSON is that of geomdl, whose programs read it too. Closed directions are repeated in it, and a note beside says
 so.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from subband.edit.surfaces import mesh_files
 from subband.edit.surfaces.grid_search import find_grid, find_lattice, is_lattice
 from subband.edit.surfaces.grids import Surface, check_surface
-from subband.edit.surfaces.nurbs import evaluate, fold_up, spell_out
+from subband.edit.surfaces.nurbs import evaluate, fold_up, repeat_closed
 from subband.errors import ArgumentError, FormatError, ShapeError, SubbandError
 from subband.outputs import place_output
 from subband.typing import Array
@@ -161,7 +161,7 @@ def _describe(surface: Surface) -> dict[str, Any]:
     else:
         notes["kind"] = "net"
         net = surface
-    points, weights, knots = spell_out(net)
+    points, weights, knots = repeat_closed(net)
     rows, columns = points.shape[:2]
     control: dict[str, Any] = {"points": points.reshape(-1, 3).tolist()}
     if weights is not None:

@@ -1,4 +1,4 @@
-"""What the bands of a surface are multiplied by: a number for each level and orientation."""
+"""Gains of the bands of a surface: a factor for each level and orientation."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def parse_gains(text: str, level: int) -> tuple[Array, float]:
             single[number - 1, _LETTERS[found[2]]] = value
         else:
             matrix[number - 1] = row
-    for place, value in single.items():
-        matrix[place] = value
+    for key, value in single.items():
+        matrix[key] = value
     return matrix, approximation
 
 
@@ -148,7 +148,7 @@ def draw_gains(gains: BandGains, level: int, size: int = 128, approximation: flo
     level : int
         Number of levels.
     size : int
-        Rows and columns of the picture.
+        Rows and columns of the mosaic.
     approximation : float
         That of the coarsest band, in the first corner.
 
@@ -163,24 +163,24 @@ def draw_gains(gains: BandGains, level: int, size: int = 128, approximation: flo
     array([128, 128, 255,   0], dtype=uint8)
     """
     matrix, approximation = read_gains(gains, level), read_gain(approximation, "approximation")
-    picture = np.empty((size, size), np.uint8)
-    picture[:] = _shade(approximation)
+    mosaic = np.empty((size, size), np.uint8)
+    mosaic[:] = _shade(approximation)
     extent = size
     for row in matrix:
         half = extent // 2
         for key, gain in zip(BANDS, row, strict=True):
             down, right = (slice(half, extent) if letter == "d" else slice(0, half) for letter in key)
-            picture[down, right] = _shade(float(gain))
+            mosaic[down, right] = _shade(float(gain))
         extent = half
-    picture[:extent, :extent] = _shade(approximation)
+    mosaic[:extent, :extent] = _shade(approximation)
     extent = size
     for _ in matrix:
         # thin seams, where there is room for them
         half = extent // 2
         if half >= 4:
-            picture[half - 1, :extent] = picture[:extent, half - 1] = 255
+            mosaic[half - 1, :extent] = mosaic[:extent, half - 1] = 255
         extent = half
-    return picture
+    return mosaic
 
 
 def _shade(gain: float) -> int:

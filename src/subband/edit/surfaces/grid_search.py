@@ -117,7 +117,7 @@ def _match_grid(count: int, columns: int, faces: Sequence[Array]) -> tuple[bool,
     shares: list[Array] = []
     wraps = [False, False]
     for each in faces:
-        places = []
+        positions = []
         for axis, (numbers, size) in enumerate(((each // columns, rows), (each % columns, columns))):
             low, high = numbers.min(axis=1, keepdims=True), numbers.max(axis=1, keepdims=True)
             is_wrapped = (high - low == size - 1) & (size > 2)
@@ -129,8 +129,8 @@ def _match_grid(count: int, columns: int, faces: Sequence[Array]) -> tuple[bool,
             if offset.max() > 1:
                 return None
             wraps[axis] |= bool(is_wrapped.any())
-            places.append((start[:, 0], offset))
-        (row, down), (column, right) = places
+            positions.append((start[:, 0], offset))
+        (row, down), (column, right) = positions
         corners = np.sort(down * 2 + right, axis=1)
         if (np.diff(corners, axis=1) == 0).any():
             return None

@@ -109,7 +109,7 @@ class Surface:
         if not (np.isfinite(steps).all() and (steps > 0).all()):
             raise ArgumentError(f"spacing={spacing} is not a distance; give a positive number, or two")
         down, right = ((np.arange(count) - (count - 1) / 2) * step for count, step in zip(z.shape, steps, strict=True))
-        # rows go down the picture, as y goes down the page
+        # rows go down the image, as y goes down the page
         y, x = np.meshgrid(-down, right, indexing="ij")
         return cls(np.stack([x, y, z.astype(np.float64)], axis=-1), is_heights=True, name=name)
 
@@ -135,7 +135,7 @@ class Surface:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """What a program that draws needs.
+    """Vertices, normals and triangles, for drawing.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ def check_counts(name: str, counts: Any, least: int) -> tuple[int, int]:
 
 
 def check_surface(surface: Any) -> None:
-    """Refuse what is no surface."""
+    """Check that an object is a surface."""
     if not isinstance(surface, Surface):
         raise ArgumentTypeError(f"surface is a {type(surface).__name__}; make a Surface of its points")
 
@@ -247,10 +247,10 @@ def _differentiate(points: Array, axis: int, is_closed: bool) -> Array:
 def _cross(a: Array, b: Array) -> Array:
     """Do what numpy.cross does, with fewer copies."""
     result = np.empty(a.shape, a.dtype)
-    for place in range(3):
-        i, j = (place + 1) % 3, (place + 2) % 3
-        np.multiply(a[..., i], b[..., j], out=result[..., place])
-        result[..., place] -= a[..., j] * b[..., i]
+    for axis in range(3):
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        np.multiply(a[..., i], b[..., j], out=result[..., axis])
+        result[..., axis] -= a[..., j] * b[..., i]
     return result
 
 

@@ -203,42 +203,42 @@ def _read_ply_text(body: bytes, elements: _Elements) -> dict[str, dict[str, Any]
     return tables
 
 
-def _read_ply_bytes(content: bytes, place: int, elements: _Elements, order: str) -> dict[str, dict[str, Any]]:
+def _read_ply_bytes(content: bytes, offset: int, elements: _Elements, order: str) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
     for name, count, properties in elements:
         if all(len(types) == 1 for _, types in properties):
             dtype = np.dtype([(title, order + types[0]) for title, types in properties])
-            rows = np.frombuffer(content, dtype, count, place)
+            rows = np.frombuffer(content, dtype, count, offset)
             tables[name] = {title: rows[title] for title, _ in properties}
-            place += dtype.itemsize * count
+            offset += dtype.itemsize * count
             continue
-        if len(properties) == 1 and (lists := _read_equal_lists(content, place, count, properties[0][1], order)):
+        if len(properties) == 1 and (lists := _read_equal_lists(content, offset, count, properties[0][1], order)):
             tables[name] = {properties[0][0]: lists[0]}
-            place = lists[1]
+            offset = lists[1]
             continue
         table: dict[str, Any] = {title: [] for title, _ in properties}
         for _ in range(count):
             for title, types in properties:
                 length = 1
                 if len(types) == 2:
-                    length = int(np.frombuffer(content, order + types[0], 1, place)[0])
-                    place += np.dtype(types[0]).itemsize
-                values = np.frombuffer(content, order + types[-1], length, place)
-                place += values.nbytes
+                    length = int(np.frombuffer(content, order + types[0], 1, offset)[0])
+                    offset += np.dtype(types[0]).itemsize
+                values = np.frombuffer(content, order + types[-1], length, offset)
+                offset += values.nbytes
                 table[title].append(values if len(types) == 2 else values[0])
         tables[name] = table
     return tables
 
 
 def _read_equal_lists(
-    content: bytes, place: int, count: int, types: tuple[str, ...], order: str
+    content: bytes, offset: int, count: int, types: tuple[str, ...], order: str
 ) -> tuple[Array, int] | None:
     """Return lists of one length as a table, and where they end; None if their lengths differ."""
     if count == 0:
         return None
-    length = int(np.frombuffer(content, order + types[0], 1, place)[0])
+    length = int(np.frombuffer(content, order + types[0], 1, offset)[0])
     dtype = np.dtype([("count", order + types[0]), ("values", order + types[1], (length,))])
-    if place + dtype.itemsize * count > len(content):
+    if offset + dtype.itemsize * count > len(content):
         return None
-    rows = np.frombuffer(content, dtype, count, place)
-    return (rows["values"], place + dtype.itemsize * count) if (rows["count"] == length).all() else None
+    rows = np.frombuffer(content, dtype, count, offset)
+    return (rows["values"], offset + dtype.itemsize * count) if (rows["count"] == length).all() else None

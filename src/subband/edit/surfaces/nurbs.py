@@ -108,12 +108,12 @@ def measure_basis(knots: Array, degree: int, parameters: Array) -> tuple[Array, 
     weights[:, 0] = 1
     for order in range(1, degree + 1):
         saved = np.zeros(len(parameters))
-        for place in range(order):
-            right = knots[span + place + 1] - parameters
-            left = parameters - knots[span + 1 - order + place]
+        for index in range(order):
+            right = knots[span + index + 1] - parameters
+            left = parameters - knots[span + 1 - order + index]
             width = right + left
-            share = np.divide(weights[:, place], width, out=np.zeros(len(parameters)), where=width > 0)
-            weights[:, place] = saved + right * share
+            share = np.divide(weights[:, index], width, out=np.zeros(len(parameters)), where=width > 0)
+            weights[:, index] = saved + right * share
             saved = left * share
         weights[:, order] = saved
     return span - degree, weights
@@ -145,7 +145,7 @@ def to_geomdl(surface: Surface) -> Any:
     if surface.degrees is None:
         raise ArgumentError(f"{surface.name!r} holds points of the surface itself; control points have degrees")
     library = _load_geomdl()
-    points, weights, knots = spell_out(surface)
+    points, weights, knots = repeat_closed(surface)
     is_rational = weights is not None
     made = library.NURBS.Surface(normalize_kv=False) if is_rational else library.BSpline.Surface(normalize_kv=False)
     made.degree_u, made.degree_v = surface.degrees
@@ -190,7 +190,7 @@ def from_geomdl(source: Any, closed: tuple[bool, bool] = (False, False)) -> Surf
     return fold_up(points, weights, knots, degrees, closed)
 
 
-def spell_out(surface: Surface) -> tuple[Array, Array | None, tuple[Array, Array]]:
+def repeat_closed(surface: Surface) -> tuple[Array, Array | None, tuple[Array, Array]]:
     """Return points, weights and knots in which closed directions repeat their first control points at the end."""
     if surface.degrees is None:
         raise ArgumentError(f"{surface.name!r} holds points of the surface itself; control points have degrees")
@@ -216,7 +216,7 @@ def fold_up(
     closed: tuple[bool, bool],
     **settings: Any,
 ) -> Surface:
-    """Undo `spell_out`."""
+    """Undo `repeat_closed`."""
     for axis, (degree, is_closed) in enumerate(zip(degrees, closed, strict=True)):
         if is_closed:
             count = points.shape[axis] - degree
@@ -273,9 +273,9 @@ def _apply_axis(values: Array, axis: int, numbers: Array, weights: Array) -> Arr
     along = [1, 1, 1]
     along[axis] = -1
     result: Array | None = None
-    for place in range(numbers.shape[1]):
-        part = np.take(values, numbers[:, place], axis)
-        part *= weights[:, place].astype(values.dtype).reshape(along)
+    for index in range(numbers.shape[1]):
+        part = np.take(values, numbers[:, index], axis)
+        part *= weights[:, index].astype(values.dtype).reshape(along)
         if result is None:
             result = part
         else:

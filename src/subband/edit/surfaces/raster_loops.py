@@ -11,12 +11,12 @@ from subband.typing import Array
 __all__ = ["fill_triangles"]
 
 
-def _fill_triangles(places: Array, shades: Array, triangles: Array, depth: Array, canvas: Array) -> None:
+def _fill_triangles(vertices: Array, shades: Array, triangles: Array, depth: Array, canvas: Array) -> None:
     """Draw triangles, the nearest in front.
 
     Parameters
     ----------
-    places : ndarray of float32
+    vertices : ndarray of float32
         Column, row and distance of each vertex, in pixels.
     shades : ndarray of float32
         Vertices × channels, between which triangles are shaded.
@@ -31,8 +31,8 @@ def _fill_triangles(places: Array, shades: Array, triangles: Array, depth: Array
     channels = shades.shape[1]
     for number in range(triangles.shape[0]):
         a, b, c = triangles[number, 0], triangles[number, 1], triangles[number, 2]
-        ax, ay, bx, by = places[a, 0], places[a, 1], places[b, 0], places[b, 1]
-        cx, cy = places[c, 0], places[c, 1]
+        ax, ay, bx, by = vertices[a, 0], vertices[a, 1], vertices[b, 0], vertices[b, 1]
+        cx, cy = vertices[c, 0], vertices[c, 1]
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
         if area == 0.0:
             continue
@@ -45,7 +45,7 @@ def _fill_triangles(places: Array, shades: Array, triangles: Array, depth: Array
                 wa = 1.0 - wb - wc
                 if wa < 0.0 or wb < 0.0 or wc < 0.0:
                     continue
-                z = wa * places[a, 2] + wb * places[b, 2] + wc * places[c, 2]
+                z = wa * vertices[a, 2] + wb * vertices[b, 2] + wc * vertices[c, 2]
                 if z >= depth[y, x]:
                     continue
                 depth[y, x] = z

@@ -44,7 +44,7 @@ class Reshaper:
         How the surface goes on outside its borders. If left out, closed directions go on with their other end
         (``'periodization'``) and open ones symmetrically, in the wavelet's own mode.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Reshaper:
     def make_mesh(
         self, gains: BandGains = 1.0, approximation: float = 1.0, points: tuple[int, int] | None = None
     ) -> Mesh:
-        """Return what a program that draws needs, for new gains.
+        """Return the mesh of the reshaped surface, for drawing.
 
         Parameters
         ----------
@@ -150,8 +150,8 @@ class Reshaper:
         points = np.empty(surface.points.shape, surface.points.dtype)
         first = 2 if surface.is_heights else 0
         points[..., :first] = surface.points[..., :first]
-        for place, value in enumerate(values):
-            np.add(value, self._middle[place], out=points[..., first + place], casting="same_kind")
+        for axis, value in enumerate(values):
+            np.add(value, self._middle[axis], out=points[..., first + axis], casting="same_kind")
         for row, is_pole in zip((0, -1), surface.poles, strict=True):
             if is_pole:
                 points[row] = points[row].mean(axis=0)

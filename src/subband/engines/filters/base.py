@@ -1,14 +1,14 @@
 """The contract of filters.
 
-Filters work on *planes*: arrays whose first axis counts independent pictures, such as channels, and whose one to three
+Filters work on *planes*: arrays whose first axis counts independent images, such as channels, and whose one to three
 other axes are space. Bands of a transform along these are planes too.
 
 - Planes are C-contiguous and hold float32 or float64; on a device float16 too, which is computed in float32. What
   editing does sample by sample, from `differ` on, takes float32 and float64 only.
-- *Numbers* are one number for each plane, in a 1-D array in the place where the planes are. So the strength of noise
+- *Numbers* are one number for each plane, in a 1-D array on the device of the planes. So the strength of noise
   that was measured on a device stays there.
-- What is said to be done in place may be; the result counts. Everything else returns new arrays.
-- Windows that reach over a border see the picture mirrored there, the last sample repeated.
+- Methods that work in place may modify their input: use the return value. All others return new arrays.
+- Windows that reach over a border see the image mirrored there, the last sample repeated.
 - Filters may be called from several threads at once.
 
 `tests/parity/test_filters.py` compares every implementation with `PlainFilters`.
@@ -30,7 +30,7 @@ __all__ = ["Filters"]
 
 
 class Filters(ABC):
-    """Works on planes in one place; see the module for the contract."""
+    """Works on planes of one device; see the module for the contract."""
 
     @abstractmethod
     def upload(self, numbers: Array) -> Any:
@@ -200,7 +200,7 @@ class Filters(ABC):
         parent : array or None
             The band of the same orientation at the next coarser level, not shrunk; None at the coarsest.
         noise : numbers
-            Standard deviation of the noise in the picture.
+            Standard deviation of the noise in the image.
         gain, parent_gain : float
             The standard deviation that noise of standard deviation one has in each band.
         window : int
@@ -255,7 +255,7 @@ class Filters(ABC):
         inner : sequence of slice
             Where the part is, along each axis of space.
         rows : ndarray of int
-            Which rows of it count, one at least.
+            Which rows of it count, one at least, all equally far apart.
 
         Returns
         -------

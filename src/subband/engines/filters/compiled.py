@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.engines.cpu.frame_loops import find_pixel_loop, find_shrink_loop, tabulate_thresholds
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
-from subband.engines.filters import compiled_tallies
+from subband.engines.filters import compiled_statistics
 from subband.engines.filters.base import Filters
 from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES
 from subband.engines.filters.launch import Kernel, cut_tasks
@@ -22,7 +22,7 @@ from subband.engines.filters.loops import convolution, parts, samplewise, shrink
 from subband.engines.filters.loops import pixels as pixel_loops
 from subband.engines.filters.loops.windows import TILE, invert_noise
 from subband.engines.filters.plain import PlainFilters
-from subband.engines.filters.selection import choose_neighbours, choose_sure, measure_median, measure_power
+from subband.engines.filters.tallies import choose_neighbours, choose_rows, choose_threshold, find_step
 from subband.engines.memory import allocate
 from subband.typing import Array
 
@@ -86,16 +86,21 @@ class CompiledFilters(PlainFilters):
         return _blend_part(allocate((len(planes), *shape), planes.dtype), planes, begin, weight, add=False)
 
     def measure_noise(self, band: Array, gain: float, mask: Array | None = None) -> Array:
-        return measure_median(band, mask) / (NORMAL_MEDIAN * gain)
+        return compiled_statistics.measure_median(band, mask) / (NORMAL_MEDIAN * gain)
 
     def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
         variance = np.square(np.asarray(noise, np.float64) * gain)
         with np.errstate(divide="ignore", invalid="ignore"):
-            threshold = variance / np.sqrt(np.maximum(measure_power(band) - variance, 0))
+            threshold = variance / np.sqrt(np.maximum(compiled_statistics.measure_power(band) - variance, 0))
         return np.where(variance == 0, 0.0, threshold)
 
     def find_sure_threshold(self, band: Array, noise: Array, gain: float) -> Array:
-        return choose_sure(band, np.asarray(noise, np.float64) * gain)
+        count = prod(band.shape[1:])
+        step = find_step(count)
+        if step == 0:
+            return np.zeros(len(band))
+        scaled = np.asarray(noise, np.float64) * gain
+        return choose_threshold(self.count_magnitudes(band, scaled, step), scaled, count)
 
     def shrink(
         self,
@@ -138,27 +143,30 @@ class CompiledFilters(PlainFilters):
         return out
 
     def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
-        out = allocate(band.shape, band.dtype)
-        scaled = _scale_noise(noise, gain)
-        factors, sides = choose_neighbours(band, np.array(scaled))
-        inverse = [invert_noise(n) for n in scaled]
-        numbers = np.stack([inverse, factors, sides, 1 / sides ** (band.ndim - 1)], axis=1)
-        depth, height, width = _as_volume(band)
-        tasks = cut_tasks(len(band) * depth, height, width, TILE)
-        windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, band.ndim - 1), band.size)
-        return out
+        space, scaled = band.shape[1:], np.asarray(noise, np.float64) * gain
+        whole = [slice(length) for length in space]
+        rows = choose_rows(space, whole, 0, self.choose_row_distance(prod(space)))
+        tables = self.count_neighbours(band, scaled, whole, rows)
+        return self.scale_neighbours(band, scaled, choose_neighbours(tables, scaled, len(space)))
 
     def choose_row_distance(self, count: int) -> int:
         return Filters.choose_row_distance(self, count)
 
     def count_magnitudes(self, band: Array, noise: Array, step: float) -> Array:
-        return compiled_tallies.count_magnitudes(band, noise, step)
+        return compiled_statistics.count_magnitudes(band, noise, step)
 
     def count_neighbours(self, band: Array, noise: Array, inner: Sequence[slice], rows: Array) -> Array:
-        return compiled_tallies.count_neighbours(band, noise, inner, rows)
+        return compiled_statistics.count_neighbours(band, noise, inner, rows)
 
     def scale_neighbours(self, band: Array, noise: Array, chosen: Array) -> Array:
-        return compiled_tallies.scale_neighbours(band, noise, chosen)
+        out = allocate(band.shape, band.dtype)
+        axes = band.ndim - 1
+        inverse = [invert_noise(n) for n in noise.tolist()]
+        numbers = np.stack([inverse, *chosen.T, 1 / chosen[:, 1] ** axes], axis=1)
+        depth, height, width = _as_volume(band)
+        tasks = cut_tasks(len(band) * depth, height, width, TILE)
+        windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, axes), band.size)
+        return out
 
     def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
         count = prod(band.shape[1:])

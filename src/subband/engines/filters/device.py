@@ -147,10 +147,10 @@ class DeviceFilters(Filters):
         if is_empty(band):
             return self._launcher.allocate_like(band)
         noise = self._as_numbers("noise", noise, band)
-        places = [0, 0, 0, 0]
+        offsets = [0, 0, 0, 0]
         if parent is not None:
             parent = self._device.as_contiguous(parent)
-            places = [*find_space(parent.shape)[1:], shift]
+            offsets = [*find_space(parent.shape)[1:], shift]
         values = (gain, gain / parent_gain, float(window) ** (1 - band.ndim))
         fields: dict[str, Any] = {"has_parent": parent is not None, "scale": scale}
         energy = None
@@ -158,7 +158,7 @@ class DeviceFilters(Filters):
             energy = self._sum_squares(WindowSpec("energy", band.dtype.name, window, 1), band, noise, noise, values)
         rows = 1 if band.ndim == 2 else window
         spec = WindowSpec("bivariate", band.dtype.name, rows, window, energy is not None, **fields)
-        return self._walk_windows(spec, band, energy, parent, noise, noise, values, places)
+        return self._walk_windows(spec, band, energy, parent, noise, noise, values, offsets)
 
     def shrink_neighbours(self, band: Any, noise: Any, gain: float) -> Any:
         band = self._device.as_contiguous(band)
@@ -191,10 +191,10 @@ class DeviceFilters(Filters):
     def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:
         if len(taps) % 2 == 0:
             raise ArgumentError(f"taps are {len(taps)}; a filter has an odd number, so that one is the middle")
-        place = axis + 4 - planes.ndim
+        own_axis = axis + 4 - planes.ndim
         space = find_space(planes.shape)
         stride = prod(planes.shape[axis + 2 :])
-        table = (*space, place, planes.shape[axis + 1], stride, len(taps) // 2)
+        table = (*space, own_axis, planes.shape[axis + 1], stride, len(taps) // 2)
         return self._filter("convolve", planes, table, taps)
 
     def add_laplacian(self, planes: Any, amount: float, kernel: str) -> Any:
@@ -292,7 +292,7 @@ class DeviceFilters(Filters):
         planes = full[0].shape[0]
         counts = [size // each for size in sizes]
         table = self._launcher.tabulate(planes, *(int(own is not None) for own in numbers[1:]), *counts)
-        # an empty array has no memory to hand over, and another one in its place is not touched
+        # an empty array has no memory to hand over, and another one passed instead is not touched
         given = [full[0] if is_empty(band) else band for band in bands]
         spec = FilterSpec("shrink", full[0].dtype.name, each, mode, len(bands))
         across, _, images = count_items(max(counts), planes)
@@ -364,14 +364,14 @@ class DeviceFilters(Filters):
         noise: Any,
         choices: Any,
         values: Sequence[float],
-        places: Sequence[int],
+        offsets: Sequence[int],
     ) -> Any:
         space = find_space(band.shape)
         dtype = self.compute_dtype(band)
         result = self._device.allocate(tuple(band.shape), dtype if spec.task == "energy" else band.dtype)
         images, strips = space.planes * space.depth, -(-space.width // spec.useful)
         piece = self._choose_piece(space.height, strips * images)
-        table = self._launcher.tabulate(images, space.depth, space.height, space.width, piece, *places)
+        table = self._launcher.tabulate(images, space.depth, space.height, space.width, piece, *offsets)
         arguments = (
             band,
             noise if energy is None else energy,

@@ -79,11 +79,11 @@ class Kernel:
                     f"{array.strides}; it has to be C-contiguous and in the machine's order of bytes"
                 )
         # a kernel does not look at the arrays that it has no use for
-        places = [*arrays, *[arrays[0]] * (3 - len(arrays))]
-        addresses = [array.ctypes.data for array in places]
+        padded = [*arrays, *[arrays[0]] * (3 - len(arrays))]
+        addresses = [array.ctypes.data for array in padded]
         tables = np.array(numbers, np.float64).reshape(-1), np.array(sizes, np.int64)
         threads = get_threads() if samples >= SMALL else 1
-        share_tasks(work_off, (self._find(places), *addresses, *tables), tasks, threads)
+        share_tasks(work_off, (self._find(padded), *addresses, *tables), tasks, threads)
 
     def _find(self, arrays: Sequence[Array]) -> int:
         """Return the address of the function compiled for the dtypes of these arrays."""

@@ -85,13 +85,13 @@ class PlainFilters(Filters):
         count = band[0].size
         edges = np.arange(SURE_BINS + 1) * (sqrt(2 * log(max(count, 1))) / SURE_BINS)
         thresholds = np.zeros(len(band))
-        for place, plane in enumerate(band):
-            n = float(noise[place]) * gain
+        for number, plane in enumerate(band):
+            n = float(noise[number]) * gain
             if n == 0:
                 continue
             a = np.abs(plane.astype(np.float64)).ravel() / n
             risks = [count - 2 * np.sum(a < e) + np.sum(a[a < e] ** 2) + np.sum(a >= e) * e**2 for e in edges]
-            thresholds[place] = n * edges[int(np.argmin(risks))]
+            thresholds[number] = n * edges[int(np.argmin(risks))]
         return thresholds
 
     def shrink(
@@ -137,11 +137,11 @@ class PlainFilters(Filters):
         signal = np.maximum(_average(np.square(values), window) - variance, _TINY * variance)
         radius, root = np.square(values), sqrt(2)
         if parent is not None:
-            places = [
+            indices = [
                 np.minimum((np.arange(size) + shift) // scale, whole - 1)
                 for size, whole in zip(band.shape[1:], parent.shape[1:], strict=True)
             ]
-            above = parent[np.ix_(np.arange(len(parent)), *places)].astype(np.float64)
+            above = parent[np.ix_(np.arange(len(parent)), *indices)].astype(np.float64)
             radius, root = radius + np.square(above * (gain / parent_gain)), sqrt(3)
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = 1 - root * variance / np.sqrt(signal * radius)
@@ -151,8 +151,8 @@ class PlainFilters(Filters):
 
     def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
         result = band.copy()
-        for place, plane in enumerate(band):
-            n = float(noise[place]) * gain
+        for number, plane in enumerate(band):
+            n = float(noise[number]) * gain
             if n == 0:
                 continue
             w = plane[np.newaxis].astype(np.float64) / n
@@ -167,7 +167,7 @@ class PlainFilters(Filters):
                     risk = np.sum(np.where(kept, inside, square - 2))
                     if risk < best[0]:
                         best = (risk, k, m)
-            result[place] = plane * np.maximum(1 - best[1] / best[2][0], 0)
+            result[number] = plane * np.maximum(1 - best[1] / best[2][0], 0)
         return result
 
     def choose_row_distance(self, count: int) -> int:  # noqa: ARG002 - every row counts here

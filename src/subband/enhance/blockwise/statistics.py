@@ -19,7 +19,7 @@ import numpy as np
 from subband.arrays import namespace
 from subband.engines.filters import Filters
 from subband.engines.filters.constants import NORMAL_MEDIAN
-from subband.enhance.blockwise.sketch import Bracket, collect_magnitudes, merge_sketches, sketch_magnitudes
+from subband.engines.filters.median import Bracket, collect_magnitudes, merge_sketches, sketch_magnitudes
 from subband.enhance.methods import DecidingMethod, Part
 from subband.enhance.shrinking import LevelRule, choose_coefficients
 from subband.typing import Array

@@ -8,13 +8,13 @@ import numpy as np
 
 from subband.arrays import to_host
 from subband.engines.filters import Filters
-from subband.engines.filters.constants import LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
-from subband.engines.filters.tallies import choose_rows
+from subband.engines.filters.constants import NEIGHBOUR_WINDOWS
+from subband.engines.filters.tallies import BINS, choose_neighbours, choose_rows
 from subband.enhance.methods.base import Band, DecidingMethod, Part
 from subband.enhance.phases import shrink_phases
 from subband.typing import Array
 
-__all__ = ["METHOD", "Neigh", "choose_neighbours"]
+__all__ = ["METHOD", "Neigh"]
 
 
 class Neigh(DecidingMethod):
@@ -55,7 +55,7 @@ class Neigh(DecidingMethod):
         assert noise is not None
         rows = choose_rows(values.shape[1:], part.inner, part.row, filters.choose_row_distance(part.count))
         if 0 in values.shape or not len(rows):
-            return np.zeros((len(values), len(NEIGHBOUR_WINDOWS), 3, SURE_BINS + 1))
+            return np.zeros((len(values), len(NEIGHBOUR_WINDOWS), 3, BINS))
         return filters.count_neighbours(values, noise, part.inner, rows)
 
     def decide(self, tally: Array, noise: Array | None, part: Part) -> Array:
@@ -67,45 +67,6 @@ class Neigh(DecidingMethod):
         """Return a part, shrunk by factor and window of the whole."""
         noise = np.asarray(to_host(band.noise), np.float64) * band.gain
         return filters.scale_neighbours(band.values, noise, decision)
-
-
-def choose_neighbours(tables: Array, noise: Array, dimensions: int) -> Array:
-    """Return the factor and the window of each plane with the least risk, from the sums of all parts of a band.
-
-    Returns
-    -------
-    ndarray of shape (planes, 2)
-        A factor of 0 leaves all as it is.
-
-    Examples
-    --------
-    >>> from subband.engines.filters import PlainFilters
-    >>> part = Part(16, 2, (slice(4), slice(4)))
-    >>> tables = METHOD.tally(PlainFilters(), np.zeros((1, 4, 4)), np.ones(1), part)
-    >>> choose_neighbours(tables, np.ones(1), 2)
-    array([[0.1875, 3.    ]])
-    """
-    candidates = np.arange(SURE_BINS + 1) * (LARGEST_FACTOR / SURE_BINS)
-    planes = len(tables)
-    least, chosen = np.full(planes, np.inf), np.zeros((planes, 2))
-    chosen[:, 1] = NEIGHBOUR_WINDOWS[0]
-    for number, window in enumerate(NEIGHBOUR_WINDOWS):
-        gone, squares, shares = np.moveaxis(tables[:, number], 1, 0)
-        squares, shares = (np.sum(kind, axis=1, keepdims=True) - _sum_below(kind) for kind in (squares, shares))
-        slope = 4 * squares / window**dimensions - 2 * shares
-        risks = np.nan_to_num(_sum_below(gone) + candidates**2 * squares + candidates * slope, nan=np.inf)
-        best = np.argmin(risks, axis=1)
-        smallest = risks[np.arange(planes), best]
-        better = smallest < least
-        least = np.where(better, smallest, least)
-        chosen[better] = np.stack([candidates[best], np.full(planes, window)], axis=1)[better]
-    chosen[noise == 0, 0] = 0.0
-    return chosen
-
-
-def _sum_below(bins: Array) -> Array:
-    """Return for every bin the sum of those before it, along the last axis."""
-    return np.cumsum(bins, axis=-1) - bins
 
 
 METHOD = Neigh()

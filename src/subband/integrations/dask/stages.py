@@ -17,8 +17,8 @@ from dask.delayed import Delayed
 from subband.boundary import Extension, extend, is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.engines.filters.median import FEW
 from subband.enhance.blockwise import BandTally, Findings, NoiseSearch, Reach, reach_of_spatial
-from subband.enhance.blockwise.sketch import FEW
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.noise import combine_gains

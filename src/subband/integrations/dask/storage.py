@@ -20,6 +20,7 @@ from dask.base import tokenize
 from subband.errors import ArgumentError, FormatError
 from subband.integrations.dask.multiscales import Axis, find_axes, guess_axes
 from subband.media.faults import explain_output_error, require
+from subband.media.formats import find_format, split_dataset
 from subband.typing import Array
 
 __all__ = ["StoredArray", "Target", "compute_checksum", "is_zarr", "open_array"]
@@ -116,7 +117,8 @@ def is_zarr(path: Path | str) -> bool:
     (True, False)
     """
     place = Path(path)
-    return place.suffix.lower() == ".zarr" or any(
+    form = find_format(place)
+    return (form is not None and form.is_store) or any(
         (place / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup")
     )
 
@@ -270,8 +272,6 @@ def compute_checksum(values: Array) -> str:
 
 def _stamp(path: str, part: str | None = None) -> tuple[int, ...]:
     """Return what tells a file from another that has taken its place, which an open one would not see."""
-    from subband.media.volumes import split_dataset
-
     if part is None:
         dataset = split_dataset(path)
         names = [Path(path if dataset is None else dataset[0])]

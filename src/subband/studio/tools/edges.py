@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from pathlib import PurePath
 from shlex import quote
 
 import numpy as np
 
 from subband.edit.edges import EdgeFinder
-from subband.media.film_formats import CONTAINERS
 from subband.pipeline.units import WHITE
 from subband.studio.controls import Control, Scalar, Settings, choose, slide
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import VIEW, PictureTool, read_auto, spell_options, spell_script
+from subband.studio.tools.pictures import VIEW, PictureTool, is_video, read_auto, spell_options, spell_script
 from subband.typing import Array
 
 __all__ = ["Edges"]
@@ -85,7 +83,7 @@ class Edges(PictureTool):
         call = "apply(picture)"
         if settings["drawn"] == "mask":
             call = "find(picture, volume=False).mask.astype('uint8') * 255"
-            if PurePath(name).suffix.lower() in CONTAINERS:
+            if is_video(name):
                 # the frames of the film have three channels
                 call = call.replace(" * 255", "[..., None].repeat(3, 2) * 255")
         return Equivalent(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from pathlib import PurePath
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -12,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from subband.errors import LevelError, SubbandError
-from subband.media.film_formats import CONTAINERS
+from subband.media.formats import find_format
 from subband.studio.controls import Control, Scalar, Settings, choose
 from subband.studio.tools.base import Inputs, Shown, Tool, Work
 from subband.typing import Array
@@ -119,6 +118,18 @@ def name_source(text: Scalar, usual: str) -> str:
     return name if "." in name else f"{name}.png"
 
 
+def is_video(name: str) -> bool:
+    """Tell whether a file is video, by its name.
+
+    Examples
+    --------
+    >>> is_video("clip.mp4"), is_video("photo.png")
+    (True, False)
+    """
+    form = find_format(name)
+    return form is not None and form.kinds == ("video",)
+
+
 def spell_script(imports: str, setup: str, call: str, name: str, target: str) -> str:
     """Return Python that carries a still or a film through a call on ``picture``.
 
@@ -131,7 +142,7 @@ def spell_script(imports: str, setup: str, call: str, name: str, target: str) ->
     picture = read_still(Path('in.png')).pixels
     write_still(Path('out.png'), Still(picture[::-1]))
     """
-    if PurePath(name).suffix.lower() in CONTAINERS:
+    if is_video(name):
         return (
             f"{imports}from subband.media import open_sink, open_source\n\n{setup}"
             f"with open_source({name!r}) as source, open_sink({target!r}, source.info) as sink:\n"

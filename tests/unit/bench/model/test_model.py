@@ -7,8 +7,6 @@ from time import sleep
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench.beds import Replay
-from subband.bench.measuring import Effort
 from subband.bench.model import (
     Calibration,
     DeviceModel,
@@ -27,9 +25,10 @@ from subband.bench.model.comparison import report_comparison
 from subband.bench.model.roofline import draw_roofline
 from subband.bench.model.rounds import Rounds
 from subband.bench.model.stages import PLAIN_OPERATIONS, GroupOnDevice, count_operations
-from subband.bench.workbench import open_workbench, plan_picture
 from subband.cli.model import app
 from subband.engines.cpu.sweep import SMALL
+from subband.engines.measuring.harness import Replay, open_harness, plan_picture
+from subband.engines.measuring.timing import Effort
 from subband.errors import ArgumentError
 
 SIZES = (2.0**10, 2.0**30)
@@ -241,7 +240,7 @@ def test_what_has_settled_takes_part_no_more():
 
 def test_calibration_finds_what_a_made_up_device_can_do():
     """Times that follow the model give back the device that they were made of."""
-    calibration = Calibration(open_workbench("cpu"), (32, 320, 640))
+    calibration = Calibration(open_harness("cpu"), (32, 320, 640))
     way = Way(
         Overhead(1e-5, 2e-6),
         {1: (3e10, 2e10, 1e10), 2: (2e10, 1.5e10, 8e9)},
@@ -290,7 +289,7 @@ def test_a_device_is_measured_and_compared(engine):
         [ModelCase((64, 64), "cdf97", 2, direction) for direction in ("forward", "inverse")],
         ("call", "graph", "host"),
     )
-    study = Study(open_workbench(engine), cases, MOMENT, (32, 64))
+    study = Study(open_harness(engine), cases, MOMENT, (32, 64))
     assert list(study.run())
     device, comparisons = study.conclude("here")
     assert min(device.copies) > 0
@@ -308,9 +307,9 @@ def test_a_device_is_measured_and_compared(engine):
 def test_what_a_device_records_is_predicted_besides(monkeypatch):
     """Devices of OpenCL record nothing; this one pretends."""
     pytest.importorskip("pyopencl")
-    monkeypatch.setattr("subband.bench.beds.OpenCLBed.capture", lambda _, call: Replay(call, call()))
+    monkeypatch.setattr("subband.engines.measuring.harness.OpenCLHarness.capture", lambda _, call: Replay(call, call()))
     cases = vary_cases([ModelCase((64, 64), "coif5", 1, "inverse")], ("call", "graph"))
-    study = Study(open_workbench("opencl"), cases, MOMENT, (32, 64))
+    study = Study(open_harness("opencl"), cases, MOMENT, (32, 64))
     assert list(study.run())
     device, (call, graph) = study.conclude("here")
     assert set(device.ways["inverse"].host) == {"chain", "sweeps"}

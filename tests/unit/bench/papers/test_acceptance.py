@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import subband
-from subband.bench.checking import WrongResultError
-from subband.bench.pages import to_html
 from subband.bench.papers import acceptance
 from subband.bench.papers.acceptance import QUICK_COUNT, THEIRS, Passes, make_frames, measure
+from subband.bench.rendering import to_html
+from subband.engines.measuring.judging import WrongResultError
 from subband.errors import MissingExtraError
 from subband.pyramid import Pyramid
 

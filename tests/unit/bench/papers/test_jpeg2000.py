@@ -3,10 +3,10 @@
 import pytest
 
 from subband.bench.jpeg2000 import PAPER, Breakdown
-from subband.bench.measuring import Effort
 from subband.bench.papers import jpeg2000
 from subband.bench.papers.collection import choose_chapters
 from subband.codecs.jpeg2000 import Times
+from subband.engines.measuring.timing import Effort
 
 MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)
 

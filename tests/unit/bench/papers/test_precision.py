@@ -5,12 +5,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from subband.bench.checking import WrongResultError
-from subband.bench.pages import write_hdf5, write_json
 from subband.bench.papers import precision
 from subband.bench.papers.precision import LEAST_PSNR, Difference, load_frames, measure_differences, measure_fixed
-from subband.bench.workbench import Workbench
+from subband.bench.rendering import to_json, write_hdf5
 from subband.engines import get_engine
+from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.judging import WrongResultError
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_wrong_engines_are_refused(frames, monkeypatch):
         def inverse(self, plan, bands):
             return get_engine("cpu").inverse(plan, {key: band / 1.05 for key, band in bands.items()})
 
-    monkeypatch.setattr(precision, "open_workbench", lambda name: Workbench(Wrong(), None))
+    monkeypatch.setattr(precision, "open_harness", lambda name: Harness(Wrong()))
     with pytest.raises(WrongResultError, match="away from the reference engine"):
         measure_differences("cpu", frames, (2,))
 
@@ -99,8 +99,7 @@ def test_report_judges_the_worst_level(tmp_path):
     assert report.sheets[0].rows[1][:6] == ["cpu", "camera", "2", "50.0", "50.00%", "3"]
     assert report.sheets[0].rows[2][3] == "exact"
     assert report.sheets[1].rows == [["camera", "1", "93.7", "exact"]]
-    write_json(tmp_path / "bits.json", {"precision": report})
-    assert "Infinity" not in (tmp_path / "bits.json").read_text()
+    assert "Infinity" not in to_json({"precision": report})
     pytest.importorskip("h5py")
     write_hdf5(tmp_path / "bits.h5", {"precision": report})
     assert report.drawings["16 bits beside 32"].render().width > 100

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from subband.bench.checking import WrongResultError
-from subband.bench.pages import to_html, write_hdf5, write_json
 from subband.bench.papers import judging, processor_load
 from subband.bench.papers.processor_load import IDLE, SIZES, THEIRS, Load, Loads, list_load_programs, run_stream
 from subband.bench.papers.ultrasound import STAGE, Program
-from subband.bench.workbench import Workbench, open_workbench, plan_picture
+from subband.bench.rendering import to_html, to_json, write_hdf5
 from subband.engines import get_engine, get_threads
+from subband.engines.measuring.harness import Harness, open_harness, plan_picture
+from subband.engines.measuring.judging import WrongResultError
 
 ENGINES = ["cpu", pytest.param("opencl", marks=pytest.mark.opencl)]
 
@@ -126,8 +126,7 @@ def test_report_goes_into_every_kind_of_file(tmp_path):
     report = make_report(0.02, 0.4)
     assert "29.0%" in to_html("Load", {"load": report})
     assert "| cuda-mono-32 | 1.0% |" in report.to_markdown()
-    write_json(tmp_path / "load.json", {"load": report})
-    assert '"processor": 0.02' in (tmp_path / "load.json").read_text()
+    assert '"processor": 0.02' in to_json({"load": report})
     write_hdf5(tmp_path / "load.h5", {"load": report})
     with h5py.File(tmp_path / "load.h5") as file:
         assert file["load/loads/cuda-mono-32/512/paced/processor"][()] == 0.02
@@ -177,7 +176,7 @@ class Nothing(Doubling):
 
 @pytest.mark.parametrize(("fault", "is_wrong"), [(Doubling(), True), (Nothing(), False)])
 def test_bands_are_judged_not_only_what_comes_back(fault, is_wrong):
-    bench = Workbench(Wrong(fault), None)
+    bench = Harness(Wrong(fault))
     plan = plan_picture((64, 48), "cdf97", 2)
     x = bench.draw(plan.shape)
     np.testing.assert_allclose(bench.engine.inverse_all(plan, *bench.engine.forward_all(plan, x)), x, atol=1e-5)
@@ -189,7 +188,7 @@ def test_bands_are_judged_not_only_what_comes_back(fault, is_wrong):
 
 
 def test_filtering_is_judged_behind_the_thresholds(monkeypatch):
-    bench = open_workbench("cpu")
+    bench = open_harness("cpu")
     planes = bench.draw((1, 32, 32))
     real = judging.make_shrinker
 
@@ -204,6 +203,6 @@ def test_filtering_is_judged_behind_the_thresholds(monkeypatch):
 
 
 def test_wrong_programs_are_not_timed(monkeypatch):
-    monkeypatch.setattr(processor_load, "open_workbench", lambda name: Workbench(Wrong(Doubling()), None))
+    monkeypatch.setattr(processor_load, "open_harness", lambda name: Harness(Wrong(Doubling())))
     with pytest.raises(WrongResultError):
         list(processor_load.measure_loads([Program("cpu", 1, threads=1)], [128], is_quick=True, rate=1e4))

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from subband.bench.measuring import Effort
 from subband.bench.papers import denoising, frame_buffer, haar, high_definition, orders, ultrasound
 from subband.bench.papers.collection import CHAPTERS, choose_chapters
 from subband.bench.papers.high_definition import Picture
 from subband.bench.tables import Report
-from subband.bench.workbench import draw_on_host
 from subband.engines import get_threads
+from subband.engines.measuring.harness import draw_on_host
+from subband.engines.measuring.timing import Effort
 from subband.errors import ArgumentError
 
 MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)

@@ -2,15 +2,15 @@
 
 import pytest
 
-from subband.bench.checking import WrongResultError
-from subband.bench.measuring import Effort
 from subband.bench.model.comparison import Comparison
 from subband.bench.model.device import DeviceModel, Overhead, Way
 from subband.bench.model.prediction import Prediction
 from subband.bench.papers import worked_model
 from subband.bench.papers.worked_model import SHAPE, Estimate, FrameCase, estimate
-from subband.bench.workbench import Workbench, open_workbench
 from subband.engines import get_engine, get_threads
+from subband.engines.measuring.harness import Harness, open_harness
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort
 
 MOMENT = Effort(seconds=1e-3, fewest=1, most=2, turn=1e-4)
 
@@ -22,7 +22,7 @@ def make_device(copies=10e9, rate=2e9):
 
 
 def make_comparisons(predicted=0.003, measured=0.004):
-    bench = open_workbench("cpu")
+    bench = open_harness("cpu")
     cases = [FrameCase(SHAPE, "cdf97", 3, direction) for direction in ("forward", "inverse")]
     return [Comparison(case, case.list_stages(bench), Prediction("", memory=predicted), measured) for case in cases]
 
@@ -80,7 +80,7 @@ def test_wrong_bands_are_not_measured(monkeypatch):
             return get_engine("cpu").inverse_all(plan, approximation / 2, details)
 
     monkeypatch.setattr(worked_model, "SHAPE", (4, 64, 64))
-    monkeypatch.setattr(worked_model, "open_workbench", lambda name: Workbench(Wrong(), None))
+    monkeypatch.setattr(worked_model, "open_harness", lambda name: Harness(Wrong()))
     with pytest.raises(WrongResultError, match="band aa3"):
         worked_model.measure_estimates(["cpu"], is_quick=True)
 

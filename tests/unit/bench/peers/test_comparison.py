@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from subband.bench.cases import select_cases
-from subband.bench.checking import WrongResultError
-from subband.bench.measuring import Effort
 from subband.bench.peers import Contender, Peer, comparison, find_peers
 from subband.bench.peers.cases import PEER_CASES, PeerCase, PictureCase
 from subband.bench.peers.comparison import PEERS, compare_results, measure_peers, report
-from subband.bench.workbench import open_workbench
 from subband.codecs.jpeg2000 import encode, imread
+from subband.engines.measuring.harness import open_harness
+from subband.engines.measuring.judging import WrongResultError
+from subband.engines.measuring.timing import Effort
 
 pywt = pytest.importorskip("pywt")
 
@@ -36,7 +36,7 @@ def test_pywavelets_and_scikit_image_are_measured():
     pytest.importorskip("skimage")
     pictures = [PictureCase((96, 96), "db2", "symmetric", task=task) for task in ("denoise", "spin", "noise")]
     found, _ = find_peers([peer for peer in PEERS if peer.name in ("PyWavelets", "scikit-image")])
-    bench = open_workbench("cpu")
+    bench = open_harness("cpu")
     measured = list(measure_peers([*SMALL, *pictures], MOMENT, bench, found))
     assert [set(each.peers) for each in measured] == [{"PyWavelets"}] * 5 + [{"scikit-image"}] * 3
     assert all(each.error < 1e-5 for each in measured[:5])
@@ -64,7 +64,7 @@ def test_a_wrong_result_is_not_timed():
         return None
 
     peers = use(Peer("liar", "", lie), Peer("wreck", "", fail), Peer("other", "", decline))
-    (measured,) = measure_peers(SMALL[:1], MOMENT, open_workbench("cpu"), peers)
+    (measured,) = measure_peers(SMALL[:1], MOMENT, open_harness("cpu"), peers)
     assert measured.peers == {}
     assert measured.ours > 0
     assert "liar is not timed at 1-D 64 db4" in measured.remarks[0]
@@ -79,7 +79,7 @@ def test_a_slow_peer_is_timed_once(monkeypatch):
         return Contender(lambda: calls.append(1) or pywt.wavedec(samples, case.wavelet, case.mode, case.level))
 
     monkeypatch.setattr(comparison, "_PATIENCE", 0.0)
-    (measured,) = measure_peers(SMALL[:1], MOMENT, open_workbench("cpu"), use(Peer("snail", "", prepare)))
+    (measured,) = measure_peers(SMALL[:1], MOMENT, open_harness("cpu"), use(Peer("snail", "", prepare)))
     assert measured.peers["snail"] > 0
     assert len(calls) == 2
     assert "timed once" in measured.remarks[0]
@@ -135,10 +135,10 @@ def test_opencv(monkeypatch):
     found, remarks = find_peers([peer for peer in PEERS if peer.name == "OpenCV"])
     assert remarks == []
     cases = [PictureCase((64, 64, 3), task=task, axes=(0, 1)) for task in ("encode", "decode")]
-    for measured in measure_peers(cases, MOMENT, open_workbench("cpu"), found):
+    for measured in measure_peers(cases, MOMENT, open_harness("cpu"), found):
         assert set(measured.peers) == {"OpenCV"}, measured.remarks
     without = [(found[0][0], make_opencv(has_writer=False))]
-    (measured,) = measure_peers(cases[:1], MOMENT, open_workbench("cpu"), without)
+    (measured,) = measure_peers(cases[:1], MOMENT, open_harness("cpu"), without)
     assert "built without JPEG 2000" in measured.remarks[0]
 
 
@@ -161,7 +161,7 @@ def test_the_real_one(library):
     cases = [PeerCase((32, 48), "db2", "symmetric", 2, inverse=inverse) for inverse in (False, True)]
     if library == "cv2":
         cases = [PictureCase((64, 64, 3), task="decode", axes=(0, 1))]
-    for measured in measure_peers(cases, MOMENT, open_workbench("cpu"), found):
+    for measured in measure_peers(cases, MOMENT, open_harness("cpu"), found):
         assert measured.remarks == ()
         assert set(measured.peers) == {found[0][0].name}
 
@@ -173,4 +173,4 @@ def test_a_wrong_picture_of_our_own_is_not_timed(task, monkeypatch):
     wrong = {"noise": np.zeros(1), "encode": encode(np.zeros(shape, np.uint8))}.get(task, np.zeros(shape, np.uint8))
     monkeypatch.setattr(PictureCase, "bind", lambda *_: lambda: wrong)
     with pytest.raises(WrongResultError, match="our own result"):
-        list(measure_peers([case], Effort(0.01, 1, 1), open_workbench("cpu"), []))
+        list(measure_peers([case], Effort(0.01, 1, 1), open_harness("cpu"), []))

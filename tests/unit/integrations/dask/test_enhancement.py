@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import subband
+from subband.engines.filters.median import ERROR
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
-from subband.enhance.blockwise.sketch import ERROR
 from subband.enhance.noise import estimate_noise
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.integrations.dask import measure_noise

@@ -76,7 +76,7 @@ def cast_like(typingctx, address, number):
 
 @intrinsic
 def stand_alone(typingctx):
-    """Let the calling function be compiled by itself: copies of a loop in every place cost registers and seconds."""
+    """Let the calling function be compiled by itself: inlined copies of a loop cost registers and seconds."""
 
     def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
@@ -132,22 +132,22 @@ def add_scaled_run(y, x, weight, n):
 
 
 @nb.njit(**OPTIONS)
-def mirror(place, length):
-    """Return the place within a row that stands for one outside, mirrored for ever, the last sample repeated."""
+def mirror(index, length):
+    """Return the index inside a row for one outside: symmetric extension, the last sample repeated."""
     # a division only for what lies further away than all there is
-    if place < -length or place >= 2 * length:
-        place %= 2 * length
-    if place < 0:
-        return -1 - place
-    return place if place < length else 2 * length - 1 - place
+    if index < -length or index >= 2 * length:
+        index %= 2 * length
+    if index < 0:
+        return -1 - index
+    return index if index < length else 2 * length - 1 - index
 
 
 @nb.njit(**OPTIONS)
-def reflect(place, length):
-    """Return the place within a row that stands for one outside, mirrored for ever at the outermost samples."""
-    if 0 <= place < length:
-        return place
+def reflect(index, length):
+    """Return the index inside a row for one outside: reflection about the outermost samples."""
+    if 0 <= index < length:
+        return index
     if length == 1:
         return 0
-    place %= 2 * (length - 1)
-    return place if place < length else 2 * (length - 1) - place
+    index %= 2 * (length - 1)
+    return index if index < length else 2 * (length - 1) - index

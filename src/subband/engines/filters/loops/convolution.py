@@ -38,7 +38,7 @@ def _add_four(y, a, b, c, d, u, v, w, z, n):
 
 @nb.njit(**OPTIONS)
 def _weigh(y, x, at, taps, count, n):
-    """Write the weighted sum of an odd number of runs, at the places `at` in `x`."""
+    """Write the weighted sum of an odd number of runs, at the offsets `at` in `x`."""
     _weigh_one(y, shift(x, at[0]), taps[0], n)
     k = 1
     while count - k >= 4:
@@ -51,7 +51,7 @@ def _weigh(y, x, at, taps, count, n):
 
 @nb.njit(**OPTIONS)
 def _load_mirrored(y, x, first, n, length):
-    """Write `n` numbers of a row from the place `first` on, mirrored where they lie outside."""
+    """Write `n` numbers of a row from the index `first` on, mirrored outside the row."""
     stand_alone()
     keep_apart()
     begin = min(max(0, -first), n)
@@ -69,26 +69,26 @@ def convolve_rows(out, x, taps, _numbers, sizes, task):
     """Filter along rows. Sizes: the length of a row, and taps, which are in the order of the samples."""
     length, count = sizes[0], sizes[1]
     c0, n = task[3], task[4] - task[3]
-    room, places = make_room(x, n + count), np.arange(count)
+    room, offsets = make_room(x, n + count), np.arange(count)
     line = data(room)
     for row in range(task[1], task[2]):
         _load_mirrored(line, shift(x, row * length), c0 - count // 2, n + count - 1, length)
-        _weigh(shift(out, row * length + c0), line, data(places), taps, count, n)
+        _weigh(shift(out, row * length + c0), line, data(offsets), taps, count, n)
     keep(room)
-    keep(places)
+    keep(offsets)
 
 
 @Kernel
 def convolve_columns(out, x, taps, _numbers, sizes, task):
     """Filter down the columns of images. Sizes: height and width of an image, and taps."""
     height, width, count = sizes[0], sizes[1], sizes[2]
-    places = np.empty(count, np.int64)
+    offsets = np.empty(count, np.int64)
     for row in range(task[1], task[2]):
         for k in range(count):
-            places[k] = (task[0] * height + mirror(row + k - count // 2, height)) * width + task[3]
+            offsets[k] = (task[0] * height + mirror(row + k - count // 2, height)) * width + task[3]
         goal = shift(out, (task[0] * height + row) * width + task[3])
-        _weigh(goal, x, data(places), taps, count, task[4] - task[3])
-    keep(places)
+        _weigh(goal, x, data(offsets), taps, count, task[4] - task[3])
+    keep(offsets)
 
 
 @nb.njit(**OPTIONS)

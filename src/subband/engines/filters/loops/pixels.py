@@ -56,22 +56,22 @@ def _scatter(y, x, step, n):
         _store(y, step * k, x[k])
 
 
-def _store(address, place, value):
+def _store(address, index, value):
     """Write a number as what is at an address; whole numbers are rounded, halves up, and clipped."""
 
 
 @overload(_store)
-def _overload_store(address, place, value):
+def _overload_store(address, index, value):
     if isinstance(address.dtype, nb.types.Integer):
         top, half, zero = (_as_number(value, number) for number in (address.dtype.maxval, 0.5, 0))
 
-        def store_rounded(address, place, value):
-            address[place] = np.int32(min(max(value, zero), top) + half)
+        def store_rounded(address, index, value):
+            address[index] = np.int32(min(max(value, zero), top) + half)
 
         return store_rounded
 
-    def store(address, place, value):
-        address[place] = value
+    def store(address, index, value):
+        address[index] = value
 
     return store
 

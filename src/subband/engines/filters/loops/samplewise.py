@@ -97,16 +97,16 @@ def measure_brightness(out, x, _y, numbers, sizes, task):
     """Write a weighted sum of planes. Numbers: power, white, weights. Sizes: samples of a plane, planes."""
     n, y = task[4] - task[3], shift(out, task[3])
     for plane in range(sizes[1]):
-        place = shift(x, plane * sizes[0] + task[3])
+        source = shift(x, plane * sizes[0] + task[3])
         if numbers[0] == 1:
             weight = cast_like(out, numbers[2 + plane])
             if plane == 0:
-                scale_run(y, place, weight, n)
+                scale_run(y, source, weight, n)
             else:
-                add_scaled_run(y, place, weight, n)
+                add_scaled_run(y, source, weight, n)
         else:
             weight, power = cast_like(out, numbers[2 + plane] * numbers[1]), cast_like(out, numbers[0])
-            _add_power(y, place, weight, power, cast_like(out, 1 / numbers[1]), plane == 0, n)
+            _add_power(y, source, weight, power, cast_like(out, 1 / numbers[1]), plane == 0, n)
 
 
 @nb.njit(**OPTIONS)
@@ -122,12 +122,12 @@ def temper(out, _x, _y, numbers, _sizes, task):
     """Make a light ready to divide by. Numbers: power, white, floor, level, strength."""
     n, y = task[4] - task[3], shift(out, task[3])
     if numbers[0] != 1:
-        _raise_in_place(y, cast_like(out, numbers[0]), cast_like(out, numbers[1]), cast_like(out, 1 / numbers[1]), n)
+        _raise_run(y, cast_like(out, numbers[0]), cast_like(out, numbers[1]), cast_like(out, 1 / numbers[1]), n)
     _mix_even(y, cast_like(out, numbers[2]), cast_like(out, numbers[3]), cast_like(out, numbers[4]), n)
 
 
 @nb.njit(**OPTIONS)
-def _raise_in_place(y, power, white, inverse, n):
+def _raise_run(y, power, white, inverse, n):
     stand_alone()
     keep_apart()
     for k in range(n):

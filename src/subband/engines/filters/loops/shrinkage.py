@@ -1,4 +1,4 @@
-"""Shrinking coefficients one by one: by a threshold, or by what a picture denoised before has in their place."""
+"""Shrinkage of single coefficients: by a threshold, or by a guide, the coefficients of a first denoised image."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["shrink_by_guide", "shrink_by_threshold"]
 
 @Kernel
 def shrink_by_threshold(out, values, _y, _numbers, sizes, task):
-    """Shrink planes in place.
+    """Shrink planes in start.
 
     Sizes: samples of a plane, and the address of the loop. Values of a plane: as
     `subband.engines.cpu.frame_loops.tabulate_thresholds` makes them.
@@ -36,11 +36,11 @@ def _shrink_by_guide(y, guide, inverse, one, most, n):
 
 @Kernel
 def shrink_by_guide(out, guide, _y, numbers, sizes, task):
-    """Multiply planes, in place, by g² / (g² + n²).
+    """Multiply planes, in start, by g² / (g² + n²).
 
     Sizes: samples of a plane. Numbers of a plane: one over n; where there is no noise, infinity.
     """
     if not np.isinf(numbers[task[0]]):
-        place = task[0] * sizes[0] + task[3]
+        start = task[0] * sizes[0] + task[3]
         inverse, one, most = cast_like(out, numbers[task[0]]), cast_like(out, 1.0), cast_like(out, 1e30)
-        _shrink_by_guide(shift(out, place), shift(guide, place), inverse, one, most, task[4] - task[3])
+        _shrink_by_guide(shift(out, start), shift(guide, start), inverse, one, most, task[4] - task[3])

@@ -89,7 +89,7 @@ def collect_magnitudes(out, x, mask, numbers, sizes, task):
     write.
     """
     own = shift(numbers, 3 * task[5])
-    first, span, place = np.int32(own[0]), np.uint32(own[1] - own[0]), np.int64(own[2])
+    first, span, index = np.int32(own[0]), np.uint32(own[1] - own[0]), np.int64(own[2])
     values, end, masked = shift(x, task[0] * sizes[0]), task[4], sizes[1] != 0
     room = np.empty(_BLOCK, np.int32)
     bins = data(room)
@@ -99,8 +99,8 @@ def collect_magnitudes(out, x, mask, numbers, sizes, task):
         for k in range(n):
             # one comparison, rarely true: either end by itself would be a toss of a coin, which no processor foretells
             if np.uint32(bins[k] - first) <= span and (not masked or mask[begin + k] != 0):
-                out[place] = abs(values[begin + k])
-                place += 1
+                out[index] = abs(values[begin + k])
+                index += 1
     keep(room)
 
 
@@ -122,11 +122,11 @@ def count_risk(out, x, _y, numbers, sizes, task):
         ratio = _divide(np.float64(abs(values[k])), noise)
         scaled = ratio / step
         # what is not a number is not below the last candidate either
-        place = np.int64(scaled) if scaled < bins - 1 else bins - 1
+        index = np.int64(scaled) if scaled < bins - 1 else bins - 1
         # the division may round a number to the wrong side of a candidate
-        if ratio < place * step:
-            place -= 1
-        elif place < bins - 1 and ratio >= (place + 1) * step:
-            place += 1
-        counts[place] += 1
-        squares[place] += ratio * ratio
+        if ratio < index * step:
+            index -= 1
+        elif index < bins - 1 and ratio >= (index + 1) * step:
+            index += 1
+        counts[index] += 1
+        squares[index] += ratio * ratio

@@ -86,7 +86,7 @@ def _load_row(scratch, pitch, x, factor, sizes, z, row, c0, n, window):
 
 @nb.njit(**OPTIONS)
 def _add_rows(scratch, pitch, tall, n):
-    """Write the sums down the columns of the ring behind it, in an order that depends on the place of the row alone."""
+    """Write the sums down the columns of the ring behind it, in an order that depends on the row alone."""
     goal = shift(scratch, tall * pitch)
     if tall == 7:
         a, b, c, d = scratch, shift(scratch, pitch), shift(scratch, 2 * pitch), shift(scratch, 3 * pitch)
@@ -121,8 +121,8 @@ def _repeat_twice(y, x, n):
 
 
 @nb.njit(**OPTIONS)
-def _hold(place, length):
-    return min(max(place, 0), length - 1)
+def _hold(index, length):
+    return min(max(index, 0), length - 1)
 
 
 @nb.njit(**OPTIONS)
@@ -215,10 +215,10 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
         if sizes[6]:
             slices = _hold((z + offset) // scale, sizes[4]) if axes > 2 else 0
             lines = _hold((row + offset) // scale, sizes[5]) if axes > 1 else 0
-            place = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
-            if place != before:
-                begin = _load_parents(pairs, line, shift(parent, place), ratio, sizes[6], c0, n, offset, scale)
-                before = place
+            start = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
+            if start != before:
+                begin = _load_parents(pairs, line, shift(parent, start), ratio, sizes[6], c0, n, offset, scale)
+                before = start
         v, y, above = shift(band, (z * height + row) * width + c0), shift(goal, row * width), shift(pairs, begin)
         if window == 7:
             columns = shift(scratch, tall * pitch)
@@ -236,12 +236,12 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
 def count_neighbours(out, x, _y, numbers, sizes, task):
     """Sum what Stein's estimate needs, for each bin of the mean square m over a window of w = v / n.
 
-    Sizes: three of the band, axes of space, window, bins and the step of rows that count. Numbers: the width of a bin,
-    one over the samples of a window, then one over the noise of each plane. Of each task: the sums of w² - 2, of
-    w² / m² and of 1 / m.
+    Sizes: three of the band, axes of space, window, bins, the step of rows that count and one of these. Numbers: the
+    width of a bin, one over the samples of a window, then one over the noise of each plane. Of each task: the sums of
+    w² - 2, of w² / m² and of 1 / m.
     """
     depth, height, width, axes = sizes[0], sizes[1], sizes[2], sizes[3]
-    window, bins, step = sizes[4], sizes[5], sizes[6]
+    window, bins, step, first = sizes[4], sizes[5], sizes[6], sizes[7]
     plane, z = task[0] // depth, task[0] % depth
     r0, r1, c0, n = task[1], task[2], task[3], task[4] - task[3]
     band = shift(x, plane * depth * height * width)
@@ -254,10 +254,10 @@ def count_neighbours(out, x, _y, numbers, sizes, task):
     scratch = data(room)
     for row in range(r0 - tall + 1, r1):
         # rows that no window sees, because those around them do not count
-        if -row % step >= tall:
+        if (first - row) % step >= tall:
             continue
         _load_row(scratch, pitch, band, inverse, sizes, z, row, c0, n, window)
-        if row < r0 or row % step:
+        if row < r0 or (row - first) % step:
             continue
         _add_rows(scratch, pitch, tall, round_up(n + window - 1))
         energy = _add_columns(scratch, pitch, tall, window, round_up(n))
@@ -267,16 +267,16 @@ def count_neighbours(out, x, _y, numbers, sizes, task):
             m = energy[k] * mean + 1e-9
             scaled = m / edge
             # what is not a number is not below the last edge either
-            place = np.int64(scaled) if scaled < bins - 1 else bins - 1
+            index = np.int64(scaled) if scaled < bins - 1 else bins - 1
             # the division may round a number to the wrong side of an edge
-            if m < place * edge:
-                place -= 1
-            elif place < bins - 1 and m >= (place + 1) * edge:
-                place += 1
+            if m < index * edge:
+                index -= 1
+            elif index < bins - 1 and m >= (index + 1) * edge:
+                index += 1
             square, shrinkage = w * w, 1 / m
-            sums[place] += square - 2
-            sums[bins + place] += square * shrinkage * shrinkage
-            sums[2 * bins + place] += shrinkage
+            sums[index] += square - 2
+            sums[bins + index] += square * shrinkage * shrinkage
+            sums[2 * bins + index] += shrinkage
     keep(room)
 
 

@@ -1,0 +1,104 @@
+"""What the CPU's filters need to know of whole planes or parts of them, gathered by several tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from subband.engines.filters.constants import LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
+from subband.engines.filters.launch import cut_tasks
+from subband.engines.filters.loops import statistics, windows
+from subband.engines.filters.median import find_bracket
+from subband.engines.filters.tallies import BINS
+from subband.engines.memory import allocate
+from subband.typing import Array
+
+__all__ = ["count_magnitudes", "count_neighbours", "measure_median", "measure_power"]
+
+
+def measure_power(planes: Array) -> Array:
+    """Return the mean square of each plane.
+
+    Examples
+    --------
+    >>> measure_power(np.array([[1.0, 7.0]]))
+    array([25.])
+    """
+    count = planes[0].size
+    tasks = cut_tasks(len(planes), 1, count)
+    sums = np.empty(len(tasks))
+    statistics.sum_squares(tasks, (sums, planes), (), (count,), planes.size)
+    return np.asarray(_split_by_plane(sums, len(planes)).sum(axis=1) / count)
+
+
+def measure_median(planes: Array, mask: Array | None = None) -> Array:
+    """Return the median magnitude of each plane: of those where a mask is not 0, if there is one.
+
+    A histogram says in which bin the middle is; see `subband.engines.filters.median`.
+
+    Examples
+    --------
+    >>> measure_median(np.array([[-3.0, 1.0, 2.0, 0.0]]))
+    array([1.5])
+    """
+    count, planes_count = planes[0].size, len(planes)
+    tasks = cut_tasks(planes_count, 1, count)
+    chosen = np.ones(1, np.uint8) if mask is None else np.ascontiguousarray(mask, np.uint8)
+    sizes = count, int(mask is not None)
+    table = allocate((len(tasks), statistics.MAGNITUDES), np.dtype(np.int32))
+    statistics.count_magnitudes(tasks, (table, planes, chosen), (), sizes, planes.size)
+    counts = _split_by_plane(table, planes_count)
+    brackets = [find_bracket(own.sum(axis=0, dtype=np.int64)) for own in counts]
+    inside = np.array(
+        [own[:, each.first : each.last + 1].sum(axis=1) for own, each in zip(counts, brackets, strict=True)], np.int64
+    )
+    ends = np.cumsum(inside).reshape(inside.shape)
+    bins = np.array([bracket[:2] for bracket in brackets])[tasks[:, 0]]
+    numbers = np.column_stack([bins, (ends - inside).ravel()])
+    found = allocate((int(ends[-1, -1]),), planes.dtype)
+    statistics.collect_magnitudes(tasks, (found, planes, chosen), numbers, sizes, planes.size)
+    parts = np.split(found, ends[:-1, -1])
+    return np.array([bracket.select(part) for bracket, part in zip(brackets, parts, strict=True)])
+
+
+def count_magnitudes(band: Array, noise: Array, step: float) -> Array:
+    """Count magnitudes over the noise, and sum their squares; see `Filters.count_magnitudes`."""
+    size = band[0].size
+    tasks = cut_tasks(len(band), 1, size)
+    found = np.empty((len(tasks), 2, BINS))
+    statistics.count_risk(tasks, (found, band), [step, *noise], (size, BINS), band.size)
+    return np.asarray(_split_by_plane(found, len(band)).sum(axis=1))
+
+
+def count_neighbours(band: Array, noise: Array, inner: Sequence[slice], rows: Array) -> Array:
+    """Sum what the risk of factors and windows needs; see `Filters.count_neighbours`."""
+    space = band.shape[1:]
+    depth, height, width = (1,) * (3 - len(space)) + space
+    slices = range(*inner[0].indices(depth)) if len(space) == 3 else range(1)
+    begin, end, _ = inner[-1].indices(width)
+    first, last = int(rows[0]), int(rows[-1])
+    distance = int(rows[1]) - first if len(rows) > 1 else 1
+    tables = np.zeros((len(band), len(NEIGHBOUR_WINDOWS), 3, BINS))
+    tasks = cut_tasks(len(band) * len(slices), last + 1 - first, end - begin, windows.TILE).copy()
+    if not len(tasks):
+        return tables
+    planes, positions = np.divmod(tasks[:, 0], len(slices))
+    tasks[:, 0] = planes * depth + slices.start + positions
+    tasks[:, 1:3] += first
+    tasks[:, 3:5] += begin
+    inverse = [windows.invert_noise(n) if n else 0.0 for n in noise.tolist()]
+    found = np.empty((len(tasks), 3, BINS))
+    for number, window in enumerate(NEIGHBOUR_WINDOWS):
+        sizes = depth, height, width, len(space), window, BINS, distance, first
+        numbers = [LARGEST_FACTOR / SURE_BINS, 1 / window ** len(space), *inverse]
+        samples = prod((len(band), len(slices), len(rows), end - begin))
+        windows.count_neighbours(tasks, (found, band), numbers, sizes, samples)
+        tables[:, number] = _split_by_plane(found, len(band)).sum(axis=1)
+    return tables
+
+
+def _split_by_plane(table: Array, count: int) -> Array:
+    """Return what tasks have gathered as planes × tasks of a plane × the rest."""
+    return table.reshape(count, -1, *table.shape[1:])

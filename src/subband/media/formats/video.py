@@ -1,0 +1,68 @@
+"""Video, through FFmpeg: containers that are read and written, and those that are only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from subband.media.base import Sink, Source, SourceInfo
+from subband.media.film import FilmSource
+from subband.media.film_formats import VideoFormat
+from subband.media.film_sink import FilmSink
+from subband.media.formats.base import Format, Reading, Writing
+
+__all__ = ["FORMATS"]
+
+
+def _open(path: Path, reading: Reading) -> Source:
+    return FilmSource(
+        path,
+        colours=reading.colours,
+        quick=reading.quick,
+        tolerant=reading.tolerant,
+        most_pixels=reading.most_pixels,
+    )
+
+
+def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
+    return FilmSink(path, info, quality=writing.quality, audio=writing.audio, **writing.kept, **writing.video)
+
+
+def _describe(name: str, *endings: str, codec: str, **about: Any) -> Format:
+    return VideoFormat(
+        name,
+        endings,
+        ("video",),
+        about=f"`--codec {codec}` if none is asked for",
+        extra="video",
+        open=_open,
+        create=_create,
+        codec=codec,
+        **about,
+    )
+
+
+_FRAGMENTS = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
+
+FORMATS = (
+    _describe("MP4", ".mp4", ".m4v", muxer="mp4", codec="libx264", partial=_FRAGMENTS, rank=1),
+    _describe("Matroska", ".mkv", muxer="matroska", codec="ffv1", rank=2),
+    _describe("AVI", ".avi", muxer="avi", codec="rawvideo", is_steady=True),
+    _describe("QuickTime", ".mov", muxer="mov", codec="libx264", partial=_FRAGMENTS),
+    _describe("MPEG", ".mpg", ".mpeg", muxer="mpeg", codec="mpeg1video", is_steady=True),
+    _describe("MPEG transport stream", ".ts", muxer="mpegts", codec="libx264"),
+    _describe("MXF", ".mxf", muxer="mxf", codec="mpeg2video", is_steady=True),
+    _describe("WebM", ".webm", muxer="webm", codec="libvpx-vp9"),
+    _describe("Windows Media", ".wmv", muxer="asf", codec="wmv2", is_steady=True),
+    _describe("Y4M", ".y4m", muxer="yuv4mpegpipe", codec="rawvideo", is_steady=True, is_streamed=True),
+    Format(
+        "other containers that FFmpeg knows",
+        (
+            ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".ogv", ".vob",
+        ),
+        ("video",),
+        extra="video",
+        rank=200,
+        open=_open,
+    ),
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""PSNR and SSIM are those of scikit-image."""
+
+import numpy as np
+import pytest
+from skimage import metrics
+
+from subband import data
+from subband.errors import ShapeError
+from subband.quality import measure_psnr, measure_ssim
+
+
+def add_noise(picture, sigma):
+    noise = np.random.default_rng(0).normal(0, sigma, picture.shape)
+    return np.clip(np.rint(picture + noise), 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("sigma", [1, 20, 80])
+@pytest.mark.parametrize("picture", [data.camera()[:200, :301], data.photograph()[:120, :97]], ids=["grey", "colour"])
+def test_equal_to_scikit_image(picture, sigma):
+    noisy = add_noise(picture, sigma)
+    assert measure_psnr(noisy, picture, 255) == pytest.approx(
+        metrics.peak_signal_noise_ratio(picture, noisy, data_range=255)
+    )
+    expected = metrics.structural_similarity(
+        picture,
+        noisy,
+        data_range=255,
+        channel_axis=2 if picture.ndim == 3 else None,
+        gaussian_weights=True,
+        use_sample_covariance=False,
+    )
+    assert measure_ssim(noisy, picture, 255) == pytest.approx(expected, abs=1e-9)
+
+
+def test_psnr_does_not_wrap_around():
+    low, high = np.zeros((20, 20), np.uint8), np.full((20, 20), 255, np.uint8)
+    assert measure_psnr(low, high, 255) == 0.0
+
+
+def test_shapes_must_agree():
+    with pytest.raises(ShapeError, match="same"):
+        measure_psnr(np.zeros((2, 3)), np.zeros((3, 2)), 1)
+    with pytest.raises(ShapeError, match="11"):
+        measure_ssim(np.zeros((8, 8)), np.zeros((8, 8)), 1)
