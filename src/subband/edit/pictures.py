@@ -52,7 +52,7 @@ class Picture:
 
 
 def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
-    """Look at a native array as a picture.
+    """Look at a native array as an image.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
     name : str
         What errors call it.
     white : float, optional
-        What white is, unless it is a picture of 8 or 16 bits; if left out, the largest number of a dtype of integers
+        What white is, unless it is an image of 8 or 16 bits; if left out, the largest number of a dtype of integers
         of up to 32 bits, and 1 for floating point.
 
     Raises

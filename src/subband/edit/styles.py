@@ -1,7 +1,7 @@
-"""The bumps of one picture carried onto another.
+"""The bumps of one image carried onto another.
 
 What makes a surface look bumpy lies in the fine bands of its brightness, and what makes it light or dark in the
-coarsest. So the details of a texture are combined with those of a picture, coefficient by coefficient, and the coarsest
+coarsest. So the details of a texture are combined with those of an image, coefficient by coefficient, and the coarsest
 band of the texture is left out: its relief comes along, and its colours and its shading stay behind.
 """
 
@@ -41,13 +41,13 @@ _COLOURS: dict[str, tuple[Array, Array] | None] = {
 #: Levels if nothing is said: bumps as large as 32 pixels.
 _MOST_LEVELS = 5
 
-#: Textures that a stylist keeps ready, for pictures of as many sizes.
+#: Textures that a stylist keeps ready, for images of as many sizes.
 _MOST_READY = 4
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a texture is carried onto a picture.
+    """How a texture is carried onto an image.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Style:
         How two coefficients become one: the one of larger magnitude, which keeps the details of both; their sum; or
         some of each.
     strength : float
-        What the coefficients of the texture are multiplied by; for ``'mix'``, their share. 0 leaves the picture as it
+        What the coefficients of the texture are multiplied by; for ``'mix'``, their share. 0 leaves the image as it
         is.
     wavelet : str
         The default is the CDF 9/7 of JPEG 2000.
@@ -66,15 +66,15 @@ class Style:
     orientations : str
         Which details take part: letters of ``'hvd'`` for horizontal, vertical and diagonal ones.
     colour : {"ycbcr", "opponents", "rgb"}
-        Where pictures in colour are combined: in their brightness, Y' or the mean of the channels, so that no colour
+        Where images in colour are combined: in their brightness, Y' or the mean of the channels, so that no colour
         comes along; or channel by channel.
     fit : {"tile", "mirror", "stretch", "crop"}
         What is done with a texture of another size: repeat it, repeat it in turns mirrored, stretch it, or take its
         middle.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        What white is in images of other than 8 or 16 bits; if left out, 1 for floating point and the largest
         number of integers; those of 64 bits cannot do without.
 
     Raises
@@ -139,22 +139,22 @@ class Style:
 
 
 class Stylist:
-    """A texture made ready to be carried onto one picture after the other.
+    """A texture made ready to be carried onto one image after the other.
 
     Parameters
     ----------
     texture : array
-        The picture whose bumps are carried over; as in `stylise`.
+        The image whose bumps are carried over; as in `stylise`.
     style : Style, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `style`.
 
     Notes
     -----
-    The transform of the texture is kept for the last few sizes of pictures. A stylist may be used from several threads.
+    The transform of the texture is kept for the last few sizes of images. A stylist may be used from several threads.
 
     Examples
     --------
@@ -186,14 +186,14 @@ class Stylist:
         return other
 
     def apply(self, picture: Any) -> Any:
-        """Return a picture with the bumps of the texture: of the same kind, shape and dtype.
+        """Return an image with the bumps of the texture: of the same kind, shape and dtype.
 
         Raises
         ------
         ShapeError
-            If it is no picture, or the texture cannot be made to fit.
+            If it is no image, or the texture cannot be made to fit.
         ArgumentTypeError
-            If picture and texture are on different devices.
+            If image and texture are on different devices.
         """
         result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
         return result
@@ -235,7 +235,7 @@ class Stylist:
     def _prepare(
         self, engine: Engine, pixels: Any, white: float, plan: TransformPlan, dtype: np.dtype[Any]
     ) -> list[Bands]:
-        """Return the details of the texture for pictures like this one, coarse to fine."""
+        """Return the details of the texture for images like this one, coarse to fine."""
         size, channels = (int(pixels.shape[0]), int(pixels.shape[1])), int(pixels.shape[2])
         key = (engine, size, channels, white, plan, dtype, self.style.colour, self.style.fit, self.style.white)
         with self._lock:
@@ -273,7 +273,7 @@ class Stylist:
 def stylise(
     picture: Any, texture: Any, style: Style | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Carry the bumps of one picture onto another.
+    """Carry the bumps of one image onto another.
 
     Parameters
     ----------
@@ -281,11 +281,11 @@ def stylise(
         Rows × columns, with 3 channels or 3 and an alpha channel as its last axis. Of any real dtype, of NumPy, CuPy,
         Torch, JAX or PyOpenCL.
     texture : array
-        The picture whose bumps are carried over; of any size and depth.
+        The image whose bumps are carried over; of any size and depth.
     style : Style, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `style`, such as ``rule="add"`` or ``strength=0.5``.
 
@@ -297,13 +297,13 @@ def stylise(
     Raises
     ------
     ShapeError
-        If one of them is no picture, or the texture cannot be made to fit.
+        If one of them is no image, or the texture cannot be made to fit.
     ArgumentError, LevelError
         If a setting is not known.
 
     Notes
     -----
-    For film, make a `Stylist`, which transforms the texture once.
+    For video, make a `Stylist`, which transforms the texture once.
 
     References
     ----------
@@ -324,7 +324,7 @@ def stylise(
 
 
 def _as_native(texture: Any) -> Any:
-    """Return a picture of any kind as a native array, which is kept."""
+    """Return an image of any kind as a native array, which is kept."""
 
     def take(x: Any) -> Any:
         kind = find_kind(x)

@@ -55,7 +55,7 @@ def read_description(kind: type[Enhancer], description: Any) -> Enhancer:
         stages = own["stages"]
         if not isinstance(stages, list | tuple):
             raise FormatError(f"stages is {stages!r}; it needs a list of tables, [[stages]] in TOML")
-        own["stages"] = tuple(_read_stage(entry, f"stages[{place}]") for place, entry in enumerate(stages))
+        own["stages"] = tuple(_read_stage(entry, f"stages[{index}]") for index, entry in enumerate(stages))
     if isinstance(own.get("noise"), dict):
         own["noise"] = _read_model(own["noise"])
     made: Enhancer = _make(kind, own, "the description")
@@ -75,11 +75,11 @@ def write_toml(description: dict[str, Any]) -> str:
     sigma = 2.0
     <BLANKLINE>
     """
-    lines = [f"{key} = {_spell(value)}" for key, value in description.items() if key != "stages"]
+    lines = [f"{key} = {_format(value)}" for key, value in description.items() if key != "stages"]
     if description.get("stages") == []:
         lines.append("stages = []")
     for stage in description.get("stages", []):
-        lines += ["", "[[stages]]", *(f"{key} = {_spell(value)}" for key, value in stage.items())]
+        lines += ["", "[[stages]]", *(f"{key} = {_format(value)}" for key, value in stage.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -114,7 +114,7 @@ def _read_stage(entry: Any, where: str) -> Any:
         filters = own["filters"]
         if not isinstance(filters, list | tuple):
             raise FormatError(f"{where}.filters is {filters!r}; it needs a list of tables")
-        own["filters"] = tuple(_read_stage(each, f"{where}.filters[{place}]") for place, each in enumerate(filters))
+        own["filters"] = tuple(_read_stage(each, f"{where}.filters[{index}]") for index, each in enumerate(filters))
     return _make(STAGES[name], own, where)
 
 
@@ -147,14 +147,14 @@ def _check_table(where: str, entry: Any) -> dict[str, Any]:
     return entry
 
 
-def _spell(value: Any) -> str:
+def _format(value: Any) -> str:
     """Write a value as TOML does."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_spell(entry)}" for key, entry in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {_format(entry)}" for key, entry in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_spell, value)) + "]"
+        return "[" + ", ".join(map(_format, value)) + "]"
     return repr(value)

@@ -1,7 +1,7 @@
 """The stages of an enhancement, as data: what is done, and nothing of how.
 
-`Blur` and `Sharpen` work on the picture, or on bands inside a stage that transforms. `Shrink` transforms, and shrinks
-by thresholds that are given; `Denoise` finds its own in the picture. Stages are frozen and can be compared, hashed,
+`Blur` and `Sharpen` work on the image, or on bands inside a stage that transforms. `Shrink` transforms, and shrinks
+by thresholds that are given; `Denoise` finds its own in the image. Stages are frozen and can be compared, hashed,
 printed and read again: ``eval(repr(stage)) == stage``.
 """
 
@@ -21,25 +21,37 @@ from subband.settings import check_settings, setting
 from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
-__all__ = ["FORMS", "MODES", "PLACES", "WAVELET", "Blur", "Denoise", "PerBand", "Sharpen", "Shrink", "Spatial", "Stage"]
+__all__ = [
+    "FORMS",
+    "MODES",
+    "POSITIONS",
+    "WAVELET",
+    "Blur",
+    "Denoise",
+    "PerBand",
+    "Sharpen",
+    "Shrink",
+    "Spatial",
+    "Stage",
+]
 
 #: How coefficients shrink; see `subband.threshold` and `subband.threshold_firm`.
 MODES = {"soft": "Soft", "hard": "Hard", "garrote": "Garrote", "firm": "Firm"}
 
-#: Every second coefficient is kept; so, for several positions of the picture, and averaged; or every one is kept.
-FORMS = {"decimated": "Decimated", "spun": "Spun: two positions", "undecimated": "Undecimated"}
+#: Every second coefficient is kept; so, for several positions of the image, and averaged; or every one is kept.
+FORMS = {"decimated": "Decimated", "spun": "Cycle spinning: two shifts", "undecimated": "Undecimated"}
 
-#: Where filters of space can stand: on the picture, on each approximation before it is split further, on the last
+#: Where filters of space can stand: on the image, on each approximation before it is split further, on the last
 #: approximation, or on details.
-PLACES = {
+POSITIONS = {
     "picture": "The image",
     "between": "Between levels",
     "approximation": "The approximation",
     "details": "Details",
 }
 
-#: How far a spun picture is moved for its second position: what is in step with one is out of step with the other, at
-#: several levels.
+#: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
+#: other, at several levels.
 SPIN = 5
 
 #: A number for all bands, one for each level, for each level and channel, or for each level, band and channel.
@@ -47,14 +59,14 @@ PerBand: TypeAlias = float | Sequence[Any] | Array
 
 
 def _list_wavelets() -> Mapping[str, str]:
-    """Return the wavelets of pictures and their titles, those of JPEG 2000 first."""
+    """Return the wavelets of images and their titles, those of JPEG 2000 first."""
     names = dict.fromkeys([*wavelist("cdf")[::-1], "haar", *wavelist(kind="discrete")])
     titles = {"cdf97": "cdf97 (CDF 9/7, JPEG 2000)", "cdf53": "cdf53 (CDF 5/3, JPEG 2000)"}
     return {name: titles.get(name, name) for name in names}
 
 
 # Settings that several stages have, each described once.
-_AT: dict[str, Any] = {"help": "Where it works: on the image, or inside the transform.", "choices": PLACES}
+_AT: dict[str, Any] = {"help": "Where it works: on the image, or inside the transform.", "choices": POSITIONS}
 _LEVELS: dict[str, Any] = {"help": "Which levels of details, the finest is 1; all by default."}
 _BOUNDARY: dict[str, Any] = {
     "help": "How the image is extended beyond its borders; the wavelet's own by default.",
@@ -97,7 +109,7 @@ class Blur:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        _check_place(self)
+        _check_at(self)
 
     @property
     def taps(self) -> tuple[float, ...]:
@@ -109,7 +121,7 @@ class Blur:
 
 @dataclass(frozen=True)
 class Sharpen:
-    """Edges made steeper: the picture minus its Laplacian.
+    """Edges made steeper: the image minus its Laplacian.
 
     Parameters
     ----------
@@ -137,7 +149,7 @@ class Sharpen:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        _check_place(self)
+        _check_at(self)
 
 
 #: What works on samples beside each other.
@@ -146,7 +158,7 @@ Spatial: TypeAlias = Blur | Sharpen
 
 @dataclass(frozen=True)
 class Shrink:
-    """Shrinks the coefficients of a picture by given thresholds, and amplifies or weakens its bands.
+    """Shrinks the coefficients of an image by given thresholds, and amplifies or weakens its bands.
 
     What thresholds and gains can be: one number; one for each level, the finest first; levels × channels; or levels ×
     bands × channels with the bands ``ad``, ``da`` and ``dd``. An axis of length 1 stands for all. The approximation
@@ -161,13 +173,13 @@ class Shrink:
     mode : {"soft", "hard", "garrote", "firm"}
         How coefficients shrink; see `subband.threshold` and `subband.threshold_firm`.
     threshold : float or sequence
-        In the units of the picture: out of 255 for uint8, out of 65535 for uint16.
+        In the units of the image: out of 255 for uint8, out of 65535 for uint16.
     upper : float or sequence, optional
         The upper threshold of mode ``'firm'``.
     gains : float or sequence
         What the bands are multiplied by after that: more than 1 sharpens, less than 1 smoothes.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float, optional
         What the thresholds of each level, the finest first, are multiplied by. Noise is strongest at the finest, so
         that weights that fall, such as ``(1, 0.7, 0.4)``, keep more of what is there: wavelet shrinkage.
@@ -250,7 +262,7 @@ class Shrink:
 
 @dataclass(frozen=True)
 class Denoise:
-    """Removes noise, as much as the picture itself tells there is.
+    """Removes noise, as much as the image itself tells there is.
 
     Parameters
     ----------
@@ -268,7 +280,7 @@ class Denoise:
     strength : float
         1 removes the noise that there is; more also removes faint structure, and less leaves noise.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float, optional
         What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that.
     form : {"decimated", "spun", "undecimated"}, optional
@@ -345,10 +357,10 @@ def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
     array([1. , 0.5, 0.5, 0.5])
     """
     given = stage.level_weights or (1.0,)
-    return np.array([given[min(place, len(given) - 1)] for place in range(count)])
+    return np.array([given[min(level, len(given) - 1)] for level in range(count)])
 
 
-def _check_place(stage: Spatial) -> None:
+def _check_at(stage: Spatial) -> None:
     if stage.levels is None:
         return
     if stage.at != "details":

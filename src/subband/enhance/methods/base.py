@@ -163,7 +163,7 @@ class DecidingMethod(Method):
         Parameters
         ----------
         filters : Filters
-            Who computes.
+            The engine that computes.
         values : array
             Planes × space: the part, with half a window around it.
         noise : ndarray or None
