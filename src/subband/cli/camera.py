@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from subband.cli.enhancing import Writing
+from subband.cli.files import Settings
 from subband.cli.options import (
-    AsJson,
-    Codec,
-    DryRun,
     EngineName,
-    Force,
-    KeepPartial,
-    Preset,
-    Quality,
-    Quiet,
 )
 from subband.cli.outputs import Reads, Writes
-from subband.cli.settings import pick_settings, take_settings
+from subband.cli.settings import pick_settings, take_files, take_settings
 from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError
 
@@ -29,6 +24,7 @@ app = typer.Typer()
 @app.command()
 @take_settings(Enhancer, "noise sigma colour", noise=None, colour=None)
 @take_settings(Denoise, "method wavelet level strength form", level=3, form="decimated")
+@take_files("force dry_run as_json quiet", writing="keep_partial codec quality preset", preset="ultrafast")
 def camera(
     output: Annotated[
         Path | None, typer.Argument(metavar="OUT", help="The film that is recorded."), Writes("results")
@@ -48,14 +44,9 @@ def camera(
         Reads(),
     ] = None,
     engine: EngineName = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    keep_partial: KeepPartial = False,
-    codec: Codec = None,
-    quality: Quality = None,
-    preset: Preset = "ultrafast",
+    *,
+    settings: Settings,
+    writing: Writing,
     **chosen: Any,
 ) -> None:
     """Record a camera through an enhancer.
@@ -63,8 +54,8 @@ def camera(
     Ctrl-C ends the recording, and what was recorded until then is a complete film.
     """
     from subband.cli.chain import make_enhancer
-    from subband.cli.enhancing import Writing, calm_threads, read_chain
-    from subband.cli.files import Job, Settings, check_jobs, run_jobs
+    from subband.cli.enhancing import calm_threads, read_chain
+    from subband.cli.files import Job, check_jobs, run_jobs
     from subband.cli.recording import end_by_interrupt, open_camera, record_camera
 
     if output is None:
@@ -75,17 +66,16 @@ def camera(
     calm_threads()
     base = Enhancer((Denoise(**pick_settings(Denoise, chosen)),)) if chain is None else read_chain(chain)
     enhancer = make_enhancer(base, pick_settings(Enhancer, chosen))
-    settings = Settings(force, dry_run, as_json, quiet=quiet, keep_partial=keep_partial)
+    settings = replace(settings, keep_partial=writing.keep_partial)
     job = Job(Path(device), output)
     check_jobs([job], settings)
-    writing = Writing(keep_partial=keep_partial, codec=codec, quality=quality, preset=preset)
     # here, because Ctrl-C comes to the main thread, and files are written in others
     with end_by_interrupt() as enough:
         run_jobs(
             [job],
             lambda job, observe, cancelled: record_camera(
                 lambda colours: open_camera(device, size, rate, colours),
-                lambda info: writing.open(job.output, info, force=force),
+                lambda info: writing.open(job.output, info, force=settings.force),
                 enhancer,
                 seconds=seconds,
                 frames=frames,

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from subband.cli.enhancing import Reading, Writing
+from subband.cli.files import Settings
 from subband.cli.options import (
-    AsJson,
-    Codec,
-    DryRun,
-    Ending,
     EngineName,
-    Force,
-    Jobs,
-    KeepPartial,
     MemoryLimit,
-    MostPixels,
     NonFinite,
     Paths,
     PipeFormatName,
-    Preset,
-    Quality,
-    Quiet,
-    Rate,
-    Recursive,
-    Series,
-    SkipExisting,
-    Sound,
-    Tolerant,
-    TrimPart,
     View,
 )
 from subband.cli.outputs import Reads
-from subband.cli.settings import pick_settings, take_settings
+from subband.cli.settings import pick_settings, take_files, take_settings
 from subband.enhance import Denoise, Enhancer
 
 app = typer.Typer()
@@ -43,29 +28,12 @@ app = typer.Typer()
 @app.command()
 @take_settings(Enhancer, "noise sigma colour precision")
 @take_settings(Denoise, "method wavelet level strength form mode boundary level_weights")
+@take_files()
 def denoise(
     paths: Paths = None,
     view: View = "synthesis",
     engine: EngineName = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    jobs: Jobs = 1,
-    skip_existing: SkipExisting = False,
-    recursive: Recursive = False,
-    quiet: Quiet = False,
-    keep_partial: KeepPartial = False,
-    ending: Ending = None,
     memory: MemoryLimit = None,
-    codec: Codec = None,
-    quality: Quality = None,
-    preset: Preset = None,
-    audio: Sound = True,
-    most_pixels: MostPixels = None,
-    tolerant: Tolerant = False,
-    series: Series = None,
-    rate: Rate = None,
-    trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
     chunks: Annotated[
         str | None,
@@ -81,6 +49,10 @@ def denoise(
         Reads(),
     ] = None,
     nonfinite: NonFinite = None,
+    *,
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
     **chosen: Any,
 ) -> None:
     """Remove noise from pictures, film and volumes.
@@ -88,8 +60,7 @@ def denoise(
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
-    from subband.cli.enhancing import Reading, Writing, enhance_files
-    from subband.cli.files import Settings
+    from subband.cli.enhancing import enhance_files
     from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
 
@@ -99,13 +70,23 @@ def denoise(
         denoise_into_store(
             paths,
             enhancer,
-            StoreOptions(chunks, scheduler, resume, force, dry_run, as_json, mask, nonfinite or "refuse", quiet),
+            StoreOptions(
+                chunks,
+                scheduler,
+                resume,
+                settings.force,
+                settings.dry_run,
+                settings.as_json,
+                mask,
+                nonfinite or "refuse",
+                settings.quiet,
+            ),
             engine=engine,
             refused={
                 "--view": view != "synthesis",
                 "--memory": memory is not None,
-                "--recursive": recursive,
-                "--skip-existing": skip_existing,
+                "--recursive": settings.recursive,
+                "--skip-existing": settings.skip_existing,
             },
         )
         return
@@ -115,12 +96,11 @@ def denoise(
         enhance_files(
             pipes.paths,
             enhancer,
-            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-            Reading(most_pixels, tolerant, series, rate, trim, pipes),
-            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            settings,
+            replace(reading, pipes=pipes),
+            replace(writing, pipes=pipes),
             view=view,
             engine=engine,
             memory=memory,
-            recursive=recursive,
             nonfinite=nonfinite or "refuse",
         )

@@ -6,27 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from subband.cli.enhancing import Reading, Writing
+from subband.cli.files import Settings
 from subband.cli.options import (
-    AsJson,
-    Codec,
-    DryRun,
-    Ending,
     EngineName,
-    Force,
-    Jobs,
-    KeepPartial,
-    MostPixels,
     Paths,
-    Preset,
-    Quality,
-    Quiet,
-    Recursive,
-    Series,
-    SkipExisting,
-    Sound,
-    Tolerant,
 )
-from subband.cli.settings import take_settings
+from subband.cli.settings import take_files, take_settings
 from subband.edit.edges import EdgeFinder
 
 if TYPE_CHECKING:
@@ -44,6 +30,7 @@ app = typer.Typer()
 
 @app.command()
 @take_settings(EdgeFinder, "threshold level finest contrast sigma wavelet fade")
+@take_files(reading="most_pixels tolerant series")
 def edges(
     paths: Paths = None,
     each_channel: Annotated[
@@ -53,22 +40,10 @@ def edges(
         bool, typer.Option("--edges-only", help="Write white edges on black, not the picture with edges.")
     ] = False,
     engine: EngineName = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    jobs: Jobs = 1,
-    skip_existing: SkipExisting = False,
-    recursive: Recursive = False,
-    quiet: Quiet = False,
-    keep_partial: KeepPartial = False,
-    ending: Ending = None,
-    codec: Codec = None,
-    quality: Quality = None,
-    preset: Preset = None,
-    audio: Sound = True,
-    most_pixels: MostPixels = None,
-    tolerant: Tolerant = False,
-    series: Series = None,
+    *,
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
     **chosen: Any,
 ) -> None:
     """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
@@ -77,8 +52,8 @@ def edges(
     """
     from dataclasses import replace
 
-    from subband.cli.enhancing import Reading, Writing, calm_threads
-    from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+    from subband.cli.enhancing import calm_threads
+    from subband.cli.files import check_jobs, plan_jobs, run_jobs, split_paths
 
     calm_threads()
     from subband.engines import get_engine
@@ -86,19 +61,17 @@ def edges(
     from subband.pipeline.units import WHITE
 
     finder = EdgeFinder(**chosen, channels="strongest" if each_channel else "brightness")
-    settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
+    settings = replace(settings, keep_partial=writing.keep_partial)
     inputs, output = split_paths(paths)
-    planned = plan_jobs(inputs, output, ending, recursive=recursive)
+    planned = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
     check_jobs(planned, settings)
     running = get_engine(engine)
-    reading = Reading(most_pixels, tolerant, series)
-    writing = Writing(ending, keep_partial, codec, quality, preset, audio)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
             info = source.info
             own = replace(finder, white=None if info.kind == "volume" else WHITE)
-            sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=force)
+            sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=settings.force)
             # a mask with the holes of its picture would hide edges
             frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
             return relay_frames(

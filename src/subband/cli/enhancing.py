@@ -11,10 +11,23 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from subband.cli.files import Job, Settings, check_jobs, plan_jobs, run_jobs, split_paths
+from subband.cli.options import (
+    Codec,
+    Ending,
+    KeepPartial,
+    MostPixels,
+    Preset,
+    Quality,
+    Rate,
+    Series,
+    Sound,
+    Tolerant,
+    TrimPart,
+)
+from subband.cli.pipes import Pipes
 from subband.errors import ArgumentError, FormatError
 
 if TYPE_CHECKING:
-    from subband.cli.pipes import Pipes
     from subband.enhance import Enhancer
     from subband.media import Sink, Source, SourceInfo
     from subband.pipeline.relay import Observe, Report
@@ -55,11 +68,11 @@ def read_chain(path: Path) -> Enhancer:
 class Reading:
     """How files are read, as the user said."""
 
-    most_pixels: int | None = None
-    tolerant: bool = False
-    series: str | None = None
-    rate: float | None = None
-    trim: str | None = None
+    most_pixels: MostPixels = None
+    tolerant: Tolerant = False
+    series: Series = None
+    rate: Rate = None
+    trim: TrimPart = None
     pipes: Pipes | None = None
 
     def open(self, path: Path, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
@@ -76,12 +89,12 @@ class Reading:
 class Writing:
     """How files are written, as the user said."""
 
-    ending: str | None = None
-    keep_partial: bool = False
-    codec: str | None = None
-    quality: float | None = None
-    preset: str | None = None
-    audio: bool = True
+    ending: Ending = None
+    keep_partial: KeepPartial = False
+    codec: Codec = None
+    quality: Quality = None
+    preset: Preset = None
+    audio: Sound = True
     pipes: Pipes | None = None
 
     def open(self, path: Path, info: SourceInfo, *, force: bool) -> Sink:
@@ -109,7 +122,6 @@ def enhance_files(
     engine: str | None,
     memory: float | None,
     part_of_white: str | None = None,
-    recursive: bool = False,
     nonfinite: str = "refuse",
 ) -> None:
     """Carry all files through an enhancer, whose numbers are those of 8 bits.
@@ -126,7 +138,7 @@ def enhance_files(
     pipes = writing.pipes
     settings = settings if pipes is None else pipes.calm(settings)
     inputs, output = split_paths(paths)
-    jobs = plan_jobs(inputs, output, writing.ending, recursive=recursive)
+    jobs = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
     check_jobs(jobs, settings)
     chosen = get_engine(engine)
     most = None if memory is None else int(memory * 2**30)

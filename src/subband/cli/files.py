@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from subband.cli.options import AsJson, DryRun, Force, Jobs, Quiet, Recursive, SkipExisting
 from subband.cli.outputs import Files, check_file
 from subband.cli.results import describe_result, format_error, format_report, show_error
 from subband.errors import ArgumentError, SubbandError
@@ -39,12 +40,13 @@ class Job:
 class Settings:
     """How files are gone through, as the user said."""
 
-    force: bool = False
-    dry_run: bool = False
-    as_json: bool = False
-    jobs: int = 1
-    skip_existing: bool = False
-    quiet: bool = False
+    force: Force = False
+    dry_run: DryRun = False
+    as_json: AsJson = False
+    jobs: Jobs = 1
+    skip_existing: SkipExisting = False
+    quiet: Quiet = False
+    recursive: Recursive = False
     keep_partial: bool = False
 
 

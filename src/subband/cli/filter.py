@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from subband.cli.chain import CHAIN_KEY, ChainCommand, take_chain
+from subband.cli.enhancing import Reading, Writing
+from subband.cli.files import Settings
 from subband.cli.options import (
-    AsJson,
-    Codec,
-    DryRun,
-    Ending,
     EngineName,
-    Force,
-    Jobs,
-    KeepPartial,
     MemoryLimit,
-    MostPixels,
     NonFinite,
     Paths,
     PipeFormatName,
-    Preset,
-    Quality,
-    Quiet,
-    Rate,
-    Recursive,
-    Series,
-    SkipExisting,
-    Sound,
-    Tolerant,
-    TrimPart,
     View,
 )
 from subband.cli.outputs import Reads, Writes
-from subband.cli.settings import pick_settings, take_settings
+from subband.cli.settings import pick_settings, take_files, take_settings
 from subband.enhance import Denoise, Enhancer
 
 app = typer.Typer()
@@ -45,6 +30,7 @@ app = typer.Typer()
 @take_settings(Enhancer, "noise sigma colour precision", noise=None, colour=None, precision=None)
 @take_settings(Denoise, "wavelet level boundary form")
 @take_chain
+@take_files()
 def filter(  # noqa: A001 - the name of the command
     ctx: typer.Context,
     paths: Paths = None,
@@ -59,27 +45,13 @@ def filter(  # noqa: A001 - the name of the command
     show_chain: Annotated[bool, typer.Option("--show-chain", help="Print the chain as TOML.")] = False,
     view: View = "synthesis",
     engine: EngineName = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    jobs: Jobs = 1,
-    skip_existing: SkipExisting = False,
-    recursive: Recursive = False,
-    quiet: Quiet = False,
-    keep_partial: KeepPartial = False,
-    ending: Ending = None,
     memory: MemoryLimit = None,
-    codec: Codec = None,
-    quality: Quality = None,
-    preset: Preset = None,
-    audio: Sound = True,
-    most_pixels: MostPixels = None,
-    tolerant: Tolerant = False,
     nonfinite: NonFinite = None,
-    series: Series = None,
-    rate: Rate = None,
-    trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
+    *,
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
     **chosen: Any,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
@@ -87,34 +59,32 @@ def filter(  # noqa: A001 - the name of the command
     `subband filter in.png out.png --soft 0.05 --level-weights 1,0.7,0.4 --sharpen 0.3` shrinks, then sharpens.
     """
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
-    from subband.cli.enhancing import Reading, Writing, enhance_files, read_chain
-    from subband.cli.files import Settings
+    from subband.cli.enhancing import enhance_files, read_chain
     from subband.cli.pipes import Pipes
     from subband.media import place_output
 
     base = Enhancer(()) if chain is None else read_chain(chain)
     stages = build_stages(ctx.meta[CHAIN_KEY], **pick_settings(Denoise, chosen))
     enhancer = make_enhancer(base, pick_settings(Enhancer, chosen), stages)
-    if save_chain is not None and not dry_run:
-        with place_output(save_chain, overwrite=force) as unfinished:
+    if save_chain is not None and not settings.dry_run:
+        with place_output(save_chain, overwrite=settings.force) as unfinished:
             unfinished.write_text(enhancer.to_toml(), encoding="utf-8")
     elif save_chain is not None:
-        typer.echo(f"-> {save_chain}", err=as_json)
+        typer.echo(f"-> {save_chain}", err=settings.as_json)
     if show_chain:
-        typer.echo(enhancer.to_toml(), nl=False, err=as_json)
+        typer.echo(enhancer.to_toml(), nl=False, err=settings.as_json)
     if not paths and (show_chain or save_chain is not None):
         return
     with Pipes(paths, pipe_format) as pipes:
         enhance_files(
             pipes.paths,
             enhancer,
-            Settings(force, dry_run, as_json, jobs, skip_existing, quiet),
-            Reading(most_pixels, tolerant, series, rate, trim, pipes),
-            Writing(ending, keep_partial, codec, quality, preset, audio, pipes),
+            settings,
+            replace(reading, pipes=pipes),
+            replace(writing, pipes=pipes),
             view=view,
             engine=engine,
             memory=memory,
-            recursive=recursive,
             nonfinite=nonfinite or "refuse",
             part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
         )

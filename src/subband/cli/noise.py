@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from subband.cli.enhancing import Reading, Writing
+from subband.cli.files import Settings
 from subband.cli.options import (
-    AsJson,
-    Codec,
-    DryRun,
-    Ending,
-    Force,
-    Jobs,
-    KeepPartial,
-    MostPixels,
     Paths,
     PipeFormatName,
-    Preset,
-    Quality,
-    Quiet,
-    Rate,
-    Recursive,
-    Series,
-    SkipExisting,
-    Sound,
-    Tolerant,
-    TrimPart,
 )
-from subband.cli.settings import take_settings
+from subband.cli.settings import take_files, take_settings
 from subband.enhance import Enhancer
 from subband.errors import ArgumentError
 from subband.settings import name_option
@@ -45,6 +30,7 @@ app = typer.Typer()
 
 @app.command("noise")
 @take_settings(Enhancer, "noise")
+@take_files()
 def add_noise(
     paths: Paths = None,
     sigma: Annotated[
@@ -64,49 +50,33 @@ def add_noise(
     seed: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="The same number gives the same noise; another each time.")
     ] = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    jobs: Jobs = 1,
-    skip_existing: SkipExisting = False,
-    recursive: Recursive = False,
-    quiet: Quiet = False,
-    keep_partial: KeepPartial = False,
-    ending: Ending = None,
-    codec: Codec = None,
-    quality: Quality = None,
-    preset: Preset = None,
-    audio: Sound = True,
-    most_pixels: MostPixels = None,
-    tolerant: Tolerant = False,
-    series: Series = None,
-    rate: Rate = None,
-    trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
+    *,
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
     **chosen: Any,
 ) -> None:
     """Add noise to pictures, film and volumes."""
-    from subband.cli.enhancing import Reading, Writing
-    from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
+    from subband.cli.files import check_jobs, plan_jobs, run_jobs, split_paths
     from subband.cli.pipes import Pipes
     from subband.enhance import Gaussian
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
 
     model = _make_model(chosen["noise"], sigma=sigma, looks=looks, gain=gain)
-    settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
+    settings = replace(settings, keep_partial=writing.keep_partial)
     with Pipes(paths, pipe_format) as pipes:
         settings = pipes.calm(settings)
         inputs, output = split_paths(pipes.paths)
-        planned = plan_jobs(inputs, output, ending, recursive=recursive)
+        planned = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
         check_jobs(planned, settings)
-        reading = Reading(most_pixels, tolerant, series, rate, trim, pipes)
-        writing = Writing(ending, keep_partial, codec, quality, preset, audio, pipes)
+        reading, writing = replace(reading, pipes=pipes), replace(writing, pipes=pipes)
 
         def work(job: Job, observe: Observe, cancelled: Event) -> Report:
             # noise of a camera's sensor is in the planes that it records; the other models are about light
             with reading.open(job.source, colours="ycbcr" if isinstance(model, Gaussian) else "rgb") as source:
-                sink = writing.open(job.output, source.info, force=force)
+                sink = writing.open(job.output, source.info, force=settings.force)
                 return add_noise_to_file(source, sink, model, seed=seed, on_progress=observe, cancelled=cancelled)
 
         run_jobs(planned, work, settings, {"model": describe(model), "seed": seed})
@@ -114,8 +84,6 @@ def add_noise(
 
 def _make_model(name: str, **given: float | None) -> NoiseModel:
     """Return a model of noise, with the settings that are given and that it has."""
-    from dataclasses import replace
-
     from subband.enhance.models import find_model
     from subband.settings import list_settings
 

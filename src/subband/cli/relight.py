@@ -7,22 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from subband.cli.enhancing import Reading, Writing
+from subband.cli.files import Settings
 from subband.cli.options import (
-    AsJson,
-    Codec,
-    DryRun,
     EngineName,
-    Force,
-    KeepPartial,
-    MostPixels,
-    Preset,
-    Quality,
-    Quiet,
-    Sound,
-    Tolerant,
 )
 from subband.cli.outputs import Reads, Writes
-from subband.cli.settings import take_settings
+from subband.cli.settings import take_files, take_settings
 from subband.edit import Lighting
 from subband.errors import ArgumentError
 
@@ -36,6 +27,7 @@ app = typer.Typer()
 
 @app.command()
 @take_settings(Lighting, "strength wavelet level gamma colour floor exposure")
+@take_files("force dry_run as_json quiet", "most_pixels tolerant", "keep_partial codec quality preset audio")
 def relight(
     picture: Annotated[Path, typer.Argument(metavar="IN", help="A picture or a film."), Reads()],
     decal: Annotated[
@@ -55,17 +47,10 @@ def relight(
         Reads(),
     ] = None,
     engine: EngineName = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    keep_partial: KeepPartial = False,
-    codec: Codec = None,
-    quality: Quality = None,
-    preset: Preset = None,
-    audio: Sound = True,
-    most_pixels: MostPixels = None,
-    tolerant: Tolerant = False,
+    *,
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
     **chosen: Any,
 ) -> None:
     """Take the light away from a picture, or from every frame of a film, or put it under another.
@@ -75,8 +60,7 @@ def relight(
     from dataclasses import asdict
 
     from subband.cli.editing import edit_files, read_picture
-    from subband.cli.enhancing import Reading, Writing
-    from subband.cli.files import Settings, plan_jobs
+    from subband.cli.files import plan_jobs
     from subband.edit import Relighter
     from subband.engines import get_engine
 
@@ -87,7 +71,6 @@ def relight(
     if (lit is None) != (under is None):
         raise ArgumentError("--under names the light and --lit where the picture under it goes; use both together")
     lighting = Lighting(**chosen)
-    reading = Reading(most_pixels, tolerant)
     relighter = Relighter(lighting, engine=get_engine(engine))
     falling = None if under is None else read_picture(under, reading)
     # one job for each result, all of the same source
@@ -103,9 +86,9 @@ def relight(
     edit_files(
         list(names),
         make_change,
-        Settings(force, dry_run, as_json, quiet=quiet),
+        settings,
         reading,
-        Writing(None, keep_partial, codec, quality, preset, audio),
+        writing,
         {"lighting": asdict(lighting)},
         [] if under is None else [under],
     )

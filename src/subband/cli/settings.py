@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import wraps
 from math import isfinite
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
 
 import typer
 
 from subband.cli.editing import read_levels
+from subband.cli.enhancing import Reading, Writing
+from subband.cli.files import Settings
 from subband.settings import Setting, list_settings, name_option, read_numbers
 
-__all__ = ["add_options", "make_option", "pick_settings", "take_settings"]
+__all__ = ["add_options", "make_option", "pick_settings", "take_files", "take_settings"]
 
 #: A function that Typer makes a command of.
 Command: TypeAlias = Callable[..., None]
@@ -56,6 +58,55 @@ def take_settings(kind: type[Any], names: str, **defaults: Any) -> Callable[[Com
 
         options = [make_option(about, default=defaults.get(about.name, about.default)) for about in chosen]
         return add_options(command, options, inspect.signature(function, eval_str=True))
+
+    return decorate
+
+
+def take_files(
+    settings: str = "", reading: str = "", writing: str = "", **defaults: Any
+) -> Callable[[Command], Command]:
+    """Give a command the options about files.
+
+    Parameters
+    ----------
+    settings, reading, writing : str
+        Which fields of `Settings`, `Reading` and `Writing` have an option; all if left out. An object is made for those
+        that the command has an argument for.
+    **defaults
+        Where a command starts from something else.
+    """
+    kinds: dict[str, tuple[type[Any], str]] = {
+        "settings": (Settings, settings),
+        "reading": (Reading, reading),
+        "writing": (Writing, writing),
+    }
+
+    def decorate(function: Command) -> Command:
+        own = inspect.signature(function, eval_str=True)
+        options: dict[str, inspect.Parameter] = {}
+        taken: dict[str, list[str]] = {}
+        for argument, (kind, names) in kinds.items():
+            if argument not in own.parameters:
+                continue
+            hints = get_type_hints(kind, include_extras=True)
+            taken[argument] = names.split() or [name for name, hint in hints.items() if get_origin(hint) is Annotated]
+            for name in taken[argument]:
+                default = defaults.get(name, getattr(kind, name))
+                keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+                options[name] = inspect.Parameter(name, keyword, default=default, annotation=hints[name])
+
+        @wraps(function)
+        def command(**values: Any) -> None:
+            made = {
+                argument: kinds[argument][0](**{name: values[name] for name in taken[argument]}) for argument in taken
+            }
+            function(**{name: value for name, value in values.items() if name not in options}, **made)
+
+        kept = [
+            each for name, each in own.parameters.items() if name not in kinds and each.kind is not each.VAR_KEYWORD
+        ]
+        command.__signature__ = own.replace(parameters=[*kept, *options.values()])  # type: ignore[attr-defined]
+        return command
 
     return decorate
 
