@@ -18,19 +18,24 @@ SANITIZER ?= compute-sanitizer
 .DELETE_ON_ERROR:
 # Two installations into one environment at a time would break it.
 .NOTPARALLEL:
-.PHONY: help demo test fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
+.PHONY: help demo test kernels fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.demo ## denoise the bundled photograph and clip: results under out/, tables on the screen
+demo: $(VENV)/.demo kernels ## denoise the bundled photograph and clip: results under out/, tables on the screen
 	@$(BIN)/subband demo --output out --force
 
-test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser ## run everything: ruff, mypy, tests and doctests
+test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser kernels ## run everything: ruff, mypy, tests and doctests
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
+
+# Those whose sources have not changed are kept.
+kernels: $(VENV)/.made ## compile the kernels for this processor, so that nothing has to be compiled when it is called
+	@test -e $(VENV)/.demo -o -e $(VENV)/.test || $(MAKE) --no-print-directory $(VENV)/.demo
+	@$(BIN)/python -m subband.compiled.building --here src/subband/compiled/objects
 
 fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files
 	@$(BIN)/python tests/codecs/fuzz.py 20000
@@ -63,6 +68,7 @@ format: $(VENV)/.lint ## repair what ruff can repair
 
 docs: $(VENV)/.docs ## build the documentation: site/index.html
 	@$(BIN)/python docs/write_cli_page.py
+	@$(BIN)/python docs/write_settings.py
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 	@echo "site/index.html"
 

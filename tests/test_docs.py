@@ -108,6 +108,13 @@ def test_methods_are_those_of_the_page():
     assert "\n".join(make_table()) in (ROOT / "docs" / "enhancement.md").read_text()
 
 
+def test_settings_are_those_of_the_page():
+    script = runpy.run_path(str(ROOT / "docs" / "write_settings.py"))
+    text = script["PAGE"].read_text(encoding="utf-8")
+    assert text.count("<!-- table of ") >= 9
+    assert script["render"](text) == text, "run: make docs"
+
+
 @pytest.mark.parametrize("kind", ["still", "video", "volume"])
 def test_file_formats_are_those_of_the_page(kind):
     from subband.media.formats import make_table

@@ -162,8 +162,3 @@ class PairLifting:
             steps,
             outputs,
         )
-
-    @classmethod
-    def from_integers(cls) -> PairLifting:
-        """Return the frame of a reversible transform, whose rounded steps an engine has to supply."""
-        return cls(0, 1, (1.0, 1.0), (), (Output(0, 0, 1.0), Output(1, 0, 1.0)))

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-__all__ = ["COMPUTED", "Array", "Bands", "ModeName"]
+__all__ = ["COMPUTED", "Array", "Bands", "Direction", "ModeName"]
 
 #: The dtypes that engines compute in.
 COMPUTED = ("float32", "float64", "complex64", "complex128")
@@ -16,6 +16,9 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 #: The bands of one level: ``'aa'``, ``'ad'``, ``'da'``, ``'dd'`` for two axes; one letter an axis.
 Bands: TypeAlias = dict[str, Array]
+
+#: From samples to bands, or back.
+Direction: TypeAlias = Literal["forward", "inverse"]
 
 #: The boundary modes.
 ModeName: TypeAlias = Literal[

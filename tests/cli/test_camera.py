@@ -82,7 +82,7 @@ def test_first_interrupt_ends_the_film_in_good_order(tmp_path, name):
 
     with end_by_interrupt() as enough:
         report = record_camera(
-            lambda: open_camera("test:64x48"),
+            lambda colours: open_camera("test:64x48", colours=colours),
             lambda info: open_sink(tmp_path / "film.mkv", info),
             Enhancer(()),
             frames=100_000,

@@ -106,7 +106,7 @@ def test_no_operation_is_bit_exact(tmp_path):
 def test_folder_to_folder(tmp_path):
     for name in ("a.png", "b.bmp"):
         save(tmp_path / "in" / name)
-    (tmp_path / "in" / "notes.txt").write_text("not a picture")
+    (tmp_path / "in" / "notes.txt").write_text("not an image")
     (tmp_path / "in" / "c.part.png").write_bytes(b"unfinished")
     result = run("denoise", tmp_path / "in", tmp_path / "new" / "out", "--jobs", 2)
     assert result.exit_code == 0, result.output
@@ -216,7 +216,7 @@ def test_result_never_replaces_its_source(noisy):
         (("{noisy}", "out.png", "--colour", "lab"), "lab"),
         (("{noisy}", "out.png", "--level", "-1"), "--level"),
         (("{noisy}", "out.png", "--most-pixels", "100"), "more than the limit of 100"),
-        (("{noisy}", "out.png", "--codec", "h264"), "no film"),
+        (("{noisy}", "out.png", "--codec", "h264"), "apply to video only"),
     ],
 )
 def test_errors_are_one_line_and_leave_nothing(noisy, tmp_path, monkeypatch, arguments, words):
@@ -354,10 +354,11 @@ def test_what_was_not_foreseen_does_not_keep_the_others(tmp_path, monkeypatch, j
         save(tmp_path / "in" / f"{name}.png")
     usual = files.enhance_file
 
-    def fail_for_one(source, *others, **options):
-        if source.info.origin.name == "b.png":
-            raise KeyError("surprise")
-        return usual(source, *others, **options)
+    def fail_for_one(open_source, *others, **options):
+        with open_source("rgb") as source:
+            if source.info.origin.name == "b.png":
+                raise KeyError("surprise")
+        return usual(open_source, *others, **options)
 
     monkeypatch.setattr(files, "enhance_file", fail_for_one)
     result = run("denoise", tmp_path / "in", tmp_path / "out", "--level", 1, "--json", "--jobs", jobs)

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from subband import data
 from subband.cli import app
-from subband.cli.chain import build_stages, read_noise
+from subband.cli.chain import build_stages
 from subband.enhance import Blur, Denoise, Enhancer, PoissonGaussian, Sharpen, Shrink
+from subband.enhance.models import find_model
 from subband.errors import ArgumentError
 
 PICTURE = data.photograph()[100:164, 100:180]
@@ -72,7 +73,7 @@ def picture(tmp_path):
     ],
 )
 def test_options_make_a_chain_in_their_order(options, stages):
-    assert show(*options) == Enhancer(stages, colour="ycbcr")
+    assert show(*options) == Enhancer(stages)
 
 
 def test_other_settings():
@@ -116,7 +117,7 @@ def test_every_setting_of_a_chain_has_an_option():
 def test_chain_is_applied(picture, tmp_path):
     result = run("filter", "--sharpen", 0.5, picture, tmp_path / "out.png", "--soft", 0.1)
     assert result.exit_code == 0, result.output
-    expected = Enhancer([Sharpen(0.5), Shrink(threshold=25.5)], colour="ycbcr").apply(PICTURE)
+    expected = Enhancer([Sharpen(0.5), Shrink(threshold=25.5)]).apply(PICTURE)
     np.testing.assert_allclose(np.asarray(Image.open(tmp_path / "out.png")), expected.astype(float), atol=1)
 
 
@@ -199,9 +200,9 @@ def test_option_without_a_value(picture, tmp_path):
 def test_stages_by_hand():
     assert build_stages([], "cdf97", None) == ()
     with pytest.raises(ArgumentError, match="is no setting"):
-        read_noise("gaussian:sigma")
+        find_model("gaussian:sigma")
     with pytest.raises(ArgumentError, match="not a number"):
-        read_noise("gaussian:sigma=x")
+        find_model("gaussian:sigma=x")
 
 
 @pytest.mark.parametrize("option", ["--soft=0.1", "--hard=0.1", "--garrote=0.1", "--firm=0.1,0.2"])

@@ -112,7 +112,7 @@ def test_bad_files_are_explained(picture, tmp_path):
     text.write_text("hello")
     for arguments, word in [
         (("decompose", tmp_path / "none.png", "-o", tmp_path / "mosaic.png"), "exist"),
-        (("decompose", text, "-o", tmp_path / "mosaic.png"), "not a picture"),
+        (("decompose", text, "-o", tmp_path / "mosaic.png"), "not an image"),
         (("decompose", picture, "-o", tmp_path / "mosaic.foo"), "mosaic.foo"),
         (("decompose", picture, "-o", tmp_path / "none" / "mosaic.png"), "exist"),
         (("reconstruct", picture, "-o", tmp_path / "back.png"), "not a pyramid"),

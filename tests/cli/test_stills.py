@@ -30,7 +30,7 @@ def test_what_is_left_out_is_said_in_one_line(tmp_path):
     assert result.exit_code == 0, result.output
     lines = [line for line in result.stderr.splitlines() if line.startswith("warning:")]
     assert len(lines) == 1
-    assert "'out.jpg' has no place for opacity and texts" in lines[0]
+    assert "'out.jpg' cannot hold opacity and texts" in lines[0]
     result = denoise(tmp_path / "in.png", tmp_path / "out.png")
     assert "warning" not in result.stderr
     assert read_still(tmp_path / "out.png").metadata["text"] == {"Title": "A window"}

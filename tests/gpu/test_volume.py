@@ -9,10 +9,11 @@ import pytest
 
 import subband as sb
 from subband.engines import get_engine
-from subband.engines.layout import schedule_sweeps
+from subband.engines.abilities import abilities_of_device
 from subband.errors import MissingExtraError, NoDeviceError
 from subband.kernels.launch import VolumeLaunch
 from subband.plan import level_plan
+from subband.schedule import schedule_level
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
 from subband.wavelets import as_wavelet
 
@@ -79,7 +80,7 @@ def check(plan, dtype, upload=lambda x: x, download=lambda x: x):
 def test_wavelets_modes_and_dtypes(name, mode, dtype):
     for shape in SHAPES:
         plan = plan_volume(shape, name, mode)
-        assert len(schedule_sweeps(plan, ENGINE.least_volume)[0]) == 1
+        assert len(schedule_level(plan, abilities_of_device(ENGINE.least_volume)).sweeps) == 1
         check(plan, dtype)
 
 

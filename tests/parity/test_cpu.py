@@ -85,10 +85,10 @@ def cut_finely(monkeypatch):
     monkeypatch.setattr(sweep, "ROW_TILE", 64)
     before = get_threads()
     set_threads(4)
-    engine._schedule.cache_clear()
+    engine._prepare.cache_clear()
     yield
     set_threads(before)
-    engine._schedule.cache_clear()
+    engine._prepare.cache_clear()
 
 
 @pytest.mark.parametrize("reversible", [False, True])

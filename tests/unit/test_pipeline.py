@@ -10,7 +10,7 @@ import pytest
 import subband as sb
 from subband.engines.cpu.frames import FrameProgram
 from subband.enhance import Shrink
-from subband.enhance.colour import from_ycbcr, to_ycbcr
+from subband.enhance.colour import FROM_OPPONENTS, TO_OPPONENTS
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
 from subband.pipeline import Pipeline, process_frames
 
@@ -36,7 +36,8 @@ def make_frames(count, shape=(37, 52, 3), dtype=np.uint8, seed=0):
 
 def apply_by_hand(frame, operation):
     """Do what a pipeline does with the public functions alone, and without rounding."""
-    planes = to_ycbcr(frame) if frame.ndim == 3 else frame[np.newaxis].astype(np.float32)
+    pixels = frame.astype(np.float32)
+    planes = np.moveaxis(pixels @ TO_OPPONENTS.T.astype(np.float32), -1, 0) if frame.ndim == 3 else pixels[np.newaxis]
     pyramid = sb.decompose(planes, operation.wavelet, operation.level, operation.boundary, axes=(1, 2), engine="cpu")
     low, high, gain = operation.spread(len(planes))
 
@@ -51,7 +52,7 @@ def apply_by_hand(frame, operation):
         return np.stack(parts).astype(np.float32)
 
     planes = sb.reconstruct(pyramid.map(shrink), engine="cpu")
-    pixels = from_ycbcr(planes) if frame.ndim == 3 else planes[0]
+    pixels = np.moveaxis(planes, 0, -1) @ FROM_OPPONENTS.T if frame.ndim == 3 else planes[0]
     return np.clip(pixels, 0, np.iinfo(frame.dtype).max)
 
 

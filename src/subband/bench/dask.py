@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from time import perf_counter, process_time
@@ -19,7 +19,7 @@ import numpy as np
 
 import subband
 from subband.bench.libraries import load_library
-from subband.bench.tables import Goal, Report, Sheet, write_number
+from subband.bench.tables import Goal, Report, Sheet, as_record, write_number
 from subband.engines import get_threads
 from subband.engines.measuring.judging import compare_bands, use_engine
 from subband.errors import ArgumentError
@@ -75,10 +75,6 @@ class Overhead:
     def ratio(self) -> float:
         """How many times as long the median takes to one array a band."""
         return self.computed[1] / self.memory[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
-        return {**asdict(self), "ratio": self.ratio}
 
 
 def measure_overhead(
@@ -181,7 +177,7 @@ def report_overhead(found: Sequence[Overhead], *, is_whole: bool = True) -> Repo
         "`persist`."
     )
     sheet = Sheet("Transforms in chunks", columns, rows, note, missed=missed if is_whole else ())
-    return Report([sheet], goals if is_whole else (), {"overheads": [each.to_dict() for each in found]})
+    return Report([sheet], goals if is_whole else (), {"overheads": [as_record(each, "ratio") for each in found]})
 
 
 def _split(x: Any, wavelet: str, levels: int) -> list[Any]:

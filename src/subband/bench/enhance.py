@@ -18,7 +18,7 @@ from subband.arrays import to_host
 from subband.bench.figures import BarChart, Lengths, draw_bars
 from subband.bench.libraries import load_library
 from subband.bench.measuring import capture_call
-from subband.bench.tables import Goal, Report, Sheet, write_number
+from subband.bench.tables import Cell, Goal, Report, Sheet, as_record, write_number
 from subband.engines import Engine
 from subband.engines.measuring.devices import Machine, describe_machine
 from subband.engines.measuring.harness import Harness
@@ -137,21 +137,6 @@ class Speed:
             text = f"{case.name}: at most {case.copies:.2f} copies, 100 frames a second where a copy takes 1.5 ms"
             yield Goal(text, f"{self.copies:.2f} copies", self.copies <= case.copies)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold; times are in seconds."""
-        return {
-            "case": self.case.name,
-            "seconds": self.seconds,
-            "copy": self.copy,
-            "peer": self.peer,
-            "graph": self.graph,
-            "rate": self.rate,
-            "copies": self.copies,
-            "speedup": self.speedup,
-            "deviation": self.deviation,
-            "remarks": list(self.remarks),
-        }
-
 
 #: Three levels of a soft threshold, the default, and what there is beside it.
 CASES = (
@@ -254,18 +239,19 @@ def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | No
     """
     is_on_device = device is not None
     has_graphs = any(speed.graph is not None for speed in speeds)
-    columns = ["case", "ms", "frames/s", "copy ms", "copies"]
-    columns += ["graph ms", "graph frames/s"] if has_graphs else []
-    columns += [] if is_on_device else ["scikit-image ms", "× scikit-image"]
-    rows = []
-    for speed in speeds:
-        row = [speed.case.name, f"{speed.seconds * 1e3:.3f}", f"{speed.rate:,.1f}"]
-        row += [f"{speed.copy * 1e3:.3f}", f"{speed.copies:.2f}"]
-        if has_graphs:
-            row += ["", ""] if speed.graph is None else [f"{speed.graph * 1e3:.3f}", f"{1 / speed.graph:,.1f}"]
-        if not is_on_device:
-            row += [write_number(None if speed.peer is None else speed.peer * 1e3, 1), write_number(speed.speedup, 1)]
-        rows.append(row)
+    columns: dict[str, Cell] = {
+        "case": "{.case.name}",
+        "ms": lambda speed: f"{speed.seconds * 1e3:.3f}",
+        "frames/s": "{.rate:,.1f}",
+        "copy ms": lambda speed: f"{speed.copy * 1e3:.3f}",
+        "copies": "{.copies:.2f}",
+    }
+    if has_graphs:
+        columns["graph ms"] = lambda speed: "" if speed.graph is None else f"{speed.graph * 1e3:.3f}"
+        columns["graph frames/s"] = lambda speed: "" if speed.graph is None else f"{1 / speed.graph:,.1f}"
+    if not is_on_device:
+        columns["scikit-image ms"] = lambda speed: "" if speed.peer is None else f"{speed.peer * 1e3:.1f}"
+        columns["× scikit-image"] = lambda speed: write_number(speed.speedup, 1)
     note = (
         "Copies: how many plain copies of the frame as float32 it takes. Every result was compared with that of the "
         "reference engine, and is the same but for what rounds the other way."
@@ -276,9 +262,12 @@ def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | No
         note += " scikit-image: denoise_wavelet, BayesShrink, Y'CbCr, 3 levels; without turning its result into bytes."
     note = " ".join([note, *(f"{remark}." for speed in speeds for remark in speed.remarks)])
     rows_columns = " × ".join(map(str, shape))
-    sheet = Sheet(f"Frames of {rows_columns} bytes", columns, rows, note)
+    sheet = Sheet.from_records(f"Frames of {rows_columns} bytes", speeds, columns, note)
     goals = [goal for speed in speeds for goal in speed.judge(is_on_device=is_on_device)]
-    figures = {"shape": list(shape), "speeds": [speed.to_dict() for speed in speeds]}
+    figures = {
+        "shape": list(shape),
+        "speeds": [as_record(speed, "rate", "copies", "speedup") | {"case": speed.case.name} for speed in speeds],
+    }
     series: dict[str, Lengths] = {"subband": [speed.rate for speed in speeds]}
     if has_graphs:
         series["subband, graph"] = [None if speed.graph is None else 1 / speed.graph for speed in speeds]

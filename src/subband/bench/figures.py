@@ -296,7 +296,7 @@ class Figure:
         path, formats = Path(path), registered_extensions()
         ending = path.suffix.lower()
         if ending not in formats and ending != ".svg":
-            raise ArgumentError(f"{path.name!r} does not end like a picture; take a name such as plot.png")
+            raise ArgumentError(f"{path.name!r} does not end like an image; take a name such as plot.png")
         drawn: Any = self.draw() if ending in (".svg", ".pdf") else self.render()
         with open_output(path, overwrite=overwrite) as file:
             if ending in (".svg", ".pdf"):

@@ -21,7 +21,7 @@ import numpy as np
 
 from subband.bench.figures import BLUE, ORANGE, BarChart, Figure, Panel, draw_bars
 from subband.bench.libraries import load_library
-from subband.bench.tables import Goal, Report, Sheet, write_number
+from subband.bench.tables import Cell, Goal, Report, Sheet, as_record, write_number
 from subband.codecs.jpeg2000 import Times, decode, encode, imread
 from subband.codecs.jpeg2000.colours import split_planes
 from subband.codecs.jpeg2000.components import as_components
@@ -115,10 +115,6 @@ class Breakdown:
     length: int
     psnr: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Duel:
@@ -134,10 +130,6 @@ class Duel:
         """How many times as fast we are."""
         return self.theirs / self.ours
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
-        return {**asdict(self), "speed": self.speed}
-
 
 @dataclass(frozen=True)
 class Quality:
@@ -149,10 +141,6 @@ class Quality:
     length: int
     ours: float
     theirs: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
-        return asdict(self)
 
 
 def load_peer() -> Any:
@@ -406,37 +394,24 @@ def _encode_with_pillow(picture: Array, rate: float) -> bytes:
 
 def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
     """Make the tables of times."""
-    rows = []
-    for each in found:
-        software, gpu = PAPER[each.size][:2] if each.size in PAPER else (None, None)
-        parts = (each.times.transform, each.times.blocks, each.times.rate, each.times.packets, each.disk)
-        rows.append(
-            [
-                f"{each.size}²",
-                each.engine,
-                *(write_number(1000 * seconds, 1) for seconds in (each.seconds, *parts)),
-                write_number(None if each.peer is None else 1000 * each.peer, 1),
-                *(write_number(None if seconds is None else 1000 * seconds, 0) for seconds in (software, gpu)),
-            ]
-        )
-    columns = (
-        "image",
-        "engine",
-        "total",
-        "transform",
-        "blocks",
-        "rate",
-        "packets",
-        "disk",
-        "OpenJPEG",
-        "JasPer",
-        "GPU",
-    )
+    columns: dict[str, Cell] = {
+        "image": "{.size}²",
+        "engine": "{.engine}",
+        "total": lambda each: _write_milliseconds(each.seconds),
+        "transform": lambda each: _write_milliseconds(each.times.transform),
+        "blocks": lambda each: _write_milliseconds(each.times.blocks),
+        "rate": lambda each: _write_milliseconds(each.times.rate),
+        "packets": lambda each: _write_milliseconds(each.times.packets),
+        "disk": lambda each: _write_milliseconds(each.disk),
+        "OpenJPEG": lambda each: _write_milliseconds(each.peer),
+        "JasPer": lambda each: _write_milliseconds(PAPER[each.size][0] if each.size in PAPER else None, 0),
+        "GPU": lambda each: _write_milliseconds(PAPER[each.size][1] if each.size in PAPER else None, 0),
+    }
     sheets = [
-        Sheet(
+        Sheet.from_records(
             "Breakdown of the time to encode, milliseconds",
+            found,
             columns,
-            rows,
             f"Three components of 8 bits, CDF 9/7, five levels, one tile, {_RATE:g} bits a pixel; {get_threads()} "
             "threads. Transform: colours, wavelet and quantiser; blocks: the block coder, with the blocks that tell "
             "how fine the quantiser has to be; rate: which passes are kept; packets: headers, and all bytes put in "
@@ -449,13 +424,15 @@ def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
     goals = []
     if duels:
         sheets.append(
-            Sheet(
+            Sheet.from_records(
                 f"{_DUEL_SIZE}² in colour, seconds",
-                ("task", "subband", "OpenJPEG", "times as fast"),
-                [
-                    [each.task, write_number(each.ours, 3), write_number(each.theirs, 3), write_number(each.speed)]
-                    for each in duels
-                ],
+                duels,
+                {
+                    "task": "{.task}",
+                    "subband": "{.ours:.3f}",
+                    "OpenJPEG": "{.theirs:.3f}",
+                    "times as fast": "{.speed:.2f}",
+                },
             )
         )
         goals = [
@@ -463,8 +440,12 @@ def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
                  each.speed >= each.least)
             for each in duels
         ]  # fmt: skip
-    figures = {"breakdown": [each.to_dict() for each in found], "duels": [each.to_dict() for each in duels]}
+    figures = {"breakdown": list(map(asdict, found)), "duels": [as_record(each, "speed") for each in duels]}
     return Report(sheets, goals, figures, drawings=_draw_speed(found, duels))
+
+
+def _write_milliseconds(seconds: float | None, digits: int = 1) -> str:
+    return write_number(None if seconds is None else 1000 * seconds, digits)
 
 
 def _draw_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> dict[str, Figure]:
@@ -512,4 +493,4 @@ def report_quality(found: Sequence[Quality], *, is_whole: bool = True) -> Report
         means = [mean(getattr(table[picture, rate], attribute) for picture in pictures) for rate in rates]
         panel.add_curve(rates, means, colour, label)
     drawings = {"Errors at equal sizes": Figure("Errors at equal sizes", [[panel]], (720, 360))} if rates else {}
-    return Report([sheet], goals, {"quality": [each.to_dict() for each in found]}, drawings=drawings)
+    return Report([sheet], goals, {"quality": list(map(asdict, found))}, drawings=drawings)

@@ -7,9 +7,8 @@ Pictures are those of scikit-image, and each has noise from a seed of its own: f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import mean
-from typing import Any
 
 import numpy as np
 
@@ -80,10 +79,6 @@ class Result:
     sigma: float
     psnr: Mapping[str, float]
     ssim: Mapping[str, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
-        return {"picture": self.picture, "sigma": self.sigma, "psnr": dict(self.psnr), "ssim": dict(self.ssim)}
 
 
 def load_greys(size: int | None = None) -> dict[str, Array]:
@@ -230,8 +225,8 @@ def report(
         _tabulate(colours, "psnr", 2, "Photographs in colours, PSNR in decibels"),
     ]
     figures = {
-        "greys": [result.to_dict() for result in greys],
-        "colours": [result.to_dict() for result in colours],
+        "greys": list(map(asdict, greys)),
+        "colours": list(map(asdict, colours)),
     }
     return Report(
         sheets, judge_greys(greys) if is_whole else [], figures, drawings={"Denoising": _draw(greys, colours)}

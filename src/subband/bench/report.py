@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from subband.bench.cases import MOST_MEMORY
 from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.measuring import Measurement
-from subband.bench.tables import Report, Sheet
+from subband.bench.tables import Cell, Report, Sheet, write_number
 from subband.engines.measuring.devices import Machine
 
 __all__ = ["report", "summarise", "write_milliseconds", "write_ratio"]
@@ -26,15 +27,6 @@ _DEVICE_LEGEND = (
     "engine in double precision, those of large arrays with that of the CPU engine in double precision, which was "
     "compared with the former on a small array."
 )
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A column of the table: its title, how a cell is written, and whether it is text: the first, and the last ones."""
-
-    title: str
-    write: Callable[[Measurement], str]
-    is_text: bool = False
 
 
 def summarise(measurements: Sequence[Measurement]) -> str:
@@ -94,13 +86,12 @@ def report(
     ['0.100', '5.00', '0.0500', '50.0', '2.00']
     """
     columns = _choose_columns(measurements, has_copies)
-    rows = [[column.write(measurement) for column in columns] for measurement in measurements]
     missed = [number for number, each in enumerate(measurements) if _write_verdict(each) not in ("yes", "")]
-    texts = sum(column.is_text for column in columns)
-    titles = [column.title for column in columns]
     beside = ["a plain copy"] * has_copies + ["others"] * any(each.peers for each in measurements)
     note = _legend(measurements) if note is None else note
-    sheet = Sheet(f"{title} beside {' and '.join(beside)}", titles, rows, note, last_texts=texts - 1, missed=missed)
+    last_texts = 2 if "target" in columns else 0
+    title_of_sheet = f"{title} beside {' and '.join(beside)}"
+    sheet = Sheet.from_records(title_of_sheet, measurements, columns, note, last_texts=last_texts, missed=missed)
     said = [*remarks, *(remark for measurement in measurements for remark in measurement.remarks)]
     return Report(
         [sheet],
@@ -147,44 +138,38 @@ def _legend(measurements: Sequence[Measurement]) -> str:
     return f"{'; '.join(columns)}.{met} {_DEVICE_LEGEND}"
 
 
-def _choose_columns(measurements: Sequence[Measurement], has_copies: bool) -> list[_Column]:
+def _choose_columns(measurements: Sequence[Measurement], has_copies: bool) -> dict[str, Cell]:
     """Choose the columns: one pair for each peer that was measured, and what else the measurements have."""
     peers = dict.fromkeys(name for measurement in measurements for name in measurement.peers)
-    columns = [_Column("case", lambda m: m.case.name, is_text=True), _time_column("subband", lambda m: m.ours)]
-    is_on_device = _is_on_device(measurements)
     has_graphs = any(measurement.graph is not None for measurement in measurements)
+    columns: dict[str, Cell] = {"case": "{.case.name}", "subband ms": lambda m: write_milliseconds(m.ours)}
     if has_graphs:
-        columns.append(_time_column("graph", lambda m: m.graph))
-    columns += map(_peer_column, peers)
+        columns["graph ms"] = lambda m: write_milliseconds(m.graph)
+    for name in peers:
+        columns[f"{name} ms"] = partial(_write_peer, name)
     if has_copies:
-        columns.append(_time_column("copy", lambda m: m.copy))
-    columns += map(_ratio_column, peers)
-    if is_on_device:
-        columns.append(_Column("of copy", lambda m: f"{m.copy / m.ours:.3f}"))
+        columns["copy ms"] = lambda m: write_milliseconds(m.copy)
+    for name in peers:
+        columns[f"× {name}"] = partial(_write_speedup, name)
+    if _is_on_device(measurements):
+        columns["of copy"] = lambda m: f"{m.copy / m.ours:.3f}"
         if has_graphs:
-            columns.append(_Column("graph of copy", lambda m: "" if m.graph is None else f"{m.copy / m.graph:.3f}"))
+            columns["graph of copy"] = lambda m: "" if m.graph is None else f"{m.copy / m.graph:.3f}"
     elif has_copies:
-        columns.append(_Column("× copy", lambda m: f"{m.copies:.2f}"))
+        columns["× copy"] = "{.copies:.2f}"
         if any(measurement.memory is not None for measurement in measurements):
-            columns.append(_Column("memory", lambda m: "" if m.memory is None else f"{m.memory:.2f}"))
+            columns["memory"] = lambda m: write_number(m.memory)
     if any(measurement.target for measurement in measurements):
-        columns += [_Column("target", _write_target, is_text=True), _Column("met", _write_verdict, is_text=True)]
+        columns |= {"target": _write_target, "met": _write_verdict}
     return columns
 
 
-def _time_column(name: str, find: Callable[[Measurement], float | None]) -> _Column:
-    """Make a column of times."""
-    return _Column(f"{name} ms", lambda m: write_milliseconds(find(m)))
+def _write_peer(name: str, measurement: Measurement) -> str:
+    return write_milliseconds(measurement.peers.get(name))
 
 
-def _peer_column(name: str) -> _Column:
-    """Make the column of a peer's times."""
-    return _time_column(name, lambda m: m.peers.get(name))
-
-
-def _ratio_column(name: str) -> _Column:
-    """Make the column that says how many times as fast as a peer."""
-    return _Column(f"× {name}", lambda m: write_ratio(m.speedups.get(name)))
+def _write_speedup(name: str, measurement: Measurement) -> str:
+    return write_ratio(measurement.speedups.get(name))
 
 
 def _write_target(measurement: Measurement) -> str:

@@ -21,7 +21,7 @@ from subband.enhance import Denoise, Enhancer, LogSpeckle, Shrink
 from subband.quality import measure_psnr, measure_ssim
 from subband.typing import Array
 
-__all__ = ["OURS", "PEERS", "Filtered", "Peer", "join_pictures", "make_enhancer", "measure_filters", "report"]
+__all__ = ["OURS", "PEERS", "Filtered", "Peer", "join_images", "make_enhancer", "measure_filters", "report"]
 
 NOISY, OURS = "scan", "subband"
 
@@ -65,17 +65,6 @@ class Filtered:
     def is_better(self, other: Filtered) -> bool:
         """Tell whether this is better by each of PSNR, structural similarity and contrast."""
         return self.psnr > other.psnr and self.ssim > other.ssim and self.contrast > other.contrast
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the picture, as what JSON can hold."""
-        return {
-            "name": self.name,
-            "setting": self.setting,
-            "psnr": self.psnr,
-            "ssim": self.ssim,
-            "contrast": self.contrast,
-            "restored": self.restored,
-        }
 
 
 @dataclass(frozen=True)
@@ -208,24 +197,20 @@ def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
     is_whole : bool
         Whether the scan has its full size and every setting was tried, so that targets can be judged.
     """
-    rows = [
-        (
-            each.name,
-            each.setting,
-            f"{each.psnr:.2f}",
-            f"{each.ssim:.4f}",
-            f"{each.contrast:.2f}",
-            f"{each.restored:.2f}",
-        )
-        for each in found
-    ]
     note = (
         "Contrast: contrast-to-noise ratio, the mean over the phantom's cysts. Restored: PSNR after the mean of the "
         "speckle's logarithm, which lies 1.46 decibels below 0, has been taken off, which the others do not do by "
         "themselves. Each of the others is tuned for PSNR."
     )
-    columns = ("filter", "tuned to", "PSNR", "SSIM", "contrast", "restored")
-    sheet = Sheet("Speckle of a simulated ultrasound scan", columns, rows, note, texts=2)
+    columns = {
+        "filter": "{.name}",
+        "tuned to": "{.setting}",
+        "PSNR": "{.psnr:.2f}",
+        "SSIM": "{.ssim:.4f}",
+        "contrast": "{.contrast:.2f}",
+        "restored": "{.restored:.2f}",
+    }
+    sheet = Sheet.from_records("Speckle of a simulated ultrasound scan", found, columns, note, texts=2)
     ours = found[-1]
     goals = [
         Goal(
@@ -241,11 +226,11 @@ def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
         BarChart("", "PSNR in dB", names, {"PSNR": [each.psnr for each in found]}),
         BarChart("", "contrast-to-noise ratio", names, {"contrast": [each.contrast for each in found]}),
     )
-    figures = {"speckle": [each.to_dict() for each in found]}
-    return Report([sheet], goals if is_whole else [], figures, drawings={"Speckle": drawing})
+    numbers = [{name: value for name, value in vars(each).items() if name != "picture"} for each in found]
+    return Report([sheet], goals if is_whole else [], {"speckle": numbers}, drawings={"Speckle": drawing})
 
 
-def join_pictures(phantom: Phantom, found: Sequence[Filtered]) -> Array:
+def join_images(phantom: Phantom, found: Sequence[Filtered]) -> Array:
     """Return a part of the clean picture, the scan, the best of the peers and ours, side by side.
 
     The best is that with the highest PSNR once all have had the mean of the speckle taken off: a bias of a few grey

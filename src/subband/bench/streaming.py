@@ -7,14 +7,16 @@ is the least that a frame can take when everything overlaps.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
+from statistics import median
 from time import perf_counter
 
 import numpy as np
 
 from subband.bench.figures import BarChart, Lengths, draw_bars
-from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.tables import Cell, Goal, Report, Sheet, as_record, write_number
 from subband.engines import Engine
 from subband.engines.measuring.devices import Machine, describe_machine
 from subband.engines.measuring.judging import WrongResultError
@@ -146,11 +148,11 @@ def measure_pipeline(
     deviation, is_repeatable = _check(pipeline, frames)
     stages = pipeline.measure_stages(frames[0].shape)
     _run(pipeline, frames, 4 * (in_flight + 1))
-    seconds = _find_median(_run(pipeline, frames, count) for _ in range(turns))
+    seconds = median(_run(pipeline, frames, count) for _ in range(turns))
     plain = [frame.copy() for frame in frames]
     fewer = max(in_flight + 1, count // 8)
     _run(pipeline, plain, in_flight + 1)
-    ordinary = _find_median(_run(pipeline, plain, fewer) for _ in range(min(turns, 3)))
+    ordinary = median(_run(pipeline, plain, fewer) for _ in range(min(turns, 3)))
     return Streaming(name, frames[0].shape, seconds, ordinary, stages, deviation, is_repeatable)
 
 
@@ -192,22 +194,18 @@ def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: 
     --------
     >>> measured = measure_pipeline("tiny", "cpu", count=3, turns=1, shape=(48, 64))
     >>> report([measured], "cpu", 3).sheets[0].columns[:4]
-    ('frame', 'frames/s', 'limit', 'fraction')
+    ['frame', 'frames/s', 'limit', 'fraction']
     """
-    stages = ("upload", "compute", "download", "both")
-    columns = ("frame", "frames/s", "limit", "fraction", "from ordinary memory", "ms", *(f"{s} ms" for s in stages))
-    rows = [
-        [
-            each.name,
-            f"{each.rate:.1f}",
-            _write(each.limit, ".1f"),
-            _write(each.fraction, ".2f"),
-            f"{1 / each.ordinary:.1f}",
-            f"{each.seconds * 1e3:.3f}",
-            *(_write(each.stages[stage] * 1e3 if each.stages else None, ".3f") for stage in stages),
-        ]
-        for each in measured
-    ]
+    columns: dict[str, Cell] = {
+        "frame": "{.name}",
+        "frames/s": "{.rate:.1f}",
+        "limit": lambda each: write_number(each.limit, 1),
+        "fraction": lambda each: write_number(each.fraction),
+        "from ordinary memory": lambda each: f"{1 / each.ordinary:.1f}",
+        "ms": lambda each: f"{each.seconds * 1e3:.3f}",
+    }
+    for stage in ("upload", "compute", "download", "both"):
+        columns[f"{stage} ms"] = partial(_write_stage, stage)
     note = (
         "Limit: frames a second that the slower direction of the bus carries, measured with pinned memory; both: "
         "upload and download at the same time; from ordinary memory: frames a second that are not in the pipeline's "
@@ -230,10 +228,7 @@ def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: 
         "engine": engine,
         "operation": repr(OPERATION),
         "in_flight": in_flight,
-        "measurements": [
-            asdict(each) | {name: getattr(each, name) for name in ("rate", "limit", "fraction", "is_right", "is_met")}
-            for each in measured
-        ],
+        "measurements": [as_record(each, "rate", "limit", "fraction", "is_right", "is_met") for each in measured],
     }
     names = [each.name for each in measured]
     series: dict[str, Lengths] = {
@@ -242,12 +237,12 @@ def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: 
         "limit of the bus": [each.limit for each in measured],
     }
     drawing = draw_bars("Frames host to host", BarChart("", "frames a second", names, series))
-    sheet = Sheet(title, columns, rows, note)
+    sheet = Sheet.from_records(title, measured, columns, note)
     return Report([sheet], goals, figures, machine or describe_machine(), {"Frames host to host": drawing})
 
 
-def _write(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _write_stage(stage: str, each: Streaming) -> str:
+    return write_number(each.stages[stage] * 1e3 if each.stages else None, 3)
 
 
 def _make_frame(pipeline: Pipeline, shape: tuple[int, ...], seed: int) -> Array:
@@ -298,7 +293,3 @@ def _run(pipeline: Pipeline, frames: Sequence[Array], count: int) -> float:
     for _ in pipeline.process(_repeat(frames, count)):
         pass
     return (perf_counter() - start) / count
-
-
-def _find_median(times: Iterable[float]) -> float:
-    return float(np.median(list(times)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from subband.engines.measuring.devices import Machine, describe_machine
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from subband.bench.figures import Figure
 
-__all__ = ["Goal", "Report", "Sheet", "write_number"]
+__all__ = ["Cell", "Goal", "Report", "Sheet", "as_record", "write_number"]
+
+#: How a cell is written of a record: a format such as ``"{.rate:.1f}"``, or a function.
+Cell: TypeAlias = str | Callable[[Any], str]
 
 #: What figures depend on besides what `Machine` lists.
 _LIBRARIES = ("scikit-image", "scipy")
@@ -85,6 +88,25 @@ class Sheet:
     texts: int = 1
     last_texts: int = 0
     missed: Sequence[int] = ()
+
+    @classmethod
+    def from_records(
+        cls, title: str, records: Iterable[Any], columns: Mapping[str, Cell], note: str = "", **options: Any
+    ) -> Sheet:
+        """Make a table with a row for each record; `columns` are cells by heading.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> cells = {"of": "{.denominator}", "value": lambda part: f"{float(part):.2f}"}
+        >>> Sheet.from_records("Parts", [Fraction(1, 3)], cells).rows
+        [['3', '0.33']]
+        """
+        rows = [
+            [cell.format(record) if isinstance(cell, str) else cell(record) for cell in columns.values()]
+            for record in records
+        ]
+        return cls(title, list(columns), rows, note, **options)
 
     def to_json(self) -> dict[str, Any]:
         """Return title, columns and cells as what JSON can hold."""
@@ -180,6 +202,17 @@ class Report:
         if self.summary is not None:
             parts.append(f"{self.summary}.")
         return "\n\n".join([*parts, f"Measured on: {self.machine}."])
+
+
+def as_record(measured: Any, *names: str) -> dict[str, Any]:
+    """Return the fields of a dataclass, and properties of it by their names, as what JSON can hold.
+
+    Examples
+    --------
+    >>> as_record(Goal("fast", "1 ms", True))
+    {'text': 'fast', 'found': '1 ms', 'is_met': True}
+    """
+    return asdict(measured) | {name: getattr(measured, name) for name in names}
 
 
 def write_number(number: float | None, digits: int = 2) -> str:

@@ -246,7 +246,7 @@ def quality(
     }
     outputs.write("Noise and speckle removed", reports)
     if pictures is not None:
-        write_still(pictures / "speckle.png", Still(speckle.join_pictures(phantom, found)), overwrite=outputs.force)
+        write_still(pictures / "speckle.png", Still(speckle.join_images(phantom, found)), overwrite=outputs.force)
 
 
 @app.command()

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from subband.cli.options import (
     AsJson,
     Codec,
-    Colour,
     DryRun,
     EngineName,
     Force,
     KeepPartial,
-    MethodName,
-    NoiseName,
     Preset,
     Quality,
     Quiet,
-    Sigma,
-    StageForm,
-    StageLevel,
-    Strength,
-    WaveletName,
 )
 from subband.cli.outputs import Reads, Writes
+from subband.cli.settings import pick_settings, take_settings
+from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError
 
 app = typer.Typer()
 
 
 @app.command()
+@take_settings(Enhancer, "noise sigma colour", noise=None, colour=None)
+@take_settings(Denoise, "method wavelet level strength form", level=3, form="decimated")
 def camera(
     output: Annotated[
         Path | None, typer.Argument(metavar="OUT", help="The film that is recorded."), Writes("results")
@@ -51,14 +47,6 @@ def camera(
         typer.Option(metavar="FILE", help="A chain as TOML instead of denoising; see `subband filter`."),
         Reads(),
     ] = None,
-    method: MethodName = "bivariate",
-    wavelet: WaveletName = "cdf97",
-    level: StageLevel = 3,
-    noise: NoiseName = None,
-    sigma: Sigma = None,
-    strength: Strength = 1.0,
-    form: StageForm = "decimated",
-    colour: Colour = None,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -68,6 +56,7 @@ def camera(
     codec: Codec = None,
     quality: Quality = None,
     preset: Preset = "ultrafast",
+    **chosen: Any,
 ) -> None:
     """Record a camera through an enhancer.
 
@@ -77,7 +66,6 @@ def camera(
     from subband.cli.enhancing import Writing, calm_threads, read_chain
     from subband.cli.files import Job, Settings, check_jobs, run_jobs
     from subband.cli.recording import end_by_interrupt, open_camera, record_camera
-    from subband.enhance import Denoise
 
     if output is None:
         raise ArgumentError(
@@ -85,11 +73,8 @@ def camera(
             "`subband camera film.mp4 --seconds 10`"
         )
     calm_threads()
-    from subband.pipeline.files import choose_colours
-
-    stages = [] if chain is not None else [Denoise(method, wavelet, level, strength=strength, form=form)]
-    base = None if chain is None else read_chain(chain)
-    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, base=base)
+    base = Enhancer((Denoise(**pick_settings(Denoise, chosen)),)) if chain is None else read_chain(chain)
+    enhancer = make_enhancer(base, pick_settings(Enhancer, chosen))
     settings = Settings(force, dry_run, as_json, quiet=quiet, keep_partial=keep_partial)
     job = Job(Path(device), output)
     check_jobs([job], settings)
@@ -99,7 +84,7 @@ def camera(
         run_jobs(
             [job],
             lambda job, observe, cancelled: record_camera(
-                lambda: open_camera(device, size, rate, choose_colours(enhancer)),
+                lambda colours: open_camera(device, size, rate, colours),
                 lambda info: writing.open(job.output, info, force=force),
                 enhancer,
                 seconds=seconds,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from inspect import signature
+from typing import Any
 
 from typer.core import TyperCommand
 
 from subband.cli.editing import read_levels
+from subband.cli.settings import Command, add_options, make_option
 from subband.cli.spelling import rename_arguments
+from subband.enhance import Enhancer
+from subband.enhance.description import STAGES
+from subband.enhance.stages import Stage
 from subband.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from subband.enhance import Enhancer
-    from subband.enhance.models import NoiseModel
-    from subband.enhance.stages import Stage
+from subband.settings import Setting, list_settings, name_option, read_numbers
 
 __all__ = [
     "CHAIN_KEY",
@@ -23,28 +26,52 @@ __all__ = [
     "build_stages",
     "find_part_of_white",
     "make_enhancer",
-    "read_noise",
-    "read_numbers",
+    "take_chain",
 ]
 
 #: Where the options of a chain are kept, in order, while a command is parsed.
 CHAIN_KEY = "subband.chain"
 
-#: Options that make a stage, and those that say more about the stage before them.
-STAGE_OPTIONS = ("--soft", "--hard", "--garrote", "--firm", "--gains", "--blur", "--sharpen", "--denoise")
+_THRESHOLD = "threshold as a part of white, from 0 to 1"
+
+#: Options that make a stage, with what stands for their value and what they do.
+STAGE_OPTIONS = {
+    "--soft": ("T", f"Shrink by a soft {_THRESHOLD}."),
+    "--hard": ("T", f"Shrink by a hard {_THRESHOLD}."),
+    "--garrote": ("T", f"Shrink by a garrote {_THRESHOLD}."),
+    "--firm": ("LOW,HIGH", "Shrink between two thresholds."),
+    "--gains": ("G,G,...", list_settings(STAGES["shrink"])["gains"].help),
+    "--blur": ("S", "Blur by a Gaussian of so many pixels."),
+    "--sharpen": ("A", "Sharpen by so much of the Laplacian."),
+    "--denoise": ("METHOD", "As `subband denoise --method`."),
+}
 _PARTS = ("--soft", "--hard", "--garrote", "--firm")
 
-# What says more about the stage before it: the field, and which stages have it.
-_MORE = {
-    "--level-weights": ("level_weights", ("shrink", "denoise")),
-    "--strength": ("strength", ("denoise",)),
-    "--mode": ("mode", ("denoise",)),
-    "--at": ("at", ("blur", "sharpen")),
-    "--levels": ("levels", ("blur", "sharpen")),
-    "--kernel": ("kernel", ("sharpen",)),
+# Settings of stages that are said by what makes them, or once for all.
+_SAID = {
+    "shrink": ("mode", "threshold", "upper", "gains"),
+    "denoise": ("method",),
+    "blur": ("sigma",),
+    "sharpen": ("amount",),
 }
+_COMMON = ("wavelet", "level", "boundary", "form")
+
 # How messages call the stages.
 _TITLES = {"shrink": "threshold", "denoise": "--denoise", "blur": "--blur", "sharpen": "--sharpen"}
+
+
+def _list_more() -> dict[str, tuple[Setting, tuple[str, ...]]]:
+    """Return the options that say more about the stage before them: the setting, and which stages have it."""
+    found: dict[str, tuple[Setting, tuple[str, ...]]] = {}
+    for kind, said in _SAID.items():
+        for name, about in list_settings(STAGES[kind]).items():
+            if name not in (*said, *_COMMON):
+                first, takers = found.get(name_option(name), (about, ()))
+                found[name_option(name)] = (first, (*takers, kind))
+    return found
+
+
+_MORE = _list_more()
 
 # Arguments of stages that are set by the option that makes them.
 _ARGUMENTS: dict[str, dict[str, tuple[str, str | None]]] = {
@@ -53,8 +80,24 @@ _ARGUMENTS: dict[str, dict[str, tuple[str, str | None]]] = {
     "Denoise": {"method": ("--denoise", None)},
 }
 
-# Thresholds on the command line are parts of white; in descriptions white is 255.
-_WHITE = 255.0
+
+def take_chain(function: Command) -> Command:
+    """Give a command the options of a chain, whose values a `ChainCommand` keeps in their order."""
+    texts, numbers = list[str] | None, list[float] | None
+    options = [
+        make_option(Setting(text, name.removeprefix("--")), None, kind=texts, metavar=metavar)
+        for name, (metavar, text) in STAGE_OPTIONS.items()
+    ]
+    for about, takers in _MORE.values():
+        prefix = f"For the {' or '.join(_TITLES[kind] for kind in takers)} before: "
+        options.append(make_option(about, None, kind=numbers if about.kind is float else texts, prefix=prefix))
+    names = {option.name for option in options}
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        function(**{name: value for name, value in given.items() if name not in names})
+
+    return add_options(command, options, signature(function, eval_str=True))
 
 
 class ChainCommand(TyperCommand):
@@ -108,25 +151,22 @@ def build_stages(
     >>> stage.filters
     (Blur(sigma=1.5, at='approximation', levels=None),)
     """
-    from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
-
-    kinds: dict[str, Any] = {"denoise": Denoise, "shrink": Shrink, "blur": Blur, "sharpen": Sharpen}
     drafts: list[tuple[str, dict[str, Any]]] = []
     for name, text in entries:
         kind, own = drafts[-1] if drafts else ("", {})
         if name in _MORE:
-            field, takers = _MORE[name]
+            about, takers = _MORE[name]
             if kind not in takers:
                 places = " and no ".join(_TITLES[taker] for taker in takers)
                 raise ArgumentError(f"{name} {text} stands behind no {places}; put it there")
-            own[field] = _read_more(name, text)
+            own[about.name] = _read_more(name, about, text)
         elif name == "--gains" and kind == "shrink" and "gains" not in own:
             own["gains"] = read_numbers(name, text)
         else:
             drafts.append(_draft_stage(name, text))
     given = {"wavelet": wavelet, "level": level, "boundary": boundary, "form": form}
     common = {name: value for name, value in given.items() if value is not None}
-    return tuple(_make_stage(kinds[kind], own, common) for kind, own in _nest_filters(drafts, kinds))
+    return tuple(_make_stage(STAGES[kind], own, common) for kind, own in _nest_filters(drafts))
 
 
 def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
@@ -141,64 +181,16 @@ def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
     return next(found, None)
 
 
-def make_enhancer(
-    stages: Sequence[Stage],
-    *,
-    noise: str | None = None,
-    sigma: float | None = None,
-    colour: str | None = None,
-    precision: str | None = None,
-    base: Enhancer | None = None,
-) -> Enhancer:
-    """Make an enhancer of stages, after those of another one if there is one; what is not said stays as it is there."""
-    from dataclasses import replace
-
-    from subband.enhance import Enhancer
-
-    made = replace(base, stages=(*base.stages, *stages)) if base is not None else Enhancer(tuple(stages))
-    model = None if noise is None else read_noise(noise)
-    given: dict[str, Any] = {"noise": model, "sigma": sigma, "colour": colour, "precision": precision}
-    return replace(made, **{name: value for name, value in given.items() if value is not None})
-
-
-def read_noise(text: str) -> NoiseModel:
-    """Read a model of noise with its settings.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such model, or it has no such setting.
-
-    Examples
-    --------
-    >>> read_noise("speckle:looks=4,kind=gamma")
-    Speckle(looks=4.0, kind='gamma', floor=None)
-    """
-    from dataclasses import fields
-
-    from subband.enhance.models import MODELS, find_model
-    from subband.errors import suggest_names
-
-    name, colon, rest = text.partition(":")
-    model = find_model(name)
-    if not colon:
-        return model
-    # every model is a dataclass, which their common base cannot say
-    known = [field.name for field in fields(cast(Any, model))]
-    settings: dict[str, Any] = {}
-    for entry in rest.split(","):
-        key, _, value = entry.partition("=")
-        if key not in known or not value:
-            raise ArgumentError(
-                f"{entry!r} is no setting of the noise {name!r}{suggest_names(key, known)}; it has {', '.join(known)}: "
-                f"write {name}:{known[0]}=1"
-            )
-        settings[key] = value if key == "kind" else _read_number(f"--noise {name}:{key}", value)
-    return MODELS[name](**settings)
+def make_enhancer(base: Enhancer, given: Mapping[str, Any], stages: Sequence[Stage] = ()) -> Enhancer:
+    """Return an enhancer with further stages, and with those settings that are given."""
+    changes = {name: value for name, value in given.items() if value is not None}
+    return replace(base, stages=(*base.stages, *stages), **changes)
 
 
 def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
     """Return which stage an option makes, and what it says about it."""
+    from subband.pipeline.units import WHITE
+
     mode = name.removeprefix("--")
     if name == "--denoise":
         return "denoise", {"method": text}
@@ -212,27 +204,21 @@ def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
         numbers = read_numbers(name, text)
         if len(numbers) != 2:
             raise ArgumentError(f"--firm {text} needs two thresholds, such as 0.05,0.15")
-        low, high = (_check_part(name, number) * _WHITE for number in numbers)
+        low, high = (_check_part(name, number) * WHITE for number in numbers)
         if high < low:
             raise ArgumentError(
                 f"--firm {text} has the smaller threshold last; write --firm {numbers[1]:g},{numbers[0]:g}"
             )
         return "shrink", {"mode": mode, "threshold": low, "upper": high}
-    return "shrink", {"mode": mode, "threshold": _check_part(name, _read_number(name, text)) * _WHITE}
+    return "shrink", {"mode": mode, "threshold": _check_part(name, _read_number(name, text)) * WHITE}
 
 
-def _read_more(name: str, text: str) -> Any:
+def _read_more(name: str, about: Setting, text: str) -> Any:
     """Read what an option says about the stage before it."""
-    if name == "--level-weights":
-        return tuple(read_numbers(name, text))
-    if name == "--levels":
-        return read_levels(text)
-    return _read_number(name, text) if name == "--strength" else text
+    return read_levels(text) if about.item is int else replace(about, name=name).read(text)
 
 
-def _nest_filters(
-    drafts: Sequence[tuple[str, dict[str, Any]]], kinds: dict[str, Any]
-) -> list[tuple[str, dict[str, Any]]]:
+def _nest_filters(drafts: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Put filters of coefficients into the transform before them."""
     nested: list[tuple[str, dict[str, Any]]] = []
     for kind, own in drafts:
@@ -245,7 +231,7 @@ def _nest_filters(
                 f"--{kind} --at {own['at']} works on coefficients, and no transform stands before it; put it behind a "
                 "threshold, --gains or --denoise"
             )
-        transform["filters"] = (*transform.get("filters", ()), kinds[kind](**own))
+        transform["filters"] = (*transform.get("filters", ()), STAGES[kind](**own))
     return nested
 
 
@@ -277,17 +263,3 @@ def _read_number(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise ArgumentError(f"{name} {text} is not a number") from None
-
-
-def read_numbers(name: str, text: str) -> list[float]:
-    """Read a list such as 1,0.7,0.4.
-
-    Examples
-    --------
-    >>> read_numbers("--gains", "1,0.7")
-    [1.0, 0.7]
-    """
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ArgumentError(f"{name} {text} are not numbers with commas between them, such as 1,0.7,0.4") from None

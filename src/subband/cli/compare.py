@@ -51,7 +51,7 @@ def compare(
     from subband.cli.enhancing import Reading
     from subband.cli.progress import watch_progress
     from subband.media import Still, write_still
-    from subband.pipeline.comparison import compare_sources, join_pictures
+    from subband.pipeline.comparison import compare_sources, join_images
 
     if dry_run:
         show_plan([first, second], [picture], as_json=as_json)
@@ -62,7 +62,7 @@ def compare(
             lambda: reading.open(first), lambda: reading.open(second), ssim=ssim, on_progress=observe_file(first.name)
         )
     if picture is not None:
-        write_still(picture, Still(join_pictures(comparison)), overwrite=force)
+        write_still(picture, Still(join_images(comparison)), overwrite=force)
     if as_json:
         typer.echo(json.dumps({"first": str(first), "second": str(second), **comparison.to_dict()}, indent=2))
         return

@@ -96,6 +96,6 @@ def _check_outputs(output: Path, save: Path | None) -> None:
 
     form = find_format(output)
     if form is None or form.write is None:
-        raise ArgumentError(f"{output.name!r} does not end like a picture; take a name such as picture.png")
+        raise ArgumentError(f"{output.name!r} does not end like an image; take a name such as image.png")
     if save is not None:
         check_name(save)

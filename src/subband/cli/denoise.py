@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from subband.cli.options import (
     AsJson,
-    Boundary,
     Codec,
-    Colour,
     DryRun,
     Ending,
     EngineName,
@@ -19,62 +17,34 @@ from subband.cli.options import (
     Jobs,
     KeepPartial,
     MemoryLimit,
-    MethodName,
     MostPixels,
-    NoiseName,
     NonFinite,
     Paths,
     PipeFormatName,
-    Precision,
     Preset,
     Quality,
     Quiet,
     Rate,
     Recursive,
     Series,
-    Sigma,
     SkipExisting,
     Sound,
-    StageForm,
-    StageLevel,
-    Strength,
     Tolerant,
     TrimPart,
     View,
-    WaveletName,
-    offer,
 )
 from subband.cli.outputs import Reads
+from subband.cli.settings import pick_settings, take_settings
+from subband.enhance import Denoise, Enhancer
 
 app = typer.Typer()
 
 
 @app.command()
+@take_settings(Enhancer, "noise sigma colour precision")
+@take_settings(Denoise, "method wavelet level strength form mode boundary level_weights")
 def denoise(
     paths: Paths = None,
-    method: MethodName = "bivariate",
-    wavelet: WaveletName = "cdf97",
-    level: StageLevel = None,
-    noise: NoiseName = None,
-    sigma: Sigma = None,
-    strength: Strength = 1.0,
-    form: StageForm = None,
-    mode: Annotated[
-        str,
-        typer.Option(
-            "--mode",
-            metavar="MODE",
-            autocompletion=offer("soft", "hard", "garrote"),
-            help="How bayes, sure and visu shrink: soft, hard or garrote; the other methods have a way of their own.",
-        ),
-    ] = "soft",
-    boundary: Boundary = None,
-    level_weights: Annotated[
-        str | None,
-        typer.Option(metavar="W,W,...", help="What the noise of each level is multiplied by, the finest first."),
-    ] = None,
-    colour: Colour = None,
-    precision: Precision = None,
     view: View = "synthesis",
     engine: EngineName = None,
     force: Force = False,
@@ -111,22 +81,20 @@ def denoise(
         Reads(),
     ] = None,
     nonfinite: NonFinite = None,
+    **chosen: Any,
 ) -> None:
     """Remove noise from pictures, film and volumes.
 
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
-    from subband.cli.chain import make_enhancer, read_numbers
     from subband.cli.enhancing import Reading, Writing, enhance_files
     from subband.cli.files import Settings
     from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
-    from subband.enhance import Denoise
 
-    weights = None if level_weights is None else tuple(read_numbers("--level-weights", level_weights))
-    stage = Denoise(method, wavelet, level, mode, strength, boundary, weights, form)
-    enhancer = make_enhancer([stage], noise=noise, sigma=sigma, colour=colour, precision=precision)
+    stage = Denoise(**pick_settings(Denoise, chosen))
+    enhancer = Enhancer((stage,), **pick_settings(Enhancer, chosen))
     if paths is not None and is_store(paths[-1]):
         denoise_into_store(
             paths,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,19 +22,18 @@ from subband.cli.options import (
     Quiet,
     Recursive,
     Series,
-    Sigma,
     SkipExisting,
     Sound,
     Tolerant,
-    WaveletName,
 )
+from subband.cli.settings import take_settings
+from subband.edit.edges import EdgeFinder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import Event
 
     from subband.cli.files import Job
-    from subband.edit.edges import EdgeFinder
     from subband.engines import Engine
     from subband.media import SourceInfo
     from subband.pipeline.relay import Observe, Report, Work
@@ -44,32 +43,15 @@ app = typer.Typer()
 
 
 @app.command()
+@take_settings(EdgeFinder, "threshold level finest contrast sigma wavelet fade")
 def edges(
     paths: Paths = None,
-    threshold: Annotated[
-        float,
-        typer.Option("--threshold", "-t", min=0, metavar="K", help="Standard deviations of the noise to stand out by."),
-    ] = 5.0,
-    level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Number of scales.")] = 3,
-    finest: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="The scale that edges are drawn at; by the noise if left out."),
-    ] = None,
-    contrast: Annotated[
-        float,
-        typer.Option(min=0, metavar="C", help="The least height of an edge, where white is 255; in a volume's units."),
-    ] = 0.0,
-    sigma: Sigma = None,
-    wavelet: WaveletName = "rbio3.1",
     each_channel: Annotated[
         bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
     ] = False,
     edges_only: Annotated[
         bool, typer.Option("--edges-only", help="Write white edges on black, not the picture with edges.")
     ] = False,
-    fade: Annotated[
-        float, typer.Option(min=0, max=1, metavar="X", help="How much of the picture is taken away towards white.")
-    ] = 0.0,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -87,6 +69,7 @@ def edges(
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
     series: Series = None,
+    **chosen: Any,
 ) -> None:
     """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
 
@@ -98,26 +81,16 @@ def edges(
     from subband.cli.files import Settings, check_jobs, plan_jobs, run_jobs, split_paths
 
     calm_threads()
-    from subband.edit.edges import EdgeFinder
     from subband.engines import get_engine
     from subband.pipeline.relay import relay_frames
     from subband.pipeline.units import WHITE
 
-    finder = EdgeFinder(
-        wavelet,
-        level,
-        finest,
-        threshold,
-        contrast=contrast,
-        sigma=sigma,
-        channels="strongest" if each_channel else "brightness",
-        fade=fade,
-    )
+    finder = EdgeFinder(**chosen, channels="strongest" if each_channel else "brightness")
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
     inputs, output = split_paths(paths)
     planned = plan_jobs(inputs, output, ending, recursive=recursive)
     check_jobs(planned, settings)
-    chosen = get_engine(engine)
+    running = get_engine(engine)
     reading = Reading(most_pixels, tolerant, series)
     writing = Writing(ending, keep_partial, codec, quality, preset, audio)
 
@@ -130,14 +103,14 @@ def edges(
             frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
             return relay_frames(
                 frames,
-                _find_work(info, own, chosen, mask=edges_only),
+                _find_work(info, own, running, mask=edges_only),
                 sink,
                 count=info.count,
                 on_progress=observe,
                 cancelled=cancelled,
             )
 
-    run_jobs(planned, work, settings, {"threshold": threshold, "level": level})
+    run_jobs(planned, work, settings, {"threshold": finder.threshold, "level": finder.level})
 
 
 def _describe_result(info: SourceInfo, *, mask: bool) -> SourceInfo:

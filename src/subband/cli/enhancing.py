@@ -118,7 +118,7 @@ def enhance_files(
     """
     calm_threads()
     from subband.engines import get_engine
-    from subband.pipeline.files import check_view, choose_colours, describe_result, enhance_file
+    from subband.pipeline.files import check_view, enhance_file
 
     check_view(view)
     if nonfinite not in ("refuse", "mask"):
@@ -132,23 +132,24 @@ def enhance_files(
     most = None if memory is None else int(memory * 2**30)
 
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-        with reading.open(job.source, colours=choose_colours(enhancer, view)) as source:
-            if part_of_white is not None and source.info.kind == "volume":
+        def open_result(info: SourceInfo) -> Sink:
+            if part_of_white is not None and info.kind == "volume":
                 raise ArgumentError(
                     f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "
                     "the threshold in the units of the file into a chain, and give that with --chain"
                 )
-            sink = writing.open(job.output, describe_result(source.info, enhancer, view, chosen), force=settings.force)
-            return enhance_file(
-                source,
-                sink,
-                enhancer,
-                engine=chosen,
-                view=view,
-                memory=most,
-                nonfinite=nonfinite,
-                on_progress=observe,
-                cancelled=cancelled,
-            )
+            return writing.open(job.output, info, force=settings.force)
+
+        return enhance_file(
+            lambda colours: reading.open(job.source, colours=colours),
+            open_result,
+            enhancer,
+            engine=chosen,
+            view=view,
+            memory=most,
+            nonfinite=nonfinite,
+            on_progress=observe,
+            cancelled=cancelled,
+        )
 
     run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})

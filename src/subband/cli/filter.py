@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from subband.cli.chain import CHAIN_KEY, ChainCommand
+from subband.cli.chain import CHAIN_KEY, ChainCommand, take_chain
 from subband.cli.options import (
     AsJson,
-    Boundary,
     Codec,
-    Colour,
     DryRun,
     Ending,
     EngineName,
@@ -21,37 +19,32 @@ from subband.cli.options import (
     KeepPartial,
     MemoryLimit,
     MostPixels,
-    NoiseName,
     NonFinite,
     Paths,
     PipeFormatName,
-    Precision,
     Preset,
     Quality,
     Quiet,
     Rate,
     Recursive,
     Series,
-    Sigma,
     SkipExisting,
     Sound,
-    StageForm,
-    StageLevel,
     Tolerant,
     TrimPart,
     View,
-    WaveletName,
 )
 from subband.cli.outputs import Reads, Writes
+from subband.cli.settings import pick_settings, take_settings
+from subband.enhance import Denoise, Enhancer
 
 app = typer.Typer()
 
-# Stages are read in the order of the command line, which these lists of values do not keep.
-_Values = list[str] | None
-_THRESHOLD = "threshold as a part of white, from 0 to 1"
-
 
 @app.command(cls=ChainCommand)
+@take_settings(Enhancer, "noise sigma colour precision", noise=None, colour=None, precision=None)
+@take_settings(Denoise, "wavelet level boundary form")
+@take_chain
 def filter(  # noqa: A001 - the name of the command
     ctx: typer.Context,
     paths: Paths = None,
@@ -60,45 +53,6 @@ def filter(  # noqa: A001 - the name of the command
         typer.Option(metavar="FILE", help="A chain as TOML, where white is 255; the options below are added behind."),
         Reads(),
     ] = None,
-    soft: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a soft {_THRESHOLD}.")] = None,
-    hard: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a hard {_THRESHOLD}.")] = None,
-    garrote: Annotated[_Values, typer.Option(metavar="T", help=f"Shrink by a garrote {_THRESHOLD}.")] = None,
-    firm: Annotated[_Values, typer.Option(metavar="LOW,HIGH", help="Shrink between two thresholds.")] = None,
-    level_weights: Annotated[
-        _Values, typer.Option(metavar="W,W,...", help="For the threshold or --denoise before: of each level.")
-    ] = None,
-    gains: Annotated[
-        _Values, typer.Option(metavar="G,G,...", help="What details are multiplied by, the finest level first.")
-    ] = None,
-    blur: Annotated[_Values, typer.Option(metavar="S", help="Blur by a Gaussian of so many pixels.")] = None,
-    sharpen: Annotated[_Values, typer.Option(metavar="A", help="Sharpen by so much of the Laplacian.")] = None,
-    denoise: Annotated[_Values, typer.Option(metavar="METHOD", help="As `subband denoise --method`.")] = None,
-    strength: Annotated[list[float] | None, typer.Option(metavar="X", help="For the --denoise before.")] = None,
-    mode: Annotated[
-        _Values, typer.Option(metavar="MODE", help="For the --denoise before: soft, hard or garrote, where it matters.")
-    ] = None,
-    at: Annotated[
-        _Values,
-        typer.Option(
-            metavar="WHERE",
-            help="For the --blur or --sharpen before: on the picture, or in the transform before it, on details, "
-            "approximation, or between its levels.",
-        ),
-    ] = None,
-    levels: Annotated[
-        _Values, typer.Option(metavar="N,N-N,...", help="For the --at details before: which levels; all by default.")
-    ] = None,
-    kernel: Annotated[
-        _Values, typer.Option(metavar="KERNEL", help="For the --sharpen before: cross or diagonal neighbours.")
-    ] = None,
-    wavelet: WaveletName = "cdf97",
-    level: StageLevel = None,
-    boundary: Boundary = None,
-    form: StageForm = None,
-    noise: NoiseName = None,
-    sigma: Sigma = None,
-    colour: Colour = None,
-    precision: Precision = None,
     save_chain: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the chain as TOML, for --chain."), Writes()
     ] = None,
@@ -126,6 +80,7 @@ def filter(  # noqa: A001 - the name of the command
     rate: Rate = None,
     trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
+    **chosen: Any,
 ) -> None:
     """Carry pictures, film and volumes through a chain of filters, in the order of the options.
 
@@ -137,14 +92,9 @@ def filter(  # noqa: A001 - the name of the command
     from subband.cli.pipes import Pipes
     from subband.media import place_output
 
-    # what they hold is in the context, in order
-    del soft, hard, garrote, firm, level_weights, gains, blur, sharpen, denoise, strength, mode, at, levels, kernel
-    base = None if chain is None else read_chain(chain)
-    if base is None and colour is None:
-        # given thresholds are meant for brightness and colours as film has them
-        colour = "ycbcr"
-    stages = build_stages(ctx.meta[CHAIN_KEY], wavelet, level, boundary, form)
-    enhancer = make_enhancer(stages, noise=noise, sigma=sigma, colour=colour, precision=precision, base=base)
+    base = Enhancer(()) if chain is None else read_chain(chain)
+    stages = build_stages(ctx.meta[CHAIN_KEY], **pick_settings(Denoise, chosen))
+    enhancer = make_enhancer(base, pick_settings(Enhancer, chosen), stages)
     if save_chain is not None and not dry_run:
         with place_output(save_chain, overwrite=force) as unfinished:
             unfinished.write_text(enhancer.to_toml(), encoding="utf-8")

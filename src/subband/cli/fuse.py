@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,11 +16,10 @@ from subband.cli.options import (
     Paths,
     Quality,
     Quiet,
-    StageLevel,
-    WaveletName,
-    offer,
 )
 from subband.cli.outputs import Files, check_file, show_plan
+from subband.cli.settings import take_settings
+from subband.edit import Fusion
 from subband.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -30,27 +29,9 @@ app = typer.Typer()
 
 
 @app.command()
+@take_settings(Fusion, "rule wavelet level window consistency strength")
 def fuse(
     paths: Paths = None,
-    rule: Annotated[
-        str,
-        typer.Option(
-            metavar="RULE",
-            autocompletion=offer("focus", "exposure"),
-            help="What the pictures differ in: focus, or exposure.",
-        ),
-    ] = "focus",
-    wavelet: WaveletName = "cdf97",
-    level: StageLevel = None,
-    window: Annotated[
-        int, typer.Option(metavar="N", help="Odd: activity is measured over so many pixels in each direction.")
-    ] = 5,
-    consistency: Annotated[
-        int, typer.Option(metavar="N", help="Odd: a choice follows the majority among so many; 1 for no check.")
-    ] = 7,
-    strength: Annotated[
-        float, typer.Option("--strength", "-s", metavar="X", help="1 for the fused picture, 0 for the first one.")
-    ] = 1.0,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -58,6 +39,7 @@ def fuse(
     quiet: Quiet = False,
     quality: Quality = None,
     most_pixels: MostPixels = None,
+    **chosen: Any,
 ) -> None:
     """Make one picture of several, in focus or well exposed everywhere.
 
@@ -69,11 +51,11 @@ def fuse(
 
     from subband.cli.enhancing import calm_threads
     from subband.cli.files import find_sources, split_paths
-    from subband.edit import Fuser, Fusion
+    from subband.edit import Fuser
     from subband.engines import get_engine
     from subband.media import read_still, write_still
 
-    fusion = Fusion(rule, wavelet, level, window, consistency, strength)
+    fusion = Fusion(**chosen)
     inputs, output = split_paths(paths)
     sources = find_sources(inputs)
     if output.resolve() in {source.resolve() for source in sources}:

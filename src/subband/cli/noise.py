@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from subband.cli.options import (
     Jobs,
     KeepPartial,
     MostPixels,
-    NoiseName,
     Paths,
     PipeFormatName,
     Preset,
@@ -29,7 +28,10 @@ from subband.cli.options import (
     Tolerant,
     TrimPart,
 )
+from subband.cli.settings import take_settings
+from subband.enhance import Enhancer
 from subband.errors import ArgumentError
+from subband.settings import name_option
 
 if TYPE_CHECKING:
     from threading import Event
@@ -40,13 +42,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_MODELS = ("gaussian", "speckle", "log-speckle", "poisson")
-
 
 @app.command("noise")
+@take_settings(Enhancer, "noise")
 def add_noise(
     paths: Paths = None,
-    noise: NoiseName = "gaussian",
     sigma: Annotated[
         float | None,
         typer.Option(
@@ -83,6 +83,7 @@ def add_noise(
     rate: Rate = None,
     trim: TrimPart = None,
     pipe_format: PipeFormatName = None,
+    **chosen: Any,
 ) -> None:
     """Add noise to pictures, film and volumes."""
     from subband.cli.enhancing import Reading, Writing
@@ -92,7 +93,7 @@ def add_noise(
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
 
-    chosen = _make_model(noise or "gaussian", sigma, looks, gain)
+    model = _make_model(chosen["noise"], sigma=sigma, looks=looks, gain=gain)
     settings = Settings(force, dry_run, as_json, jobs, skip_existing, quiet, keep_partial)
     with Pipes(paths, pipe_format) as pipes:
         settings = pipes.calm(settings)
@@ -104,32 +105,30 @@ def add_noise(
 
         def work(job: Job, observe: Observe, cancelled: Event) -> Report:
             # noise of a camera's sensor is in the planes that it records; the other models are about light
-            with reading.open(job.source, colours="ycbcr" if isinstance(chosen, Gaussian) else "rgb") as source:
+            with reading.open(job.source, colours="ycbcr" if isinstance(model, Gaussian) else "rgb") as source:
                 sink = writing.open(job.output, source.info, force=force)
-                return add_noise_to_file(source, sink, chosen, seed=seed, on_progress=observe, cancelled=cancelled)
+                return add_noise_to_file(source, sink, model, seed=seed, on_progress=observe, cancelled=cancelled)
 
-        run_jobs(planned, work, settings, {"model": describe(chosen), "seed": seed})
+        run_jobs(planned, work, settings, {"model": describe(model), "seed": seed})
 
 
-def _make_model(name: str, sigma: float | None, looks: float | None, gain: float | None) -> NoiseModel:
-    from subband.cli.chain import read_noise
-    from subband.enhance import Gaussian, LogSpeckle, PoissonGaussian, Speckle
-    from subband.errors import suggest_names
+def _make_model(name: str, **given: float | None) -> NoiseModel:
+    """Return a model of noise, with the settings that are given and that it has."""
+    from dataclasses import replace
 
-    if name.partition(":")[0] not in _MODELS:
-        raise ArgumentError(
-            f"--noise {name} is not known{suggest_names(name, _MODELS)}; use one of {', '.join(_MODELS)}"
-        )
-    if ":" in name:
-        for option, value in (("--sigma", sigma), ("--looks", looks), ("--gain", gain)):
-            if value is not None:
-                raise ArgumentError(f"--noise {name} has its settings already; leave {option} out, or write it there")
-        return read_noise(name)
-    looks, gain = 1.0 if looks is None else looks, 1.0 if gain is None else gain
-    if sigma is not None and "speckle" in name:
-        raise ArgumentError(f"--sigma {sigma:g} means nothing for {name}; say with --looks how strong it is")
-    if name == "gaussian":
-        return Gaussian(20.0 if sigma is None else sigma)
-    if name == "poisson":
-        return PoissonGaussian(gain, sigma=0.0 if sigma is None else sigma)
-    return Speckle(looks) if name == "speckle" else LogSpeckle(looks=looks)
+    from subband.enhance.models import find_model
+    from subband.settings import list_settings
+
+    model = find_model(name)
+    changes = {key: value for key, value in given.items() if value is not None}
+    known = list_settings(model)
+    if ":" in name and changes:
+        option = name_option(next(iter(changes)))
+        raise ArgumentError(f"--noise {name} has its settings already; leave {option} out, or write it there")
+    if "sigma" in changes and "sigma" not in known:
+        raise ArgumentError(f"--sigma {changes['sigma']:g} applies to noise with a normal part; use --looks for {name}")
+    if model == find_model("gaussian"):
+        changes.setdefault("sigma", 20.0)
+    # mypy cannot know that every model is a dataclass
+    made: NoiseModel = replace(model, **{key: value for key, value in changes.items() if key in known})  # type: ignore[type-var]
+    return made

@@ -14,7 +14,6 @@ __all__ = [
     "AsJson",
     "Boundary",
     "Codec",
-    "Colour",
     "DryRun",
     "Ending",
     "EngineName",
@@ -23,26 +22,19 @@ __all__ = [
     "KeepPartial",
     "Level",
     "MemoryLimit",
-    "MethodName",
     "MostPixels",
-    "NoiseName",
     "NonFinite",
     "Paths",
     "PictureFile",
     "PipeFormatName",
-    "Precision",
     "Preset",
     "Quality",
     "Quiet",
     "Rate",
     "Recursive",
     "Series",
-    "Sigma",
     "SkipExisting",
     "Sound",
-    "StageForm",
-    "StageLevel",
-    "Strength",
     "Tolerant",
     "TrimPart",
     "View",
@@ -67,12 +59,6 @@ def _offer_wavelets(incomplete: str) -> list[str]:
 
     names = dict.fromkeys([*wavelist("cdf"), *wavelist(kind="discrete")])
     return [name for name in names if name.startswith(incomplete)]
-
-
-def _offer_methods(incomplete: str) -> list[str]:
-    from subband.enhance.methods import list_methods
-
-    return offer(*(method.name for method in list_methods()))(incomplete)
 
 
 PictureFile = Annotated[
@@ -115,66 +101,6 @@ Paths = Annotated[
     Writes("last"),
 ]
 
-MethodName = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        autocompletion=_offer_methods,
-        help="bivariate, wiener, neigh, bayes, sure or visu.",
-    ),
-]
-
-StageLevel = Annotated[
-    int | None,
-    typer.Option("--level", "-l", min=0, metavar="N", help="Number of levels; what suits the picture by default."),
-]
-
-NoiseName = Annotated[
-    str | None,
-    typer.Option(
-        "--noise",
-        "-n",
-        metavar="MODEL",
-        autocompletion=offer("gaussian", "speckle", "log-speckle", "poisson"),
-        help="gaussian, speckle, log-speckle or poisson; with settings as in speckle:looks=4,kind=gamma.",
-    ),
-]
-
-Sigma = Annotated[
-    float | None,
-    typer.Option(
-        metavar="S",
-        help="Standard deviation of the noise in red, green and blue, or in each plane of Y'CbCr video, where samples "
-        "go to 255, whatever the depth; for volumes in their own units. Measured in each plane if left out.",
-    ),
-]
-
-Strength = Annotated[
-    float, typer.Option("--strength", "-s", metavar="X", help="1 removes the noise that there is, more or less of it.")
-]
-
-StageForm = Annotated[
-    str | None,
-    typer.Option(
-        "--form",
-        metavar="FORM",
-        autocompletion=offer("decimated", "spun", "undecimated"),
-        help="decimated, spun or undecimated; what suits the method by default.",
-    ),
-]
-
-Colour = Annotated[
-    str | None,
-    typer.Option(
-        "--colour",
-        metavar="SPACE",
-        autocompletion=offer("opponents", "ycbcr", "rgb"),
-        help="Where colours are treated: opponents, ycbcr or rgb.",
-    ),
-]
-
 Boundary = Annotated[
     str | None,
     typer.Option(
@@ -182,16 +108,6 @@ Boundary = Annotated[
         metavar="MODE",
         autocompletion=offer("whole", "symmetric", "reflect", "periodization", "zero", "constant", "smooth"),
         help="How the image is extended beyond its borders; the wavelet's own by default.",
-    ),
-]
-
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        "--precision",
-        metavar="DTYPE",
-        autocompletion=offer("float32", "float16"),
-        help="float32, or float16 where a device has it: half the memory traffic.",
     ),
 ]
 

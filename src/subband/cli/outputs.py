@@ -87,10 +87,9 @@ def find_marks(command: Any) -> dict[str, Reads | Writes]:
     >>> find_marks(show)
     {'source': Reads(), 'plot': Writes(kind='file')}
     """
-    function = inspect.unwrap(command)
     return {
         name: mark
-        for name, parameter in inspect.signature(function, eval_str=True).parameters.items()
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
         if get_origin(parameter.annotation) is Annotated
         for mark in get_args(parameter.annotation)[1:]
         if isinstance(mark, Reads | Writes)
@@ -106,7 +105,7 @@ def find_kind(command: Any, name: str) -> type:
     >>> find_kind(show, "sources").__name__
     'Path'
     """
-    annotation = inspect.signature(inspect.unwrap(command), eval_str=True).parameters[name].annotation
+    annotation = inspect.signature(command, eval_str=True).parameters[name].annotation
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) is UnionType:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from subband.errors import ArgumentError
+from subband.media.base import Frame, Source
 
 if TYPE_CHECKING:
     from subband.enhance import Enhancer
-    from subband.media import Frame, Sink, Source, SourceInfo
+    from subband.pipeline.files import OpenSink, OpenSource
     from subband.pipeline.relay import Observe, Report
 
 __all__ = ["end_by_interrupt", "open_camera", "record_camera"]
@@ -51,8 +53,8 @@ def open_camera(
 
 
 def record_camera(
-    open_source: Callable[[], Source],
-    open_sink: Callable[[SourceInfo], Sink],
+    open_source: OpenSource,
+    open_sink: OpenSink,
     enhancer: Enhancer,
     *,
     seconds: float | None = None,
@@ -67,7 +69,7 @@ def record_camera(
     Parameters
     ----------
     open_source, open_sink : callable
-        Open the camera, and the film for what it gives.
+        Open the camera, and the film for what it gives; as in `subband.pipeline.enhance_file`.
     enhancer : Enhancer
         Whose numbers are those of 8 bits.
     seconds, frames : optional
@@ -77,33 +79,40 @@ def record_camera(
     enough : threading.Event, optional
         Ends the film in good order when it is set; see `end_by_interrupt`.
     """
-    from dataclasses import replace
+    from subband.pipeline import enhance_file
 
-    from subband.pipeline.files import choose_work
-    from subband.pipeline.relay import relay_frames
+    return enhance_file(
+        lambda colours: _Beginning(open_source(colours), seconds, frames, enough or Event()),
+        open_sink,
+        enhancer,
+        engine=engine,
+        on_progress=on_progress,
+        cancelled=cancelled,
+    )
 
-    with open_source() as source:
-        info = source.info
-        count = frames
-        if seconds is not None and info.rate is not None:
-            lasting = max(1, round(seconds * info.rate))
+
+class _Beginning(Source):
+    """The frames of a source until it is enough; at least one, so that there is a film."""
+
+    def __init__(self, source: Source, seconds: float | None, count: int | None, enough: Event) -> None:
+        rate = source.info.rate
+        if seconds is not None and rate is not None:
+            lasting = max(1, round(seconds * rate))
             count = lasting if count is None else min(count, lasting)
-        work = choose_work(info, enhancer, engine=engine)
-        sink = open_sink(replace(info, count=count))
-        taken = _take(source, seconds, count, enough or Event())
-        return relay_frames(
-            taken, work, sink, count=count, on_progress=on_progress, cancelled=cancelled, by_fields=True
-        )
+        self.info = replace(source.info, count=count)
+        self._source, self._seconds, self._enough = source, seconds, enough
 
+    def __iter__(self) -> Iterator[Frame]:
+        for number, frame in enumerate(self._source):
+            if number and (number == self.info.count or (self._seconds is not None and frame.time >= self._seconds)):
+                return
+            yield frame
+            if self._enough.is_set():
+                return
 
-def _take(source: Source, seconds: float | None, count: int | None, enough: Event) -> Iterator[Frame]:
-    """Take frames until it is enough; at least one, so that there is a film."""
-    for number, frame in enumerate(source):
-        if number and (number == count or (seconds is not None and frame.time >= seconds)):
-            return
-        yield frame
-        if enough.is_set():
-            return
+    def close(self) -> None:
+        """Let go of the source."""
+        self._source.close()
 
 
 @contextmanager

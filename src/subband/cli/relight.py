@@ -19,12 +19,11 @@ from subband.cli.options import (
     Quality,
     Quiet,
     Sound,
-    StageLevel,
     Tolerant,
-    WaveletName,
-    offer,
 )
 from subband.cli.outputs import Reads, Writes
+from subband.cli.settings import take_settings
+from subband.edit import Lighting
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ app = typer.Typer()
 
 
 @app.command()
+@take_settings(Lighting, "strength wavelet level gamma colour floor exposure")
 def relight(
     picture: Annotated[Path, typer.Argument(metavar="IN", help="A picture or a film."), Reads()],
     decal: Annotated[
@@ -54,26 +54,6 @@ def relight(
         typer.Option(metavar="LIGHT", help="A picture of another light; stretched to the size of IN."),
         Reads(),
     ] = None,
-    strength: Annotated[
-        float, typer.Option("--strength", "-s", metavar="X", help="How much of the light is taken away, 0 to 1.")
-    ] = 1.0,
-    wavelet: WaveletName = "cdf97",
-    level: StageLevel = None,
-    gamma: Annotated[
-        float, typer.Option(metavar="G", help="1 for the mean of numbers as they are, 2.2 for linear light.")
-    ] = 1.0,
-    colour: Annotated[
-        str,
-        typer.Option(
-            metavar="SPACE",
-            autocompletion=offer("ycbcr", "rgb"),
-            help="ycbcr for light in grey, rgb for one in colour.",
-        ),
-    ] = "ycbcr",
-    floor: Annotated[float, typer.Option(metavar="X", help="The least light, as a part of white.")] = 0.02,
-    exposure: Annotated[
-        float, typer.Option(metavar="X", help="How bright the decal is on the whole, as a part of white.")
-    ] = 0.5,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -86,6 +66,7 @@ def relight(
     audio: Sound = True,
     most_pixels: MostPixels = None,
     tolerant: Tolerant = False,
+    **chosen: Any,
 ) -> None:
     """Take the light away from a picture, or from every frame of a film, or put it under another.
 
@@ -96,7 +77,7 @@ def relight(
     from subband.cli.editing import edit_files, read_picture
     from subband.cli.enhancing import Reading, Writing
     from subband.cli.files import Settings, plan_jobs
-    from subband.edit import Lighting, Relighter
+    from subband.edit import Relighter
     from subband.engines import get_engine
 
     outputs = {"decal": decal, "light": light, "lit": lit}
@@ -105,7 +86,7 @@ def relight(
         raise ArgumentError("nothing is to be written; use --decal OUT, --light OUT, or --under LIGHT with --lit OUT")
     if (lit is None) != (under is None):
         raise ArgumentError("--under names the light and --lit where the picture under it goes; use both together")
-    lighting = Lighting(level, strength, wavelet, colour, gamma, floor, exposure)
+    lighting = Lighting(**chosen)
     reading = Reading(most_pixels, tolerant)
     relighter = Relighter(lighting, engine=get_engine(engine))
     falling = None if under is None else read_picture(under, reading)

@@ -29,6 +29,7 @@ __all__ = [
     "Markdown",
     "Outputs",
     "open_console",
+    "open_progress",
     "watch_cases",
     "watch_results",
     "with_outputs",
@@ -195,7 +196,7 @@ def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
 def watch_results(results: Iterable[Result], count: int | None) -> list[Result]:
     """Collect results, and show how many there are; `count` is None where nobody knows how many will come."""
     found = []
-    with _open_progress() as progress:
+    with open_progress() as progress:
         task = progress.add_task("", total=count)
         for result in results:
             found.append(result)
@@ -215,7 +216,7 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
 
     measurements: list[Measurement] = []
     failures: list[SubbandError] = []
-    with _open_progress() as progress:
+    with open_progress() as progress:
         task = progress.add_task("", total=len(cases))
         for number, case in enumerate(cases):
             progress.update(task, description=case.name, completed=number, refresh=True)
@@ -231,7 +232,7 @@ def watch_cases(cases: Sequence[Case], measure: Callable[[Any], Iterable[Measure
     return measurements
 
 
-def _open_progress() -> Progress:
+def open_progress() -> Progress:
     """Return a display that is not refreshed by itself: one that moves would take time from what is measured."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

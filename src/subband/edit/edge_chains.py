@@ -6,10 +6,13 @@ from math import sqrt
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.edit.edge_scales import Scale, share_lines
 from subband.typing import Array
 
 __all__ = ["chain_scales", "keep_connected"]
+
+_loops = Kernels("subband.edit.edge_loops")
 
 #: Maxima of two scales belong together if their gradients differ by less than this angle of 45 degrees.
 _COSINE = sqrt(0.5)
@@ -26,8 +29,6 @@ def chain_scales(scales: list[Scale], low: float, least: float, high: float | No
 
     If `high` is given, the chains end where noise of so many standard deviations would hide most edges.
     """
-    from subband.edit import edge_loops
-
     tiny = float(np.finfo(np.float32).tiny)
     lengths: Array | None = None
     evidence: Array | None = None
@@ -40,7 +41,7 @@ def chain_scales(scales: list[Scale], low: float, least: float, high: float | No
         found = np.zeros(scale.modulus.shape, np.float32)
         # at fine scales noise hides what coarse ones show, so little is asked of them
         limits = scale.spread_noise(low if above is None else min(low, _FAINT[len(scale.gradient)]), 0.0)
-        share_lines(marks, lambda *lines, s=scale, t=limits, m=marks: edge_loops.mark_maxima(
+        share_lines(marks, lambda *lines, s=scale, t=limits, m=marks: _loops.mark_maxima(
             s.gradient, s.modulus, t, max(least, tiny), 1 << (s.level - 1), _PROMINENCE, m, *lines
         ))  # fmt: skip
         # without noise everything stands out, by a number that can still be written down
@@ -55,7 +56,7 @@ def chain_scales(scales: list[Scale], low: float, least: float, high: float | No
             options = (reach, _COSINE, found)
             before = (lengths, above.gradient, above.modulus, evidence)
             share_lines(marks, lambda *lines, s=scale, d=deviations, m=marks, b=before, o=options: (
-                edge_loops.link_scales(m, s.gradient, s.modulus, d, *b, *o, *lines)
+                _loops.link_scales(m, s.gradient, s.modulus, d, *b, *o, *lines)
             ))  # fmt: skip
         lengths, evidence, above = marks, found, scale
     if lengths is None or evidence is None or above is None:
@@ -65,6 +66,4 @@ def chain_scales(scales: list[Scale], low: float, least: float, high: float | No
 
 def keep_connected(marks: Array, shortest: int) -> None:
     """Keep groups of touching marks, in place: those that hold a strong one, 2, and are not too small."""
-    from subband.edit import edge_loops
-
-    edge_loops.keep_connected(marks, shortest)
+    _loops.keep_connected(marks.reshape(-1), *marks.shape, shortest)

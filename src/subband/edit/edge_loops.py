@@ -11,8 +11,9 @@ from math import floor, sqrt
 from typing import Any
 
 import numba as nb
+import numpy as np
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 from subband.typing import Array
 
 __all__ = ["combine_bands", "keep_connected", "link_scales", "mark_maxima"]
@@ -197,23 +198,19 @@ def _link_scales(
             evidence[s, r, c] = max(best, fine_modulus[s, r, c] / deviation)
 
 
-def _keep_connected(marks: Array, shortest: int) -> None:
+def _keep_connected(flat: Array, slices: int, rows: int, columns: int, shortest: int) -> None:
     """Keep groups of touching marks that hold a strong one, 2, and are not too small; the others become 0."""
-    slices, rows, columns = marks.shape
-    size = marks.size
-    stack = [0]
-    group = [0]
-    flat = marks.ravel()
+    size = flat.size
+    group = np.empty(size, np.int64)  # a group's marks in the order in which they are found
     for start in range(size):
         if flat[start] != 2:
             continue
-        stack.clear()
-        group.clear()
-        stack.append(start)
+        group[0] = start
         flat[start] = 3
-        while len(stack) > 0:
-            index = stack.pop()
-            group.append(index)
+        done, found = 0, 1
+        while done < found:
+            index = group[done]
+            done += 1
             s, r, c = index // (rows * columns), index // columns % rows, index % columns
             for i in range(max(s - 1, 0), min(s + 2, slices)):
                 for j in range(max(r - 1, 0), min(r + 2, rows)):
@@ -221,10 +218,11 @@ def _keep_connected(marks: Array, shortest: int) -> None:
                         other = (i * rows + j) * columns + k
                         if flat[other] == 1 or flat[other] == 2:
                             flat[other] = 3
-                            stack.append(other)
-        if len(group) < shortest:
-            for index in group:
-                flat[index] = 0
+                            group[found] = other
+                            found += 1
+        if found < shortest:
+            for k in range(found):
+                flat[group[k]] = 0
     for index in range(size):
         flat[index] = flat[index] == 3
 

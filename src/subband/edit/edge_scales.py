@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from subband.boundary import extend
+from subband.compiled import Kernels
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters.constants import NORMAL_MEDIAN
@@ -22,6 +23,8 @@ from subband.typing import Array
 from subband.wavelets import Wavelet
 
 __all__ = ["Scale", "check_wavelet", "measure_scales", "share_lines"]
+
+_loops = Kernels("subband.edit.edge_loops")
 
 #: Coefficients that noise is measured from.
 _MOST_COUNTED = 100_000
@@ -225,9 +228,7 @@ def _measure_border(wavelet: Wavelet, level: int, length: int) -> Array:
 
 
 def _combine_bands(parts: tuple[Array, ...], factor: np.float32, scale: Scale, is_first: bool) -> None:
-    from subband.edit import edge_loops
-
-    share_lines(scale.modulus, lambda *lines: edge_loops.combine_bands(
+    share_lines(scale.modulus, lambda *lines: _loops.combine_bands(
         parts, factor, scale.gradient, scale.modulus, is_first, *lines
     ))  # fmt: skip
 

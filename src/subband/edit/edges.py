@@ -18,18 +18,17 @@ import numpy as np
 from subband.arrays import is_foreign
 from subband.edit.edge_chains import chain_scales, keep_connected
 from subband.edit.edge_scales import check_wavelet, measure_scales
-from subband.edit.settings import check_choice, check_colour, check_number, check_white, make_settings
+from subband.edit.settings import check_colour, check_number, check_white, make_settings
 from subband.engines import Engine
 from subband.enhance.colour import TO_YCBCR
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
+from subband.settings import check_settings, setting
 from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["EdgeFinder", "Edges", "find_edges"]
 
 _BRIGHTNESS = TO_YCBCR[0].astype(np.float32)
-
-_CHANNELS = ("brightness", "strongest")
 
 #: Scales that even the smallest image, and the smallest volume, may have.
 _LEAST_LEVELS = {2: 6, 3: 3}
@@ -192,19 +191,53 @@ class EdgeFinder:
     (64, 64, 3)
     """
 
-    wavelet: WaveletLike = "rbio3.1"
-    level: int = 3
-    finest: int | None = None
-    threshold: float = 5.0
-    weak: float = 0.8
-    contrast: float = 0.0
-    sigma: float | None = None
-    persistence: int | None = None
-    shortest: int = 4
-    channels: str = "brightness"
+    wavelet: WaveletLike = setting(
+        "rbio3.1", "One that is a first derivative.", choices=lambda: {"rbio3.1": "rbio3.1", "haar": "haar"}
+    )
+    level: int = setting(3, "Number of scales.", label="Scales", least=1, slider=(1, 6, 1))
+    finest: int | None = setting(
+        None,
+        "The scale that edges are drawn at; by the noise if left out.",
+        label="Finest scale",
+        least=1,
+        slider=(1, 6, 1),
+    )
+    threshold: float = setting(5.0, "Standard deviations of the noise to stand out by.", least=0, slider=(1, 30, 0.5))
+    weak: float = setting(0.8, "Edges go on through places that reach this part of the threshold.", least=0, most=1)
+    contrast: float = setting(
+        0.0,
+        "The least height of an edge, where white is 255; in a volume's units.",
+        label="Least contrast",
+        unit="of 255",
+        least=0,
+        slider=(0, 128, 1),
+    )
+    sigma: float | None = setting(
+        None,
+        "Standard deviation of the noise, where white is 255; in a volume's units. Measured if left out.",
+        label="Noise",
+        unit="of 255",
+        least=0,
+        slider=(0, 100, 0.5),
+    )
+    persistence: int | None = setting(None, "Through how many scales an edge must be seen; all by default.", least=1)
+    shortest: int = setting(4, "Groups of fewer touching pixels are left out.", unit="pixels", least=1)
+    channels: str = setting(
+        "brightness",
+        "Whether colours are looked at by their brightness, or each pixel by its steepest channel.",
+        label="Look at",
+        choices={"brightness": "The brightness", "strongest": "The steepest channel"},
+    )
     colour: tuple[float, float, float] = (255.0, 40.0, 0.0)
-    opacity: float = 1.0
-    fade: float = 0.0
+    opacity: float = setting(1.0, "Of the edges, from 0 to 1.", least=0, most=1)
+    fade: float = setting(
+        0.0,
+        "How much of the image is taken away towards white.",
+        label="Fade the picture",
+        least=0,
+        most=1,
+        slider=(0, 1, 0.05),
+    )
     white: float | None = None
 
     def __post_init__(self) -> None:
@@ -217,17 +250,7 @@ class EdgeFinder:
         scales = self.level - (self.finest or 1) + 1
         if (self.persistence or 1) > scales:
             raise LevelError(f"persistence={self.persistence} is more than the {scales} scales; use 1 to {scales}")
-        for name in ("threshold", "weak", "contrast", "sigma", "opacity", "fade"):
-            value = getattr(self, name)
-            if value is None and name == "sigma":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-                raise ArgumentTypeError(f"{name}={value!r} is not a number")
-            most = 1.0 if name in ("weak", "opacity", "fade") else np.inf
-            if not isfinite(value) or not 0 <= value <= most:
-                limits = "from 0 to 1" if most == 1 else "of 0 or more"
-                raise ArgumentError(f"{name}={value} cannot be used; give a number {limits}")
-        check_choice("channels", self.channels, _CHANNELS)
+        check_settings(self)
         check_white(self.white)
         object.__setattr__(self, "colour", check_colour("colour", self.colour))
 

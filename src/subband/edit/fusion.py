@@ -1,8 +1,8 @@
-"""One picture from several of the same scene: in focus everywhere, or exposed well everywhere.
+"""One image from several of the same scene: in focus everywhere, or exposed well everywhere.
 
-Where a picture is sharp its details are strong. So of a stack of focus, for each place and scale the details are taken
-from the picture that is most active there. Each choice is checked against its neighbourhood and follows the majority,
-so that no stray coefficient comes from elsewhere. Of a stack of exposures the details are a mean, in which each picture
+Where an image is sharp its details are strong. So of a stack of focus, for each place and scale the details are taken
+from the image that is most active there. Each choice is checked against its neighbourhood and follows the majority,
+so that no stray coefficient comes from elsewhere. Of a stack of exposures the details are a mean, in which each image
 counts as much as it is well exposed in that place, at that scale. The transform is undecimated: what comes out does not
 depend on how the scene lies on the grid.
 """
@@ -17,12 +17,14 @@ import numpy as np
 
 from subband.arrays import allocate_zeros
 from subband.edit.pictures import Picture, take_picture
-from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
+from subband.edit.settings import LEVEL, check_level, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.colour import FROM_YCBCR, TO_YCBCR
+from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, LevelError, ShapeError
+from subband.settings import check_settings, setting
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.arguments import useful_levels
 from subband.typing import Bands
@@ -30,12 +32,11 @@ from subband.wavelets import as_wavelet
 
 __all__ = ["Fuser", "Fusion", "fuse"]
 
-_RULES = ("focus", "exposure")
-
 #: Levels if nothing is said: defocus of some pixels shows in four.
 _MOST_LEVELS = 4
 
 _WIDEST = 31
+_WIDTHS = (1, _WIDEST, 2)
 
 #: Samples over which weights are averaged, at most.
 _WIDEST_MEAN = 127
@@ -43,13 +44,13 @@ _WIDEST_MEAN = 127
 
 @dataclass(frozen=True)
 class Fusion:
-    """How pictures become one.
+    """How images become one.
 
     Parameters
     ----------
     rule : {"focus", "exposure"}
-        What the pictures differ in. In a stack of focus each coefficient comes from the picture that is most active in
-        its place; in one of exposure it is a mean, and a picture counts the more, the nearer to mid-grey and the more
+        What the images differ in. In a stack of focus each coefficient comes from the image that is most active in
+        its place; in one of exposure it is a mean, and an image counts the more, the nearer to mid-grey and the more
         colourful it is there.
     wavelet : str
         The default is the CDF 9/7 of JPEG 2000.
@@ -61,9 +62,9 @@ class Fusion:
         Odd: each choice follows the majority among so many in each direction; 1 leaves it as it is. Weights are
         averaged over as many, and over twice as many at each coarser level.
     strength : float
-        1 is the fused picture, 0 the first one, and in between is between.
+        1 is the fused image, 0 the first one, and in between is between.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        What white is in images of other than 8 or 16 bits; if left out, 1 for floating point and the largest
         number of integers; those of 64 bits cannot do without.
 
     Raises
@@ -77,19 +78,38 @@ class Fusion:
     7
     """
 
-    rule: str = "focus"
-    wavelet: str = "cdf97"
-    level: int | None = None
-    window: int = 5
-    consistency: int = 7
-    strength: float = 1.0
+    rule: str = setting(
+        "focus",
+        "What the images differ in.",
+        label="They differ in",
+        choices={"focus": "Focus", "exposure": "Exposure"},
+    )
+    wavelet: str = setting("cdf97", **WAVELET)
+    level: int | None = setting(None, **LEVEL)
+    window: int = setting(
+        5, "Odd: activity is measured over so many pixels in each direction.", unit="pixels", slider=_WIDTHS
+    )
+    consistency: int = setting(
+        7,
+        "Odd: a choice follows the majority among so many; 1 for no check.",
+        label="Majority among",
+        unit="pixels",
+        slider=_WIDTHS,
+    )
+    strength: float = setting(
+        1.0,
+        "1 for the fused image, 0 for the first one.",
+        least=0,
+        most=1,
+        slider=(0, 1, 0.05),
+        advice="use 0 for the first picture and 1 for the fused one",
+    )
     white: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("rule", self.rule, _RULES)
         as_wavelet(self.wavelet)
         check_level(self.level)
-        check_number("strength", self.strength, 0, 1, "use 0 for the first picture and 1 for the fused one")
+        check_settings(self)
         for name in ("window", "consistency"):
             value = getattr(self, name)
             is_odd = isinstance(value, int | np.integer) and not isinstance(value, bool) and value % 2 == 1
@@ -98,7 +118,7 @@ class Fusion:
         check_white(self.white)
 
     def choose_level(self, size: tuple[int, int]) -> int:
-        """Return the number of levels for pictures of so many rows and columns."""
+        """Return the number of levels for images of so many rows and columns."""
         length = as_wavelet(self.wavelet).dec_len
         most = max(1, min((useful_levels(n, length) for n in size if n > 1), default=0))
         if self.level is None:
@@ -112,14 +132,14 @@ class Fusion:
 
 
 class Fuser:
-    """Makes one picture of several, stack after stack.
+    """Makes one image of several, stack after stack.
 
     Parameters
     ----------
     fusion : Fusion, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `fusion`.
 
@@ -140,7 +160,7 @@ class Fuser:
         return Fuser(self.fusion, engine=self.engine, **settings)
 
     def apply(self, pictures: Sequence[Any]) -> Any:
-        """Return one picture of several, see `fuse`."""
+        """Return one image of several, see `fuse`."""
         shape = tuple(getattr(pictures, "shape", ()))
         if len(shape) == 3 and shape[2] in (3, 4):
             raise ShapeError(f"pictures is one picture of shape {shape}; give a list of two or more of the same scene")
@@ -200,7 +220,7 @@ class Fuser:
         return (margin, margin), [stationary_plan(shape, (1, 2), wavelets, level + 1) for level in range(count)]
 
     def _choose(self, engine: Engine, level: StationaryPlan, lows: list[Any]) -> Any:
-        """Return one plane: the number of the picture whose brightness is most active in each place."""
+        """Return one plane: the number of the image whose brightness is most active in each place."""
         filters = find_filters(engine)
         bright = StationaryPlan((1, *level.shape[1:]), level.axes, level.plans)
         best: Any = None
@@ -225,7 +245,7 @@ class Fuser:
         return agreed
 
     def _weigh(self, engine: Engine, lows: list[Any], white: float, count: int) -> list[Any]:
-        """Return one plane for each picture: how well it is exposed in each place, as a part of all.
+        """Return one plane for each image: how well it is exposed in each place, as a part of all.
 
         After `count` levels the low band is as many times twice as large as brightness, and smoother; weights that
         changed more quickly than what they weigh would turn bright places darker than those around them.
@@ -242,7 +262,7 @@ class Fuser:
         return [filters.divide(weight, total, 1.0) for weight in weights]
 
     def _join_lows(self, engine: Engine, lows: list[Any], chosen: Any, white: float, count: int) -> Any:
-        """Return the coarsest band: that of the chosen picture, or the mean by exposure."""
+        """Return the coarsest band: that of the chosen image, or the mean by exposure."""
         filters = find_filters(engine)
         if self.fusion.rule == "focus":
             total = lows[0]
@@ -266,36 +286,36 @@ class Fuser:
 def fuse(
     pictures: Sequence[Any], fusion: Fusion | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Make one picture of several of the same scene.
+    """Make one image of several of the same scene.
 
     Parameters
     ----------
-    pictures : sequence of array
+    images : sequence of array
         Two or more, all of one shape, dtype and kind, and aligned: rows × columns, with 3 channels or 3 and an alpha
         channel as the last axis. Of NumPy, CuPy, Torch, JAX or PyOpenCL.
     fusion : Fusion, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `fusion`, such as ``rule="exposure"``.
 
     Returns
     -------
     array
-        Of the kind, shape and dtype of the pictures; integers are rounded and clipped. The alpha channel is that of the
+        Of the kind, shape and dtype of the images; integers are rounded and clipped. The alpha channel is that of the
         first one.
 
     Raises
     ------
     ArgumentError
-        If there are fewer than two pictures, or a setting is not known.
+        If there are fewer than two images, or a setting is not known.
     ShapeError, DtypeError
-        If they do not fit each other, or are a single picture.
+        If they do not fit each other, or are a single image.
 
     Notes
     -----
-    Choices are made in the brightness, and all channels follow. The memory taken is that of all pictures as floats, and
+    Choices are made in the brightness, and all channels follow. The memory taken is that of all images as floats, and
     of three bands for each level of one.
 
     References
@@ -321,7 +341,7 @@ def fuse(
 
 
 def _split_chosen(engine: Engine, level: StationaryPlan, lows: list[Any], chosen: Any) -> Bands:
-    """Split the low band of every picture, in its place, and return the details of the chosen ones."""
+    """Split the low band of every image, in its place, and return the details of the chosen ones."""
     filters = find_filters(engine)
     fused: Bands = {}
     for number, low in enumerate(lows):
@@ -336,7 +356,7 @@ def _split_chosen(engine: Engine, level: StationaryPlan, lows: list[Any], chosen
 
 
 def _split_weighted(engine: Engine, level: StationaryPlan, lows: list[Any], weights: list[Any]) -> Bands:
-    """Split the low band of every picture, in its place, and return the mean of the details."""
+    """Split the low band of every image, in its place, and return the mean of the details."""
     filters = find_filters(engine)
     fused: Bands = {}
     for number, (low, weight) in enumerate(zip(lows, weights, strict=True)):
@@ -351,7 +371,7 @@ def _split_weighted(engine: Engine, level: StationaryPlan, lows: list[Any], weig
 
 
 def _check_fit(first: Picture, other: Picture, place: int) -> None:
-    """Refuse a picture that is not like the first one."""
+    """Refuse an image that is not like the first one."""
     if tuple(other.pixels.shape) != tuple(first.pixels.shape):
         sizes = [
             f"{x.size[0]} × {x.size[1]} pixels in {'colour' if x.channels == 3 else 'grey'}" for x in (first, other)

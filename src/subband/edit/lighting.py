@@ -1,8 +1,8 @@
 """A texture apart from the light that fell on it.
 
 The light on a photographed surface changes slowly from place to place, and its texture quickly. So the light is what
-the coarsest band alone gives back, and the picture divided by it is a *decal*: the surface evenly lit, ready for
-texture mapping. Decal times light is the picture again, and times another light the picture under that.
+the coarsest band alone gives back, and the image divided by it is a *decal*: the surface evenly lit, ready for
+texture mapping. Decal times light is the image again, and times another light the image under that.
 """
 
 from __future__ import annotations
@@ -15,36 +15,35 @@ import numpy as np
 
 from subband.edit.pictures import Picture, fit_pixels, take_picture
 from subband.edit.scales import plan_scales
-from subband.edit.settings import check_choice, check_level, check_number, check_white, make_settings
+from subband.edit.settings import LEVEL, check_level, check_number, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.colour import TO_YCBCR
+from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ShapeError
 from subband.plan import TransformPlan
+from subband.settings import check_settings, setting
 from subband.typing import Bands
 from subband.wavelets import as_wavelet
 
 __all__ = ["Decoupled", "Lighting", "Relighter", "decouple", "recombine", "relight"]
 
-_COLOURS = ("ycbcr", "rgb")
-_OUTPUTS = ("decal", "light")
-
-#: Coefficients that the shorter side of a picture keeps for its light if no number of levels is given.
+#: Coefficients that the shorter side of an image keeps for its light if no number of levels is given.
 _COARSE = 12
 
 _WEIGHTS = tuple(TO_YCBCR[0].tolist())
 
 
 class Decoupled(NamedTuple):
-    """A picture as two factors of its shape, in floating point.
+    """An image as two factors of its shape, in floating point.
 
     Attributes
     ----------
     decal : array
         The surface, 1 where it is as bright as its surroundings.
     light : array
-        The light, in the units of the picture.
+        The light, in the units of the image.
     """
 
     decal: Any
@@ -53,7 +52,7 @@ class Decoupled(NamedTuple):
 
 @dataclass(frozen=True)
 class Lighting:
-    """How the light of a picture is found and taken away.
+    """How the light of an image is found and taken away.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class Lighting:
         Number of levels whose details are texture. The more, the larger what still counts as texture; if left out, so
         many that the shorter side keeps about 12 coefficients.
     strength : float
-        How much of the light is taken away: with 0 nothing, and the decal looks like the picture.
+        How much of the light is taken away: with 0 nothing, and the decal looks like the image.
     wavelet : str
         The default is the CDF 9/7 of JPEG 2000.
     colour : {"ycbcr", "rgb"}
@@ -69,8 +68,8 @@ class Lighting:
         each channel, which also takes away a tint that changes from place to place.
     gamma : float
         The power between numbers and light: 1 takes the mean of numbers as they are, 2.2 that of linear light, as it
-        reached the camera. In both cases decal and light are numbers as the picture has them, and their product is the
-        picture.
+        reached the camera. In both cases decal and light are numbers as the image has them, and their product is the
+        image.
     floor : float
         The least light, as a part of white, so that nothing is divided by zero.
     exposure : float
@@ -78,9 +77,9 @@ class Lighting:
     output : {"decal", "light"}
         What `Relighter.apply` returns.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        What white is in images of other than 8 or 16 bits; if left out, 1 for floating point and the largest
         number of integers; those of 64 bits cannot do without.
 
     Raises
@@ -94,26 +93,53 @@ class Lighting:
     2.2
     """
 
-    level: int | None = None
-    strength: float = 1.0
-    wavelet: str = "cdf97"
-    colour: str = "ycbcr"
-    gamma: float = 1.0
-    floor: float = 0.02
-    exposure: float = 0.5
-    output: str = "decal"
+    level: int | None = setting(None, **LEVEL)
+    strength: float = setting(
+        1.0,
+        "How much of the light is taken away, 0 to 1.",
+        least=0,
+        most=1,
+        slider=(0, 1, 0.05),
+        advice="use 0 for none of the light and 1 for all of it",
+    )
+    wavelet: str = setting("cdf97", **WAVELET)
+    colour: str = setting(
+        "ycbcr",
+        "ycbcr for light in grey, rgb for one in colour.",
+        label="Light is",
+        choices={"ycbcr": "Grey", "rgb": "Of each channel"},
+    )
+    gamma: float = setting(
+        1.0,
+        "1 for the mean of numbers as they are, 2.2 for linear light.",
+        least=0.1,
+        most=10,
+        slider=(0.5, 3, 0.1),
+        advice="use 1 for numbers as they are, or 2.2 for linear light",
+    )
+    floor: float = setting(
+        0.02,
+        "The least light, as a part of white.",
+        least=1e-6,
+        most=1,
+        advice="nothing can be divided by zero light: use such as 0.02 of white",
+    )
+    exposure: float = setting(
+        0.5,
+        "How bright the decal is on the whole, as a part of white.",
+        least=1e-3,
+        most=1,
+        slider=(0.05, 1, 0.05),
+        advice="use a part of white, such as 0.5",
+    )
+    output: str = setting("decal", "What is returned.", choices={"decal": "Without its light", "light": "Its light"})
     boundary: str | None = None
     white: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("colour", self.colour, _COLOURS)
-        check_choice("output", self.output, _OUTPUTS)
         as_wavelet(self.wavelet)
         check_level(self.level)
-        check_number("strength", self.strength, 0, 1, "use 0 for none of the light and 1 for all of it")
-        check_number("gamma", self.gamma, 0.1, 10, "use 1 for numbers as they are, or 2.2 for linear light")
-        check_number("floor", self.floor, 1e-6, 1, "nothing can be divided by zero light: use such as 0.02 of white")
-        check_number("exposure", self.exposure, 1e-3, 1, "use a part of white, such as 0.5")
+        check_settings(self)
         check_white(self.white)
 
     def plan(self, shape: tuple[int, ...]) -> TransformPlan:
@@ -123,14 +149,14 @@ class Lighting:
 
 
 class Relighter:
-    """Takes the light away from one picture after the other.
+    """Takes the light away from one image after the other.
 
     Parameters
     ----------
     lighting : Lighting, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `lighting`.
 
@@ -155,7 +181,7 @@ class Relighter:
         return Relighter(self.lighting, engine=self.engine, **settings)
 
     def apply(self, picture: Any) -> Any:
-        """Return the decal of a picture, or its light, of the same kind, shape and dtype.
+        """Return the decal of an image, or its light, of the same kind, shape and dtype.
 
         Something as bright as its surroundings becomes as bright as `Lighting.exposure` says. Integers are rounded and
         clipped; for the two exact factors see `decouple`. The alpha channel stays as it was.
@@ -174,7 +200,7 @@ class Relighter:
         return taken.put_back(result)
 
     def relight(self, picture: Any, light: Any) -> Any:
-        """Return a picture under another light, see `relight`."""
+        """Return an image under another light, see `relight`."""
         places = {0: "picture", 1: "light"}
         result: Any = call_natively(self._relight, places, (picture, light), {}, "cpu")
         return result
@@ -221,7 +247,7 @@ class Relighter:
         return filters.write_pixels(planes, None, pixels.dtype)
 
     def _find_light(self, engine: Engine, pixels: Any, white: float) -> tuple[Any, Any]:
-        """Return the planes of a picture, and the light that they are to be divided by."""
+        """Return the planes of an image, and the light that they are to be divided by."""
         lighting = self.lighting
         filters = find_filters(engine)
         planes = filters.read_pixels(pixels, None, _float_like(pixels))
@@ -241,7 +267,7 @@ class Relighter:
 def decouple(
     picture: Any, lighting: Lighting | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Decoupled:
-    """Take a picture apart into its texture and the light on it.
+    """Take an image apart into its texture and the light on it.
 
     Parameters
     ----------
@@ -251,20 +277,20 @@ def decouple(
     lighting : Lighting, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `lighting`, such as ``level=5`` or ``gamma=2.2``.
 
     Returns
     -------
     decal, light : array
-        Of the kind of the picture, float64 for float64 and float32 otherwise, without its alpha channel: ``decal *
-        light`` is the picture. `Relighter.apply` makes a decal that is a picture itself.
+        Of the kind of the image, float64 for float64 and float32 otherwise, without its alpha channel: ``decal *
+        light`` is the image. `Relighter.apply` makes a decal that is an image itself.
 
     Raises
     ------
     ShapeError
-        If it is no picture.
+        If it is no image.
     ArgumentError, LevelError
         If a setting is not known, or there are more levels than make sense.
 
@@ -295,14 +321,14 @@ def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: 
     Parameters
     ----------
     decal : array
-        From `decouple`, or a picture of integers as `Relighter.apply` makes it.
+        From `decouple`, or an image of integers as `Relighter.apply` makes it.
     light : array
         In the units of the result: grey or in colour, of any size, for it is stretched. Of the kind of `decal`.
     exposure : float, optional
         The number of the decal that stands for 1, as a part of white; if left out, 1 for a decal of floating point, and
         0.5 for one of integers, as `Lighting` has it.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
 
     Returns
     -------
@@ -313,7 +339,7 @@ def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: 
     Raises
     ------
     ShapeError
-        If one of them is no picture, or a light in colour falls on a decal in grey.
+        If one of them is no image, or a light in colour falls on a decal in grey.
 
     Examples
     --------
@@ -337,26 +363,26 @@ def relight(
     engine: str | Engine | None = None,
     **settings: Any,
 ) -> Any:
-    """Show a picture under another light.
+    """Show an image under another light.
 
     Parameters
     ----------
     picture : array
         As in `decouple`.
     light : array
-        In the units of the picture, of any size: grey or in colour. Of the kind of `picture`.
+        In the units of the image, of any size: grey or in colour. Of the kind of `picture`.
     lighting, engine, settings
         As in `decouple`.
 
     Returns
     -------
     array
-        Of the kind, shape and dtype of the picture, with its alpha channel; integers are rounded and clipped.
+        Of the kind, shape and dtype of the image, with its alpha channel; integers are rounded and clipped.
 
     Raises
     ------
     ShapeError
-        If one of them is no picture, or a light in colour falls on a picture in grey.
+        If one of them is no image, or a light in colour falls on an image in grey.
 
     Examples
     --------
@@ -380,7 +406,7 @@ def _float_like(pixels: Any) -> np.dtype[Any]:
 
 
 def _take_light(light: Any, picture: Picture, white: float | None = None) -> Picture:
-    """Look at an array as the light that is to fall on a picture."""
+    """Look at an array as the light that is to fall on an image."""
     falling = take_picture(light, "light", white)
     if falling.channels > picture.channels:
         raise ShapeError("light is in colour and the picture in grey; give a light in grey, or a picture in colour")
@@ -398,7 +424,7 @@ def _recombine(decal: Any, light: Any, exposure: float | None, engine: str | Eng
     if exposure is None:
         exposure = 0.5 if taken.is_whole else 1.0
     check_number("exposure", exposure, 1e-6, 1e6, "use a part of white, such as 0.5")
-    # of two pictures of integers each counts from its white, and so does the result
+    # of two images of integers each counts from its white, and so does the result
     scale = 1 / (exposure * falling.white)
     fitted = fit_pixels(falling.pixels, taken.size, "stretch", "light")
     places = {0: "decal", 1: "light"}

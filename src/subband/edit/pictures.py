@@ -13,10 +13,7 @@ from subband.enhance.layout import Layout, arrange, check_mask, check_pixels, fi
 from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError, ShapeError
 
-__all__ = ["FITS", "Picture", "fit_pixels", "match_channels", "take_picture"]
-
-#: How a picture of another size is made to fit.
-FITS = ("tile", "mirror", "stretch", "crop")
+__all__ = ["Picture", "fit_pixels", "match_channels", "take_picture"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Picture:
 
 
 def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
-    """Look at a native array as a picture.
+    """Look at a native array as an image.
 
     Parameters
     ----------
@@ -64,7 +61,7 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
     name : str
         What errors call it.
     white : float, optional
-        What white is, unless it is a picture of 8 or 16 bits; if left out, the largest number of a dtype of integers
+        What white is, unless it is an image of 8 or 16 bits; if left out, the largest number of a dtype of integers
         of up to 32 bits, and 1 for floating point.
 
     Raises

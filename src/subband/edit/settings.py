@@ -11,7 +11,7 @@ import numpy as np
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError, suggest_names
 
 __all__ = [
-    "check_choice",
+    "LEVEL",
     "check_colour",
     "check_level",
     "check_levels",
@@ -21,6 +21,14 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+#: What is known of the number of levels of any tool.
+LEVEL: dict[str, Any] = {
+    "help": "Number of levels; what suits the image by default.",
+    "label": "Levels",
+    "least": 0,
+    "slider": (1, 8, 1),
+}
 
 
 def make_settings(kind: type[T], base: T | None, changes: dict[str, Any]) -> T:
@@ -36,21 +44,6 @@ def make_settings(kind: type[T], base: T | None, changes: dict[str, Any]) -> T:
     start: Any = kind() if base is None else base
     changed: T = replace(start, **changes)
     return changed
-
-
-def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Refuse a word that is not known.
-
-    Examples
-    --------
-    >>> check_choice("rule", "mux", ("max", "add"))
-    Traceback (most recent call last):
-        ...
-    subband.errors.ArgumentError: rule='mux' is not known; did you mean 'max'?; use one of max, add
-    """
-    if not isinstance(value, str) or value not in known:
-        hint = suggest_names(value, known) if isinstance(value, str) else ""
-        raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
 
 
 def check_colour(name: str, colour: Any) -> tuple[float, float, float]:

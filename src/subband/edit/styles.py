@@ -1,7 +1,7 @@
-"""The bumps of one picture carried onto another.
+"""The bumps of one image carried onto another.
 
 What makes a surface look bumpy lies in the fine bands of its brightness, and what makes it light or dark in the
-coarsest. So the details of a texture are combined with those of a picture, coefficient by coefficient, and the coarsest
+coarsest. So the details of a texture are combined with those of an image, coefficient by coefficient, and the coarsest
 band of the texture is left out: its relief comes along, and its colours and its shading stay behind.
 """
 
@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import device_of, find_kind, map_arrays
-from subband.edit.pictures import FITS, fit_pixels, match_channels, take_picture
+from subband.edit.pictures import fit_pixels, match_channels, take_picture
 from subband.edit.scales import invert_details, plan_scales, read_orientations
-from subband.edit.settings import check_choice, check_level, check_levels, check_number, check_white, make_settings
+from subband.edit.settings import LEVEL, check_level, check_levels, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.filters import find_filters
-from subband.engines.filters.constants import RULES
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
+from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ArgumentTypeError
 from subband.plan import TransformPlan
+from subband.settings import check_settings, setting
 from subband.typing import Array, Bands
 from subband.wavelets import as_wavelet
 
@@ -40,13 +41,13 @@ _COLOURS: dict[str, tuple[Array, Array] | None] = {
 #: Levels if nothing is said: bumps as large as 32 pixels.
 _MOST_LEVELS = 5
 
-#: Textures that a stylist keeps ready, for pictures of as many sizes.
+#: Textures that a stylist keeps ready, for images of as many sizes.
 _MOST_READY = 4
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a texture is carried onto a picture.
+    """How a texture is carried onto an image.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class Style:
         How two coefficients become one: the one of larger magnitude, which keeps the details of both; their sum; or
         some of each.
     strength : float
-        What the coefficients of the texture are multiplied by; for ``'mix'``, their share. 0 leaves the picture as it
+        What the coefficients of the texture are multiplied by; for ``'mix'``, their share. 0 leaves the image as it
         is.
     wavelet : str
         The default is the CDF 9/7 of JPEG 2000.
@@ -65,15 +66,15 @@ class Style:
     orientations : str
         Which details take part: letters of ``'hvd'`` for horizontal, vertical and diagonal ones.
     colour : {"ycbcr", "opponents", "rgb"}
-        Where pictures in colour are combined: in their brightness, Y' or the mean of the channels, so that no colour
+        Where images in colour are combined: in their brightness, Y' or the mean of the channels, so that no colour
         comes along; or channel by channel.
     fit : {"tile", "mirror", "stretch", "crop"}
         What is done with a texture of another size: repeat it, repeat it in turns mirrored, stretch it, or take its
         middle.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     white : float, optional
-        What white is in pictures of other than 8 or 16 bits; if left out, 1 for floating point and the largest
+        What white is in images of other than 8 or 16 bits; if left out, 1 for floating point and the largest
         number of integers; those of 64 bits cannot do without.
 
     Raises
@@ -87,26 +88,43 @@ class Style:
     True
     """
 
-    rule: str = "max"
-    strength: float = 1.0
-    wavelet: str = "cdf97"
-    level: int | None = None
-    levels: tuple[int, ...] | None = None
-    orientations: str = "hvd"
-    colour: str = "ycbcr"
-    fit: str = "tile"
+    rule: str = setting(
+        "max",
+        "How two coefficients become one: max, the larger; add, their sum; mix, some of each.",
+        choices={"max": "The larger coefficient", "add": "Their sum", "mix": "Some of each"},
+    )
+    strength: float = setting(
+        1.0,
+        "How much of the texture; 0 for nothing.",
+        least=0,
+        most=1e6,
+        slider=(0, 3, 0.05),
+        advice="use 0 for none of the texture and 1 for all of it",
+    )
+    wavelet: str = setting("cdf97", **WAVELET)
+    level: int | None = setting(None, **LEVEL)
+    levels: tuple[int, ...] | None = setting(None, "Levels that take part, the finest is 1; as in 1,2 or 1-3.")
+    orientations: str = setting("hvd", "Details that take part: h, v and d for horizontal, vertical, diagonal.")
+    colour: str = setting(
+        "ycbcr",
+        "ycbcr or opponents for brightness alone, rgb for each channel.",
+        label="Where",
+        choices={"ycbcr": "Brightness Y'", "opponents": "Mean of the channels", "rgb": "Each channel"},
+    )
+    fit: str = setting(
+        "tile",
+        "What is done with a texture of another size.",
+        label="Texture of another size",
+        choices={"tile": "Repeat", "mirror": "Repeat mirrored", "stretch": "Stretch", "crop": "Take its middle"},
+    )
     boundary: str | None = None
     white: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("rule", self.rule, RULES)
-        check_choice("colour", self.colour, tuple(_COLOURS))
-        check_choice("fit", self.fit, FITS)
         as_wavelet(self.wavelet)
         check_level(self.level)
+        check_settings(self)
         read_orientations(self.orientations)
-        advice = "use 0 for none of the texture and 1 for all of it"
-        object.__setattr__(self, "strength", check_number("strength", self.strength, 0, 1e6, advice))
         object.__setattr__(self, "levels", check_levels(self.levels))
         if self.level is not None and self.levels is not None and self.levels[-1] > self.level:
             raise ArgumentError(f"levels={self.levels} go beyond level={self.level}; use more levels, or none of those")
@@ -121,22 +139,22 @@ class Style:
 
 
 class Stylist:
-    """A texture made ready to be carried onto one picture after the other.
+    """A texture made ready to be carried onto one image after the other.
 
     Parameters
     ----------
     texture : array
-        The picture whose bumps are carried over; as in `stylise`.
+        The image whose bumps are carried over; as in `stylise`.
     style : Style, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `style`.
 
     Notes
     -----
-    The transform of the texture is kept for the last few sizes of pictures. A stylist may be used from several threads.
+    The transform of the texture is kept for the last few sizes of images. A stylist may be used from several threads.
 
     Examples
     --------
@@ -168,14 +186,14 @@ class Stylist:
         return other
 
     def apply(self, picture: Any) -> Any:
-        """Return a picture with the bumps of the texture: of the same kind, shape and dtype.
+        """Return an image with the bumps of the texture: of the same kind, shape and dtype.
 
         Raises
         ------
         ShapeError
-            If it is no picture, or the texture cannot be made to fit.
+            If it is no image, or the texture cannot be made to fit.
         ArgumentTypeError
-            If picture and texture are on different devices.
+            If image and texture are on different devices.
         """
         result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
         return result
@@ -217,7 +235,7 @@ class Stylist:
     def _prepare(
         self, engine: Engine, pixels: Any, white: float, plan: TransformPlan, dtype: np.dtype[Any]
     ) -> list[Bands]:
-        """Return the details of the texture for pictures like this one, coarse to fine."""
+        """Return the details of the texture for images like this one, coarse to fine."""
         size, channels = (int(pixels.shape[0]), int(pixels.shape[1])), int(pixels.shape[2])
         key = (engine, size, channels, white, plan, dtype, self.style.colour, self.style.fit, self.style.white)
         with self._lock:
@@ -255,7 +273,7 @@ class Stylist:
 def stylise(
     picture: Any, texture: Any, style: Style | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Carry the bumps of one picture onto another.
+    """Carry the bumps of one image onto another.
 
     Parameters
     ----------
@@ -263,11 +281,11 @@ def stylise(
         Rows × columns, with 3 channels or 3 and an alpha channel as its last axis. Of any real dtype, of NumPy, CuPy,
         Torch, JAX or PyOpenCL.
     texture : array
-        The picture whose bumps are carried over; of any size and depth.
+        The image whose bumps are carried over; of any size and depth.
     style : Style, optional
         How.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     settings
         What is to be other than in `style`, such as ``rule="add"`` or ``strength=0.5``.
 
@@ -279,13 +297,13 @@ def stylise(
     Raises
     ------
     ShapeError
-        If one of them is no picture, or the texture cannot be made to fit.
+        If one of them is no image, or the texture cannot be made to fit.
     ArgumentError, LevelError
         If a setting is not known.
 
     Notes
     -----
-    For film, make a `Stylist`, which transforms the texture once.
+    For video, make a `Stylist`, which transforms the texture once.
 
     References
     ----------
@@ -306,7 +324,7 @@ def stylise(
 
 
 def _as_native(texture: Any) -> Any:
-    """Return a picture of any kind as a native array, which is kept."""
+    """Return an image of any kind as a native array, which is kept."""
 
     def take(x: Any) -> Any:
         kind = find_kind(x)

@@ -12,6 +12,7 @@ the plan's, and gives back what the plan describes.
 - Reversible plans, those whose `AxisPlan.integer` is set, take and give int32 or int64 and are exact.
 - Inputs are never written to, may be views of any strides, and need not be aligned. Results are new arrays.
 - An engine may be called from several threads at once.
+- `Engine.find_abilities` says which axes it transforms together, for those who count what it does.
 - Samples are taken to be finite: a NaN or an infinity spreads to the coefficients whose filters touch it, and
   to a few more where the engine computes by lifting.
 
@@ -22,8 +23,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from subband.plan import LevelPlan, TransformPlan
+from subband.schedule.levels import merge_levels, split_levels
+from subband.schedule.sweeps import Abilities
 from subband.stationary import StationaryPlan
 from subband.typing import Array, Bands
 
@@ -52,21 +58,17 @@ class Engine(ABC):
     def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
         """Undo `stationary_forward`."""
 
+    def find_abilities(self, dtype: np.dtype[Any]) -> Abilities:  # noqa: ARG002 - whatever the dtype
+        """Return what goes together in one sweep over numbers of some dtype; here, one axis goes after the other."""
+        return Abilities()
+
     def forward_all(self, plan: TransformPlan, x: Array) -> tuple[Array, list[Bands]]:
         """Transform all levels; return the approximation, and the details from coarse to fine."""
-        details: list[Bands] = []
-        for level in plan.levels:
-            bands = self.forward(level, x)
-            x = bands.pop("a" * len(plan.axes))
-            details.insert(0, bands)
-        return (x if plan.levels else x.copy()), details
+        return split_levels(plan.levels, x, self.forward)
 
     def inverse_all(self, plan: TransformPlan, approximation: Array, details: Sequence[Bands]) -> Array:
         """Undo `forward_all`."""
-        x = approximation
-        for level, bands in zip(reversed(plan.levels), details, strict=True):
-            x = self.inverse(level, {**bands, "a" * len(plan.axes): x})
-        return x if plan.levels else x.copy()
+        return merge_levels(plan.levels, approximation, details, self.inverse)
 
     def __repr__(self) -> str:
         return f"<engine {self.name!r}>"

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from subband.engines.abilities import abilities_of_device
 from subband.engines.base import Engine
 from subband.engines.device import Device, Groups
-from subband.engines.layout import Sweep, has_one_sweep, schedule_sweeps
 from subband.engines.preparation import Preparation, Prepared
 from subband.engines.recent import Recent
 from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.stationary import StationarySpec, render_stationary
-from subband.kernels.sweep import Direction
 from subband.plan import LevelPlan, TransformPlan
+from subband.schedule.sweeps import Abilities, Sweep, merge_in_turn, schedule_level, split_in_turn
 from subband.stationary import StationaryAxisPlan, StationaryPlan
-from subband.typing import Bands
+from subband.typing import Bands, Direction
 
 __all__ = ["DeviceEngine"]
 
@@ -66,7 +67,7 @@ class DeviceEngine(Engine):
 
     @property
     def launch_override(self) -> Launch | None:
-        """Launch parameters for all kernels prepared from now on, in the place of those from the table."""
+        """Launch parameters for all kernels prepared from now on, instead of those from the table."""
         return self._preparation.launch_override
 
     @launch_override.setter
@@ -100,16 +101,8 @@ class DeviceEngine(Engine):
             return {key: band.astype(x.dtype) for key, band in wide.items()}
         if (chain := self._find_chain((plan,), "forward", x.dtype, [x])) is not None:
             return self._split_all(chain, x)[0]
-        bands = {"": x}
-        sweeps, keys = schedule_sweeps(plan, self._find_least_volume(x.dtype))
-        for sweep in sweeps:
-            swept: Bands = {}
-            for key in list(bands):
-                # popped, so that a band is freed as soon as it has been split further
-                for letters, band in self._split(sweep, bands.pop(key)).items():
-                    swept[key + letters] = band
-            bands = swept
-        return {key: bands[swept_key] for key, swept_key in keys.items()}
+        schedule = schedule_level(plan, self.find_abilities(x.dtype))
+        return schedule.split(x, [partial(self._split, sweep) for sweep in schedule.sweeps])
 
     def inverse(self, plan: LevelPlan, bands: Mapping[str, Any]) -> Any:
         if not any(self.device.owns(band) for band in bands.values()):
@@ -122,15 +115,9 @@ class DeviceEngine(Engine):
             return self._inverse_parts(plan, whole)
         if (chain := self._find_chain((plan,), "inverse", arrays[0].dtype, arrays)) is not None:
             return self._merge_all(chain, arrays[0], [whole])
-        sweeps, keys = schedule_sweeps(plan, self._find_least_volume(arrays[0].dtype))
-        current = {keys[key]: band for key, band in whole.items()}
-        for sweep in reversed(sweeps):
-            letters = sweep.letters
-            merged: Bands = {}
-            for key in dict.fromkeys(key[: -len(letters[0])] for key in current):
-                merged[key] = self._merge(sweep, [current.pop(key + last) for last in letters])
-            current = merged
-        return current[""]
+        schedule = schedule_level(plan, self.find_abilities(arrays[0].dtype))
+        del arrays  # a band is freed as soon as it has been merged
+        return schedule.merge(whole, [partial(self._merge, sweep) for sweep in schedule.sweeps])
 
     def forward_all(self, plan: TransformPlan, x: Any) -> tuple[Any, list[Bands]]:
         if not self.device.owns(x):
@@ -198,22 +185,25 @@ class DeviceEngine(Engine):
         key = (levels, direction, dtype, is_aligned, self.least_volume, self._preparation.overrides)
         return self._chains.find(key, lambda: self._make_chain(levels, direction, dtype, is_aligned))
 
-    def _find_least_volume(self, dtype: np.dtype[Any]) -> int | None:
-        """Return from how many samples along each axis on three axes go together; numbers of 64 bits leave no room."""
-        return self.least_volume if dtype.itemsize < 8 else None
+    def find_abilities(self, dtype: np.dtype[Any]) -> Abilities:
+        # numbers of 64 bits leave no room for three axes
+        return abilities_of_device(self.least_volume if dtype.itemsize < 8 else None)
 
     def _make_chain(
         self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
     ) -> _Chain | None:
-        least_volume = self._find_least_volume(dtype)
-        if dtype.kind == "c" or not levels or not all(has_one_sweep(level, least_volume) for level in levels):
+        abilities = self.find_abilities(dtype)
+        schedules = [schedule_level(level, abilities) for level in levels]
+        is_plain = all(schedule.is_single for schedule in schedules) and not any(level.amplifies for level in levels)
+        if dtype.kind == "c" or not levels or not is_plain:
             return None
         sweeps: list[Prepared] = []
         shapes: list[tuple[int, ...]] = []
         keys: list[tuple[str, ...]] = []
         is_forward = direction == "forward"
-        for number, level in enumerate(levels if is_forward else reversed(levels)):
-            (sweep,), _ = schedule_sweeps(level, least_volume)
+        pairs = list(zip(levels, schedules, strict=True))
+        for number, (level, schedule) in enumerate(pairs if is_forward else reversed(pairs)):
+            (sweep,) = schedule.sweeps
             # what later levels read alone was allocated here, where arrays are aligned
             is_read_aligned = is_aligned or (is_forward and number > 0)
             sweeps.append(self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned))
@@ -230,16 +220,7 @@ class DeviceEngine(Engine):
             real = self.device.view(x, (*x.shape, 2), _real_dtype(x.dtype))
             bands = self.stationary_forward(_plan_stationary_parts(plan), real)
             return {key: self.device.view(band, x.shape, x.dtype) for key, band in bands.items()}
-        bands = {"": x}
-        for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
-            split: Bands = {}
-            for key in list(bands):
-                whole = bands.pop(key)
-                low, high = (self.device.allocate(x.shape, x.dtype) for _ in range(2))
-                self._pass(axis_plan, axis, "forward", whole, low, high)
-                split[key + "a"], split[key + "d"] = low, high
-            bands = split
-        return bands
+        return split_in_turn(x, [partial(self._split_pass, *each) for each in zip(plan.plans, plan.axes, strict=True)])
 
     def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Any]) -> Any:
         if not any(self.device.owns(band) for band in bands.values()):
@@ -252,13 +233,8 @@ class DeviceEngine(Engine):
             real = _real_dtype(dtype)
             parts = {key: self.device.view(band, (*band.shape, 2), real) for key, band in current.items()}
             return self.device.view(self.stationary_inverse(_plan_stationary_parts(plan), parts), plan.shape, dtype)
-        for axis, axis_plan in reversed(list(zip(plan.axes, plan.plans, strict=True))):
-            merged: Bands = {}
-            for key in dict.fromkeys(key[:-1] for key in current):
-                merged[key] = self.device.allocate(plan.shape, dtype)
-                self._pass(axis_plan, axis, "inverse", merged[key], current.pop(key + "a"), current.pop(key + "d"))
-            current = merged
-        return current[""]
+        runs = [(1, partial(self._merge_pass, *each)) for each in zip(plan.plans, plan.axes, strict=True)]
+        return merge_in_turn(current, runs)
 
     def _fill_in(self, shapes: Mapping[str, tuple[int, ...]], bands: Mapping[str, Any]) -> Bands:
         """Return all bands, contiguous; those left out are zeros."""
@@ -272,6 +248,16 @@ class DeviceEngine(Engine):
             else:
                 whole[key] = self.device.as_contiguous(band if band.dtype == dtype else band.astype(dtype))
         return whole
+
+    def _split_pass(self, plan: StationaryAxisPlan, axis: int, x: Any) -> Bands:
+        bands = {letter: self.device.allocate(x.shape, x.dtype) for letter in "ad"}
+        self._pass(plan, axis, "forward", x, bands["a"], bands["d"])
+        return bands
+
+    def _merge_pass(self, plan: StationaryAxisPlan, axis: int, bands: Bands) -> Any:
+        x = self.device.allocate(bands["a"].shape, bands["a"].dtype)
+        self._pass(plan, axis, "inverse", x, bands["a"], bands["d"])
+        return x
 
     def _pass(self, plan: StationaryAxisPlan, axis: int, direction: Direction, x: Any, low: Any, high: Any) -> None:
         """Run one undecimated pass along one axis."""
@@ -320,23 +306,22 @@ class DeviceEngine(Engine):
         self._launch(prepared, x, bands)
         return dict(zip(sweep.letters, bands, strict=True))
 
-    def _merge(self, sweep: Sweep, bands: Sequence[Any]) -> Any:
-        shape = list(bands[0].shape)
-        for axis, plan in zip(sweep.axes, sweep.plans, strict=True):
-            shape[axis] = plan.length
-        is_aligned = all(self.device.is_aligned(band, _ALIGNMENT) for band in bands)
-        prepared = self._preparation.prepare(sweep, tuple(shape), bands[0].dtype, "inverse", is_aligned)
-        x = self.device.allocate(tuple(shape), bands[0].dtype)
-        self._launch(prepared, x, bands)
+    def _merge(self, sweep: Sweep, bands: Bands) -> Any:
+        arrays = list(bands.values())
+        shape, dtype = sweep.find_shape(arrays[0].shape), arrays[0].dtype
+        is_aligned = all(self.device.is_aligned(band, _ALIGNMENT) for band in arrays)
+        prepared = self._preparation.prepare(sweep, shape, dtype, "inverse", is_aligned)
+        x = self.device.allocate(shape, dtype)
+        self._launch(prepared, x, arrays)
         return x
 
     def _launch(self, prepared: Prepared, x: Any, bands: Sequence[Any]) -> None:
         if 0 in prepared.groups:
             return
-        places = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
-        for place, band in zip(prepared.places, bands, strict=True):
-            places[place] = band
-        self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *places, *prepared.tables))
+        arguments = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
+        for position, band in zip(prepared.positions, bands, strict=True):
+            arguments[position] = band
+        self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *arguments, *prepared.tables))
 
 
 def _plan_parts(plan: LevelPlan) -> LevelPlan:

@@ -160,8 +160,8 @@ class OpenCLEngine(DeviceEngine):
         platform, colon, number = text.rpartition(":")
         if colon:
             platforms = list(dict.fromkeys(found.platform for found in devices))
-            number = _read_number(platform)
-            devices = [found for found in devices if number < len(platforms) and found.platform == platforms[number]]
+            index = _read_number(platform)
+            devices = [found for found in devices if index < len(platforms) and found.platform == platforms[index]]
         if _read_number(number) >= len(devices):
             raise ArgumentError(
                 f"engine='opencl:{text}' names no device; devices are counted from 0: "

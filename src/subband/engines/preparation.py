@@ -11,29 +11,27 @@ from typing import Any
 
 import numpy as np
 
+from subband.engines.abilities import repeats_samples
 from subband.engines.device import Device, Groups
 from subband.engines.layout import (
-    Sweep,
     can_align,
     is_uniform_volume,
-    lay_out,
-    list_band_shapes,
     mirrors_samples,
     misses_samples,
-    orient,
-    repeats_samples,
     tabulate,
     tabulate_volume,
 )
 from subband.engines.recent import Recent
 from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
-from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
 from subband.kernels.numbers import STORAGES
-from subband.kernels.sweep import Direction, SweepSpec, render_sweep
+from subband.kernels.sweep import SweepSpec, render_sweep
 from subband.kernels.volume import VolumeSpec, render_volume
+from subband.schedule.axis import AxisProgram, axis_program
+from subband.schedule.sweeps import Sweep
+from subband.typing import Direction
 
 __all__ = ["Preparation", "Prepared"]
 
@@ -61,7 +59,7 @@ class Prepared:
         What the kernel is told besides samples and bands.
     band_shapes : tuple
         In the order of the sweep's letters.
-    places : tuple of int
+    positions : tuple of int
         Which of the kernel's bands each band is.
     """
 
@@ -70,7 +68,7 @@ class Prepared:
     block: int
     tables: tuple[Any, ...]
     band_shapes: tuple[tuple[int, ...], ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class Preparation:
@@ -78,7 +76,7 @@ class Preparation:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        #: Launch parameters for all kernels prepared from now on, in the place of those from the table.
+        #: Launch parameters for all kernels prepared from now on, instead of those from the table.
         self.launch_override: Launch | None = None
         #: The same for those of volumes.
         self.volume_override: VolumeLaunch | None = None
@@ -110,17 +108,18 @@ class Preparation:
     def _make(
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> Prepared:
-        layout = lay_out(sweep, shape)
+        layout = sweep.lay_out(shape)
         longest = max(layout.height, layout.width, layout.outer * layout.inner)
         if longest >= _LONGEST:
             raise DeviceError(
                 f"an array of shape {shape} has {longest} samples or images in a row, and kernels count to {_LONGEST}; "
                 "use engine='cpu'"
             )
-        vertical, horizontal = orient(sweep, shape)
+        vertical, horizontal = sweep.orient(shape)
         storage = STORAGES[dtype.name]
-        make_program = forward_program if direction == "forward" else inverse_program
-        programs = [None if plan is None else make_program(plan) for plan in (vertical, horizontal)]
+        programs = [
+            None if plan is None else axis_program(plan, direction, sweep.form) for plan in (vertical, horizontal)
+        ]
         channels = layout.inner if 1 <= layout.inner <= _MOST_CHANNELS else 1
         launch = self._choose_launch(
             programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
@@ -153,7 +152,7 @@ class Preparation:
             groups,
             launch.block,
             (self.device.upload_table(table), self.device.upload_table(weights.astype(number))),
-            list_band_shapes(sweep, shape),
+            sweep.list_band_shapes(shape),
             (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
         )
 
@@ -161,8 +160,7 @@ class Preparation:
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> Prepared:
         storage = STORAGES[dtype.name]
-        make_program = forward_program if direction == "forward" else inverse_program
-        programs = [make_program(plan, is_lifting=True) for plan in sweep.plans]
+        programs = sweep.list_programs(direction)
         launch = self.volume_override or choose_volume_launch(
             self.device.dialect,
             programs[0],
@@ -171,7 +169,7 @@ class Preparation:
             sweep.plans[1].pairs,
             is_inverse=direction == "inverse",
         )
-        is_aligned = is_aligned and can_align(lay_out(sweep, shape), programs[1:], sweep.plans, launch.pairs, direction)
+        is_aligned = is_aligned and can_align(sweep.lay_out(shape), programs[1:], sweep.plans, launch.pairs, direction)
         has_zeros = misses_samples(sweep, programs, direction)
         is_mirrored = is_aligned and not has_zeros and launch.pairs == 1 and sweep.plans[2].pairs >= LANES
         spec = VolumeSpec(
@@ -200,7 +198,7 @@ class Preparation:
             groups,
             launch.groups,
             (self.device.upload_table(table), *map(np.int32, told)),
-            list_band_shapes(sweep, shape),
+            sweep.list_band_shapes(shape),
             tuple(range(8)),
         )
 

@@ -14,9 +14,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from subband.kernels.axis import AxisProgram
 from subband.kernels.launch import Launch
 from subband.outputs import place_output
+from subband.schedule.axis import AxisProgram
 
 __all__ = ["cache_folder", "classify", "identify", "load_tuned", "measure_span", "save_tuned", "tuned_path"]
 
@@ -74,10 +74,10 @@ def classify(vertical: AxisProgram | None, horizontal: AxisProgram | None, size:
 
     Examples
     --------
-    >>> from subband.kernels.axis import forward_program
+    >>> from subband.schedule.axis import axis_program
     >>> from subband.plan import axis_plan
     >>> from subband.wavelets import Wavelet
-    >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
+    >>> program = axis_program(axis_plan(Wavelet("cdf97"), "whole", 512), "forward")
     >>> classify(program, program, 4, "forward")
     'forward 2-D lifting4 depth4 span4 size4'
     >>> classify(None, program, 4, "forward")

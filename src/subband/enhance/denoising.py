@@ -10,6 +10,7 @@ import numpy as np
 from subband.arrays import as_numbers, find_owner, numpy_dtype
 from subband.engines import Engine
 from subband.enhance.enhancer import Enhancer
+from subband.enhance.methods import Method
 from subband.enhance.models import NoiseModel
 from subband.enhance.stages import Denoise
 from subband.errors import ArgumentError
@@ -21,16 +22,16 @@ __all__ = ["denoise"]
 def denoise(
     image: Any,
     sigma: float | Sequence[float] | None = None,
-    wavelet: WaveletLike = "cdf97",
-    level: int | None = None,
-    mode: str = "soft",
+    wavelet: WaveletLike = Denoise.wavelet,
+    level: int | None = Denoise.level,
+    mode: str = Denoise.mode,
     *,
-    method: str = "bivariate",
-    noise: str | NoiseModel = "gaussian",
-    strength: float = 1.0,
-    form: str | None = None,
-    boundary: str | None = None,
-    colour: str = "opponents",
+    method: str | Method = Denoise.method,
+    noise: str | NoiseModel = Enhancer.noise,
+    strength: float = Denoise.strength,
+    form: str | None = Denoise.form,
+    boundary: str | None = Denoise.boundary,
+    colour: str = Enhancer.colour,
     wavelet_levels: int | None = None,
     convert2ycbcr: bool | None = None,
     axes: Sequence[int] | None = None,
@@ -56,8 +57,9 @@ def denoise(
         as it is.
     mode : {"soft", "hard", "garrote"}
         How coefficients shrink, with the methods that have one threshold for each band.
-    method : {"bivariate", "neigh", "wiener", "bayes", "sure", "visu"}
-        See `Denoise`. ``'wiener'`` is the best, ``'bivariate'`` nearly as good and much faster.
+    method : str or Method
+        See `Denoise`. ``'wiener'`` is the best, ``'bivariate'`` nearly as good and much faster. Settings of the method
+        itself come behind a colon, ``'name:setting=2'``.
     noise : str or NoiseModel
         ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a model with its parameters.
     strength : float

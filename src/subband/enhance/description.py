@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from subband.enhance.models import MODELS, NoiseModel
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
 from subband.errors import FormatError, SubbandError, suggest_names
+from subband.settings import list_changes
 from subband.wavelets import Wavelet
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _NAMES = {kind: name for name, kind in STAGES.items()}
 
 
 def describe(thing: Any) -> Any:
-    """Return an enhancer, a stage or a noise model as a dictionary; what is as usual is left out.
+    """Return an enhancer, a stage or a noise model as a dictionary; fields at their default are omitted.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def read_description(kind: type[Enhancer], description: Any) -> Enhancer:
         stages = own["stages"]
         if not isinstance(stages, list | tuple):
             raise FormatError(f"stages is {stages!r}; it needs a list of tables, [[stages]] in TOML")
-        own["stages"] = tuple(_read_stage(entry, f"stages[{place}]") for place, entry in enumerate(stages))
+        own["stages"] = tuple(_read_stage(entry, f"stages[{index}]") for index, entry in enumerate(stages))
     if isinstance(own.get("noise"), dict):
         own["noise"] = _read_model(own["noise"])
     made: Enhancer = _make(kind, own, "the description")
@@ -74,11 +75,11 @@ def write_toml(description: dict[str, Any]) -> str:
     sigma = 2.0
     <BLANKLINE>
     """
-    lines = [f"{key} = {_spell(value)}" for key, value in description.items() if key != "stages"]
+    lines = [f"{key} = {_format(value)}" for key, value in description.items() if key != "stages"]
     if description.get("stages") == []:
         lines.append("stages = []")
     for stage in description.get("stages", []):
-        lines += ["", "[[stages]]", *(f"{key} = {_spell(value)}" for key, value in stage.items())]
+        lines += ["", "[[stages]]", *(f"{key} = {_format(value)}" for key, value in stage.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -97,15 +98,10 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def _describe_fields(thing: Any) -> dict[str, Any]:
-    values = {}
-    for field in fields(thing):
-        value = getattr(thing, field.name)
-        usual = field.default_factory() if field.default_factory is not MISSING else field.default
-        described = describe(value)
-        # a noise model may have been named, and then its name stands for it
-        if field.name == "stages" or usual not in (value, described):
-            values[field.name] = described
-    return {name: value for name, value in values.items() if value is not None}
+    # a chain names its stages even if they are the default one
+    stages = {"stages": thing.stages} if hasattr(thing, "stages") else {}
+    changes = {**stages, **list_changes(thing)}
+    return {name: describe(value) for name, value in changes.items() if value is not None}
 
 
 def _read_stage(entry: Any, where: str) -> Any:
@@ -118,10 +114,7 @@ def _read_stage(entry: Any, where: str) -> Any:
         filters = own["filters"]
         if not isinstance(filters, list | tuple):
             raise FormatError(f"{where}.filters is {filters!r}; it needs a list of tables")
-        own["filters"] = tuple(_read_stage(each, f"{where}.filters[{place}]") for place, each in enumerate(filters))
-    for key in ("levels", "level_weights"):
-        if isinstance(own.get(key), list):
-            own[key] = tuple(own[key])
+        own["filters"] = tuple(_read_stage(each, f"{where}.filters[{index}]") for index, each in enumerate(filters))
     return _make(STAGES[name], own, where)
 
 
@@ -154,14 +147,14 @@ def _check_table(where: str, entry: Any) -> dict[str, Any]:
     return entry
 
 
-def _spell(value: Any) -> str:
+def _format(value: Any) -> str:
     """Write a value as TOML does."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_spell(entry)}" for key, entry in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {_format(entry)}" for key, entry in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_spell, value)) + "]"
+        return "[" + ", ".join(map(_format, value)) + "]"
     return repr(value)

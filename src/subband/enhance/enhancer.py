@@ -1,4 +1,4 @@
-"""One object that describes a whole chain of enhancement, and carries any picture through it."""
+"""One object that describes a whole chain of enhancement, and carries any image through it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
 from subband.enhance.layout import arrange, check_mask, check_pixels, fill_gaps, find_layout
-from subband.enhance.models import Gaussian, NoiseModel, find_model
-from subband.enhance.program import COLOURS, PRECISIONS, prepare_program
+from subband.enhance.models import MODELS, Gaussian, NoiseModel, find_model
+from subband.enhance.program import prepare_program
 from subband.enhance.stacks import as_dtype, find_stack, map_stack
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
+from subband.settings import check_settings, setting
 from subband.typing import Array
 
 __all__ = ["Enhancer"]
@@ -25,26 +26,26 @@ __all__ = ["Enhancer"]
 
 @dataclass(frozen=True)
 class Enhancer:
-    """A chain of stages, described once and run on any picture, anywhere.
+    """A chain of stages, described once and run on any image, anywhere.
 
     Parameters
     ----------
     stages : sequence of Denoise, Shrink, Blur or Sharpen
         In the order in which they work. A single stage may stand by itself.
     noise : str or NoiseModel
-        What noise does to the picture: ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a
-        model with its parameters from `subband.enhance`. The picture is stabilised before the first stage and restored
+        What noise does to the image: ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a
+        model with its parameters from `subband.enhance`. The image is stabilised before the first stage and restored
         after the last.
     sigma : float or sequence of float, optional
-        Standard deviation of the noise, one for each channel or one for all, in the units of the picture; for other
-        models than the Gaussian, of the stabilised picture. If left out, what the model says, else it is measured in
-        the picture.
+        Standard deviation of the noise, one for each channel or one for all, in the units of the image; for other
+        models than the Gaussian, of the stabilised image. If left out, what the model says, else it is measured in
+        the image.
     colour : {"opponents", "ycbcr", "rgb"}
         What red, green and blue are turned into, so that each channel has noise of its own and few edges in common
         with the others. The opponents denoise best.
     precision : {"float32", "float16"}
-        How samples and coefficients of uint8 and float16 pictures are stored on devices; arithmetic is float32. Other
-        pictures could leave the range of half precision, and are stored as float32. Pictures of float64 are computed
+        How samples and coefficients of uint8 and float16 images are stored on devices; arithmetic is float32. Other
+        images could leave the range of half precision, and are stored as float32. Images of float64 are computed
         in float64.
 
     Raises
@@ -65,32 +66,54 @@ class Enhancer:
     """
 
     stages: tuple[Stage, ...] = (Denoise(),)
-    noise: str | NoiseModel = "gaussian"
-    sigma: float | Sequence[float] | None = None
-    colour: str = "opponents"
-    precision: str = "float32"
+    noise: str | NoiseModel = setting(
+        "gaussian",
+        "What noise does to the image; with settings as in speckle:looks=4,kind=gamma.",
+        choices=lambda: {name: name for name in MODELS},
+    )
+    sigma: float | Sequence[float] | None = setting(
+        None,
+        "Standard deviation of the noise in red, green and blue, or in each plane of Y'CbCr video, where samples go to "
+        "255, whatever the depth; for volumes in their own units. Measured in each plane if left out.",
+        label="Noise",
+        unit="of 255",
+        slider=(0, 100, 0.5),
+    )
+    colour: str = setting(
+        "opponents",
+        "What red, green and blue are turned into before they are filtered.",
+        label="Colours",
+        choices={"opponents": "Opponents", "ycbcr": "Y'CbCr", "rgb": "Red, green, blue"},
+    )
+    precision: str = setting(
+        "float32",
+        "How devices store coefficients: in half precision with half the memory traffic, where a device has it.",
+        choices={"float32": "32 bits", "float16": "16 bits"},
+    )
 
     def __post_init__(self) -> None:
         if self.stages is None:
             raise ArgumentTypeError("stages=None is no list of stages; use [] for none")
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
-        for place, stage in enumerate(stages):
+        for index, stage in enumerate(stages):
             if not isinstance(stage, Stage):
                 raise ArgumentTypeError(
-                    f"stages[{place}] is a {type(stage).__name__}; use Denoise, Shrink, Blur or Sharpen"
+                    f"stages[{index}] is a {type(stage).__name__}; use Denoise, Shrink, Blur or Sharpen"
                 )
             if isinstance(stage, Blur | Sharpen) and stage.at != "picture":
                 raise ArgumentError(
-                    f"stages[{place}] works at={stage.at!r}, inside a transform; put it into the filters of Denoise or "
+                    f"stages[{index}] works at={stage.at!r}, inside a transform; put it into the filters of Denoise or "
                     "Shrink, or use at='picture'"
                 )
         object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "noise", find_model(self.noise))
         object.__setattr__(self, "sigma", _as_sigma(self.sigma))
-        for name, value, known in (("colour", self.colour, COLOURS), ("precision", self.precision, PRECISIONS)):
-            if not isinstance(value, str) or value not in known:
-                hint = suggest_names(value, known) if isinstance(value, str) else ""
-                raise ArgumentError(f"{name}={value!r} is not known{hint}; use one of {', '.join(known)}")
+        check_settings(self)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What settings become that are left out."""
+        return {"noise": Gaussian()}
 
     def apply(
         self,
@@ -102,7 +125,7 @@ class Enhancer:
         nonfinite: str = "refuse",
         engine: str | Engine | None = None,
     ) -> Any:
-        """Carry a picture, a volume or a stack of them through the chain.
+        """Carry an image, a volume or a stack of them through the chain.
 
         Parameters
         ----------
@@ -110,7 +133,7 @@ class Enhancer:
             Rows × columns, with 3 channels, or 3 and an alpha channel, as its last axis; a signal; a volume. Of any
             real dtype, of NumPy, CuPy, Torch, JAX or PyOpenCL.
         axes : sequence of int, optional
-            The one to three axes of space; others hold pictures that have nothing to do with each other. If left out,
+            The one to three axes of space; others hold images that have nothing to do with each other. If left out,
             all but the channels.
         channel_axis : int, optional
             Where the channels are; None if there are none. If left out, the last of three axes if it has 3 or 4
@@ -121,18 +144,18 @@ class Enhancer:
         nonfinite : {"refuse", "mask"}
             What is done with NaN and infinite pixels: an error, or as with those outside `mask`.
         engine : str, optional
-            Who computes; see `subband.set_engine`.
+            The engine that computes; see `subband.set_engine`.
 
         Returns
         -------
         array
-            Of the same kind, in the same place, of the same shape and dtype; integers are rounded and clipped, but
+            Of the same kind, on the same device, of the same shape and dtype; integers are rounded and clipped, but
             those of 64 bits come back as float64, and bool as float32. The alpha channel comes back as it was.
 
         Raises
         ------
         ShapeError
-            If the array is no picture, or the mask does not fit.
+            If the array is no image, or the mask does not fit.
         DtypeError
             If it holds no real numbers.
         ArgumentError
@@ -165,12 +188,12 @@ class Enhancer:
         layout = find_layout(tuple(pixels.shape), axes, channel_axis)
         known = check_mask(pixels, layout, mask, nonfinite)
         if (stacked := find_stack(tuple(pixels.shape), layout)) is not None and self.colour != "rgb":
-            # pictures in colour have nothing to do with each other either
+            # images in colour have nothing to do with each other either
             return map_stack(
                 pixels,
                 stacked,
                 layout,
-                lambda picture, space, channel: self._apply(picture, space, channel, known, "mask", engine),
+                lambda one, space, channel: self._apply(one, space, channel, known, "mask", engine),
             )
         arranged = arrange(pixels, layout)
         whole = arranged.pixels
@@ -193,21 +216,21 @@ class Enhancer:
         *,
         engine: str | Engine | None = None,
     ) -> Array:
-        """Return a picture of the result, or of the coefficients before or after the last stage that transforms.
+        """Return an image of the result, or of the coefficients before or after the last stage that transforms.
 
         Parameters
         ----------
         image : array
-            A picture as in `apply`, of two axes of space.
+            An image as in `apply`, of two axes of space.
         view : {"synthesis", "analysis", "filtered-analysis"}
             The result; all bands of the transform side by side, with their names; or the same, filtered.
         engine : str, optional
-            Who computes.
+            The engine that computes.
 
         Returns
         -------
         ndarray of uint8
-            Rows × columns, or rows × columns × 3. Of the size of the picture where the mode of the transform is not
+            Rows × columns, or rows × columns × 3. Of the size of the image where the mode of the transform is not
             expansive.
         """
         if view not in VIEWS:
@@ -252,12 +275,12 @@ class Enhancer:
         return cls.from_dict(read_toml(text))
 
     def __str__(self) -> str:
-        parts = [_spell_stage(stage) for stage in self.stages] or ["nothing"]
+        parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]
         about = [] if isinstance(self.model, Gaussian) else [f"{self.model.name} noise"]
         return "Enhancer: " + "; ".join(about + parts)
 
 
-def _spell_stage(stage: Stage) -> str:
+def _format_stage(stage: Stage) -> str:
     """Say in a few words what a stage does."""
     if isinstance(stage, Blur):
         return f"blur {stage.sigma:g}"

@@ -26,7 +26,7 @@ from subband.typing import Array
 if TYPE_CHECKING:
     from subband.enhance.enhancer import Enhancer
 
-__all__ = ["COLOURS", "PRECISIONS", "Program", "prepare_program"]
+__all__ = ["COLOURS", "Program", "prepare_program"]
 
 #: What three channels become, there and back; None leaves them.
 COLOURS: dict[str, tuple[Array, Array] | None] = {
@@ -34,8 +34,6 @@ COLOURS: dict[str, tuple[Array, Array] | None] = {
     "ycbcr": (TO_YCBCR, FROM_YCBCR),
     "rgb": None,
 }
-
-PRECISIONS = ("float32", "float16")
 
 #: The first run compiles kernels, and many images have a shape of their own.
 _RUNS_BEFORE_RECORDING = 2
@@ -77,14 +75,16 @@ class Program:
             for stage in enhancer.stages
             if isinstance(stage, Shrink)
         }
+        # levels that are too many are refused before anything is computed
+        self._roundtrips = {
+            stage: Roundtrip(stage, (channels, *space), engine, self.filters)
+            for stage in enhancer.stages
+            if isinstance(stage, Denoise | Shrink)
+        }
         self._frames = self._fuse(pair)
         self._lock = Lock()
         self._counts: Counter[Any] = Counter()
         self._replays: dict[Any, CudaReplay | None] = {}
-        for stage in enhancer.stages:
-            if isinstance(stage, Denoise | Shrink):
-                # levels that are too many are refused before anything is computed
-                Roundtrip(stage, (channels, *space), engine, self.filters)
 
     def run(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Return the enhanced pixels.
@@ -127,7 +127,7 @@ class Program:
             planes = self._run_stage(stage, planes, None)
         stage = self.enhancer.stages[indices[-1]]
         assert isinstance(stage, Denoise | Shrink)
-        roundtrip = Roundtrip(stage, planes.shape, self.engine, self.filters).as_decimated()
+        roundtrip = self._roundtrips[stage].as_decimated()
         coefficients = roundtrip.forward(planes)
         if is_filtered and roundtrip.level:
             if isinstance(stage, Shrink):
@@ -150,9 +150,7 @@ class Program:
             return None
         if len(self.space) != 2 or self.enhancer.precision != "float32":
             return None
-        plan = Roundtrip(stage, (self.channels, *self.space), self.engine, self.filters).plan(
-            (self.channels, *self.space)
-        )
+        plan = self._roundtrips[stage].plan((self.channels, *self.space))
         return make_frame_program(self.engine, plan, pair, stage.spread(self.channels), stage.mode)
 
     def _find_replay(self, dtype: Any) -> CudaReplay | None:
@@ -211,7 +209,7 @@ class Program:
         if isinstance(stage, Blur | Sharpen):
             return apply_spatial(self.filters, stage, planes)
         if isinstance(stage, Shrink):
-            return Roundtrip(stage, planes.shape, self.engine, self.filters).run(planes, self._shrinkers[stage])
+            return self._roundtrips[stage].run(planes, self._shrinkers[stage])
         return denoise_planes(stage, planes, self._noise, self.engine, self.filters, mask, self._find_refine())
 
     def _find_refine(self) -> Refine | None:

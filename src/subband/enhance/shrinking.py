@@ -39,7 +39,7 @@ __all__ = [
 #: From planes and a first guess, the planes with weaker noise, and how many times as weak it is.
 Refine = Callable[[Any, Any], tuple[Any, float]]
 
-#: Changes coefficients in place; told whether these are the first of several positions of the picture.
+#: Changes coefficients in place; told whether these are the first of several positions of the image.
 Work = Callable[[Coefficients, bool], None]
 
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
@@ -146,7 +146,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     dimensions : int
         How many axes are transformed.
     filters : Filters
-        Who computes.
+        The engine that computes.
     """
     low, high, gain = stage.spread(planes)
     if dimensions != 2 and any((numbers != numbers[:, :1]).any() for numbers in (low, high, gain)):
@@ -160,8 +160,8 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     def work(coefficients: Coefficients, _is_first: bool) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
-                places = [_DETAILS.index(key) if dimensions == 2 else 0 for key in bands]
-                own = [numbers[level, places] for numbers in (low, high, gain)]
+                columns = [_DETAILS.index(key) if dimensions == 2 else 0 for key in bands]
+                own = [numbers[level, columns] for numbers in (low, high, gain)]
                 shrunk = filters.shrink_bands([*bands.values()], own[0], stage.mode, own[1], own[2])
                 bands.update(zip(list(bands), shrunk, strict=True))
 
@@ -174,7 +174,7 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
     Parameters
     ----------
     filters : Filters
-        Who computes.
+        The engine that computes.
     coefficients : Coefficients
         Of a transform of at least one level.
     mask : ndarray of bool, optional
@@ -206,7 +206,7 @@ def denoise_planes(
     noise : numbers or None
         Standard deviation in each plane; measured if None.
     engine, filters
-        Who computes.
+        The engine that computes.
     mask : ndarray of bool, optional
         Which samples count when noise is measured.
     refine : callable, optional
@@ -254,7 +254,7 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
     stage : Denoise
         The method.
     filters : Filters
-        Who computes.
+        The engine that computes.
     coefficients : Coefficients
         Changed in place.
     noise : numbers
@@ -286,7 +286,7 @@ def filter_by_guide(
 ) -> Any:
     """Denoise planes once more, with what was found first as a guide to how strong each coefficient should be.
 
-    Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the picture
+    Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the image
     counts.
     """
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
@@ -308,8 +308,8 @@ def _count_coefficients(mask: Array, coefficients: Coefficients, shape: tuple[in
     for axis in axes:
         first = -reach - (coefficients.begin[axis] if coefficients.begin else 0)
         # what lies outside is a mirror image
-        places = extend("reflect", mask.shape[axis], first, first + step * (shape[axis] - 1) + 2 * reach + 1).index
-        mask = np.take(mask, places, axis)
+        indices = extend("reflect", mask.shape[axis], first, first + step * (shape[axis] - 1) + 2 * reach + 1).index
+        mask = np.take(mask, indices, axis)
     chosen = choose_coefficients(mask, reach, step, axes)
     return np.ascontiguousarray(chosen, np.uint8) if chosen.any() else None
 

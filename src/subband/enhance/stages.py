@@ -1,43 +1,79 @@
 """The stages of an enhancement, as data: what is done, and nothing of how.
 
-`Blur` and `Sharpen` work on the picture, or on bands inside a stage that transforms. `Shrink` transforms, and shrinks
-by thresholds that are given; `Denoise` finds its own in the picture. Stages are frozen and can be compared, hashed,
+`Blur` and `Sharpen` work on the image, or on bands inside a stage that transforms. `Shrink` transforms, and shrinks
+by thresholds that are given; `Denoise` finds its own in the image. Stages are frozen and can be compared, hashed,
 printed and read again: ``eval(repr(stage)) == stage``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.engines.filters.constants import LAPLACIANS
-from subband.enhance.methods import find_method
-from subband.errors import ArgumentError, ArgumentTypeError, LevelError, ShapeError, suggest_names
+from subband.boundary import MODES as BOUNDARIES
+from subband.enhance.methods import Method, find_method, list_methods
+from subband.errors import ArgumentError, ArgumentTypeError, LevelError, ShapeError
+from subband.settings import check_settings, setting
 from subband.typing import Array
-from subband.wavelets import WaveletLike, as_wavelet
+from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
-__all__ = ["FORMS", "MODES", "PLACES", "Blur", "Denoise", "PerBand", "Sharpen", "Shrink", "Spatial", "Stage"]
+__all__ = [
+    "FORMS",
+    "MODES",
+    "POSITIONS",
+    "WAVELET",
+    "Blur",
+    "Denoise",
+    "PerBand",
+    "Sharpen",
+    "Shrink",
+    "Spatial",
+    "Stage",
+]
 
 #: How coefficients shrink; see `subband.threshold` and `subband.threshold_firm`.
-MODES = ("soft", "hard", "garrote", "firm")
+MODES = {"soft": "Soft", "hard": "Hard", "garrote": "Garrote", "firm": "Firm"}
 
-#: Every second coefficient is kept; so, for several positions of the picture, and averaged; or every one is kept.
-FORMS = ("decimated", "spun", "undecimated")
+#: Every second coefficient is kept; so, for several positions of the image, and averaged; or every one is kept.
+FORMS = {"decimated": "Decimated", "spun": "Cycle spinning: two shifts", "undecimated": "Undecimated"}
 
-#: Where filters of space can stand: on the picture, on each approximation before it is split further, on the last
+#: Where filters of space can stand: on the image, on each approximation before it is split further, on the last
 #: approximation, or on details.
-PLACES = ("picture", "between", "approximation", "details")
+POSITIONS = {
+    "picture": "The image",
+    "between": "Between levels",
+    "approximation": "The approximation",
+    "details": "Details",
+}
 
-#: How far a spun picture is moved for its second position: what is in step with one is out of step with the other, at
-#: several levels.
+#: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
+#: other, at several levels.
 SPIN = 5
 
 #: A number for all bands, one for each level, for each level and channel, or for each level, band and channel.
 PerBand: TypeAlias = float | Sequence[Any] | Array
+
+
+def _list_wavelets() -> Mapping[str, str]:
+    """Return the wavelets of images and their titles, those of JPEG 2000 first."""
+    names = dict.fromkeys([*wavelist("cdf")[::-1], "haar", *wavelist(kind="discrete")])
+    titles = {"cdf97": "cdf97 (CDF 9/7, JPEG 2000)", "cdf53": "cdf53 (CDF 5/3, JPEG 2000)"}
+    return {name: titles.get(name, name) for name in names}
+
+
+# Settings that several stages have, each described once.
+_AT: dict[str, Any] = {"help": "Where it works: on the image, or inside the transform.", "choices": POSITIONS}
+_LEVELS: dict[str, Any] = {"help": "Which levels of details, the finest is 1; all by default."}
+_BOUNDARY: dict[str, Any] = {
+    "help": "How the image is extended beyond its borders; the wavelet's own by default.",
+    "choices": lambda: {mode: mode for mode in BOUNDARIES},
+}
+#: What is known of the wavelet of any tool.
+WAVELET: dict[str, Any] = {"help": "As `subband wavelets` lists them.", "choices": _list_wavelets}
 
 
 @dataclass(frozen=True)
@@ -59,14 +95,21 @@ class Blur:
     [0.054, 0.244, 0.403, 0.244, 0.054]
     """
 
-    sigma: float = 1.0
-    at: str = "picture"
-    levels: tuple[int, ...] | None = None
+    sigma: float = setting(
+        1.0,
+        "Standard deviation of the Gaussian.",
+        label="Radius",
+        unit="pixels",
+        least=0,
+        is_open=True,
+        slider=(0.3, 10, 0.1),
+    )
+    at: str = setting("picture", **_AT)
+    levels: tuple[int, ...] | None = setting(None, **_LEVELS)
 
     def __post_init__(self) -> None:
-        _check_positive("sigma", self.sigma)
-        object.__setattr__(self, "sigma", float(self.sigma))
-        _check_place(self)
+        check_settings(self)
+        _check_at(self)
 
     @property
     def taps(self) -> tuple[float, ...]:
@@ -78,7 +121,7 @@ class Blur:
 
 @dataclass(frozen=True)
 class Sharpen:
-    """Edges made steeper: the picture minus its Laplacian.
+    """Edges made steeper: the image minus its Laplacian.
 
     Parameters
     ----------
@@ -95,16 +138,18 @@ class Sharpen:
     Sharpen(amount=0.5, kernel='cross', at='picture', levels=None)
     """
 
-    amount: float = 0.5
-    kernel: str = "cross"
-    at: str = "picture"
-    levels: tuple[int, ...] | None = None
+    amount: float = setting(0.5, "How much of the Laplacian is taken away.", slider=(0, 3, 0.05))
+    kernel: str = setting(
+        "cross",
+        "Which neighbours the Laplacian looks at.",
+        choices={"cross": "The four nearest", "diagonal": "All eight"},
+    )
+    at: str = setting("picture", **_AT)
+    levels: tuple[int, ...] | None = setting(None, **_LEVELS)
 
     def __post_init__(self) -> None:
-        _check_number("amount", self.amount)
-        object.__setattr__(self, "amount", float(self.amount))
-        _check_choice("kernel", self.kernel, tuple(LAPLACIANS))
-        _check_place(self)
+        check_settings(self)
+        _check_at(self)
 
 
 #: What works on samples beside each other.
@@ -113,7 +158,7 @@ Spatial: TypeAlias = Blur | Sharpen
 
 @dataclass(frozen=True)
 class Shrink:
-    """Shrinks the coefficients of a picture by given thresholds, and amplifies or weakens its bands.
+    """Shrinks the coefficients of an image by given thresholds, and amplifies or weakens its bands.
 
     What thresholds and gains can be: one number; one for each level, the finest first; levels × channels; or levels ×
     bands × channels with the bands ``ad``, ``da`` and ``dd``. An axis of length 1 stands for all. The approximation
@@ -128,13 +173,13 @@ class Shrink:
     mode : {"soft", "hard", "garrote", "firm"}
         How coefficients shrink; see `subband.threshold` and `subband.threshold_firm`.
     threshold : float or sequence
-        In the units of the picture: out of 255 for uint8, out of 65535 for uint16.
+        In the units of the image: out of 255 for uint8, out of 65535 for uint16.
     upper : float or sequence, optional
         The upper threshold of mode ``'firm'``.
     gains : float or sequence
         What the bands are multiplied by after that: more than 1 sharpens, less than 1 smoothes.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float, optional
         What the thresholds of each level, the finest first, are multiplied by. Noise is strongest at the finest, so
         that weights that fall, such as ``(1, 0.7, 0.4)``, keep more of what is there: wavelet shrinkage.
@@ -157,23 +202,29 @@ class Shrink:
     True
     """
 
-    wavelet: WaveletLike = "cdf97"
-    level: int = 3
-    mode: str = "soft"
-    threshold: PerBand = 0.0
-    upper: PerBand | None = None
-    gains: PerBand = 1.0
-    boundary: str | None = None
-    level_weights: tuple[float, ...] | None = None
-    form: str = "decimated"
+    wavelet: WaveletLike = setting("cdf97", **WAVELET)
+    level: int = setting(3, "Number of levels.", label="Levels", least=0, slider=(1, 8, 1))
+    mode: str = setting("soft", "How coefficients shrink.", choices=MODES, noun="a threshold")
+    threshold: PerBand = setting(
+        0, "Coefficients that are smaller count as noise.", unit="of 255", slider=(0, 128, 0.5)
+    )
+    upper: PerBand | None = setting(
+        None, "The threshold above which firm shrinking leaves coefficients as they are.", unit="of 255"
+    )
+    gains: PerBand = setting(1, "What details are multiplied by, the finest level first.")
+    boundary: str | None = setting(None, **_BOUNDARY)
+    level_weights: tuple[float, ...] | None = setting(
+        None, "What the threshold of each level is multiplied by, the finest first."
+    )
+    form: str = setting("decimated", "Which coefficients are kept.", choices=FORMS)
     filters: tuple[Spatial, ...] = ()
 
     def __post_init__(self) -> None:
-        _settle_wavelet(self)
-        _check_choice("mode", self.mode, MODES, "a threshold")
+        _resolve_wavelet(self)
         if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0:
             raise LevelError(f"level={self.level!r} is not a number of levels; use 0 or more")
         object.__setattr__(self, "level", int(self.level))
+        check_settings(self)
         _check_weights(self)
         if (self.upper is None) == (self.mode == "firm"):
             need = "needs an upper threshold" if self.upper is None else "has no upper threshold"
@@ -190,7 +241,6 @@ class Shrink:
             low, high, _ = self.spread(3)
             if (high < low).any():
                 raise ArgumentError(f"upper={self.upper} is less than threshold={self.threshold}; use at least that")
-        _check_choice("form", self.form, FORMS)
         _check_filters(self)
 
     def spread(self, channels: int) -> tuple[Array, Array, Array]:
@@ -212,15 +262,15 @@ class Shrink:
 
 @dataclass(frozen=True)
 class Denoise:
-    """Removes noise, as much as the picture itself tells there is.
+    """Removes noise, as much as the image itself tells there is.
 
     Parameters
     ----------
-    method : {"bivariate", "neigh", "wiener", "bayes", "sure", "visu"}
+    method : str or Method
         See `subband.enhance.methods`. ``'bivariate'`` looks at a coefficient, its parent and its neighbourhood, and is
         the best for its time. ``'wiener'`` denoises so first, and then again with that as a guide: better, and slower.
         ``'neigh'`` looks at neighbourhoods alone, ``'bayes'``, ``'sure'`` and ``'visu'`` have one threshold for each
-        band.
+        band. Settings of the method itself come behind a colon, ``'name:setting=2'``.
     wavelet : str or Wavelet
         The default is the CDF 9/7 of JPEG 2000.
     level : int, optional
@@ -230,7 +280,7 @@ class Denoise:
     strength : float
         1 removes the noise that there is; more also removes faint structure, and less leaves noise.
     boundary : str, optional
-        How pictures go on outside their borders; the wavelet's own choice if left out.
+        How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float, optional
         What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that.
     form : {"decimated", "spun", "undecimated"}, optional
@@ -249,35 +299,50 @@ class Denoise:
     'decimated'
     """
 
-    method: str = "bivariate"
-    wavelet: WaveletLike = "cdf97"
-    level: int | None = None
-    mode: str = "soft"
-    strength: float = 1.0
-    boundary: str | None = None
-    level_weights: tuple[float, ...] | None = None
-    form: str | None = None
+    method: str | Method = setting(
+        "bivariate",
+        "How noise is told from the image.",
+        choices=lambda: {method.name: method.title for method in list_methods()},
+    )
+    wavelet: WaveletLike = setting("cdf97", **WAVELET)
+    level: int | None = setting(
+        None, "Number of levels; what suits the image by default.", label="Levels", least=0, slider=(1, 8, 1)
+    )
+    mode: str = setting(
+        "soft",
+        "How methods with one threshold for each band shrink; the others have a way of their own.",
+        choices={mode: title for mode, title in MODES.items() if mode != "firm"},
+        noun="a threshold that noise can choose",
+    )
+    strength: float = setting(
+        1.0, "1 removes the estimated noise; above 1 more, below 1 less.", least=0, slider=(0, 3, 0.05)
+    )
+    boundary: str | None = setting(None, **_BOUNDARY)
+    level_weights: tuple[float, ...] | None = setting(
+        None, "What the noise of each level is multiplied by, the finest first."
+    )
+    form: str | None = setting(None, "Which coefficients are kept; what suits the method by default.", choices=FORMS)
     filters: tuple[Spatial, ...] = ()
 
     def __post_init__(self) -> None:
-        _settle_wavelet(self)
+        _resolve_wavelet(self)
         method = find_method(self.method)
-        object.__setattr__(self, "method", method.name)
-        _check_choice("mode", self.mode, MODES[:3], "a threshold that noise can choose")
+        object.__setattr__(self, "method", str(method))
         if self.level is not None and (
             isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0
         ):
             raise LevelError(f"level={self.level!r} is not a number of levels; use 0 or more, or None")
         if self.level is not None:
             object.__setattr__(self, "level", int(self.level))
-        _check_number("strength", self.strength)
-        object.__setattr__(self, "strength", float(self.strength))
-        if self.strength < 0:
-            raise ArgumentError(f"strength={self.strength} is negative; use 0 or more")
         object.__setattr__(self, "form", method.form if self.form is None else self.form)
-        _check_choice("form", self.form, FORMS)
+        check_settings(self)
         _check_weights(self)
         _check_filters(self)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What settings become that are left out."""
+        return {"form": find_method(self.method).form}
 
 
 Stage: TypeAlias = Blur | Sharpen | Shrink | Denoise
@@ -292,30 +357,10 @@ def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
     array([1. , 0.5, 0.5, 0.5])
     """
     given = stage.level_weights or (1.0,)
-    return np.array([given[min(place, len(given) - 1)] for place in range(count)])
+    return np.array([given[min(level, len(given) - 1)] for level in range(count)])
 
 
-def _check_choice(name: str, value: Any, known: Sequence[str], what: str = "known") -> None:
-    if value not in known:
-        hint = suggest_names(value, known) if isinstance(value, str) else ""
-        raise ArgumentError(f"{name}={value!r} is not {what}{hint}; use one of {', '.join(known)}")
-
-
-def _check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
-        raise ArgumentTypeError(f"{name}={value!r} is not a number")
-    if not isfinite(value):
-        raise ArgumentError(f"{name}={value} is not finite; use a number such as 1.5")
-
-
-def _check_positive(name: str, value: Any) -> None:
-    _check_number(name, value)
-    if not 0 < value < inf:
-        raise ArgumentError(f"{name}={value} is not positive; use a number such as 1.5")
-
-
-def _check_place(stage: Spatial) -> None:
-    _check_choice("at", stage.at, PLACES)
+def _check_at(stage: Spatial) -> None:
     if stage.levels is None:
         return
     if stage.at != "details":
@@ -338,7 +383,7 @@ def _check_weights(stage: Shrink | Denoise) -> None:
     object.__setattr__(stage, "level_weights", weights)
 
 
-def _settle_wavelet(stage: Shrink | Denoise) -> None:
+def _resolve_wavelet(stage: Shrink | Denoise) -> None:
     """Keep a name as it is, and anything else as a wavelet of ours."""
     wavelet = as_wavelet(stage.wavelet)
     if not isinstance(stage.wavelet, str):

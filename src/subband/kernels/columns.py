@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from subband.kernels.axis import AxisProgram
 from subband.kernels.numbers import spell, spell_step
+from subband.schedule.axis import AxisProgram
 
 __all__ = ["render_outputs", "render_shift", "render_steps", "render_walk"]
 

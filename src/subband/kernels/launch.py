@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from subband.kernels.axis import AxisProgram
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.planes import count_beside, count_slots
+from subband.schedule.axis import AxisProgram
 
 __all__ = ["Launch", "VolumeLaunch", "choose_launch", "choose_volume_launch"]
 
@@ -111,11 +111,11 @@ def choose_launch(
 
     Examples
     --------
-    >>> from subband.kernels.axis import forward_program
+    >>> from subband.schedule.axis import axis_program
     >>> from subband.kernels.dialects import CUDA
     >>> from subband.plan import axis_plan
     >>> from subband.wavelets import Wavelet
-    >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
+    >>> program = axis_program(axis_plan(Wavelet("cdf97"), "whole", 512), "forward")
     >>> choose_launch(CUDA, program, program, 4, is_gpu=True)
     Launch(pairs=2, ahead=4, chunk=8, block=4, is_split=True)
     """
@@ -233,11 +233,11 @@ def choose_volume_launch(
 
     Examples
     --------
-    >>> from subband.kernels.axis import forward_program
+    >>> from subband.schedule.axis import axis_program
     >>> from subband.kernels.dialects import CUDA
     >>> from subband.plan import axis_plan
     >>> from subband.wavelets import Wavelet
-    >>> program = forward_program(axis_plan(Wavelet("cdf97"), "whole", 512))
+    >>> program = axis_program(axis_plan(Wavelet("cdf97"), "whole", 512), "forward")
     >>> choose_volume_launch(CUDA, program, program, 4, 256, is_inverse=False)
     VolumeLaunch(groups=12, rows=1, pairs=1, ahead=2, chunk=12, is_whole_sectors=False, resident=2, unroll=2)
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from subband.kernels.axis import AxisStep
+from subband.schedule.axis import AxisStep
 
 __all__ = ["STORAGES", "Storage", "spell", "spell_step"]
 

@@ -14,8 +14,8 @@ from subband.kernels.numbers import STORAGES, spell_step
 from subband.pairs import Output
 
 if TYPE_CHECKING:
-    from subband.kernels.axis import AxisProgram
     from subband.kernels.volume import VolumeSpec
+    from subband.schedule.axis import AxisProgram
 
 __all__ = ["count_beside", "count_meetings", "count_slots", "render_across", "render_down"]
 

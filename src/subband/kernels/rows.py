@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from subband.kernels.axis import AxisProgram
 from subband.kernels.numbers import STORAGES, spell, spell_step
+from subband.schedule.axis import AxisProgram
 
 if TYPE_CHECKING:
     from subband.kernels.sweep import SweepSpec

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import indent
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from subband.kernels.axis import AxisProgram
 from subband.kernels.bands import (
     render_load_band_rows,
     render_load_bands,
@@ -34,11 +33,10 @@ from subband.kernels.samples import (
     render_read_samples,
     render_store_samples,
 )
+from subband.schedule.axis import AxisProgram
+from subband.typing import Direction
 
-__all__ = ["FIELDS", "Direction", "SweepSpec", "render_sweep"]
-
-#: From samples to bands, or back.
-Direction: TypeAlias = Literal["forward", "inverse"]
+__all__ = ["FIELDS", "SweepSpec", "render_sweep"]
 
 #: What the table of integers begins with; then come the samples that the positions outside the rows, then those
 #: outside the columns, are taken from. The table of numbers has three weights for each.

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import indent
 
-from subband.kernels.axis import AxisProgram
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.numbers import STORAGES, spell_step
 from subband.kernels.planes import count_beside, count_meetings, count_slots, render_across, render_down
-from subband.kernels.sweep import Direction
 from subband.kernels.tiles import BANDS, render_bring, render_goal, render_places, render_read, render_store
+from subband.schedule.axis import AxisProgram
+from subband.typing import Direction
 
 __all__ = ["VOLUME_FIELDS", "VolumeSpec", "render_volume"]
 

@@ -1,7 +1,7 @@
-"""Pictures, film, cameras and volumes: reading, writing and streaming.
+"""Images, video, cameras and volumes: reading, writing and streaming.
 
 `open_source` opens anything that holds frames and `open_sink` anything that takes them; `subband.media.base` says what
-both keep to. `read_still` and `write_still` are shorter for single pictures.
+both keep to. `read_still` and `write_still` are shorter for single images.
 """
 
 from __future__ import annotations

@@ -32,14 +32,14 @@ __all__ = ["AnimationSink", "AnimationSource", "create_animation", "is_moving", 
 # How fine the clock of a format is, in seconds; that of PNG takes any fraction.
 _TICKS: Final = {"AVIF": Fraction(1, 1000), "GIF": Fraction(1, 100), "WebP": Fraction(1, 1000)}
 _USUAL_RATE: Final = Fraction(25)
-# Pillow keeps all pictures of an animation until it is complete.
+# Pillow keeps all images of an animation until it is complete.
 _MOST_SAMPLES: Final = 2**32
 # Rows and columns of the copy that the colours of a frame of GIF are chosen from.
 _PALETTE_SIDE: Final = 64
 
 
 def is_moving(path: Path, most_pixels: int | None = None) -> bool:
-    """Tell whether a file holds several pictures, as Pillow sees it."""
+    """Tell whether a file holds several images, as Pillow sees it."""
     with open_image(path, choose_most_pixels(most_pixels)) as image:
         try:
             return bool(getattr(image, "is_animated", False))
@@ -48,7 +48,7 @@ def is_moving(path: Path, most_pixels: int | None = None) -> bool:
 
 
 def open_animation(path: Path, reading: Reading) -> AnimationSource | None:
-    """Open a file of Pillow's that holds several pictures; None if it holds one."""
+    """Open a file of Pillow's that holds several images; None if it holds one."""
     if not is_moving(path, reading.most_pixels):
         return None
     return AnimationSource(path, most_pixels=reading.most_pixels, tolerant=reading.tolerant)
@@ -57,22 +57,22 @@ def open_animation(path: Path, reading: Reading) -> AnimationSource | None:
 def create_animation(path: Path, info: SourceInfo, writing: Writing) -> AnimationSink | None:
     """Return what frames become one animation in; None if they are a still.
 
-    A PNG file is a picture to most people; it takes the frames of another moving PNG file only.
+    A PNG file is an image to most people; it takes the frames of another moving PNG file only.
 
     Examples
     --------
-    >>> film = SourceInfo("film", (4, 6), np.dtype(np.uint8), count=3)
-    >>> create_animation(Path("film.png"), film, Writing()) is None
+    >>> video = SourceInfo("film", (4, 6), np.dtype(np.uint8), count=3)
+    >>> create_animation(Path("video.png"), video, Writing()) is None
     True
     """
-    is_picture = path.suffix.lower() == ".png" and (info.kind != "film" or info.container not in ("png", "apng"))
-    if info.kind == "still" or is_picture:
+    is_still = path.suffix.lower() == ".png" and (info.kind != "film" or info.container not in ("png", "apng"))
+    if info.kind == "still" or is_still:
         return None
     return AnimationSink(path, info, quality=writing.quality, overwrite=writing.overwrite)
 
 
 class AnimationSource(Source):
-    """The pictures of a moving GIF, WebP, PNG or AVIF file, each with its time.
+    """The images of a moving GIF, WebP, PNG or AVIF file, each with its time.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class AnimationSource(Source):
     Warns
     -----
     LossWarning
-        If its pictures have 16 bits, of which 8 are read.
+        If its images have 16 bits, of which 8 are read.
     """
 
     def __init__(self, path: Path, *, most_pixels: int | None = None, tolerant: bool = False) -> None:
@@ -98,13 +98,13 @@ class AnimationSource(Source):
             wait = _find_wait(self._image)
         except list_broken() as error:
             self._image.close()
-            raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+            raise FormatError(f"{str(path)!r} cannot be read as an image: {error}") from error
         try:
             count: int | None = int(self._image.n_frames)
         except list_broken():
             # Counting goes through the whole file, and so over its damage.
             count = None
-        # Moving pictures turn to colour when a later one has it, so all of them come as colour.
+        # Moving images turn to colour when a later one has it, so all of them come as colour.
         shape = (*first.pixels.shape[:2], 3)
         self.info = SourceInfo(
             "film",
@@ -182,7 +182,7 @@ class AnimationSink(Sink):
     Warns
     -----
     LossWarning
-        If the format has no place for what is known about the frames.
+        If the format cannot hold what is known about the frames.
 
     Notes
     -----
@@ -192,11 +192,11 @@ class AnimationSink(Sink):
 
     def __init__(self, path: Path, info: SourceInfo, *, quality: float | None = None, overwrite: bool = False) -> None:
         if info.colours == "ycbcr":
-            raise ArgumentError("pictures hold red, green and blue; open the source with colours='rgb'")
+            raise ArgumentError("images hold red, green and blue; open the source with colours='rgb'")
         if info.dtype != np.uint8:
             raise ArgumentError(
-                f"{path.name!r} moves in 8 bits, and this is {info.dtype}; take a name of film such as film.mkv, or a "
-                f"numbered one such as {path.stem}%04d.png"
+                f"{path.name!r} moves in 8 bits, and this is {info.dtype}; take a name of a video such as video.mkv, "
+                f"or a numbered one such as {path.stem}%04d.png"
             )
         if quality is not None and not 0 <= quality <= 100:
             raise ArgumentError(f"quality={quality:g} is not between 0 and 100")
@@ -227,8 +227,8 @@ class AnimationSink(Sink):
             raise explain_output_error(self.path, error) from error
         if (self.count + 1) * frame.pixels.size > _MOST_SAMPLES:
             raise ArgumentError(
-                f"{self.path.name!r} would take more than 4 GiB of memory; take a name of film such as film.mp4, or "
-                "fewer frames"
+                f"{self.path.name!r} would take more than 4 GiB of memory; take a name of a video such as video.mp4, "
+                "or fewer frames"
             )
         image = Image.fromarray(np.ascontiguousarray(frame.pixels))
         if frame.alpha is not None:
@@ -249,7 +249,7 @@ class AnimationSink(Sink):
         except OSError as error:
             raise explain_output_error(self.path, error) from error
         except (ValueError, SystemError) as error:
-            raise ArgumentError(f"{str(self.path)!r} cannot hold these frames: {error}; write film") from error
+            raise ArgumentError(f"{str(self.path)!r} cannot hold these frames: {error}; write a video") from error
         self._unfinished.place()
         metadata = self.info.metadata
         icc, exif = metadata.get("icc"), metadata.get("exif")
@@ -318,7 +318,7 @@ class _PngWriter:
     def __init__(self, path: Path, info: SourceInfo) -> None:
         self._info = info
         self._file: BinaryIO = path.open("r+b")
-        self._place_of_count = 0
+        self._offset_of_count = 0
         self._count = self._sequence = 0
 
     def write(self, frame: Frame, wait: Fraction) -> None:
@@ -326,12 +326,12 @@ class _PngWriter:
         if self._count == 0:
             known = self._info.metadata
             self._file.write(frame_png(planes, known.get("icc"), known.get("exif"), known))
-            self._place_of_count = self._file.tell()
+            self._offset_of_count = self._file.tell()
             self._file.write(self._make_control())
         wait = wait.limit_denominator(1000)
         wait = wait if wait.numerator < 65536 else Fraction(min(round(wait), 65535))
         rows, columns = planes.shape[:2]
-        # each frame is whole, and takes the place of the one before
+        # each frame is whole, and replaces the one before
         shown = struct.pack(">IIIIIHHBB", self._number(), columns, rows, 0, 0, wait.numerator, wait.denominator, 0, 0)
         self._file.write(make_chunk(b"fcTL", shown))
         data = zlib.compress(pack_png_lines(planes), 4)
@@ -343,7 +343,7 @@ class _PngWriter:
 
     def finish(self) -> None:
         self._file.write(make_chunk(b"IEND", b""))
-        self._file.seek(self._place_of_count)
+        self._file.seek(self._offset_of_count)
         self._file.write(self._make_control())
         self._file.close()
 
@@ -361,7 +361,7 @@ class _PngWriter:
 
 
 def _choose_palette(image: Any) -> Any:
-    """Reduce a picture to 256 colours: exactly if it has no more, else to those of a small copy.
+    """Reduce an image to 256 colours: exactly if it has no more, else to those of a small copy.
 
     Pillow would choose them from all pixels, which takes twenty times as long and looks the same.
     """
@@ -375,6 +375,6 @@ def _choose_palette(image: Any) -> Any:
 
 
 def _find_wait(image: Any) -> Fraction:
-    """Return how many seconds the present picture is shown; a tenth where the file says none, as browsers do."""
+    """Return how many seconds the present image is shown; a tenth where the file says none, as browsers do."""
     wait = Fraction(float(image.info.get("duration") or 100)).limit_denominator(1000) / 1000
     return wait if wait > 0 else Fraction(1, 10)

@@ -1,4 +1,4 @@
-"""Pictures that Pillow would cut down to 8 bits: deep colour, and floating point in colour."""
+"""Images that Pillow would cut down to 8 bits: deep colour, and floating point in colour."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _XMP_TAG = 700
 # What tifffile calls the compressions of Pillow.
 _TIFFFILE_NAMES = {"tiff_lzw": "lzw", "tiff_adobe_deflate": "zlib", "packbits": "packbits", "zstd": "zstd"}
 
-# What an orientation asks for: whether rows and columns change places, and which of them run backwards after that.
+# What an orientation asks for: whether rows and columns are exchanged, and which of them run backwards after that.
 _TURNS = {
     2: (False, 1, -1),
     3: (False, -1, -1),
@@ -69,10 +69,10 @@ def find_hidden_bits(head: bytes) -> int:
     """
     if head.startswith(b"\x01\xda") and len(head) > 3:
         return 8 * head[3]
-    place = head.find(b"av1C") if head[4:8] == b"ftyp" else -1
-    if place < 0 or len(head) < place + 7:
+    offset = head.find(b"av1C") if head[4:8] == b"ftyp" else -1
+    if offset < 0 or len(head) < offset + 7:
         return 8
-    flags = head[place + 6]
+    flags = head[offset + 6]
     return 8 if not flags & 0x40 else 12 if flags & 0x20 else 10
 
 
@@ -111,7 +111,7 @@ def separate_opacity(colours: Array, alpha: Array) -> Array:
 def read_through_ffmpeg(path: Path, orientation: int) -> tuple[Array, Array | None]:
     """Read 16 bits of colour or of grey with opacity from PNG; return pixels and opacity."""
     av = require("av", f"reading more than 8 bits in colour from {path.name!r}", "video")
-    with explain_damage(path, "a picture", av.FFmpegError, StopIteration), av.open(str(path)) as container:
+    with explain_damage(path, "an image", av.FFmpegError, StopIteration), av.open(str(path)) as container:
         frame = next(container.decode(video=0))
         names = {component.is_alpha for component in frame.format.components}
         is_grey = len(frame.format.components) <= 2
@@ -195,7 +195,7 @@ def write_tiff(
         pixels = join_opacity(pixels, alpha)
         extra["extrasamples"] = ["unassalpha"]
     extra["photometric"] = "rgb" if pixels.ndim == 3 and pixels.shape[2] >= 3 else "minisblack"
-    # "planarconfig" would be guessed from the shape, and wrongly for narrow pictures.
+    # "planarconfig" would be guessed from the shape, and wrongly for narrow images.
     extra |= {"planarconfig": "contig"} if pixels.ndim == 3 else {}
     metadata = metadata or {}
     if "dpi" in metadata:

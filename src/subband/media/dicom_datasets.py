@@ -88,7 +88,7 @@ class DatasetMaker:
         self.series_uid = self.pydicom.uid.generate_uid()
         self._study_uid = self.pydicom.uid.generate_uid()
         self._frame_uid = self.pydicom.uid.generate_uid()
-        self._affine = self._place()
+        self._affine = self._find_affine()
 
     @staticmethod
     def _find_own_dtype(known: DicomSeries) -> np.dtype[Any]:
@@ -103,7 +103,7 @@ class DatasetMaker:
         """Slices of each volume."""
         return max((self.info.count or 0) // self.info.groups, 1)
 
-    def _place(self) -> Array | None:
+    def _find_affine(self) -> Array | None:
         """Return the affine in millimetres, towards left, posterior and superior, if DICOM can say it."""
         affine, scale = find_affine(self.info), convert_lengths((1.0,), (self.info.voxel_unit,), "mm")
         if affine is None or scale is None:
@@ -112,7 +112,7 @@ class DatasetMaker:
         row, column = (lps[:3, axis] / np.linalg.norm(lps[:3, axis]) for axis in (0, 1))
         if abs(float(row @ column)) > 1e-3:
             warnings.warn(
-                "rows and columns are not at right angles, which DICOM cannot say; the result has no place in space",
+                "rows and columns are not at right angles, which DICOM cannot say; the result has no position in space",
                 PlaceWarning,
                 stacklevel=2,
             )
@@ -151,7 +151,7 @@ class DatasetMaker:
         head = None if source is None else self._read(source.file)
         if head is None or not self._is_plain(head):
             data = self._make_new(head, self.pydicom.uid.SecondaryCaptureImageStorage)
-            self._set_place(data, number)
+            self._set_position(data, number)
         else:
             data = head
             for name in _STALE:
@@ -205,7 +205,7 @@ class DatasetMaker:
         make = self.pydicom.dataset.Dataset
         shared, frames = make(), []
         first = make()
-        self._set_place(first, 0)
+        self._set_position(first, 0)
         if "PixelSpacing" in first:
             measures = make()
             measures.PixelSpacing, measures.SliceThickness = first.PixelSpacing, first.SliceThickness
@@ -217,7 +217,7 @@ class DatasetMaker:
             shared.PlaneOrientationSequence = [plane]
         for number, (slope, intercept) in enumerate(planes):
             frame, own, content = make(), make(), make()
-            self._set_place(own, number)
+            self._set_position(own, number)
             if "ImagePositionPatient" in own:
                 position = make()
                 position.ImagePositionPatient = own.ImagePositionPatient
@@ -234,7 +234,7 @@ class DatasetMaker:
         data.SharedFunctionalGroupsSequence = [shared]
         data.PerFrameFunctionalGroupsSequence = frames
 
-    def _set_place(self, data: Any, number: int) -> None:
+    def _set_position(self, data: Any, number: int) -> None:
         size, scale = self.info.voxel_size, convert_lengths((1.0,), (self.info.voxel_unit,), "mm")
         if size is not None and scale is not None:
             depth, row, column = (self._write(side * scale[0]) for side in size)

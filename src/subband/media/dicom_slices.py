@@ -156,15 +156,15 @@ def list_slices(file: Path, head: Any) -> Iterator[Slice]:
 class _FunctionalGroups:
     """What a multi-frame file says about a frame: about this one, about all, or in the header as single images do."""
 
-    def __init__(self, head: Any, places: Sequence[Any]) -> None:
-        self._head, self._places = head, places
+    def __init__(self, head: Any, groups: Sequence[Any]) -> None:
+        self._head, self._groups = head, groups
 
     def __bool__(self) -> bool:
-        return bool(self._places)
+        return bool(self._groups)
 
     def find(self, group: str, name: str, count: int) -> tuple[float, ...] | None:
-        for place in self._places:
-            for item in _get_sequence(place, group)[:1]:
+        for own in self._groups:
+            for item in _get_sequence(own, group)[:1]:
                 if (numbers := find_numbers(item, name, count)) is not None:
                     return numbers
         return find_numbers(self._head, name, count)
@@ -200,14 +200,14 @@ def arrange_slices(slices: Sequence[Slice], name: str, modality: str) -> Arrange
     """Put slices into the order in which they lie, and find where.
 
     Images at the same positions are volumes of their own, one behind the other. Where positions are missing, the
-    numbers of the images give the order, and a warning says that the place is not known.
+    numbers of the images give the order, and a warning says that the position is not known.
 
     Raises
     ------
     FormatError
         If slices are missing, or lie in different directions or beside each other.
     """
-    if all(_has_place(each) for each in slices):
+    if all(_has_position(each) for each in slices):
         return _arrange_by_position(slices, name)
     if len(slices) > 1 or modality not in _PLANAR:
         warnings.warn(
@@ -222,7 +222,7 @@ def arrange_slices(slices: Sequence[Slice], name: str, modality: str) -> Arrange
     return Arrangement(tuple(ordered), len(ordered) if is_apart else 1, None, _find_size(ordered[0], None))
 
 
-def _has_place(each: Slice) -> bool:
+def _has_position(each: Slice) -> bool:
     """Tell whether position and directions are there, and the directions are such."""
     if each.position is None or each.directions is None:
         return False
@@ -236,10 +236,10 @@ def _refuse_missing_numbers(ordered: Sequence[Slice], name: str) -> None:
         return
     steps = np.diff(numbers)
     if len(steps) > 1 and steps.max() != steps.min():
-        place = int(np.argmax(steps))
+        gap = int(np.argmax(steps))
         raise FormatError(
-            f"slices of {name!r} are missing between number {numbers[place]} ({ordered[place].file.name}) and "
-            f"{numbers[place + 1]} ({ordered[place + 1].file.name}); complete the series"
+            f"slices of {name!r} are missing between number {numbers[gap]} ({ordered[gap].file.name}) and "
+            f"{numbers[gap + 1]} ({ordered[gap + 1].file.name}); complete the series"
         )
 
 
@@ -250,22 +250,22 @@ def _arrange_by_position(slices: Sequence[Slice], name: str) -> Arrangement:
     row, column = directions[0, :3], directions[0, 3:]
     normal = np.cross(row, column)
     heights = np.array([each.position for each in slices]) @ normal
-    stacks = _stack([slices[place] for place in np.argsort(heights, kind="stable")], np.sort(heights), name)
+    stacks = _stack([slices[number] for number in np.argsort(heights, kind="stable")], np.sort(heights), name)
     groups = len(stacks[0])
-    places = np.array([stack[0].position for stack in stacks])
-    step = _find_step(stacks, places, normal, name)
+    positions = np.array([stack[0].position for stack in stacks])
+    step = _find_step(stacks, positions, normal, name)
     first = stacks[0][0]
     ordered = tuple(stack[group] for group in range(groups) for stack in stacks)
     size = _find_size(first, float(np.linalg.norm(step)))
     if first.spacing is None:
         warnings.warn(
-            f"{name!r} does not say how far its rows and columns are apart, so that its place is not known; the result "
-            "is marked so",
+            f"{name!r} does not say how far its rows and columns are apart, so that its position is not known; the "
+            "result is marked so",
             PlaceWarning,
             stacklevel=2,
         )
         return Arrangement(ordered, groups, None, size)
-    affine = flip_sides(make_affine([row * first.spacing[1], column * first.spacing[0], step], places[0]))
+    affine = flip_sides(make_affine([row * first.spacing[1], column * first.spacing[0], step], positions[0]))
     return Arrangement(ordered, groups, affine, size)
 
 
@@ -283,26 +283,26 @@ def _stack(slices: Sequence[Slice], heights: Array, name: str) -> list[list[Slic
     if min(counts) != max(counts):
         few, many = stacks[counts.index(min(counts))], stacks[counts.index(max(counts))]
         raise FormatError(
-            f"slices of {name!r} are missing: it has {len(many)} images at the place of {many[0].file.name}, and "
+            f"slices of {name!r} are missing: it has {len(many)} images at the position of {many[0].file.name}, and "
             f"{len(few)} at that of {few[0].file.name}; complete or split the series"
         )
     return [sorted(stack, key=lambda each: (each.order, each.file.name)) for stack in stacks]
 
 
-def _find_step(stacks: Sequence[Sequence[Slice]], places: Array, normal: Array, name: str) -> Array:
+def _find_step(stacks: Sequence[Sequence[Slice]], positions: Array, normal: Array, name: str) -> Array:
     """Return the way from one slice to the next; refuse gaps, and slices that are not one behind the other."""
     if len(stacks) == 1:
         return normal * (stacks[0][0].depth or 1.0)
-    gaps = np.diff(places @ normal)
+    gaps = np.diff(positions @ normal)
     if gaps.max() - gaps.min() > _UNEVEN * float(np.median(gaps)):
         at = int(np.argmax(gaps))
-        before, behind = (stacks[place][0].file.name for place in (at, at + 1))
+        before, behind = (stacks[number][0].file.name for number in (at, at + 1))
         raise FormatError(
             f"slices of {name!r} are missing: they lie {gaps.min():g} mm apart, and {gaps[at]:g} mm between {before} "
             f"and {behind}; complete the series"
         )
-    step: Array = (places[-1] - places[0]) / (len(places) - 1)
-    strayed = np.abs(places - (places[0] + np.arange(len(places))[:, np.newaxis] * step)).max()
+    step: Array = (positions[-1] - positions[0]) / (len(positions) - 1)
+    strayed = np.abs(positions - (positions[0] + np.arange(len(positions))[:, np.newaxis] * step)).max()
     if strayed > _UNEVEN * float(np.linalg.norm(step)) + 1e-3:
         raise FormatError(f"the slices of {name!r} do not lie in one line behind each other; split the series")
     return step

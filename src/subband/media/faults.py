@@ -1,4 +1,4 @@
-"""What goes wrong with files: damage that is found on the way, and places that cannot be written to."""
+"""Errors and warnings of files: damage that is found while reading, and missing libraries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DamagedError(FormatError):
 
     Examples
     --------
-    >>> DamagedError("'film.mp4' ends too early", 41).frames
+    >>> DamagedError("'video.mp4' ends too early", 41).frames
     41
     """
 
@@ -122,10 +122,10 @@ def require(module: str, feature: str, extra: str) -> Any:
 
     Examples
     --------
-    >>> require("no_such_library", "reading film", "video")
+    >>> require("no_such_library", "reading video", "video")
     Traceback (most recent call last):
         ...
-    subband.errors.MissingExtraError: reading film needs an optional library; install it with: pip install
+    subband.errors.MissingExtraError: reading video needs an optional library; install it with: pip install
     'subband[video]'
     """
     # Their errors become ours; without a handler, Python would print what they log besides.

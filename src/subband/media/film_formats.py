@@ -62,7 +62,7 @@ _ENCODERS = {
 _LOSSLESS = ("ffv1", "ffvhuff", "huffyuv", "libx264rgb", "png", "qtrle", "rawvideo", "utvideo")
 _QUANTISED = ("mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "msmpeg4", "msmpeg4v2", "wmv1", "wmv2")
 
-# Uncompressed film in AVI files that everybody reads.
+# Uncompressed video in AVI files that everybody reads.
 _RAW_FORMATS = ("bgr24", "bgra", "gray", "yuv420p", "yuv422p", "yuv444p")
 
 # What Y4M has words for.
@@ -97,7 +97,7 @@ def choose_encoder(codec: str, rate: Fraction) -> str:
         known = [*_ENCODERS, *_LOSSLESS, *_QUANTISED]
         raise ArgumentError(f"there is no encoder codec={codec!r}{suggest_names(codec, known)}") from None
     if encoder.type != "video":
-        raise ArgumentError(f"codec={codec!r} does not encode film")
+        raise ArgumentError(f"codec={codec!r} does not encode video")
     if name == "mpeg1video" and rate not in _MPEG1_RATES:
         rates = ", ".join(f"{float(known):.5g}" for known in _MPEG1_RATES)
         raise ArgumentError(
@@ -150,7 +150,7 @@ def choose_pixel_format(codec: str, available: Sequence[str], info: SourceInfo, 
     """Return the pixel format that keeps most of the frames and that players open.
 
     Encoders without loss get what they can give back bit for bit; the others brightness and a quarter of the chroma,
-    as films have it everywhere, with 10 bits if the frames have more than 8 and the encoder takes them.
+    as videos have it everywhere, with 10 bits if the frames have more than 8 and the encoder takes them.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def _list_wanted(codec: str, info: SourceInfo) -> list[str]:
         sampling = _find_sampling(info)
         exact = [f"yuv{sampling}p{depth}" for depth in (exact_depths if lossless else depths)]
         if lossless:
-            # Encoders of red, green and blue that are asked for by name get the film converted.
+            # Encoders of red, green and blue that are asked for by name get the video converted.
             converted = [] if codec == "rawvideo" else ["rgb48be"] if deep else ["rgb24"]
             return [native, *exact, *converted]
         kept = [name for name in (native, *exact) if not odd or name.startswith("yuv444p")]

@@ -1,4 +1,4 @@
-"""Frames as film, through PyAV and the FFmpeg that it brings."""
+"""Frames as video, through PyAV and the FFmpeg that it brings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from subband.outputs import Unfinished
 
 __all__ = ["FilmSink"]
 
-# What a film says about itself.
+# What a video says about itself.
 _KEPT = ("title", "artist", "comment", "description", "date", "copyright", "genre", "creation_time", "timecode")
 # Containers that keep a time code, some of them as a track.
 _WITH_TIMECODE = ("matroska", "mov", "mp4", "mxf")
@@ -45,16 +45,16 @@ _PIECE, _PIECE_PARTIAL, _PIECE_PIPED = 2**18, 2**15, 2**12
 
 
 class FilmSink(Sink):
-    """A film that is written frame by frame.
+    """A video that is written frame by frame.
 
     The kind of file follows from the ending of the name: ``.mp4``, ``.m4v``, ``.mov`` and ``.ts`` for H.264, ``.avi``
-    and ``.y4m`` for uncompressed film, ``.mpg`` for MPEG-1, ``.mxf`` for MPEG-2, ``.wmv``, ``.mkv`` for FFV1 without
+    and ``.y4m`` for uncompressed video, ``.mpg`` for MPEG-1, ``.mxf`` for MPEG-2, ``.wmv``, ``.mkv`` for FFV1 without
     loss, ``.webm`` for VP9. What such a file cannot hold of the source is named in a `subband.media.LossWarning`.
 
     Parameters
     ----------
     path : Path
-        Where the film is to appear; until it is finished, it grows beside it under a ``.part`` name.
+        Where the video is to appear; until it is finished, it grows beside it under a ``.part`` name.
     info : SourceInfo
         Of the frames; its rate, colour tags, pixel aspect, field order and title go into the file.
     codec : str, optional
@@ -84,16 +84,16 @@ class FilmSink(Sink):
     MissingExtraError
         If PyAV is not installed.
     ArgumentError
-        If the name ends like no film, a file is there already, or the encoder cannot do what is asked.
+        If the name ends like no video, a file is there already, or the encoder cannot do what is asked.
     OutputError
         If the folder takes no files.
 
     Examples
     --------
-    >>> FilmSink(Path("film.xyz"), SourceInfo("film", (48, 64, 3), np.dtype("uint8")))
+    >>> FilmSink(Path("video.xyz"), SourceInfo("film", (48, 64, 3), np.dtype("uint8")))
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'film.xyz' does not end like a film; take one of .avi, .m4v, .mkv, .mov, .mp4,
+    subband.errors.ArgumentError: 'video.xyz' does not end like a video; take one of .avi, .m4v, .mkv, .mov, .mp4,
     .mpeg, .mpg, .mxf, .ts, .webm, .wmv, .y4m
     """
 
@@ -116,10 +116,10 @@ class FilmSink(Sink):
         kind = RAW if pipe is not None and path.suffix == ".raw" else find_format(path)
         if not isinstance(kind, VideoFormat) or (kind is not RAW and not kind.writes(path)):
             endings = ", ".join(sorted(list_endings("video")))
-            raise ArgumentError(f"{path.name!r} does not end like a film; take one of {endings}")
-        av = require("av", "writing film", "video")
+            raise ArgumentError(f"{path.name!r} does not end like a video; take one of {endings}")
+        av = require("av", "writing video", "video")
         if info.dtype not in (np.uint8, np.uint16):
-            raise DtypeError(f"film holds uint8 or uint16, not {info.dtype}; scale the frames to one of them")
+            raise DtypeError(f"video holds uint8 or uint16, not {info.dtype}; scale the frames to one of them")
         self.path, self.info = path, info
         self._kind = kind
         self._keep_partial = keep_partial
@@ -214,7 +214,7 @@ class FilmSink(Sink):
             maker = next((maker for end, maker in _MAKERS.items() if self._codec.endswith(f"_{end}")), None)
             if maker is not None:
                 raise NoDeviceError(
-                    f"codec={self._codec!r} needs {_spell_gpu(maker)} and its driver, which this machine does not "
+                    f"codec={self._codec!r} needs {_name_gpu(maker)} and its driver, which this machine does not "
                     f"offer ({error.strerror}); leave the codec out, or take one that runs on the CPU, such as h264"
                 ) from error
             if isinstance(error, OSError) and error.errno is not None and error.errno < 1000:
@@ -320,7 +320,7 @@ class FilmSink(Sink):
             self._unfinished.check()
 
 
-def _spell_gpu(maker: str) -> str:
+def _name_gpu(maker: str) -> str:
     return f"{'an' if maker[0] in 'AINV' else 'a'} {maker} GPU"
 
 

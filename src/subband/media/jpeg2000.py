@@ -1,4 +1,4 @@
-"""JPEG 2000 as pictures: what our codec decodes, as grey or colour of 8 or 16 bits with opacity aside, and back."""
+"""JPEG 2000 as images: what our codec decodes, as grey or colour of 8 or 16 bits with opacity aside, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["order_resolution", "pack_metadata", "read_jpeg2000", "write_jpeg2000
 _XMP, _EXIF = bytes.fromhex("be7acfcb97a942e89c71999491e3afac"), b"JpgTiffExif->JP2"
 _ORIENTATION = 274
 
-# Channels that a picture of the largest size may have.
+# Channels that an image of the largest size may have.
 _MOST_CHANNELS = 4
 
 # What a pixel of sYCC becomes: red, green and blue of luminance and of both differences.
@@ -34,7 +34,7 @@ _FROM_YCC = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])
 
 
 def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> Still:
-    """Read a picture, upright, with opacity, colour profile, EXIF, resolution and XMP.
+    """Read an image, upright, with opacity, colour profile, EXIF, resolution and XMP.
 
     Samples of other depths than 8 and 16 bits are stretched to these, signed ones shifted. Options are those of
     `subband.codecs.jpeg2000.decode`, such as `reduce` and `region`; the limit then holds for what is decoded.
@@ -42,23 +42,23 @@ def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> Still:
     Raises
     ------
     FormatError
-        If there is no picture in it, or it is larger than `most_pixels`.
+        If there is no image in it, or it is larger than `most_pixels`.
 
     Warns
     -----
     CodecWarning
-        If the file is cut short or damaged, and a part of the picture could be read all the same.
+        If the file is cut short or damaged, and a part of the image could be read all the same.
     """
     try:
         if not options:
             header = read_header(path)
             refuse_bomb(str(path), header.height, header.width, most_pixels)
-        picture = decode(path, most_pixels=_MOST_CHANNELS * most_pixels, **options)
+        decoded = decode(path, most_pixels=_MOST_CHANNELS * most_pixels, **options)
     except TooLargeError:
         raise
     except FormatError as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
-    pixels, alpha, icc = _arrange(picture)
+        raise FormatError(f"{str(path)!r} cannot be read as an image: {error}") from error
+    pixels, alpha, icc = _arrange(decoded)
     exif, turn, metadata = _read_metadata(path, options.get("reduce", 0))
     alpha = None if alpha is None else turn_upright(alpha, turn)
     return Still(turn_upright(pixels, turn), alpha, icc, exif, metadata)
@@ -67,7 +67,7 @@ def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> Still:
 def _read_metadata(path: Path, reduce: int) -> tuple[bytes | None, int, dict[str, Any]]:
     """Return EXIF, the orientation that it asks for, and resolution and XMP, from the boxes of a JP2 file.
 
-    The resolution is that of a picture of which `reduce` levels are left out.
+    The resolution is that of an image of which `reduce` levels are left out.
     """
     from PIL import Image
 
@@ -90,7 +90,7 @@ def _read_metadata(path: Path, reduce: int) -> tuple[bytes | None, int, dict[str
 
 
 def write_jpeg2000(path: Path, still: Still) -> None:
-    """Write a picture of 8 or 16 bits without a loss."""
+    """Write an image of 8 or 16 bits without a loss."""
     alpha, metadata = still.alpha, still.metadata
     planes = still.pixels if alpha is None else np.dstack([still.pixels, alpha])
     if path.suffix.lower() in STREAM_ENDINGS:
@@ -118,10 +118,10 @@ def pack_metadata(exif: bytes | None, metadata: Mapping[str, Any]) -> bytes:
     return b"".join(pack_box("uuid", name + content) for name, content in boxes if content)
 
 
-def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:
+def _arrange(decoded: Picture) -> tuple[Array, Array | None, bytes | None]:
     """Sort channels into colours and opacity."""
-    header = picture.header
-    whole = picture.upsample()
+    header = decoded.header
+    whole = decoded.upsample()
     channels = np.atleast_3d(whole)
     count = channels.shape[2]
     # a palette makes channels of other depths than those of the components
@@ -132,7 +132,7 @@ def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:
     stretched = [
         _stretch(channels[..., number], *depths[min(number, len(depths) - 1)], dtype) for number in range(count)
     ]
-    opaque = _find_opacity(picture, count)
+    opaque = _find_opacity(decoded, count)
     colours = [stretched[number] for number in range(count) if number != opaque]
     alpha = None if opaque is None else stretched[opaque]
     if len(colours) < 3:
@@ -145,16 +145,16 @@ def _arrange(picture: Picture) -> tuple[Array, Array | None, bytes | None]:
     return pixels, alpha, pick_profile(header.icc_profile, is_colour=True)
 
 
-def _find_opacity(picture: Picture, count: int) -> int | None:
+def _find_opacity(decoded: Picture, count: int) -> int | None:
     """Return the channel that says how opaque pixels are; without a word about it, the last of two or four."""
-    header = picture.header
+    header = decoded.header
     definitions = header.jp2.channels if header.jp2 is not None else ()
     if definitions:
         # channels come in the order of their colours, those without one behind them in their own order
         others = sorted(entry.channel for entry in definitions if entry.role != 0)
         first = count - len(others)
         roles = {entry.channel: entry.role for entry in definitions}
-        return next((first + place for place, each in enumerate(others) if roles[each] in (1, 2)), None)
+        return next((first + number for number, each in enumerate(others) if roles[each] in (1, 2)), None)
     if header.colour_space == "CMYK":
         return None
     return count - 1 if count in (2, 4) else None

@@ -1,4 +1,4 @@
-"""Single pictures and numbered series of them, as sources and sinks of frames."""
+"""Single images and numbered series of them, as sources and sinks of frames."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def list_series(path: Path) -> list[tuple[int, Path]]:
 
 
 class StillSource(Source):
-    """One picture, as a source of one frame.
+    """One image, as a source of one frame.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class StillSource(Source):
 
 
 class StillSink(Sink):
-    """One picture; a second frame is refused.
+    """One image; a second frame is refused.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class StillSink(Sink):
     def __init__(self, path: Path, info: SourceInfo, *, quality: float | None = None, overwrite: bool = False) -> None:
         check_output(path, overwrite=overwrite)
         if info.colours == "ycbcr":
-            raise ArgumentError("pictures hold red, green and blue; open the source with colours='rgb'")
+            raise ArgumentError("images hold red, green and blue; open the source with colours='rgb'")
         # what a format cannot hold is told before anything is computed
         check_format(path, info.dtype, is_colour=info.is_colour)
         self.path, self.info = path, info
@@ -103,8 +103,8 @@ class StillSink(Sink):
         self.info.check_frame(frame)
         if self._still is not None:
             raise ArgumentError(
-                f"{self.path.name!r} holds one picture, and this is a second; take a name of film such as film.mp4, "
-                f"of an animation such as film.apng, or a numbered one such as {self.path.stem}%04d{self.path.suffix}"
+                f"{self.path.name!r} holds one image, and this is a second; take a name of a video such as video.mp4, "
+                f"of an animation such as video.apng, or a numbered one such as {self.path.stem}%04d{self.path.suffix}"
             )
         self._still = _make_still(frame, self.info)
 
@@ -117,7 +117,7 @@ class StillSink(Sink):
 
 
 class SequenceSource(Source):
-    """Pictures with numbers in their names, in the order of these.
+    """Images with numbers in their names, in the order of these.
 
     Parameters
     ----------
@@ -131,13 +131,13 @@ class SequenceSource(Source):
     Raises
     ------
     FileNotFoundError
-        If there is no such picture.
+        If there is no such image.
     """
 
     def __init__(self, path: Path, *, rate: Fraction | float = 25, most_pixels: int | None = None) -> None:
         self._files = list_series(path)
         if not self._files:
-            raise FileNotFoundError(f"there is no picture {str(path)!r}")
+            raise FileNotFoundError(f"there is no image {str(path)!r}")
         self._most_pixels = most_pixels
         rate = Fraction(rate).limit_denominator(1001)
         first = _describe(read_still(self._files[0][1], most_pixels=most_pixels), path)
@@ -171,7 +171,7 @@ class SequenceSource(Source):
 
 
 class SequenceSink(Sink):
-    """Pictures with numbers in their names; all of them appear when the last is complete.
+    """Images with numbers in their names; all of them appear when the last is complete.
 
     Until then each has a ``.part`` name, so that a series can replace the one that it is made of. Frames of a series
     keep the numbers of their files; others are counted from 0.
@@ -187,7 +187,7 @@ class SequenceSink(Sink):
     overwrite : bool
         Whether files of these names may be replaced.
     keep_partial : bool
-        Keep the pictures there are, under their ``.part`` names, when the sink is aborted.
+        Keep the images there are, under their ``.part`` names, when the sink is aborted.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ def list_broken() -> tuple[type[Exception], ...]:
 
 
 def open_image(path: Path, most_pixels: int) -> Any:
-    """Open a picture with Pillow, which reads no more than its head, and refuse one that is too large.
+    """Open an image with Pillow, which reads no more than its head, and refuse one that is too large.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def open_image(path: Path, most_pixels: int) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     if path.is_dir():
-        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
+        raise ArgumentError(f"{str(path)!r} is a folder; give the name of an image in it")
     try:
         # Pillow has a limit of its own, the same for all threads, and lower than ours.
         with _PILLOW_LIMIT:
@@ -59,12 +59,12 @@ def open_image(path: Path, most_pixels: int) -> Any:
                 Image.MAX_IMAGE_PIXELS = limit
     except UnidentifiedImageError:
         raise FormatError(
-            f"{str(path)!r} is not a picture in a format that Pillow reads, such as PNG, TIFF or JPEG"
+            f"{str(path)!r} is not an image in a format that Pillow reads, such as PNG, TIFF or JPEG"
         ) from None
     except FileNotFoundError:
         raise
     except BROKEN as error:
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+        raise FormatError(f"{str(path)!r} cannot be read as an image: {error}") from error
     try:
         refuse_bomb(str(path), opened.height, opened.width, most_pixels)
     except TooLargeError:
@@ -82,7 +82,7 @@ def split_image(image: Any) -> Still:
     if image.mode in _DEEP_GREY:
         values = np.asarray(image)
         if values.size and (values.min() < 0 or values.max() > np.iinfo(np.uint16).max):
-            raise FormatError(f"the picture has values from {values.min()} to {values.max()}; 16 bits are read at most")
+            raise FormatError(f"the image has values from {values.min()} to {values.max()}; 16 bits are read at most")
         return Still(values.astype(np.uint16), None, pick_profile(profile, is_colour=False), exif, metadata)
     if image.mode == "F":
         grey = np.array(image, np.float32)
@@ -118,7 +118,7 @@ def read_pillow(path: Path, most_pixels: int) -> Still:
 
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    with explain_damage(path, "a picture", *list_broken()), open_image(path, most_pixels) as opened:
+    with explain_damage(path, "an image", *list_broken()), open_image(path, most_pixels) as opened:
         bits, channels = deep_stills.find_depth(head)
         if bits > 8 and channels > 1:
             turn = int(opened.getexif().get(_ORIENTATION, 1))
@@ -129,7 +129,7 @@ def read_pillow(path: Path, most_pixels: int) -> Still:
         hidden = deep_stills.find_hidden_bits(head)
         if hidden > 8:
             warnings.warn(
-                f"{str(path)!r} has {hidden} bits a sample, of which 8 are read; for all of them convert it to a "
+                f"{str(path)!r} has {hidden} bits per sample, of which 8 are read; for all of them convert it to a "
                 "PNG or TIFF file of 16 bits first",
                 LossWarning,
                 stacklevel=3,

@@ -34,23 +34,23 @@ def open_source(
     count: int | None = None,
     series: str | None = None,
 ) -> Source:
-    """Open a picture, a film, a volume, a numbered series of pictures or a camera, by its name and what is in it.
+    """Open an image, a video, a volume, a numbered series of images or a camera, by its name and what is in it.
 
     Parameters
     ----------
     name : Path or str
         A file; a folder of DICOM slices; ``file.h5:dataset``; ``frame%04d.png``; an address such as ``rtsp://…``;
         ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of several pages is a volume, a GIF
-        of several pictures a film.
+        of several images a video.
     colours, quick, tolerant
-        Of film; see `FilmSource`. Cameras also know `colours`.
+        Of video; see `FilmSource`. Cameras also know `colours`.
     most_pixels : int, optional
         Rows × columns of a frame that are allowed; see `subband.media.limits`.
     rate : Fraction or float, optional
-        Frames in a second: of a numbered series, of a volume that becomes a film (25 if left out), or of a film instead
-        of its own. Also what to ask a camera for.
+        Frames per second (fps): of a numbered series, of a volume that becomes a video (25 if left out), or of a video
+        instead of its own. Also what to ask a camera for.
     trim : Trim or str, optional
-        The part of a film or of a series to take, such as ``"1.5:4"`` for seconds or ``"100f:250f"`` for frames; see
+        The part of a video or of a series to take, such as ``"1.5:4"`` for seconds or ``"100f:250f"`` for frames; see
         `subband.media.Trim`.
     size, count
         What to ask a camera for.
@@ -136,7 +136,7 @@ def _open_whole(
         try:
             return _open_video(path, reading)
         except (FormatError, ImportError):
-            raise FormatError(f"{text!r} is neither a picture nor a film nor a volume that can be read") from error
+            raise FormatError(f"{text!r} is neither an image nor a video nor a volume that can be read") from error
 
 
 def _open_video(name: Path | str, reading: Reading) -> FilmSource:
@@ -159,11 +159,11 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
 
     Examples
     --------
-    >>> open_volume("film.mp4")
+    >>> open_volume("video.mp4")
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'film.mp4' does not end like a volume; take .tif, .tiff, .dcm, .h5, .hdf5, .he5, .hdf,
-    .mha, .mhd, .nii, .nii.gz, .nrrd, .nhdr, .npy, .npz or a folder of DICOM slices
+    subband.errors.ArgumentError: 'video.mp4' does not end like a volume; take .tif, .tiff, .dcm, .h5, .hdf5, .he5,
+    .hdf, .mha, .mhd, .nii, .nii.gz, .nrrd, .nhdr, .npy, .npz or a folder of DICOM slices
     """
     path, dataset = split_dataset(str(name)) or (Path(name), None)
     form = None if path.is_dir() else find_format(path)
@@ -187,15 +187,15 @@ def open_sink(
     codec: str | None = None,
     preset: str | None = None,
     audio: bool = True,
-    **film_options: Any,
+    **video_options: Any,
 ) -> Sink:
     """Open a file to write frames to, of the kind that its name says.
 
     Parameters
     ----------
     name : Path or str
-        A picture, a film, a volume, ``file.h5:dataset``, or a numbered series such as ``frame%04d.png``. A TIFF file is
-        a stack if `info` is that of a volume or has more than one frame, else a picture. GIF, APNG, WebP and AVIF files
+        An image, a video, a volume, ``file.h5:dataset``, or a numbered series such as ``frame%04d.png``. A TIFF file is
+        a stack if `info` is that of a volume or has more than one frame, else an image. GIF, APNG, WebP and AVIF files
         move if `info` is not that of a still.
     info : SourceInfo
         Of the source, or as changed with `dataclasses.replace` if the frames are changed.
@@ -205,8 +205,8 @@ def open_sink(
         Keep what there is under its ``.part`` name when the sink is aborted.
     quality : float, optional
         From 0 to 100, where there is a loss.
-    codec, preset, audio, **film_options
-        Of film; see `FilmSink`.
+    codec, preset, audio, **video_options
+        Of video; see `FilmSink`.
 
     Returns
     -------
@@ -223,18 +223,18 @@ def open_sink(
         If an optional library is needed that is not installed; it says which.
     """
     path, dataset = split_dataset(str(name)) or (Path(name), None)
-    video = {key: value for key, value in (("codec", codec), ("preset", preset)) if value is not None} | film_options
+    video = {key: value for key, value in (("codec", codec), ("preset", preset)) if value is not None} | video_options
     writing = Writing(overwrite, keep_partial, quality, audio, dataset, video)
     form = find_format(path) or _find_series_format(info)
     if form is not None and form.create is not None and form.kinds == ("video",):
-        film = form.create(path, info, writing)
-        assert film is not None
-        return film
+        sink = form.create(path, info, writing)
+        assert sink is not None
+        return sink
     if info.colours == "ycbcr":
         options = {"overwrite": overwrite, "keep_partial": keep_partial, "quality": quality, **video}
         return RgbSink(open_sink(name, describe_as_rgb(info), **options), info)
     if video:
-        raise ArgumentError(f"{path.name!r} is no film, so codec, preset and the like mean nothing for it")
+        raise ArgumentError(f"{path.name!r} is not a video; codec, preset and the like apply to video only")
     if is_numbered(path) and (form is None or not form.dataset_endings):
         return SequenceSink(path, info, quality=quality, **writing.kept)
     sink = None

@@ -171,16 +171,16 @@ def straighten_xmp(xmp: bytes) -> bytes:
 
 
 def is_lossless_webp(path: Path) -> bool:
-    """Tell whether the first picture of a WebP file is coded without loss: a chunk of that name is in it."""
+    """Tell whether the first image of a WebP file is coded without loss: a chunk of that name is in it."""
     with path.open("rb") as file:
         content = file.read()
-    place = 12
-    while place + 8 <= len(content):
-        name, length = content[place : place + 4], int.from_bytes(content[place + 4 : place + 8], "little")
+    offset = 12
+    while offset + 8 <= len(content):
+        name, length = content[offset : offset + 4], int.from_bytes(content[offset + 4 : offset + 8], "little")
         if name in (b"VP8L", b"VP8 "):
             return name == b"VP8L"
         # the chunks of a frame of an animation follow its head
-        place += 24 if name == b"ANMF" else 8 + length + length % 2
+        offset += 24 if name == b"ANMF" else 8 + length + length % 2
     return False
 
 
@@ -249,7 +249,7 @@ def choose_quality(form: Format, quality: float | None, metadata: Mapping[str, A
 def warn_of_losses(
     form: Format, name: str, has_alpha: bool, icc: bytes | None, exif: bytes | None, metadata: Mapping[str, Any]
 ) -> None:
-    """Say in one line what a format has no place for.
+    """Warn in one line of what a format cannot hold.
 
     Warns
     -----
@@ -266,7 +266,7 @@ def warn_of_losses(
         words = lost[0] if len(lost) == 1 else f"{', '.join(lost[:-1])} and {lost[-1]}"
         verb = "are" if len(lost) > 1 or words in _PLURALS else "is"
         warnings.warn(
-            f"{name!r} has no place for {words}, which {verb} left out; write to .png to keep what there is",
+            f"{name!r} cannot hold {words}, which {verb} left out; write to .png to keep what there is",
             LossWarning,
             stacklevel=4,
         )
@@ -280,7 +280,7 @@ def _find_texts(image: Any) -> dict[str, str]:
 
 
 def _is_machine_text(key: str) -> bool:
-    """Tell whether a text of PNG is XMP, or EXIF or a profile in the way of ImageMagick, which have their own place."""
+    """Tell whether a text of PNG is XMP, or EXIF or a profile as ImageMagick writes it, which have their own chunks."""
     return key == _XMP_KEYWORD or key.startswith("Raw profile type")
 
 
@@ -356,7 +356,7 @@ def choose_compression(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _add_resolution(exif: bytes | None, dpi: tuple[float, float]) -> bytes:
-    """Write the resolution into EXIF, for formats that have no other place for it."""
+    """Write the resolution into EXIF, for formats that have no other field for it."""
     changed = load_exif(exif)
     if _X_RESOLUTION not in changed:
         changed[_X_RESOLUTION], changed[_Y_RESOLUTION], changed[_RESOLUTION_UNIT] = *dpi, 2

@@ -1,4 +1,4 @@
-"""Pictures as arrays: 8 and 16 bits and floating point, grey and colour, with what is transparent kept aside."""
+"""Images as arrays: 8 and 16 bits and floating point, grey and colour, with what is transparent kept aside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     ----------
     path : Path
         PNG, TIFF, JPEG, WebP, GIF, BMP, JPEG 2000, Netpbm, OpenEXR, HEIC, raw files of cameras and others. Of several
-        pictures in a file, the first is read.
+        images in a file, the first is read.
     most_pixels : int, optional
         Rows × columns that are allowed; else the environment variable ``SUBBAND_MOST_PIXELS``, else 2²⁸.
 
@@ -42,7 +42,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     FileNotFoundError
         If there is no such file.
     FormatError
-        If it is not a picture, is damaged, or is larger than `most_pixels`.
+        If it is not an image, is damaged, or is larger than `most_pixels`.
     MissingExtraError
         If the library for its format is not installed: PyAV for PNG of more than 8 bits in colour and
         Radiance HDR, tifffile for the rarer kinds of TIFF, OpenEXR, pillow-heif for HEIC, rawpy for raw files.
@@ -50,11 +50,11 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     Warns
     -----
     LossWarning
-        If a part of it has no place in a still.
+        If a part of it cannot be held by a still.
     """
     most_pixels = choose_most_pixels(most_pixels)
     if path.is_dir():
-        raise ArgumentError(f"{str(path)!r} is a folder; give the name of a picture in it")
+        raise ArgumentError(f"{str(path)!r} is a folder; give the name of an image in it")
     try:
         path.open("rb").close()
     except PermissionError as error:
@@ -68,7 +68,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
 
 
 def write_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
-    """Write a picture in the format that the ending of the name says; it appears when it is complete.
+    """Write an image in the format that the ending of the name says; it appears when it is complete.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     Raises
     ------
     ArgumentError
-        If no format has that ending, the format cannot hold the picture's depth, or a file is there that must stay.
+        If no format has that ending, the format cannot hold the depth of the image, or a file is there that must stay.
     OutputError
         If the disk is full, or the like.
 
     Warns
     -----
     LossWarning
-        If the format has no place for opacity, colour profile, EXIF or other metadata; they are left out.
+        If the format cannot hold opacity, colour profile, EXIF or other metadata; they are left out.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
 
 
 def tell_losses(path: Path, still: Still) -> None:
-    """Say in one line what the format of a name has no place for.
+    """Warn in one line of what the format of a name cannot hold.
 
     Warns
     -----
@@ -128,7 +128,7 @@ def tell_losses(path: Path, still: Still) -> None:
 
 
 def save_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
-    """Write a picture as `write_still` does, without a word about what is left out."""
+    """Write an image as `write_still` does, without a word about what is left out."""
     form = check_format(path, still.pixels.dtype, is_colour=still.is_colour)
     assert form.write is not None
     if quality is not None and not 0 <= quality <= 100:
@@ -143,7 +143,7 @@ def save_still(path: Path, still: Still, *, quality: float | None = None, overwr
             raise
         rows, columns = still.pixels.shape[:2]
         raise ArgumentError(
-            f"{str(path)!r} cannot hold this picture of {columns} × {rows} pixels: {error}; write to .png or .tiff"
+            f"{str(path)!r} cannot hold this image of {columns} × {rows} pixels: {error}; write to .png or .tiff"
         ) from error
 
 
@@ -160,15 +160,13 @@ def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> Format
     >>> check_format(Path("deep.jpg"), np.dtype(np.uint16), is_colour=False)
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'deep.jpg' cannot hold 16 bits a sample; write to .png, .tiff or .pgm
+    subband.errors.ArgumentError: 'deep.jpg' cannot hold 16 bits per sample; write to .png, .tiff or .pgm
     """
     form = find_format(path)
     if form is None or form.write is None or not form.writes(path):
-        raise ArgumentError(
-            f"{path.name!r} does not end like a picture that is written; take a name such as picture.png"
-        )
+        raise ArgumentError(f"{path.name!r} does not end like an image that is written; take a name such as image.png")
     if dtype not in (np.uint8, np.uint16, np.float32):
-        raise ArgumentError(f"pictures hold uint8, uint16 or float32, not {dtype}; convert the array first")
+        raise ArgumentError(f"images hold uint8, uint16 or float32, not {dtype}; convert the array first")
     if str(dtype) in form.dtypes:
         return form
     if dtype.kind == "f":
@@ -179,4 +177,4 @@ def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> Format
         raise ArgumentError(f"{path.name!r} holds floating point, and this is {dtype}; write to .png or .tiff")
     if is_colour:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff, .ppm or .jp2")
-    raise ArgumentError(f"{path.name!r} cannot hold 16 bits a sample; write to .png, .tiff or .pgm")
+    raise ArgumentError(f"{path.name!r} cannot hold 16 bits per sample; write to .png, .tiff or .pgm")

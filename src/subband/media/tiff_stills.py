@@ -43,7 +43,7 @@ def read_tiff(path: Path, most_pixels: int) -> tuple[Array, Array | None, bytes 
     tifffile = require(
         "tifffile", f"reading {path.name!r}, a TIFF file of a kind that Pillow does not read,", "volumes"
     )
-    with explain_damage(path, "a picture"), tifffile.TiffFile(path) as file:
+    with explain_damage(path, "an image"), tifffile.TiffFile(path) as file:
         page = file.pages[0]
         refuse_bomb(str(path), page.imagelength, page.imagewidth, most_pixels)
         _refuse_unknown(path, page)
@@ -74,7 +74,7 @@ def pick_profile(profile: bytes | None, *, is_colour: bool) -> bytes | None:
 
 
 def _refuse_unknown(path: Path, page: Any) -> None:
-    """Refuse what has no place in a still image, before any pixel is decoded."""
+    """Refuse what a still image cannot hold, before any pixel is decoded."""
     name = repr(str(path))
     photometric = int(page.photometric)
     if photometric not in _COLOURS:
@@ -123,13 +123,13 @@ def _arrange(path: Path, page: Any, values: Array, profile: bytes | None) -> tup
     channels = _widen(channels, page.bitspersample)
     base = _COLOURS[photometric]
     roles = _list_roles(page)
-    place = next((number for number, role in enumerate(roles) if role in (_ASSOCIATED, _UNASSOCIATED)), None)
-    if len(roles) > (place is not None):
-        others = len(roles) - (place is not None)
+    number = next((number for number, role in enumerate(roles) if role in (_ASSOCIATED, _UNASSOCIATED)), None)
+    if len(roles) > (number is not None):
+        others = len(roles) - (number is not None)
         _warn(f"{str(path)!r} has channels beside its colours and opacity, which are left out: {others}")
     colours = channels[..., :base]
-    alpha = None if place is None else np.ascontiguousarray(channels[..., base + place])
-    if alpha is not None and place is not None and roles[place] == _ASSOCIATED:
+    alpha = None if number is None else np.ascontiguousarray(channels[..., base + number])
+    if alpha is not None and number is not None and roles[number] == _ASSOCIATED:
         colours = separate_opacity(colours, alpha)
     if photometric == _WHITE_IS_ZERO:
         colours = _find_peak(colours) - colours

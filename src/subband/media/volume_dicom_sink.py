@@ -32,7 +32,7 @@ class DicomSink(VolumeSink):
     and the study of its source. What is no integer of 16 bits is stored as such, with a slope for each frame.
     """
 
-    keeps_place = True
+    keeps_position = True
     _shelf: IO[bytes] | None = None
 
     def _begin(self, unfinished: Unfinished) -> None:

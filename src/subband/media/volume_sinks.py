@@ -37,14 +37,14 @@ class VolumeSink(Sink):
     """
 
     #: Whether the file can say where its voxels lie.
-    keeps_place = False
+    keeps_position = False
 
     def __init__(self, path: Path, info: SourceInfo, *, overwrite: bool = False, keep_partial: bool = False) -> None:
         if info.colours == "ycbcr":
             raise ArgumentError("volumes hold red, green and blue; open the source with colours='rgb'")
         self.path, self.info = path, info
         self._keep_partial = keep_partial
-        if not self.keeps_place and find_affine(info) is not None:
+        if not self.keeps_position and find_affine(info) is not None:
             warnings.warn(
                 f"{path.name!r} cannot say where its voxels lie in space, and {str(info.origin)!r} does; write to "
                 ".nii, .nrrd, .mha, .dcm or .h5 to keep that",
@@ -129,7 +129,7 @@ class HeadedSink(VolumeSink):
         As those of `VolumeSink`.
     describe : callable
         Takes what the volume is and its number of slices, and returns the header.
-    keeps_place : bool
+    keeps_position : bool
         Whether the header says where voxels lie.
     can_grow : bool
         Whether the header is as long for any number of slices, so that it can be written again when that is known.
@@ -145,12 +145,12 @@ class HeadedSink(VolumeSink):
         info: SourceInfo,
         describe: Callable[[SourceInfo, int], bytes],
         *,
-        keeps_place: bool = True,
+        keeps_position: bool = True,
         can_grow: bool = False,
         is_packed: bool = False,
         **options: bool,
     ) -> None:
-        self.keeps_place = keeps_place
+        self.keeps_position = keeps_position
         self._describe, self._can_grow, self._is_packed = describe, can_grow and not is_packed, is_packed
         super().__init__(path, info, **options)
 

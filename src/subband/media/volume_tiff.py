@@ -32,7 +32,7 @@ _OME_UNIT = "µm"
 
 
 def is_stack(path: Path) -> bool:
-    """Tell whether a TIFF file is a volume: several pages, more channels than a picture has, or numbers of no picture.
+    """Tell whether a TIFF file is a volume: several pages, more channels than an image has, or numbers of no image.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def is_stack(path: Path) -> bool:
         if _survey(path, file)[0].pages > 1:
             return True
         page = file.pages[0]
-        # floating point is a picture as well, and pictures of 1 bit are
+        # floating point is an image as well, and images of 1 bit are
         is_integer = np.dtype(page.dtype).kind in "iu"
         return page.samplesperpixel > 4 or (is_integer and page.dtype not in (np.uint8, np.uint16))
 
@@ -229,13 +229,13 @@ class TiffSink(VolumeSink):
         nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * self.info.dtype.itemsize * (self.info.count or 2**40)
         known = self.info.metadata.get("tiff")
         self._layout: TiffLayout | None = known if known is not None and known.fits(self.info) else None
-        self._places: Any = None
+        self._slices_of_pages: Any = None
         self._pages = 0
         if self._layout is not None:
             order = self._layout.order
             if not np.array_equal(order, np.arange(len(order))) or self._layout.samples > 1:
                 # slices come volume by volume, and wait here until the others of their page are there
-                self._places = np.argsort(order).reshape(-1, self._layout.samples)
+                self._slices_of_pages = np.argsort(order).reshape(-1, self._layout.samples)
                 self._shelf = TemporaryFile(dir=unfinished.part.parent)  # noqa: SIM115 - closed with the sink
             if self._layout.loss:
                 warnings.warn(
@@ -249,14 +249,14 @@ class TiffSink(VolumeSink):
 
     def _append(self, frame: Frame) -> None:
         pixels = np.ascontiguousarray(frame.pixels)
-        if self._places is None or self._layout is None:
+        if self._slices_of_pages is None or self._layout is None:
             self._write_page(pixels)
             return
         assert self._shelf is not None
         self._shelf.seek(self.count * pixels.nbytes)
         self._shelf.write(pixels.data)
-        while self._pages < len(self._places) and self._places[self._pages].max() <= self.count:
-            samples = [self._take(int(number)) for number in self._places[self._pages]]
+        while self._pages < len(self._slices_of_pages) and self._slices_of_pages[self._pages].max() <= self.count:
+            samples = [self._take(int(number)) for number in self._slices_of_pages[self._pages]]
             is_planar = self._layout.is_planar
             self._write_page(samples[0] if len(samples) == 1 else np.stack(samples, axis=0 if is_planar else -1))
 

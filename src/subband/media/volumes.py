@@ -107,8 +107,8 @@ class VolumeSource(Source):
             return self._own(self._read_slices(block))
         shape = tuple(part.stop - part.start for part in block)
         result = np.empty(shape, self.info.dtype)
-        for place, number in enumerate(range(block[0].start, block[0].stop)):
-            result[place] = self._guard(number)[block[1:]]
+        for index, number in enumerate(range(block[0].start, block[0].stop)):
+            result[index] = self._guard(number)[block[1:]]
         return result
 
     def close_with(self, close: Callable[[], Any]) -> None:

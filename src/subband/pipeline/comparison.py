@@ -18,7 +18,7 @@ from subband.pipeline.relay import Observe, Progress
 from subband.quality import measure_ssim
 from subband.typing import Array
 
-__all__ = ["Comparison", "FrameDifference", "compare_sources", "join_pictures"]
+__all__ = ["Comparison", "FrameDifference", "compare_sources", "join_images"]
 
 # Rows and columns that SSIM needs, the size of its window.
 _LEAST = 11
@@ -129,7 +129,7 @@ def compare_sources(
         one, other = first.info, second.info
         _check_sizes(one, other)
         peak = _find_peak(one, open_first)
-        # two depths of the same picture are the same picture; voxels are what they are
+        # two depths of the same image are the same image; voxels are what they are
         other_peak = peak if "volume" in (one.kind, other.kind) else _find_peak(other, open_second)
         frames: list[FrameDifference] = []
         worst: tuple[int, Array, Array] | None = None
@@ -151,7 +151,7 @@ def compare_sources(
         return Comparison(tuple(frames), worst, peak, remark)
 
 
-def join_pictures(comparison: Comparison) -> Array:
+def join_images(comparison: Comparison) -> Array:
     """Put the frame that differs most, of both files, beside their difference, amplified around mid-grey."""
     _, one, other = comparison.worst
     difference = 0.5 * comparison.peak + _AMPLIFIED * (other - one)

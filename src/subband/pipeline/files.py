@@ -1,7 +1,7 @@
-"""From file to file: whatever holds pictures goes in, and the same comes out, enhanced.
+"""From file to file: whatever holds images goes in, and the same comes out, enhanced.
 
-Stills, film, cameras and volumes take the same way: a source is decoded, an `Enhancer` works on its frames, and a sink
-encodes them, all three at the same time. Films of any length take the same memory, and so do volumes larger than
+Stills, video, cameras and volumes take the same way: a source is decoded, an `Enhancer` works on its frames, and a sink
+encodes them, all three at the same time. Videos of any length take the same memory, and so do volumes larger than
 memory; see `subband.pipeline.volumes`.
 """
 
@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -31,19 +31,26 @@ from subband.pipeline.volumes import Reopen, VolumeWork
 from subband.typing import Array
 
 __all__ = [
+    "OpenSink",
+    "OpenSource",
     "add_noise_to_file",
     "check_view",
-    "choose_colours",
     "choose_work",
     "describe_result",
     "enhance_file",
     "prefers_ycbcr",
 ]
 
+#: Opens a source whose video is in the colours that an enhancer needs.
+OpenSource: TypeAlias = Callable[[Literal["rgb", "ycbcr"]], Source]
+
+#: Opens a sink for what an enhancer makes.
+OpenSink: TypeAlias = Callable[[SourceInfo], Sink]
+
 
 def enhance_file(
-    source: Source | Path | str,
-    sink: Sink | Path | str,
+    source: Source | Path | str | OpenSource,
+    sink: Sink | Path | str | OpenSink,
     enhancer: Enhancer,
     *,
     engine: str | Engine | None = None,
@@ -56,24 +63,25 @@ def enhance_file(
     on_progress: Observe | None = None,
     cancelled: Event | None = None,
 ) -> Report:
-    """Carry a picture, a film or a volume through an enhancer, from one file to another.
+    """Carry an image, a video or a volume through an enhancer, from one file to another.
 
     Parameters
     ----------
-    source : Source, Path or str
-        Where frames come from; a name is given to `subband.media.open_source`. A source that is given is closed by
-        whoever opened it.
-    sink : Sink, Path or str
-        Where they go; a name is given to `subband.media.open_sink`. It is finished when this returns, and aborted when
-        this raises: a file appears under its name when it is complete, or not at all.
+    source : Source, Path, str or callable
+        Where frames come from; a name is given to `subband.media.open_source`, and a callable is given the colours that
+        video is to be opened in. A source that is given is closed by whoever opened it.
+    sink : Sink, Path, str or callable
+        Where they go; a name is given to `subband.media.open_sink`, and a callable is given what the file will hold.
+        It is finished when this returns, and aborted when this raises: a file appears under its name when it is
+        complete, or not at all.
     enhancer : Enhancer
         What is done to each frame, with numbers that count as images of 8 bits do, whatever the depth of the file: from
         0 for black to 255 for white; see `subband.pipeline.units`. Those of a volume are in its own units. In frames of
         Y'CbCr, sigma is that of the samples of each plane. A volume is treated as a whole, along all three axes.
     engine : str, optional
-        Who computes; see `subband.set_engine`.
+        The engine that computes; see `subband.set_engine`.
     view : {"synthesis", "analysis", "filtered-analysis"}
-        The result, or pictures of the coefficients, as in `Enhancer.view`.
+        The result, or images of the coefficients, as in `Enhancer.view`.
     memory : int, optional
         Bytes that a volume may take while it is computed; see `subband.pipeline.volumes`.
     nonfinite : {"refuse", "mask"}
@@ -81,7 +89,7 @@ def enhance_file(
     overwrite : bool
         Whether a file may be replaced.
     keep_partial : bool
-        Whether what was written of a film stays under its ``.part`` name if something goes wrong.
+        Whether what was written of a video stays under its ``.part`` name if something goes wrong.
     sink_options : mapping, optional
         More for `subband.media.open_sink`, such as ``{"preset": "ultrafast"}``.
     on_progress : callable, optional
@@ -107,7 +115,7 @@ def enhance_file(
 
     Notes
     -----
-    Decoding and encoding run in threads of their own, with three frames between them and the computation. Film is
+    Decoding and encoding run in threads of their own, with three frames between them and the computation. Video is
     treated as the Y'CbCr that it is, where the enhancer has no thresholds of its own; that is faster and loses
     nothing. Noise is then measured and removed in each plane at the size that it has in the file, in each field of an
     interlaced frame by itself. An enhancer without stages copies pixels as they are.
@@ -132,24 +140,26 @@ def enhance_file(
         if isinstance(source, Source):
             frames = source
         else:
-            frames = closing.enter_context(open_source(source, colours=choose_colours(enhancer, view)))
+            colours: Literal["rgb", "ycbcr"] = "ycbcr" if prefers_ycbcr(enhancer, view) else "rgb"
+            opened = source(colours) if callable(source) else open_source(source, colours=colours)
+            frames = closing.enter_context(opened)
         info = frames.info
-        opened = sink
         try:
             work = choose_work(info, enhancer, engine=engine, view=view, memory=memory, nonfinite=nonfinite)
-            if not isinstance(opened, Sink):
+            if isinstance(sink, Sink):
+                target = sink
+            else:
                 result = describe_result(info, enhancer, view, engine)
-                opened = open_sink(
-                    opened, result, overwrite=overwrite, keep_partial=keep_partial, **(sink_options or {})
-                )
+                more = {"overwrite": overwrite, "keep_partial": keep_partial, **(sink_options or {})}
+                target = sink(result) if callable(sink) else open_sink(sink, result, **more)
         except BaseException:
-            if isinstance(opened, Sink):
-                opened.abort()
+            if isinstance(sink, Sink):
+                sink.abort()
             raise
         return relay_frames(
             frames,
             work,
-            opened,
+            target,
             count=info.count,
             on_progress=on_progress,
             cancelled=cancelled,
@@ -201,7 +211,7 @@ def add_noise_to_file(
 
 
 def prefers_ycbcr(enhancer: Enhancer, view: str = "synthesis") -> bool:
-    """Tell whether film can stay Y'CbCr for an enhancer: its thresholds, if any, come from the film itself.
+    """Tell whether video can stay Y'CbCr for an enhancer: its thresholds, if any, come from the video itself.
 
     Examples
     --------
@@ -215,11 +225,6 @@ def prefers_ycbcr(enhancer: Enhancer, view: str = "synthesis") -> bool:
     if enhancer.colour == "rgb":
         return False
     return not any(isinstance(stage, Shrink) and np.any(stage.threshold) for stage in enhancer.stages)
-
-
-def choose_colours(enhancer: Enhancer, view: str = "synthesis") -> Literal["rgb", "ycbcr"]:
-    """Return what film is to be opened as for an enhancer; see `prefers_ycbcr`."""
-    return "ycbcr" if prefers_ycbcr(enhancer, view) else "rgb"
 
 
 def describe_result(

@@ -42,7 +42,7 @@ def process_frames(
         Rows × columns, or rows × columns × 3 for red, green and blue, of uint8 or uint16. Shape and dtype may change
         from one frame to the next, which makes the engine prepare anew.
     operation : Enhancer or Stage
-        What is done to each. A stage by itself, such as `Shrink`, treats colours as Y'CbCr.
+        What is done to each. A stage by itself, such as `Shrink`, is the only one of an `Enhancer`.
     engine : str, optional
         The engine that computes; see `subband.set_engine`.
     in_flight : int
@@ -105,7 +105,7 @@ class Pipeline:
         if isinstance(in_flight, bool) or not hasattr(in_flight, "__index__") or index(in_flight) < 0:
             raise ArgumentError(f"in_flight={in_flight!r} is not a number of frames; use 0 or more")
         self.operation = operation
-        self._enhancer = operation if isinstance(operation, Enhancer) else Enhancer((operation,), colour="ycbcr")
+        self._enhancer = operation if isinstance(operation, Enhancer) else Enhancer((operation,))
         self.engine = get_engine(engine)
         self.in_flight = index(in_flight)
         self._device = self.engine.device if isinstance(self.engine, DeviceEngine) else None

@@ -7,16 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
-from subband.enhance.methods import list_methods
+from subband.enhance.methods import Method, find_method, list_methods
 from subband.enhance.stages import Stage
 from subband.errors import ArgumentError, LevelError, SubbandError
 from subband.plan import transform_plan
+from subband.settings import list_settings
 from subband.studio.bands import read_gains
 from subband.studio.controls import Scalar, Settings
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.wavelets import as_wavelet
 
-__all__ = ["SHRINKERS", "SPECKLE", "correct_settings", "list_denoisers", "make_enhancer", "make_view_enhancer"]
+__all__ = [
+    "SHRINKERS",
+    "SPECKLE",
+    "correct_settings",
+    "list_denoisers",
+    "make_enhancer",
+    "make_view_enhancer",
+    "name_setting",
+]
 
 #: Filters that shrink by a given threshold.
 SHRINKERS = ("soft", "hard", "garrote", "shrinkage")
@@ -65,7 +74,7 @@ def make_enhancer(settings: Settings) -> Enhancer:
     elif chosen in list_denoisers():
         stages.append(
             Denoise(
-                list_methods()[0].name if chosen == SPECKLE else chosen,
+                _read_method(list_methods()[0].name if chosen == SPECKLE else chosen, settings),
                 str(settings["wavelet"]),
                 level,
                 strength=float(settings["strength"]),
@@ -154,6 +163,18 @@ def _make_shrink(settings: Settings, *, gains: tuple[tuple[float, ...], ...] | N
         form="decimated" if form == "auto" else form,
         **more,
     )
+
+
+def name_setting(method: Method, name: str) -> str:
+    """Return what the page calls a setting of a method."""
+    return f"{method.name}_{name}"
+
+
+def _read_method(name: str, settings: Settings) -> Method:
+    """Return a method with its own settings."""
+    method = find_method(name)
+    own: dict[str, Any] = {each: settings[name_setting(method, each)] for each in list_settings(method)}
+    return replace(method, **{each: None if value == "auto" else value for each, value in own.items()})
 
 
 def _read_boundary(settings: Settings) -> str | None:

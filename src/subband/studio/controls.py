@@ -7,7 +7,22 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Control", "Kind", "Scalar", "Settings", "choose", "give_bands", "give_source", "search", "slide", "switch"]
+from subband.settings import Setting, list_settings
+
+__all__ = [
+    "Control",
+    "Kind",
+    "Scalar",
+    "Settings",
+    "choose",
+    "give_bands",
+    "give_source",
+    "make_control",
+    "make_controls",
+    "read_settings",
+    "slide",
+    "switch",
+]
 
 #: What a setting can be.
 Scalar: TypeAlias = str | int | float | bool
@@ -19,6 +34,9 @@ Settings: TypeAlias = Mapping[str, Scalar]
 Kind: TypeAlias = Literal["choice", "range", "flag", "search", "bands", "source"]
 
 _LONGEST = 2000
+
+#: Choices of more values than this can be searched.
+_MANY = 20
 
 
 @dataclass(frozen=True)
@@ -140,11 +158,6 @@ def choose(name: str, label: str, default: Scalar, options: Sequence[tuple[Scala
     return Control(name, label, "choice", default, options=tuple(options), **more)
 
 
-def search(name: str, label: str, default: Scalar, options: Sequence[tuple[Scalar, str]], **more: Any) -> Control:
-    """Return a control with many values, which can be searched."""
-    return Control(name, label, "search", default, options=tuple(options), **more)
-
-
 def slide(name: str, label: str, default: Scalar, least: float, most: float, step: float, **more: Any) -> Control:
     """Return a slider."""
     return Control(name, label, "range", default, least=least, most=most, step=step, **more)
@@ -163,3 +176,54 @@ def give_bands(name: str, label: str, **more: Any) -> Control:
 def give_source(name: str, label: str, default: str, **more: Any) -> Control:
     """Return the choice of a further picture."""
     return Control(name, label, "source", default, **more)
+
+
+def make_control(about: Setting, *, name: str = "", start: Scalar | None = None, **more: Any) -> Control:
+    """Return the control of a setting.
+
+    Parameters
+    ----------
+    about : Setting
+        What is known about it.
+    name : str
+        What the page calls it, if not by its own name.
+    start : number, optional
+        Where the page starts instead of at the default; for what is found automatically, where its slider does.
+    **more
+        As in `Control`.
+
+    Examples
+    --------
+    >>> from subband.enhance import Blur
+    >>> make_control(list_settings(Blur)["sigma"], start=1.5).describe()["default"]
+    1.5
+    """
+    is_auto = about.default is None
+    default: Scalar = "auto" if is_auto else about.default if start is None else start
+    common: dict[str, Any] = {"unit": about.unit, "help": about.help, **more}
+    name = name or about.name
+    if options := tuple(about.list_choices().items()):
+        options = (("auto", "Automatic"), *options) if is_auto else options
+        return Control(
+            name, about.label, "search" if len(options) > _MANY else "choice", default, options=options, **common
+        )
+    if about.kind is bool:
+        return switch(name, about.label, bool(default), **common)
+    least, most, step = about.find_slider()
+    if is_auto:
+        common["more"] = {"auto": True, "auto_value": least if start is None else start}
+    return slide(name, about.label, default, least, most, step, **common)
+
+
+def make_controls(
+    kind: Any, names: str, starts: Mapping[str, Scalar] | None = None, **more: Any
+) -> tuple[Control, ...]:
+    """Return the controls of some settings of a class, in this order; see `make_control`."""
+    known, starts = list_settings(kind), starts or {}
+    return tuple(make_control(known[name], start=starts.get(name), **more) for name in names.split())
+
+
+def read_settings(kind: Any, settings: Settings, **changes: Any) -> Any:
+    """Return the settings object of a class for the settings of the page, and changes that it has no control for."""
+    names = [name for name in list_settings(kind) if name in settings and name not in changes]
+    return kind(**{name: None if settings[name] == "auto" else settings[name] for name in names}, **changes)

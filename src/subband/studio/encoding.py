@@ -11,7 +11,7 @@ from PIL import Image
 
 from subband.typing import Array
 
-__all__ = ["FORMATS", "Link", "Part", "encode_picture"]
+__all__ = ["FORMATS", "Link", "Part", "encode_image"]
 
 #: What a page may ask for; ``auto`` is chosen by `Link`.
 FORMATS = ("auto", "raw", "jpeg", "webp", "png")
@@ -36,7 +36,7 @@ _MOMENT = 0.4
 
 @dataclass(frozen=True)
 class Part:
-    """A picture of a frame, ready to be sent.
+    """An image of a frame, ready to be sent.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Part:
     width, height : int
         Pixels.
     data : bytes
-        The picture.
+        The image.
     """
 
     role: str
@@ -67,8 +67,8 @@ class Part:
         }
 
 
-def encode_picture(role: str, pixels: Array, wanted: str) -> Part:
-    """Return a picture as bytes.
+def encode_image(role: str, pixels: Array, wanted: str) -> Part:
+    """Return an image as bytes.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def encode_picture(role: str, pixels: Array, wanted: str) -> Part:
     pixels : ndarray of uint8
         Rows × columns, or rows × columns × 3.
     wanted : {"raw", "jpeg", "webp", "png"}
-        As what. Raw colours have three bytes a pixel, and the page adds the fourth of its canvas: that costs it less
+        As what. Raw colours have three bytes per pixel, and the page adds the fourth of its canvas: that costs it less
         than to receive it.
 
     Examples
     --------
-    >>> part = encode_picture("result", np.zeros((4, 6, 3), np.uint8), "raw")
+    >>> part = encode_image("result", np.zeros((4, 6, 3), np.uint8), "raw")
     >>> part.format, len(part.data)
     ('rgb', 72)
     """
@@ -91,13 +91,13 @@ def encode_picture(role: str, pixels: Array, wanted: str) -> Part:
     if wanted == "raw":
         return Part(role, "grey" if pixels.ndim == 2 else "rgb", width, height, pixels.tobytes())
     stream = io.BytesIO()
-    picture = Image.fromarray(pixels)
+    image = Image.fromarray(pixels)
     if wanted == "jpeg":
-        picture.save(stream, "JPEG", quality=_JPEG_QUALITY)
+        image.save(stream, "JPEG", quality=_JPEG_QUALITY)
     elif wanted == "webp":
-        picture.save(stream, "WEBP", quality=_WEBP_QUALITY, method=0)
+        image.save(stream, "WEBP", quality=_WEBP_QUALITY, method=0)
     else:
-        picture.save(stream, "PNG", compress_level=1)
+        image.save(stream, "PNG", compress_level=1)
     return Part(role, wanted, width, height, stream.getvalue())
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from collections.abc import Sequence
 from pathlib import PurePath
 from shlex import quote
-from typing import Any
 
 import numpy as np
 
-from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
-from subband.enhance.methods import find_method
-from subband.enhance.models import Gaussian
-from subband.enhance.stages import Stage
+from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
+from subband.pipeline.units import WHITE
+from subband.settings import format_call, format_name, format_number, format_options, format_value, list_changes
 from subband.studio.tools.base import Equivalent
 
 __all__ = ["name_result", "spell_enhancer"]
-
-_WHITE = 255.0
 
 
 def name_result(name: str, what: str = "enhanced") -> str:
@@ -63,90 +59,72 @@ def _spell_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
     """Return the options of ``subband denoise``, if it can do that."""
     if len(enhancer.stages) != 1:
         return None
-    stage = enhancer.stages[0]
-    if not isinstance(stage, Denoise) or stage.filters:
+    stage, settings = enhancer.stages[0], _spell_settings(enhancer)
+    if not isinstance(stage, Denoise) or stage.filters or settings is None:
         return None
-    options = f" --method {stage.method} --wavelet {stage.wavelet}"
-    if stage.level is not None:
-        options += f" --level {stage.level}"
-    if stage.strength != 1:
-        options += f" --strength {stage.strength:g}"
-    if stage.form != find_method(stage.method).form:
-        options += f" --form {stage.form}"
-    if stage.mode != "soft":
-        options += f" --mode {stage.mode}"
-    if stage.boundary is not None:
-        options += f" --boundary {stage.boundary}"
-    if stage.level_weights is not None:
-        options += f" --level-weights {_join(stage.level_weights)}"
-    model = enhancer.model
-    if isinstance(model, LogSpeckle):
-        options += " --noise log-speckle"
-        options += "" if model == LogSpeckle() else f":dynamic_range={model.dynamic_range:g}"
-    elif not isinstance(model, Gaussian):
-        return None
-    if enhancer.sigma is not None:
-        options += f" --sigma {np.atleast_1d(np.asarray(enhancer.sigma, float))[0]:g}"
-    if enhancer.colour != "opponents":
-        options += f" --colour {enhancer.colour}"
-    if enhancer.precision != "float32":
-        options += f" --precision {enhancer.precision}"
-    return "denoise", options
+    words = f" --method {quote(str(stage.method))} --wavelet {stage.wavelet}"
+    return "denoise", words + format_options(stage, ("method", "wavelet")) + settings
 
 
 def _spell_filter(enhancer: Enhancer) -> tuple[str, str] | None:
     """Return the options of ``subband filter``, if it can do that without a file."""
-    if enhancer.precision != "float32" or not isinstance(enhancer.model, Gaussian) or enhancer.sigma is not None:
-        return None
-    options = ""
-    for stage in enhancer.stages:
-        if isinstance(stage, Denoise):
-            return None
-        spelt = _spell_stage(stage)
-        if spelt is None:
-            return None
-        options += spelt
+    words = [None if isinstance(stage, Denoise) else _spell_stage(stage) for stage in enhancer.stages]
+    words.append(_spell_settings(enhancer))
     transforms = [stage for stage in enhancer.stages if isinstance(stage, Shrink)]
     if transforms:
-        options += f" --wavelet {transforms[0].wavelet} --level {transforms[0].level}"
-    if enhancer.colour != "ycbcr":
-        options += f" --colour {enhancer.colour}"
-    return "filter", options
+        words.insert(-1, f" --wavelet {transforms[0].wavelet} --level {transforms[0].level}")
+    options = "".join(word for word in words if word is not None)
+    return None if None in words else ("filter", options)
+
+
+def _spell_settings(enhancer: Enhancer) -> str | None:
+    """Return the options for all but the stages, if the command line can say it."""
+    if isinstance(enhancer.sigma, Sequence):
+        return None
+    noise = "" if "noise" not in list_changes(enhancer) else f" --noise {quote(format_name(enhancer.model))}"
+    return noise + format_options(enhancer, ("noise",))
 
 
 def _spell_stage(stage: Blur | Sharpen | Shrink) -> str | None:
     if isinstance(stage, Blur):
-        return f" --blur {stage.sigma:g}"
+        return f" --blur {format_number(stage.sigma)}"
     if isinstance(stage, Sharpen):
-        return f" --sharpen {stage.amount:g}"
+        return f" --sharpen {format_number(stage.amount)}"
     if stage.boundary is not None or stage.form != "decimated" or stage.filters or stage.mode == "firm":
         return None
     if np.ndim(stage.threshold) or np.ndim(stage.gains) > 1:
         return None
-    text = f" --{stage.mode} {float(np.asarray(stage.threshold)) / _WHITE:.8g}"
+    part = _find_part(float(np.asarray(stage.threshold)))
+    if part is None:
+        return None
+    text = f" --{stage.mode} {part}"
     if stage.level_weights is not None:
-        text += f" --level-weights {_join(stage.level_weights)}"
+        text += f" --level-weights {format_value(stage.level_weights)}"
     gains = np.atleast_1d(np.asarray(stage.gains, float)).tolist()
-    return text if gains == [1.0] else f"{text} --gains {_join(gains)}"
+    return text if gains == [1.0] else f"{text} --gains {format_value(gains)}"
 
 
-def _join(numbers: Any) -> str:
-    return ",".join(f"{number:g}" for number in numbers)
+def _find_part(threshold: float) -> str | None:
+    """Return a threshold as a part of white that is read as exactly that threshold, if there is one.
+
+    Examples
+    --------
+    >>> _find_part(25.5), float(_find_part(12.0)) * 255
+    ('0.1', 12.0)
+    """
+    near = threshold / WHITE
+    for part in (near, np.nextafter(near, 1), np.nextafter(near, 0)):
+        if 0 <= part <= 1 and part * WHITE == threshold:
+            return format_number(float(part))
+    return None
 
 
 def _spell_python(enhancer: Enhancer, name: str, target: str, view: str, engine: str) -> str:
     kinds = {type(stage).__name__ for stage in enhancer.stages} | {"Enhancer"}
-    arguments = [f"[{', '.join(_spell_call(stage) for stage in enhancer.stages)}]"]
-    if not isinstance(enhancer.model, Gaussian):
-        kinds.add(type(enhancer.model).__name__)
-        arguments.append(f"noise={_spell_call(enhancer.model)}")
-    if enhancer.sigma is not None:
-        arguments.append(f"sigma={enhancer.sigma!r}")
-    arguments += [
-        f"{key}={getattr(enhancer, key)!r}"
-        for key, usual in (("colour", "opponents"), ("precision", "float32"))
-        if getattr(enhancer, key) != usual
-    ]
+    arguments = [f"[{', '.join(format_call(stage) for stage in enhancer.stages)}]"]
+    for key, value in list_changes(enhancer).items():
+        if key != "stages":
+            arguments.append(f"{key}={(format_name(enhancer.model) if key == 'noise' else value)!r}")
     more = ("" if view == "synthesis" else f", view={view!r}") + ("" if engine == "cpu" else f", engine={engine!r}")
     return (
         f"from subband.enhance import {', '.join(sorted(kinds))}\n"
@@ -154,16 +132,3 @@ def _spell_python(enhancer: Enhancer, name: str, target: str, view: str, engine:
         f"enhancer = Enhancer({', '.join(arguments)})\n"
         f"enhance_file({name!r}, {target!r}, enhancer{more})"
     )
-
-
-def _spell_call(thing: Stage | Any) -> str:
-    """Return the call that makes a stage or a model, without what is as usual."""
-    own = []
-    for each in fields(thing):
-        value = getattr(thing, each.name)
-        usual = each.default_factory() if each.default_factory is not MISSING else each.default
-        if isinstance(thing, Denoise) and each.name == "form" and value == find_method(thing.method).form:
-            continue
-        if value != usual:
-            own.append(f"{each.name}={value!r}")
-    return f"{type(thing).__name__}({', '.join(own)})"

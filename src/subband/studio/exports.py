@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from threading import Event, Lock
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from subband.engines import get_engine
 from subband.errors import ArgumentError, SubbandError
+from subband.media import Source
 from subband.pipeline import CancelledError, Progress
 from subband.studio.equivalents import name_result
 from subband.studio.library import Item, Library, describe_info
@@ -218,6 +219,10 @@ class Exports:
         if item is None:
             settled.tool.export(settled.settings, Export(None, job.path, engine, load, observe, job.cancelled))
             return
-        with item.open(quick=False, colours=settled.tool.choose_colours(settled.settings)) as source:
+        with item.open() as source:
             settings = settle(settled.settings, shape=source.info.shape, engine=self._engine).settings
-            settled.tool.export(settings, Export(source, job.path, engine, load, observe, job.cancelled))
+
+        def open_source(colours: Literal["rgb", "ycbcr"]) -> Source:
+            return item.open(quick=False, colours=colours)
+
+        settled.tool.export(settings, Export(open_source, job.path, engine, load, observe, job.cancelled))

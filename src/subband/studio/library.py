@@ -35,7 +35,7 @@ class Item:
     title : str
         By which people know it.
     path : Path or None
-        The file; None for a picture in memory.
+        The file; None for an image in memory.
     most_pixels : int
         Rows × columns of a frame that are allowed.
     """
@@ -48,17 +48,17 @@ class Item:
 
     @property
     def file_name(self) -> str:
-        """What the file is called; what it would be for a picture in memory."""
+        """What the file is called; what it would be for an image in memory."""
         if self.path is None:
             return f"{self.name}.png"
         return self.title if self.kind == "upload" else self.path.name
 
     def hide_path(self, text: str) -> str:
-        """Return a message with the title in the place of where the file lies."""
+        """Return a message with the title instead of where the file lies."""
         return text if self.path is None else text.replace(str(self.path), self.title)
 
     def open(self, *, quick: bool = True, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
-        """Open it; colours of film are converted quickly for the eye, or carefully for files.
+        """Open it; colours of video are converted quickly for the eye, or carefully for files.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Item:
         if form is not None and form.kinds == ("volume",):
             # some of these are unpacked whole by whoever opens them
             raise self._refuse_volume()
-        # damage must not stop a film that somebody looks at
+        # damage must not stop a video that somebody looks at
         source = open_source(self.path, colours=colours, quick=quick, tolerant=quick, most_pixels=self.most_pixels)
         if source.info.kind == "volume":
             source.close()
@@ -83,7 +83,7 @@ class Item:
         return source
 
     def _refuse_volume(self) -> ArgumentError:
-        return ArgumentError(f"{self.title!r} is a volume, and the studio shows pictures and film; use subband denoise")
+        return ArgumentError(f"{self.title!r} is a volume, and the studio shows images and video; use subband denoise")
 
     def describe(self) -> dict[str, Any]:
         """Return what the page says to open it."""
@@ -155,7 +155,7 @@ class Library:
         return found
 
     def load(self, text: str) -> Array:
-        """Return the first frame of ``kind:name``, for tools that take a further picture.
+        """Return the first frame of ``kind:name``, for tools that take a further image.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class Library:
         """Return what the page shows of the media of the command line; what cannot be read is left out."""
         with self._lock:
             if self._media is None:
-                # opening many films takes its time, and pages come often
+                # opening many videos takes its time, and pages come often
                 self._media = self._look_at_media()
             return self._media
 
@@ -202,11 +202,11 @@ class Library:
 
 def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
     """Return what the page is told about a source."""
-    is_film = info.kind in ("film", "sequence")
+    is_video = info.kind in ("film", "sequence")
     return {
         "name": item.name,
         "title": item.title,
-        "kind": "film" if is_film else "still",
+        "kind": "film" if is_video else "still",
         "width": info.shape[1],
         "height": info.shape[0],
         "channels": info.shape[2] if len(info.shape) == 3 else 1,
@@ -214,7 +214,7 @@ def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
         "count": info.count,
         "duration": info.duration,
         "bits": info.bits,
-        "endings": list_endings("video") if is_film else _list_still_endings(str(info.dtype)),
+        "endings": list_endings("video") if is_video else _list_still_endings(str(info.dtype)),
     }
 
 
@@ -229,7 +229,7 @@ def as_bytes(pixels: Array) -> Array:
     Raises
     ------
     FormatError
-        If they are no picture.
+        If they are no image.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def as_bytes(pixels: Array) -> Array:
     array([[  0, 255]], dtype=uint8)
     """
     if pixels.ndim not in (2, 3) or 0 in pixels.shape:
-        raise FormatError(f"a frame has the shape {pixels.shape}, which is no picture")
+        raise FormatError(f"a frame has the shape {pixels.shape}, which is no image")
     if pixels.dtype == np.uint8:
         return pixels
     if pixels.dtype == np.uint16:

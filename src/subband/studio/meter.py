@@ -22,27 +22,30 @@ class Meter:
     """
 
     def __init__(self) -> None:
-        self._notes: deque[tuple[float, float]] = deque(maxlen=600)
+        self._notes: deque[tuple[float, float]] = deque()
+        # kept up to date, so that hundreds of notes are not added up again for each frame
+        self._total = 0.0
 
     def note(self, now: float, amount: float = 1.0) -> None:
         """Remember that something came."""
         self._notes.append((now, amount))
+        self._total += amount
+        self._forget(now)
 
     def measure_rate(self, now: float) -> float:
         """Return how many came in a second."""
-        self._forget(now)
         seconds = self._count_seconds(now)
         return (len(self._notes) - 1) / seconds if seconds else 0.0
 
     def measure_amount(self, now: float) -> float:
         """Return how much came in a second."""
-        self._forget(now)
         seconds = self._count_seconds(now)
-        return (sum(amount for _, amount in self._notes) - self._notes[0][1]) / seconds if seconds else 0.0
+        return (self._total - self._notes[0][1]) / seconds if seconds else 0.0
 
     def _count_seconds(self, now: float) -> float:
+        self._forget(now)
         return now - self._notes[0][0] if len(self._notes) > 1 else 0.0
 
     def _forget(self, now: float) -> None:
         while self._notes and now - self._notes[0][0] > _SPAN:
-            self._notes.popleft()
+            self._total -= self._notes.popleft()[1]

@@ -12,7 +12,7 @@ import numpy as np
 
 from subband.engines import get_engine
 from subband.errors import SubbandError
-from subband.studio.encoding import encode_picture
+from subband.studio.encoding import encode_image
 from subband.studio.jobs import Job, Message
 from subband.studio.player import DisplayFrame
 from subband.studio.tools.base import Inputs, Shown, Work
@@ -81,7 +81,7 @@ def _encode(job: Job, frame: DisplayFrame, shown: Shown) -> Message:
     start = perf_counter()
     pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.pictures)
     wanted = job.choose_format(pixels)
-    parts = [encode_picture(role, each, wanted) for role, each in shown.pictures]
+    parts = [encode_image(role, each, wanted) for role, each in shown.pictures]
     header: dict[str, Any] = {
         "type": "frame",
         "position": frame.number,

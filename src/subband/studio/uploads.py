@@ -73,7 +73,7 @@ class Uploads:
         TooMuchError
             If it is too large; nothing of it is left then.
         FormatError
-            If it holds no picture and no film.
+            If it holds no image and no video.
         """
         self._check_size(length or 0)
         number = secrets.token_urlsafe(16)
@@ -128,7 +128,7 @@ class Uploads:
         if not head:
             raise FormatError(f"{title!r} is empty")
         if is_text(head):
-            raise FormatError(f"{title!r} is a text, and neither a picture nor a film")
+            raise FormatError(f"{title!r} is a text, and neither an image nor a video")
         item = self._library.add_upload(number, title, path)
         try:
             with item.open() as source:

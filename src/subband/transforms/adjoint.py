@@ -12,9 +12,9 @@ mirrors its coefficients itself, and only the weights of the outermost ones diff
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,9 @@ from subband.engines.dispatch import call_natively, engine_for
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.plan import AxisPlan, LevelPlan, TransformPlan, axis_plan
 from subband.pyramid import Pyramid
+from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_plan
+from subband.transforms.decomposition import as_computable_bands
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
@@ -126,17 +128,14 @@ def _refuse_reversible(is_reversible: bool) -> None:
 
 
 def _decompose_adjoint(pyramid: Pyramid, engine: str | Engine | None) -> Array:
-    plan, low = pyramid.plan, "a" * len(pyramid.axes)
-    x = as_computable(pyramid.approximation, "approximation")
-    chosen = engine_for(x, engine)
-    levels: list[LevelPlan | StationaryPlan] = list(reversed(plan.levels))
-    for level, bands in zip(levels, pyramid.details, strict=True):
-        details = {key: as_computable(band, f"band {key!r}") for key, band in bands.items()}
-        x = adjoint_forward(chosen, level, {low: x, **details})
+    plan = pyramid.plan
+    levels: Sequence[LevelPlan | StationaryPlan] = plan.levels
+    x, details = as_computable_bands(pyramid)
+    x = merge_levels(levels, x, details, partial(adjoint_forward, engine_for(x, engine)))
     if isinstance(plan, StationaryTransformPlan):
         for axis, mode, margin in zip(plan.axes, plan.modes, plan.margins, strict=True):
             x = _fold_axis(x, axis, _Fold(mode, plan.shape[axis], -margin, plan.shape[axis] + margin))
-    return x if plan.level else x.copy()
+    return x
 
 
 def _reconstruct_adjoint(x: Any, plan: TransformPlan | StationaryTransformPlan, engine: str | Engine | None) -> Pyramid:
@@ -149,12 +148,8 @@ def _reconstruct_adjoint(x: Any, plan: TransformPlan | StationaryTransformPlan, 
         for axis, margin in zip(plan.axes, plan.margins, strict=True):
             widths[axis] = (margin, margin)
         array = pad_zeros(array, widths)
-    details: list[Bands] = []
-    for level in plan.levels:
-        bands = adjoint_inverse(chosen, level, array)
-        array = bands.pop("a" * len(plan.axes))
-        details.insert(0, bands)
-    return Pyramid(plan, array if plan.level else array.copy(), details)
+    levels: Sequence[LevelPlan | StationaryPlan] = plan.levels
+    return Pyramid(plan, *split_levels(levels, array, partial(adjoint_inverse, chosen)))
 
 
 def adjoint_forward(engine: Engine, plan: LevelPlan | StationaryPlan, bands: Mapping[str, Array]) -> Array:

@@ -14,6 +14,7 @@ from subband.engines.dispatch import call_natively, engine_for
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, ShapeError
 from subband.plan import TransformPlan, find_integer_scheme, transform_plan
 from subband.pyramid import Pyramid
+from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.transforms.arguments import ModeLike, modes_for_axes, normalise_axes, useful_levels, wavelets_for_axes
 from subband.transforms.integers import as_integers, decompose_integers, reconstruct_integers
@@ -21,7 +22,7 @@ from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
 
-__all__ = ["choose_level", "choose_modes", "decompose", "reconstruct", "run_plan"]
+__all__ = ["as_computable_bands", "choose_level", "choose_modes", "decompose", "reconstruct", "run_plan"]
 
 
 def decompose(
@@ -174,7 +175,7 @@ def _reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
         return _reconstruct_stationary(chosen, pyramid, pyramid.plan)
     if pyramid.plan.reversible:
         return reconstruct_integers(chosen, pyramid, pyramid.plan)
-    approximation, details = _as_computable_bands(pyramid)
+    approximation, details = as_computable_bands(pyramid)
     return chosen.inverse_all(pyramid.plan, approximation, details)
 
 
@@ -234,24 +235,17 @@ def _decompose_stationary(engine: Engine, x: Array, plan: StationaryTransformPla
             length = plan.shape[axis]
             extension = extend(mode, length, -margin, length + margin)
             x = extend_axis(x, axis, extension)
-    details: list[Bands] = []
-    for level in plan.levels:
-        bands = engine.stationary_forward(level, x)
-        x = bands.pop("a" * len(plan.axes))
-        details.insert(0, bands)
-    return Pyramid(plan, x if plan.levels else x.copy(), details)
+    return Pyramid(plan, *split_levels(plan.levels, x, engine.stationary_forward))
 
 
-def _as_computable_bands(pyramid: Pyramid) -> tuple[Array, list[Bands]]:
+def as_computable_bands(pyramid: Pyramid) -> tuple[Array, list[Bands]]:
     """Return the bands as engines take them: quantised ones, for instance, may hold integers."""
     details = [{key: as_computable(band, f"band {key!r}") for key, band in bands.items()} for bands in pyramid.details]
     return as_computable(pyramid.approximation, "approximation"), details
 
 
 def _reconstruct_stationary(engine: Engine, pyramid: Pyramid, plan: StationaryTransformPlan) -> Array:
-    x, details = _as_computable_bands(pyramid)
-    for level, bands in zip(reversed(plan.levels), details, strict=True):
-        x = engine.stationary_inverse(level, {"a" * len(plan.axes): x, **bands})
+    x = merge_levels(plan.levels, *as_computable_bands(pyramid), engine.stationary_inverse)
     inner = [slice(None)] * x.ndim
     for axis, margin in zip(plan.axes, plan.margins, strict=True):
         inner[axis] = slice(margin, margin + plan.shape[axis])

@@ -38,7 +38,7 @@ def test_a_name_is_a_text_or_a_path(figure, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", [str, Path])
 def test_other_endings_are_refused(figure, tmp_path, kind):
-    with pytest.raises(ArgumentError, match=r"'plot\.txt' does not end like a picture"):
+    with pytest.raises(ArgumentError, match=r"'plot\.txt' does not end like an image"):
         figure.save(kind(tmp_path / "plot.txt"))
     assert not list(tmp_path.iterdir())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from subband.bench import speckle
-from subband.bench.speckle import OURS, PEERS, Filtered, Peer, join_pictures, make_enhancer, measure_filters, report
+from subband.bench.speckle import OURS, PEERS, Filtered, Peer, join_images, make_enhancer, measure_filters, report
 from subband.data.phantom import ultrasound
 from subband.enhance import Enhancer
 
@@ -57,7 +57,7 @@ def test_goals_need_all_three_measures():
 
 
 def test_pictures_are_side_by_side(phantom, found):
-    picture = join_pictures(phantom, found)
+    picture = join_images(phantom, found)
     assert picture.dtype == np.uint8
     assert picture.shape == (48, 4 * 48 + 3 * speckle._GAP)
     rows, columns = (slice(round(first * 96), round(last * 96)) for first, last in speckle._WINDOW)

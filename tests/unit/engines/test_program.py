@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subband.engines.cpu.program import (
+    CONVOLUTION,
     COUNT,
     DEPTH,
     EVEN,
@@ -25,9 +26,8 @@ from subband.engines.cpu.program import (
     START,
     TAPS,
     TARGET,
-    forward_program,
     identity_program,
-    inverse_program,
+    tabulate_program,
 )
 from subband.engines.cpu.sweep import cut_tasks
 from subband.plan import axis_plan, reversible_axis_plan
@@ -43,13 +43,13 @@ def programs():
         for mode in allowed_modes(wavelet):
             for length in (1, 6, 33):
                 plan = axis_plan(wavelet, mode, length)
-                yield forward_program(plan, FLOAT64), plan.length, plan.low
-                yield inverse_program(plan, FLOAT64), plan.coded, plan.pairs
+                yield tabulate_program(plan, "forward", FLOAT64), plan.length, plan.low
+                yield tabulate_program(plan, "inverse", FLOAT64), plan.coded, plan.pairs
     for name in ("cdf53", "haar"):
         for length in (1, 6, 33):
             plan = reversible_axis_plan(as_wavelet(name), length)
-            yield forward_program(plan, np.dtype(np.int32)), plan.length, plan.low
-            yield inverse_program(plan, np.dtype(np.int32)), plan.coded, plan.pairs
+            yield tabulate_program(plan, "forward", np.dtype(np.int32)), plan.length, plan.low
+            yield tabulate_program(plan, "inverse", np.dtype(np.int32)), plan.coded, plan.pairs
 
 
 def test_tables_hold_every_position_that_is_read():
@@ -98,16 +98,23 @@ def test_steps_run_in_an_order_that_a_sweep_allows():
                 assert step[LAG] >= before[LAG] - before[START]
 
 
+def test_filters_have_taps_by_twos():
+    """Kernels take them two, four or eight at a time."""
+    counts = [program.ints[COUNT] for program, _, _ in programs() if program.ints[KIND] == CONVOLUTION]
+    assert len(counts) > 1000
+    assert all(count % 2 == 0 for count in counts)
+
+
 def test_tables_are_made_once_for_each_dtype():
     plan = axis_plan(as_wavelet("db2"), "symmetric", 9)
-    assert forward_program(plan, FLOAT64) is forward_program(plan, FLOAT64)
+    assert tabulate_program(plan, "forward", FLOAT64) is tabulate_program(plan, "forward", FLOAT64)
     for dtype in ("float32", "float64"):
-        assert forward_program(plan, np.dtype(dtype)).numbers.dtype == dtype
+        assert tabulate_program(plan, "forward", np.dtype(dtype)).numbers.dtype == dtype
         assert identity_program(np.dtype(dtype)).numbers.dtype == dtype
 
 
 def test_numbers_of_reversible_programs_are_whole():
-    program = forward_program(reversible_axis_plan(as_wavelet("cdf53"), 9), np.dtype(np.int64))
+    program = tabulate_program(reversible_axis_plan(as_wavelet("cdf53"), 9), "forward", np.dtype(np.int64))
     assert program.numbers.dtype == np.int64
 
 

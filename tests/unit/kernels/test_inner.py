@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from subband.kernels.axis import forward_program
 from subband.kernels.inner import render_inner_condition
 from subband.kernels.sweep import SweepSpec
 from subband.plan import axis_plan
+from subband.schedule import axis_program
 from subband.wavelets import Wavelet
 
 
 def describe(name, ahead):
-    program = forward_program(axis_plan(Wavelet(name), "periodization", 64))
+    program = axis_program(axis_plan(Wavelet(name), "periodization", 64), "forward")
     return SweepSpec(
         "forward", program, program, "float32", "float32", 2, True, 1, False, "index", ahead, 4, False, True
     )

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subband.kernels.axis import AxisStep
 from subband.kernels.numbers import STORAGES, spell, spell_step
 from subband.pairs import PairStep
+from subband.schedule.axis import AxisStep
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -9,21 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subband.engines import get_engine
-from subband.engines.layout import (
-    has_one_sweep,
-    is_uniform_volume,
-    mirrors_samples,
-    misses_samples,
-    schedule_sweeps,
-    tabulate_volume,
-)
+from subband.engines.abilities import abilities_of_device
+from subband.engines.layout import is_uniform_volume, mirrors_samples, misses_samples, tabulate_volume
 from subband.errors import MissingExtraError, NoDeviceError
-from subband.kernels.axis import forward_program, inverse_program
 from subband.kernels.dialects import CUDA, OPENCL, OPENCL_NVIDIA
 from subband.kernels.launch import VolumeLaunch
 from subband.kernels.tiles import BANDS
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import axis_plan, level_plan
+from subband.schedule import Form, axis_program, schedule_level
 from subband.testing import RecordingEngine, all_wavelets, assert_close, draw_samples, largest, relative_tolerance
 from subband.wavelets import as_wavelet
 
@@ -38,11 +32,14 @@ def plan_volume(shape, axes=(0, 1, 2), name="cdf97", mode="whole", *, reversible
     return level_plan(shape, axes, (as_wavelet(name),) * len(axes), (mode,) * len(axes), reversible)
 
 
+def schedule(plan, least):
+    return schedule_level(plan, abilities_of_device(least))
+
+
 def specify(plan, direction="forward", groups=6, rows=2, **others):
     """Return the sweep of a volume, and what its text would be made from."""
-    ((sweep,), _) = schedule_sweeps(plan, 1)
-    make_program = forward_program if direction == "forward" else inverse_program
-    programs = [make_program(axis, is_lifting=True) for axis in sweep.plans]
+    (sweep,) = schedule(plan, 1).sweeps
+    programs = sweep.list_programs(direction)
     return sweep, VolumeSpec(direction, *programs, "float32", groups, rows, 1, 1, is_aligned=False, **others)
 
 
@@ -53,11 +50,12 @@ def specify(plan, direction="forward", groups=6, rows=2, **others):
 @pytest.mark.parametrize("mode", ["symmetric", "periodization", "zero", "reflect", "constant", "periodic"])
 def test_levels_of_short_wavelets_are_one_sweep(name, mode):
     plan = plan_volume((16, 17, 18), name=name, mode=mode)
-    ((sweep,), keys) = schedule_sweeps(plan, 16)
+    scheduled = schedule(plan, 16)
+    (sweep,), keys = scheduled.sweeps, scheduled.keys
     assert sweep.axes == (0, 1, 2)
     assert sweep.plans == plan.plans
     assert list(keys.values()) == list(keys) == list(BANDS)
-    assert has_one_sweep(plan, 16)
+    assert scheduled.is_single
 
 
 @pytest.mark.parametrize(
@@ -83,25 +81,25 @@ def test_levels_of_short_wavelets_are_one_sweep(name, mode):
     ids=lambda value: "" if isinstance(value, int | None) else f"{value.shape} {value.plans[0].wavelet.name}",
 )
 def test_other_levels_take_several_sweeps_or_two_axes(plan, least):
-    sweeps, _ = schedule_sweeps(plan, least)
-    assert all(len(sweep.axes) < 3 for sweep in sweeps)
+    assert all(len(sweep.axes) < 3 for sweep in schedule(plan, least).sweeps)
 
 
 def test_bands_are_named_in_the_order_of_the_axes_that_were_asked_for():
     plan = plan_volume((16, 18, 20), axes=(2, 0, 1), name="db2", mode="zero")
-    ((sweep,), keys) = schedule_sweeps(plan, 1)
+    scheduled = schedule(plan, 1)
+    (sweep,), keys = scheduled.sweeps, scheduled.keys
     assert sweep.axes == (0, 1, 2)
     assert [axis.length for axis in sweep.plans] == [16, 18, 20]
     assert (keys["daa"], keys["ada"], keys["aad"]) == ("aad", "daa", "ada")
     assert sorted(keys.values()) == list(BANDS)
     # bands come in another order than the plan's, which a chain of levels does not put right
-    assert not has_one_sweep(plan, 1)
+    assert not scheduled.is_single
 
 
 def test_a_fourth_axis_comes_after_the_three():
-    sweeps, keys = schedule_sweeps(plan_volume((16, 18, 20, 22), axes=(0, 1, 2, 3)), 1)
-    assert [sweep.axes for sweep in sweeps] == [(1, 2, 3), (0,)]
-    assert keys["daad"] == "aadd"
+    scheduled = schedule(plan_volume((16, 18, 20, 22), axes=(0, 1, 2, 3)), 1)
+    assert [sweep.axes for sweep in scheduled.sweeps] == [(1, 2, 3), (0,)]
+    assert scheduled.keys["daad"] == "aadd"
 
 
 @pytest.mark.parametrize(("dialect", "least"), [(CUDA, 16), (OPENCL_NVIDIA, 16), (OPENCL, None)])
@@ -135,8 +133,9 @@ def test_a_level_is_one_launch():
 )
 def test_rows_that_see_themselves_beyond_their_ends(name, mode, length, is_mirrored):
     plan = axis_plan(as_wavelet(name), mode, length)
-    for direction, make_program in (("forward", forward_program), ("inverse", inverse_program)):
-        assert mirrors_samples(plan, make_program(plan, is_lifting=True), direction) == is_mirrored
+    for direction in ("forward", "inverse"):
+        program = axis_program(plan, direction, Form(lifts_orthogonal=True))
+        assert mirrors_samples(plan, program, direction) == is_mirrored
 
 
 def test_zeros_and_bands_of_one_shape_are_known():
@@ -245,7 +244,7 @@ def test_blocks_fit_onto_every_gpu_and_most_of_them_is_of_use(dialect, dtype, mo
     for wavelet in all_wavelets():
         engine = RecordingEngine(dialect)
         plan = plan_volume((32, 48, 64), name=wavelet.name, mode=mode)
-        if not has_one_sweep(plan, engine.least_volume):
+        if not schedule(plan, engine.least_volume).is_single:
             continue
         engine.inverse(plan, engine.forward(plan, np.zeros(plan.shape, dtype)))
         for source in engine.device.sources:
@@ -321,7 +320,7 @@ def engine(monkeypatch):
 def check(engine, plan, dtype, tolerance):
     """Compare both directions with the reference engine; the inverse runs on coefficients of its own."""
     reference = get_engine("reference")
-    assert len(schedule_sweeps(plan, 1)[0]) == 1
+    assert len(schedule(plan, 1).sweeps) == 1
     x = draw_samples(plan.shape, "float32", prod(plan.shape)).astype(dtype)
     expected = reference.forward(plan, x.astype(np.float64))
     bands = engine.forward(plan, x)

@@ -139,7 +139,7 @@ def test_a_moving_png_file_stays_one_and_film_does_not_become_one(tmp_path):
     write(tmp_path / "film.apng").rename(tmp_path / "first.png")
     copy(tmp_path / "first.png", tmp_path / "second.png")
     assert read(tmp_path / "second.png")[0].count == 5
-    with pytest.raises(ArgumentError, match=r"film\.mp4.*film\.apng.*out%04d\.png"):
+    with pytest.raises(ArgumentError, match=r"video\.mp4.*video\.apng.*out%04d\.png"):
         write(tmp_path / "out.png")
 
 
@@ -166,10 +166,10 @@ def test_profile_and_comment_go_along(tmp_path):
     known = {"icc": profile, "comment": "a sunset"}
     apng = write(tmp_path / "film.apng", info=describe(metadata=known))
     assert {name: read(apng)[0].metadata[name] for name in known} == known
-    with pytest.warns(LossWarning, match=r"'film\.webp' has no place for the comment"):
+    with pytest.warns(LossWarning, match=r"'film\.webp' cannot hold the comment"):
         webp = copy(apng, tmp_path / "film.webp")
     assert read(webp)[0].metadata["icc"] == profile
-    with pytest.warns(LossWarning, match=r"'film\.gif' has no place for the colour profile"):
+    with pytest.warns(LossWarning, match=r"'film\.gif' cannot hold the colour profile"):
         gif = copy(apng, tmp_path / "film.gif")
     assert read(gif)[0].metadata["comment"] == "a sunset"
 
@@ -206,7 +206,7 @@ def test_nothing_is_left_of_what_was_given_up(tmp_path, ending):
 
 def test_too_many_frames_for_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(animations, "_MOST_SAMPLES", FRAMES[0].size * 3)
-    with pytest.raises(ArgumentError, match=r"memory; take a name of film"):
+    with pytest.raises(ArgumentError, match=r"memory; take a name of a video"):
         write(tmp_path / "film.gif")
     # this one is written frame by frame
     write(tmp_path / "film.apng")

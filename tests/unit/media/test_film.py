@@ -275,7 +275,7 @@ def test_quality_and_preset_do_something(tmp_path, draw):
     ("options", "message"),
     [({"codec": "h246"}, "did you mean .*'h264'"), ({"quality": 101}, "quality=101"),
      ({"preset": "quik"}, "preset='quik'"),
-     ({"codec": "aac"}, "does not encode film")],
+     ({"codec": "aac"}, "does not encode video")],
 )  # fmt: skip
 def test_options_that_are_none(tmp_path, options, message):
     with pytest.raises(ArgumentError, match=message):

@@ -49,7 +49,7 @@ def test_existing_picture_stays(tmp_path):
 
 def test_second_frame_of_a_still(tmp_path):
     make_animation(tmp_path / "moving.gif")
-    with pytest.raises(ArgumentError, match=r"film\.mp4.*a%04d\.png"):
+    with pytest.raises(ArgumentError, match=r"video\.mp4.*a%04d\.png"):
         copy(tmp_path / "moving.gif", tmp_path / "a.png")
     assert [path.name for path in tmp_path.iterdir()] == ["moving.gif"]
 
@@ -126,7 +126,7 @@ def test_names_and_contents(tmp_path, make_clip, draw):
     with open_source(tmp_path / "film.bin") as source:
         assert source.info.kind == "film"
     (tmp_path / "text.txt").write_text("hello")
-    with pytest.raises(FormatError, match="neither a picture nor a film nor a volume"):
+    with pytest.raises(FormatError, match="neither an image nor a video nor a volume"):
         open_source(tmp_path / "text.txt")
     with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "no.png")
@@ -137,7 +137,7 @@ def test_names_and_contents(tmp_path, make_clip, draw):
     info = SourceInfo("still", COLOUR.shape, COLOUR.dtype)
     with pytest.raises(ArgumentError, match="does not end like anything"):
         open_sink(tmp_path / "a.xyz", info)
-    with pytest.raises(ArgumentError, match="is no film"):
+    with pytest.raises(ArgumentError, match="apply to video only"):
         open_sink(tmp_path / "a.png", info, codec="h264")
 
 

@@ -62,7 +62,7 @@ def test_camera_held_upright(tmp_path):
 
 def test_transparency_is_left_out_where_there_is_no_place(tmp_path):
     path = tmp_path / "picture.jpg"
-    with pytest.warns(LossWarning, match=r"'picture\.jpg' has no place for opacity, which is left out"):
+    with pytest.warns(LossWarning, match=r"'picture\.jpg' cannot hold opacity, which is left out"):
         write_still(path, Still(COLOUR, ALPHA))
     assert read_still(path).alpha is None
 
@@ -87,7 +87,7 @@ def make_deep_colour():
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"hello", "not a picture"), (b"", "not a picture")],
+    [(b"hello", "not an image"), (b"", "not an image")],
 )
 def test_what_cannot_be_read(tmp_path, content, message):
     path = tmp_path / "picture.png"
@@ -371,7 +371,7 @@ def test_existing_picture_stays_if_asked(tmp_path):
 
 
 def test_picture_that_is_too_wide_for_its_format(tmp_path):
-    with pytest.raises(ArgumentError, match=r"wide\.webp' cannot hold this picture of 16384 × 1 pixels"):
+    with pytest.raises(ArgumentError, match=r"wide\.webp' cannot hold this image of 16384 × 1 pixels"):
         write_still(tmp_path / "wide.webp", Still(np.zeros((1, 16384), np.uint8)))
     assert not list(tmp_path.iterdir())
 

@@ -91,7 +91,7 @@ def test_radiance(tmp_path, av):
     assert still.pixels.dtype == np.float32
     # eight bits of the brightest colour of a pixel
     assert np.all(np.abs(still.pixels - LIGHT) <= LIGHT.max(axis=-1, keepdims=True) / 127)
-    with pytest.raises(ArgumentError, match=r"take a name such as picture\.png"):
+    with pytest.raises(ArgumentError, match=r"take a name such as image\.png"):
         write_still(tmp_path / "copy.hdr", still)
     write_still(tmp_path / "copy.tiff", still)
     np.testing.assert_array_equal(read_still(tmp_path / "copy.tiff").pixels, still.pixels)
@@ -191,5 +191,5 @@ def test_heic_is_known_by_its_content(tmp_path, heif, monkeypatch):
 
 
 def test_heic_is_not_written(tmp_path):
-    with pytest.raises(ArgumentError, match=r"take a name such as picture\.png"):
+    with pytest.raises(ArgumentError, match=r"take a name such as image\.png"):
         write_still(tmp_path / "image.heic", Still(np.zeros((4, 4), np.uint8)))

@@ -92,7 +92,7 @@ def test_eight_bits_as_before(tmp_path):
 
 
 def test_what_has_no_place(tmp_path):
-    with pytest.warns(LossWarning, match="no place for opacity"):
+    with pytest.warns(LossWarning, match="cannot hold opacity"):
         write_still(tmp_path / "image.ppm", Still(DEEP_COLOUR, DEEP))
     with pytest.raises(ArgumentError, match="holds floating point, and this is uint16"):
         write_still(tmp_path / "image.pfm", Still(DEEP))

@@ -125,7 +125,7 @@ def test_large_raw_file(tmp_path, rawpy):
 
 def test_raw_is_not_written(tmp_path, rawpy):
     with open_source(make_raw(tmp_path / "image.nef", is_dng=False)) as source:
-        with pytest.raises(ArgumentError, match=r"take a name such as picture\.png"):
+        with pytest.raises(ArgumentError, match=r"take a name such as image\.png"):
             open_sink(tmp_path / "copy.nef", source.info)
         with open_sink(tmp_path / "copy.png", source.info) as sink:
             for frame in source:

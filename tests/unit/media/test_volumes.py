@@ -367,7 +367,7 @@ def test_array_of_rows_and_columns_stays_one(tmp_path):
 @pytest.mark.parametrize("shape", [(20, 30, 3), (20, 30, 4)])
 def test_array_that_is_a_picture_in_colour_is_refused(tmp_path, shape):
     np.save(tmp_path / "picture.npy", make_volume("uint8", shape))
-    with pytest.raises(FormatError, match=r"picture in colour.*save it as a picture"):
+    with pytest.raises(FormatError, match=r"colour image.*save it as an image"):
         open_source(tmp_path / "picture.npy")
 
 

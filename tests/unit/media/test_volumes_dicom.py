@@ -297,7 +297,7 @@ def test_images_at_the_same_positions_are_volumes_of_their_own(tmp_path):
         assert (source.info.count, source.info.groups) == (10, 2)
         np.testing.assert_array_equal([frame.pixels for frame in source], np.concatenate([PLAIN + 500, PLAIN]))
     (tmp_path / "series" / "IM0").unlink()
-    with pytest.raises(FormatError, match=r"2 images at the place of IM.*, and 1 at that of IM0\.dcm"):
+    with pytest.raises(FormatError, match=r"2 images at the position of IM.*, and 1 at that of IM0\.dcm"):
         open_source(tmp_path / "series")
 
 

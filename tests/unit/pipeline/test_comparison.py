@@ -7,7 +7,7 @@ import pytest
 
 from subband.errors import ShapeError
 from subband.media.base import Frame, Source, SourceInfo
-from subband.pipeline.comparison import compare_sources, join_pictures
+from subband.pipeline.comparison import compare_sources, join_images
 
 
 class MemorySource(Source):
@@ -39,7 +39,7 @@ def test_frames_are_compared_one_by_one():
     assert found.psnr == pytest.approx(10 * np.log10(255**2 / (51**2 / 768)))
     assert found.worst[0] == 1
     assert found.frames[0].ssim == pytest.approx(1)
-    joined = join_pictures(found)
+    joined = join_images(found)
     assert joined.shape == (16, 3 * 16 + 16)
     assert joined[0, 48] == 255  # white between the pictures, and a difference beyond it
     assert joined[8, 60] == 128

@@ -17,14 +17,16 @@ import numpy as np
 
 from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, Way, Work
 from subband.bench.model.prediction import predict_stages
-from subband.bench.model.stages import Arithmetic, GroupOnDevice, Schedule, group_on_host, list_stages
-from subband.engines.measuring.harness import Direction, Harness, Replay, draw_on_host, plan_picture
+from subband.bench.model.stages import Arithmetic, list_stages
+from subband.engines.abilities import CPU
+from subband.engines.measuring.harness import Harness, Replay, draw_on_host, plan_picture
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
-from subband.typing import Array
+from subband.schedule import Abilities
+from subband.typing import Array, Direction
 from subband.wavelets import as_wavelet
 
-__all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "choose_schedule", "plan_sweeps", "record_call"]
+__all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "find_abilities", "plan_sweeps", "record_call"]
 
 #: Sides of the pictures: from what is done before it has begun to what no cache holds. On the CPU a second thread is
 #: woken between 496 and 504, and larger ones are cut into parts that two threads share evenly.
@@ -80,11 +82,11 @@ class Calibration:
         self._transferred = [size for size in _TRANSFERRED if size <= 4 * max(self._sides) ** 2]
         # where pauses between recorded calls are told from the calls themselves
         self._middle = self._sides[len(self._sides) // 2]
-        self._schedule = choose_schedule(bench)
-        self._plans = {side: plan_sweeps(side, self._schedule) for side in self._sides}
+        self._abilities = find_abilities(bench)
+        self._plans = {side: plan_sweeps(side, self._abilities) for side in self._sides}
         self._kinds: list[Arithmetic] = ["lifting", "filters"]
         self._axes = {1: ("down", "along"), 2: ("both",)}
-        if isinstance(self._schedule, GroupOnDevice) and self._schedule.least_volume is not None:
+        if _find_least_volume(self._abilities) is not None:
             self._kinds.append("volumes")
             self._axes[3] = ("all",)
         self.calls: dict[str, Callable[[], Any]] = {}
@@ -198,7 +200,7 @@ class Calibration:
     def _find_overhead(self, best: Mapping[str, float], wavelet: str, direction: Direction, suffix: str) -> Overhead:
         """Compare one level with several: what they take more is that of their launches."""
         few, many = (
-            sum(stage.launches for stage in list_stages(self._plan_tiny(wavelet, level), schedule=self._schedule))
+            sum(stage.launches for stage in list_stages(self._plan_tiny(wavelet, level), abilities=self._abilities))
             for level in _LEVELS
         )
         repeats = 1 if suffix else self._repeats
@@ -214,7 +216,7 @@ class Calibration:
     ) -> list[float]:
         rates = []
         for side in self._sides:
-            stages = list_stages(self._plans[side][kind], direction, schedule=self._schedule)
+            stages = list_stages(self._plans[side][kind], direction, abilities=self._abilities)
             seconds = best[f"{kind} {side} {direction}"] / self._repeats
             explained = predict_stages(stages, plain, asking="none").seconds
             rows = plain.ways[direction].rows.get(kind, 0.0)
@@ -236,9 +238,15 @@ def _send_and_fetch(device: Any, x: Array) -> Array:
     return host
 
 
-def choose_schedule(bench: Harness) -> Schedule:
-    """Return how the engine of a harness groups axes."""
-    return group_on_host if not bench.is_device else GroupOnDevice(bench.engine.least_volume)
+def find_abilities(bench: Harness) -> Abilities:
+    """Return what the engine of a harness takes together in one sweep over samples as they are drawn."""
+    abilities: Abilities = bench.engine.find_abilities(np.dtype(np.float32))
+    return abilities
+
+
+def _find_least_volume(abilities: Abilities) -> int | None:
+    """Return from how many samples along each axis on three axes are one kernel; None if they never are."""
+    return next((fusion.least for fusion in abilities.fusions if fusion.count == 3 and not fusion.block), None)
 
 
 def record_call(bench: Harness, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
@@ -263,23 +271,22 @@ def _call_often(call: Callable[[], Any], times: int) -> Any:
     return call()
 
 
-def plan_sweeps(side: int, schedule: Schedule = group_on_host) -> dict[str, TransformPlan]:
+def plan_sweeps(side: int, abilities: Abilities = CPU) -> dict[str, TransformPlan]:
     """Return the plans of one size: the plainest sweeps, and heavier ones by the name of their arithmetic.
 
     Where volumes are one sweep, there are cubes of about as many samples too.
     """
     shape = (side, side)
     wavelet = plan_picture(shape, _PLAINEST, 1).wavelets[0]
-    is_device = isinstance(schedule, GroupOnDevice)
     plans = {
         "both": plan_picture(shape, _PLAINEST, 1),
         "down": transform_plan(shape, (0,), (wavelet,), ("periodization",), 1),
         "along": transform_plan(shape, (1,), (wavelet,), ("periodization",), 1),
     }
-    for kind, name in (_HEAVIER_ON_DEVICE if is_device else _HEAVIER).items():
+    for kind, name in (_HEAVIER if abilities.form.lifts_orthogonal else _HEAVIER_ON_DEVICE).items():
         plans[kind] = plan_picture(shape, name, 1)
-    if isinstance(schedule, GroupOnDevice) and schedule.least_volume is not None:
-        edge = max(schedule.least_volume, 8 * round(side ** (2 / 3) / 8))
+    if (least := _find_least_volume(abilities)) is not None:
+        edge = max(least, 8 * round(side ** (2 / 3) / 8))
         cube, axes = (edge,) * 3, (0, 1, 2)
         plans["all"] = plan_picture(cube, _PLAINEST, 1)
         # mirrored at the borders, as cases are

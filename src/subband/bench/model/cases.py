@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, TypeAlias
 
-from subband.bench.model.calibration import choose_schedule, record_call
+from subband.bench.model.calibration import find_abilities, record_call
 from subband.bench.model.stages import Stage, list_stages
-from subband.engines.measuring.harness import Direction, Harness, draw_on_host, plan_picture
+from subband.engines.measuring.harness import Harness, draw_on_host, plan_picture
 from subband.errors import ArgumentError
 from subband.plan import TransformPlan
+from subband.typing import Direction
 
 __all__ = ["MODEL_CASES", "TRAVELLING_CASES", "Manner", "ModelCase", "list_own_cases", "vary_cases"]
 
@@ -56,7 +57,7 @@ class ModelCase:
     def list_stages(self, bench: Harness) -> list[Stage]:
         """Count its stages on the engine of a harness."""
         return list_stages(
-            self.plan, self.direction, schedule=choose_schedule(bench), with_transfers=self.manner == "host"
+            self.plan, self.direction, abilities=find_abilities(bench), with_transfers=self.manner == "host"
         )
 
     def prepare(self, bench: Harness) -> Callable[[], Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from subband.bench.model.stages import Arithmetic
-from subband.engines.measuring.harness import Direction
+from subband.typing import Direction
 
 __all__ = ["DeviceModel", "Overhead", "Path", "Transfers", "Way", "Work"]
 

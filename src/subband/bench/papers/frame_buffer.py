@@ -14,11 +14,12 @@ import numpy as np
 from subband import data
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.engines.measuring.harness import Direction, open_harness, plan_picture
+from subband.engines.measuring.harness import open_harness, plan_picture
 from subband.engines.measuring.judging import check_transform
 from subband.engines.measuring.timing import Effort, take_turns
 from subband.enhance.fixed import FixedPoint
 from subband.transforms import decompose
+from subband.typing import Direction
 
 __all__ = ["BITS", "WAVELETS", "measure_bits", "measure_ratios", "report"]
 

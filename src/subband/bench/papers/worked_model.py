@@ -24,9 +24,10 @@ from subband.bench.model.comparison import Comparison, Study
 from subband.bench.model.device import DeviceModel
 from subband.bench.papers.ultrasound import use_threads
 from subband.bench.tables import Goal, Report, Sheet
-from subband.engines.measuring.harness import Direction, Harness, draw_on_host, open_harness
+from subband.engines.measuring.harness import Harness, draw_on_host, open_harness
 from subband.engines.measuring.timing import Effort, take_turns
 from subband.plan import TransformPlan, transform_plan
+from subband.typing import Direction
 from subband.wavelets import as_wavelet
 
 __all__ = [

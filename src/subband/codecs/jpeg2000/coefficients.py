@@ -13,10 +13,13 @@ from subband.codecs.jpeg2000.geometry import Rectangle, TileLayout
 from subband.codecs.jpeg2000.parameters import ImageSize
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.codecs.jpeg2000.transform import analyse, find_scale
+from subband.compiled import Kernels
 from subband.engines.threads import get_threads, run_tasks
 from subband.typing import Array
 
 __all__ = ["TileBands", "measure_loss", "quantise_tiles", "sample_blocks", "transform_tile"]
+
+_loops = Kernels("subband.codecs.jpeg2000.loops.quantising")
 
 # Rows that a thread treats at once.
 _ROWS = 64
@@ -134,8 +137,6 @@ def measure_loss(tiles: Sequence[TileBands], quantiser: Quantiser) -> float:
     """Return the squared error that is left when all that is quantised is decoded."""
     if quantiser.is_reversible:
         return 0.0
-    from subband.codecs.jpeg2000.loops.quantising import sum_errors
-
     works = []
     for tile in tiles:
         for band, values in zip(tile.layout.bands, tile.bands, strict=True):
@@ -147,7 +148,7 @@ def measure_loss(tiles: Sequence[TileBands], quantiser: Quantiser) -> float:
 
     def work(number: int, first: int, last: int) -> None:
         values, scale, weight = works[number]
-        found.append(weight * sum_errors(values[first:last], scale))
+        found.append(weight * _loops.sum_errors(values[first:last], scale))
 
     run_tasks(work, tasks)
     # sorted, because threads finish in any order, and sums of real numbers depend on it
@@ -173,9 +174,7 @@ def _cut(size: ImageSize, component: Component, area: Rectangle) -> Array:
 def _pick_loop(is_reversible: bool) -> Callable[[Array, float, Array], object]:
     if is_reversible:
         return lambda values, _, out: np.copyto(out, values)
-    from subband.codecs.jpeg2000.loops.quantising import quantise_rows
-
-    return lambda values, scale, out: quantise_rows(values, np.float32(scale), out)
+    return lambda values, scale, out: _loops.quantise_rows(values, np.float32(scale), out)
 
 
 def _share_rows(loop: Callable[[Array, float, Array], object], works: Sequence[tuple[Array, float, Array]]) -> None:

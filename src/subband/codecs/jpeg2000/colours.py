@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from subband.codecs.jpeg2000.parameters import ComponentSize
+from subband.compiled import Kernels
 from subband.engines.threads import get_threads, run_tasks
 from subband.typing import Array
 
 __all__ = ["find_range", "join_planes", "split_planes"]
+
+_loops = Kernels("subband.codecs.jpeg2000.loops.colour")
 
 
 def find_range(component: ComponentSize) -> tuple[int, int, int]:
@@ -49,17 +52,15 @@ def join_planes(planes: Array, out: Array, components: Sequence[ComponentSize], 
     >>> out.tolist()
     [[[145, 137, 133]]]
     """
-    from subband.codecs.jpeg2000.loops.colour import join_one, join_three
-
     is_integer = planes.dtype.kind == "i"
     shifts, lows, highs = (np.array(column, np.int64) for column in zip(*map(find_range, components), strict=True))
     if has_colour_transform:
-        _run(planes, lambda a, b: join_three(planes, out, a, b, shifts, lows, highs, is_integer))
+        _run(planes, lambda a, b: _loops.join_three(planes, out, a, b, shifts, lows, highs, is_integer))
         return
     for plane, number in zip(planes, range(len(planes)), strict=True):
         part = out[..., number]
         limits = (shifts[number], lows[number], highs[number], is_integer)
-        _run(plane, _bind(join_one, plane, part, limits))
+        _run(plane, _bind(_loops.join_one, plane, part, limits))
 
 
 def split_planes(
@@ -89,16 +90,14 @@ def split_planes(
     >>> split_planes(samples, [ComponentSize(8)] * 3, is_reversible=True, has_colour_transform=True).ravel().tolist()
     [10, -4, 8]
     """
-    from subband.codecs.jpeg2000.loops.colour import split_one, split_three
-
     planes = np.empty((len(samples), *samples[0].shape), np.int32 if is_reversible else np.float32)
     shifts = np.array([find_range(component)[0] for component in components], np.int64)
     if has_colour_transform:
         red, green, blue = samples
-        _run(planes, lambda a, b: split_three(red, green, blue, planes, a, b, shifts, is_reversible))
+        _run(planes, lambda a, b: _loops.split_three(red, green, blue, planes, a, b, shifts, is_reversible))
         return planes
     for number, sample in enumerate(samples):
-        _run(planes[number], _bind(split_one, sample, planes[number], (shifts[number],)))
+        _run(planes[number], _bind(_loops.split_one, sample, planes[number], (shifts[number],)))
     return planes
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subband.codecs.jpeg2000.parameters import CodingStyle, ImageSize
+from subband.compiled import Kernels
 from subband.errors import CodecError
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "find_tile_rectangle",
     "lay_out_tile",
 ]
+
+_loops = Kernels("subband.codecs.jpeg2000.loops.layout")
 
 #: What the columns of `TileLayout.cells` hold: its band, its blocks across and down, its first block, and the first of
 #: the nodes that its tag trees have.
@@ -270,8 +273,6 @@ def lay_out_tile(
     >>> len(layout.blocks), layout.cells[0].tolist(), layout.blocks[3].tolist()
     (32, [0, 4, 2, 0, 0], [48, 0, 50, 16, 0])
     """
-    from subband.codecs.jpeg2000.loops.layout import tabulate_blocks
-
     most = 1 << 62 if most_blocks is None else most_blocks
     rectangle = find_tile_rectangle(size, tile)
     areas = tuple(rectangle.divide(steps.dx, steps.dy) for steps in size.components)
@@ -297,7 +298,7 @@ def lay_out_tile(
         raise CodecError(f"a tile declares {precinct_count} precincts; its stream can hold {most} at most")
     rows = np.array([_tabulate_resolution(each) for found in resolutions for each in found], np.int64)
     edges = np.array([_tabulate_band(band) for band in bands], np.int64)
-    precinct_cells, cells, blocks, nodes = tabulate_blocks(rows, edges, most)
+    precinct_cells, cells, blocks, nodes = _loops.tabulate_blocks(rows, edges, most)
     if len(precinct_cells) <= precinct_count:
         raise CodecError(f"a tile declares {nodes} code-blocks or more; its stream can hold {most} at most")
     return TileLayout(rectangle, areas, tuple(resolutions), tuple(bands), precinct_cells, cells, blocks, int(nodes))

@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subband.codecs.jpeg2000.geometry import TileLayout
+from subband.codecs.jpeg2000.loops.statuses import DONE
 from subband.codecs.jpeg2000.progressions import PacketOrder
+from subband.compiled import Kernels
 
 __all__ = ["BlockStream", "PacketReader"]
+
+_loops = Kernels("subband.codecs.jpeg2000.loops.packet_reading")
 
 Bytes = NDArray[np.uint8]
 Table = NDArray[np.int64]
@@ -139,8 +143,6 @@ class PacketReader:
         {"done", "more", "cut", "corrupt"}
             Whether all packets are read, or the bytes end between packets or within one, or make no sense.
         """
-        from subband.codecs.jpeg2000.loops.packet_reading import DONE, read_packets
-
         is_packed = headers is not None
         source = data if headers is None else headers
         body = np.array([start, 0, 0, stop, 0], np.int64)
@@ -149,7 +151,7 @@ class PacketReader:
         length_cursor = np.zeros(1, np.int64)
         status = DONE
         while (order := self._order) is not None:
-            self._chunks, self._count, status = read_packets(
+            self._chunks, self._count, status = _loops.read_packets(
                 data,
                 body,
                 source,
@@ -180,9 +182,7 @@ class PacketReader:
 
     def gather(self, data: Bytes) -> BlockStream:
         """Return what was read, with the bytes of each block together."""
-        from subband.codecs.jpeg2000.loops.packet_reading import gather_blocks
-
         blocks = self._layout.blocks
         styles = self._styles[blocks[:, 4]]
-        gathered, segments, starts, passes = gather_blocks(data, self._chunks, self._count, len(blocks), styles)
+        gathered, segments, starts, passes = _loops.gather_blocks(data, self._chunks, self._count, len(blocks), styles)
         return BlockStream(gathered, self._state[0], passes, segments, starts)

@@ -14,9 +14,12 @@ import numpy as np
 from subband.codecs.jpeg2000.geometry import TileLayout
 from subband.codecs.jpeg2000.parameters import ImageSize, Order, Progression
 from subband.codecs.jpeg2000.progressions import order_packets, tabulate_precincts
+from subband.compiled import Kernels
 from subband.typing import Array
 
 __all__ = ["Packer", "list_packets"]
+
+_loops = Kernels("subband.codecs.jpeg2000.loops.packing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +84,8 @@ class Packer:
         self._pack(kept, True, offsets, numbers, out)
 
     def _pack(self, kept: Array, is_writing: bool, offsets: Array, numbers: Array, out: Array) -> Array:
-        from subband.codecs.jpeg2000.loops.packing import pack_precincts
-
         sizes = np.zeros((len(self.precincts), len(kept)), np.int64)
-        pack_precincts(
+        _loops.pack_precincts(
             self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing,
             offsets, numbers, self.data, self.starts, out, sizes,
         )  # fmt: skip

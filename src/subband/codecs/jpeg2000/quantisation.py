@@ -18,11 +18,14 @@ from typing import Literal
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.errors import ArgumentError
 from subband.typing import Array
 from subband.wavelets import as_wavelet
 
 __all__ = ["GAIN_BITS", "BandName", "Step", "choose_step", "measure_norm", "quantise"]
+
+_loops = Kernels("subband.codecs.jpeg2000.loops.quantising")
 
 BandName = Literal["LL", "HL", "LH", "HH"]
 
@@ -167,6 +170,4 @@ def quantise(coefficients: Array, scale: float, out: Array) -> None:
     if coefficients.dtype.kind in "iu":
         np.copyto(out.reshape(coefficients.shape), coefficients, casting="same_kind")
         return
-    from subband.codecs.jpeg2000.loops.quantising import quantise_rows
-
-    quantise_rows(coefficients, np.float32(scale), out.reshape(coefficients.shape))
+    _loops.quantise_rows(coefficients, np.float32(scale), out.reshape(coefficients.shape))

@@ -17,9 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.typing import Array
 
 __all__ = ["Curves", "Target", "allocate_passes", "trace_curves"]
+
+_hulls = Kernels("subband.codecs.jpeg2000.loops.hulls")
 
 #: Measures how large the file is with so many layers, given the passes that each layer keeps.
 Measure = Callable[[Array], int]
@@ -85,11 +88,9 @@ def trace_curves(passes: Array, ends: Array, gains: Array, weights: Array) -> Cu
     >>> curves.slopes.tolist(), curves.owners[2].tolist()
     ([10.0, 3.0], [1, 3])
     """
-    from subband.codecs.jpeg2000.loops.hulls import list_segments
-
-    values, owners = list_segments(passes, ends, gains, weights)
+    values, owners, count = _hulls.list_segments(passes, ends, gains, weights)
     # a stable order keeps the segments of a block one behind the other where slopes are equal
-    order = np.argsort(-values[0], kind="stable")
+    order = np.argsort(-values[0, :count], kind="stable")
     return Curves(values[0][order], values[1][order], values[2][order], owners[:, order], passes)
 
 
@@ -130,17 +131,13 @@ def allocate_passes(curves: Curves, targets: Sequence[Target], error: float, mea
 
 def _fit_error(curves: Curves, floor: Array, kept: Array, allowed: float) -> None:
     """Keep the fewest segments that leave no more than the error that is allowed."""
-    from subband.codecs.jpeg2000.loops.hulls import keep_first
-
     left = np.concatenate([np.cumsum(curves.gains[::-1])[::-1], [0.0]])
     count = int(np.searchsorted(-left, -max(allowed, 0.0)))
-    keep_first(count, curves.owners, floor, kept)
+    _hulls.keep_first(count, curves.owners, floor, kept)
 
 
 def _fit_size(curves: Curves, bodies: Array, floor: Array, layers: Array, size: int, measure: Measure) -> None:
     """Keep the most segments that fit, and then what else does."""
-    from subband.codecs.jpeg2000.loops.hulls import fill_up, keep_first
-
     kept = layers[-1]
     fits = 0
     # the bytes of blocks alone are a bound; what headers add is measured, and hardly changes from one guess to the next
@@ -150,7 +147,7 @@ def _fit_size(curves: Curves, bodies: Array, floor: Array, layers: Array, size: 
     for attempt in range(64):
         if fails - fits <= 1:
             break
-        keep_first(guess, curves.owners, floor, kept)
+        _hulls.keep_first(guess, curves.owners, floor, kept)
         found = measure(layers)
         if found <= size:
             fits, left = guess, size - found
@@ -161,12 +158,12 @@ def _fit_size(curves: Curves, bodies: Array, floor: Array, layers: Array, size: 
         else:
             guess = (fits + fails) // 2
         guess = min(max(guess, fits + 1), fails - 1)
-    keep_first(fits, curves.owners, floor, kept)
+    _hulls.keep_first(fits, curves.owners, floor, kept)
     if left is None:
         left = size - measure(layers)
     plain = kept.copy()
     while left > 4:
-        fill_up(fits, curves.owners, curves.sizes, left, kept)
+        _hulls.fill_up(fits, curves.owners, curves.sizes, left, kept)
         if measure(layers) <= size:
             break
         kept[:] = plain

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.edit.settings import check_colour, check_number
 from subband.edit.surfaces.grids import Mesh, Surface, check_counts, check_surface, make_mesh
 from subband.edit.surfaces.nurbs import evaluate
 from subband.typing import Array
 
 __all__ = ["View", "choose_view", "draw", "draw_mesh"]
+
+_loops = Kernels("subband.edit.surfaces.raster_loops")
 
 #: Where light comes from, as the viewer sees it: to the right, up, towards the viewer; and how strong it is.
 _LIGHTS = (((-0.55, 0.6, 0.75), 0.85), ((0.9, 0.15, 0.35), 0.28))
@@ -132,8 +135,6 @@ def draw_mesh(
     framed: Array | None = None,
 ) -> Array:
     """Draw a mesh; `framed` holds the points that the image is framed for."""
-    from subband.edit.surfaces import raster_loops
-
     rows, columns = (count * _FINER for count in check_counts("size", size, 1))
     if background is not None:
         background = check_colour("background", background)
@@ -156,7 +157,7 @@ def draw_mesh(
     shades = _shade(mesh.normals.reshape(-1, 3) @ turned.T, np.asarray(check_colour("colour", colour)) / 255)
     depth = np.full((rows, columns), np.inf, np.float32)
     canvas = np.zeros((rows, columns, 4), np.float32)
-    raster_loops.fill_triangles(projected, shades, mesh.triangles, depth, canvas)
+    _loops.fill_triangles(projected, shades, mesh.triangles, depth, canvas)
     return _develop(canvas, background)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor
 from typing import Any
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 from subband.typing import Array
 
 __all__ = ["fill_triangles"]

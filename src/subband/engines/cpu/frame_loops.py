@@ -7,20 +7,27 @@ that a sweep is not compiled with loops that it may never need, nor once for eac
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.engines.compiling import stored_pointer
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
 from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS, WIDTH
-from subband.typing import Array
 
-__all__ = ["find_pixel_loop", "find_shrink_loop", "pass_pixels", "shrink_row", "tabulate_thresholds"]
+__all__ = [
+    "join_one",
+    "join_three",
+    "keep_large",
+    "pass_pixels",
+    "shrink_by_garrote",
+    "shrink_firmly",
+    "shrink_row",
+    "shrink_softly",
+    "split_one",
+    "split_three",
+]
 
 
 @intrinsic
@@ -68,13 +75,17 @@ def shrink_row(loop, x, values, n):
 # --- The loops over pixels: planes, how far they lie apart, pixels, a matrix, and a count. ---
 
 
-def _split_one(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def split_one(planes, pitch, pixels, t, n):
+    """Write the pixels of one channel as a plane."""
     keep_apart()
     for k in range(n):
         planes[k] = pixels[k]
 
 
-def _split_three(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def split_three(planes, pitch, pixels, t, n):
+    """Write pixels of three channels as planes, their colours changed."""
     _split_rows(planes, shift(planes, pitch), shift(planes, 2 * pitch), pixels, t, n)
 
 
@@ -89,14 +100,18 @@ def _split_rows(p, q, r, x, t, n):
         r[k] = c0 * u + c1 * v + c2 * w
 
 
-def _join_one(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def join_one(planes, pitch, pixels, t, n):
+    """Write a plane as pixels of one channel, rounded and clipped."""
     keep_apart()
     top = _largest(pixels)
     for k in range(n):
         pixels[k] = _round(planes[k], top)
 
 
-def _join_three(planes, pitch, pixels, t, n):
+@pointed(**OPTIONS)
+def join_three(planes, pitch, pixels, t, n):
+    """Write three planes as pixels, their colours changed back."""
     _join_rows(planes, shift(planes, pitch), shift(planes, 2 * pitch), pixels, t, n)
 
 
@@ -131,20 +146,26 @@ def _largest(typingctx, pixels):
 # --- The loops over coefficients: these, both thresholds, steepness and gain, and a count. ---
 
 
-def _shrink_softly(x, values, n):
+@pointed(**OPTIONS)
+def shrink_softly(x, values, n):
+    """Shrink coefficients by a threshold, then multiply."""
     low, gain = values[0], values[3]
     for k in range(n):
         x[k] = gain * _take_off(x[k], low)
 
 
-def _keep_large(x, values, n):
+@pointed(**OPTIONS)
+def keep_large(x, values, n):
+    """Keep coefficients above a threshold, then multiply."""
     low, gain, zero = values[0], values[3], _zero(x)
     for k in range(n):
         value = x[k]
         x[k] = value * (zero if abs(value) < low else gain)
 
 
-def _shrink_by_garrote(x, values, n):
+@pointed(**OPTIONS)
+def shrink_by_garrote(x, values, n):
+    """Shrink coefficients by the garrote, then multiply."""
     low, gain, zero = values[0], values[3], _zero(x)
     for k in range(n):
         value, magnitude = x[k], abs(x[k])
@@ -152,7 +173,9 @@ def _shrink_by_garrote(x, values, n):
         x[k] = value * (gain - gain * ratio * ratio if magnitude > low else zero)
 
 
-def _shrink_firmly(x, values, n):
+@pointed(**OPTIONS)
+def shrink_firmly(x, values, n):
+    """Shrink coefficients between two thresholds, then multiply."""
     low, high, steepness, gain = values[0], values[1], values[2], values[3]
     for k in range(n):
         value = x[k]
@@ -173,53 +196,3 @@ def _zero(typingctx, x):
         return context.get_constant(signature.return_type, 0)
 
     return x.dtype(x), codegen
-
-
-# --- Their addresses, and the numbers that they are given. ---
-
-_PIXEL_LOOPS = {("split", 1): _split_one, ("split", 3): _split_three, ("join", 1): _join_one, ("join", 3): _join_three}
-_SHRINK_LOOPS = {
-    "soft": _shrink_softly,
-    "hard": _keep_large,
-    "garrote": _shrink_by_garrote,
-    "firm": _shrink_firmly,
-}
-
-#: What addresses have been given of, and must not go.
-_compiled: list[Any] = []
-
-
-@cache
-def find_pixel_loop(task: str, channels: int, storage: str) -> int:
-    """Return the address of the loop that splits pixels into planes, or joins planes, compiling it if need be."""
-    pixel, number = nb.types.CPointer(getattr(nb.types, storage)), nb.types.CPointer(nb.types.float32)
-    signature = nb.types.void(number, nb.types.int64, pixel, number, nb.types.int64)
-    return _compile(_PIXEL_LOOPS[task, channels], signature)
-
-
-@cache
-def find_shrink_loop(mode: str, dtype: str) -> int:
-    """Return the address of the loop that shrinks coefficients, compiling it if need be."""
-    number = nb.types.CPointer(getattr(nb.types, dtype))
-    return _compile(_SHRINK_LOOPS[mode], nb.types.void(number, number, nb.types.int64))
-
-
-def _compile(function: Any, signature: Any) -> int:
-    compiled = stored_pointer(signature, **OPTIONS)(function)
-    _compiled.append(compiled)
-    return int(compiled.address)
-
-
-def tabulate_thresholds(low: Array, high: Array, gain: Array) -> Array:
-    """Return what a loop over coefficients takes as values: both thresholds, steepness and gain, along a new last axis.
-
-    Examples
-    --------
-    >>> tabulate_thresholds(np.array(1.0), np.array(3.0), np.array(2.0)).tolist()
-    [1.0, 3.0, 1.5, 2.0]
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steepness = np.where(np.isinf(high), 1, high / (high - low))
-    # where both thresholds are the same, nothing lies between them
-    steepness = np.where(high == low, 0, steepness)
-    return np.stack([low, high, steepness, gain], axis=-1)

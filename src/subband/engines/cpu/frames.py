@@ -1,4 +1,4 @@
-"""The work on one frame of film, from its pixels to pixels again.
+"""The work on one frame of video, from its pixels to pixels again.
 
 What looks at each pixel or coefficient by itself is done by the sweeps, on rows that lie in the cache anyway. The first
 level reads pixels and changes their colours, all channels of a row at once; coefficients shrink before they are
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from subband.engines.cpu import kernels
-from subband.engines.cpu.frame_loops import tabulate_thresholds
-from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame
+from subband.engines.abilities import CPU
+from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame, tabulate_thresholds
 from subband.engines.cpu.inputs import as_readable
 from subband.engines.cpu.program import FRAME, Program
-from subband.engines.cpu.sweep import Layout, Sweep, run_kernel
+from subband.engines.cpu.sweep import ImageLayout, ImageSweep, kernels, run_kernel
 from subband.engines.memory import allocate
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.plan import TransformPlan
+from subband.schedule import schedule_level
 from subband.typing import Array
 
 __all__ = ["FrameProgram"]
@@ -76,7 +76,7 @@ class FrameProgram:
         self._mode = mode
         self._values = tabulate_thresholds(*limits)
         self._matrices = matrices if matrices is not None else (np.eye(3), np.eye(3))
-        self._layouts: list[Layout] = []
+        self._layouts: list[ImageLayout] = []
         self._rows: list[Program] = []
         if plan.levels:
             self._lay_out()
@@ -112,7 +112,8 @@ class FrameProgram:
     def _lay_out(self) -> None:
         plan = self._plan
         for level, values in zip(plan.levels, self._values, strict=True):
-            layout = Sweep((1, 2), level.plans).find_layout(level.shape, _FLOAT)
+            (sweep,) = schedule_level(level, CPU).sweeps
+            layout = ImageSweep(sweep).find_layout(level.shape, _FLOAT)
             frame = tabulate_frame(plan.shape, self._matrices[0], values, self._mode)
             self._layouts.append(layout)
             self._rows.append(attach_frame(Program(*layout.forward_tables[:2]), frame))

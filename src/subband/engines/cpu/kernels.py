@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
 from subband.engines.cpu.program import (
@@ -57,7 +57,7 @@ from subband.engines.cpu.rows import (
     load_samples,
     mix_row,
 )
-from subband.engines.cpu.turns import finish_task, take_task
+from subband.engines.cpu.turn_loops import finish_task, take_task
 
 __all__ = ["forward", "forward_tasks", "inverse", "inverse_tasks"]
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from subband.engines.cpu.inputs import as_readable
-from subband.engines.cpu.stationary_kernels import merge_images, merge_rows, split_images, split_rows
+from subband.compiled import Kernels
+from subband.engines.cpu.inputs import as_readable, fill_in, find_dtype
 from subband.engines.cpu.sweep import run_kernel
 from subband.engines.memory import allocate
+from subband.schedule.sweeps import merge_in_turn, split_in_turn
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 
 __all__ = ["stationary_forward", "stationary_inverse"]
+
+_loops = Kernels("subband.engines.cpu.stationary_kernels")
 
 #: Rows shorter than this are not worth a loop of their own.
 _SHORT_ROW = 64
@@ -24,79 +27,66 @@ _SHORT_ROW = 64
 
 def stationary_forward(plan: StationaryPlan, x: Array) -> Bands:
     """Return the bands of one undecimated level."""
-    bands: Bands = {"": as_readable(x)}
-    for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
-        split: Bands = {}
-        for key in list(bands):
-            split[key + "a"], split[key + "d"] = _split(axis_plan, axis, bands.pop(key))
-        bands = split
-    return bands
+    passes = _prepare(plan, x.dtype)
+    x = as_readable(x)
+    return passes[0].split(x) if len(passes) == 1 else split_in_turn(x, [each.split for each in passes])
 
 
 def stationary_inverse(plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
     """Return the array of which `bands` are the undecimated bands."""
-    dtype = np.result_type(*bands.values())
-    current = {
-        key: as_readable(bands[key].astype(dtype, copy=False)) if key in bands else np.zeros(plan.shape, dtype)
-        for key in plan.band_shapes
-    }
-    for position in reversed(range(len(plan.axes))):
-        merged = {}
-        for key in map("".join, product("ad", repeat=position)):
-            low, high = current.pop(key + "a"), current.pop(key + "d")
-            merged[key] = _merge(plan.plans[position], plan.axes[position], low, high)
-        current = merged
-    return current[""]
+    dtype = find_dtype(bands)
+    passes = _prepare(plan, dtype)
+    whole = fill_in(plan.band_shapes, bands, dtype)
+    if len(passes) == 1:
+        return passes[0].merge(whole)
+    x: Array = merge_in_turn(whole, [(1, each.merge) for each in passes])
+    return x
 
 
-def _split(plan: StationaryAxisPlan, axis: int, x: Array) -> tuple[Array, Array]:
-    shifts, weights = _analysis_tables(plan, _real_dtype(x))
-    low, high = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype)
-    _run(split_rows, split_images, (x, low, high), axis, shifts, weights)
-    return low, high
+class _Pass:
+    """One axis of an undecimated level, forward and back."""
 
+    def __init__(self, plan: StationaryAxisPlan, axis: int, dtype: np.dtype[Any]) -> None:
+        wavelet = plan.wavelet
+        self._axis = axis
+        # a complex number is two columns of real ones
+        self._parts, self._real = (2 if dtype.kind == "c" else 1), np.zeros(0, dtype).real.dtype
+        self._shifts = plan.step * (wavelet.dec_len // 2 - np.arange(wavelet.dec_len))
+        self._weights = np.array([wavelet.dec_lo, wavelet.dec_hi], self._real).ravel()
+        self._shifts_back = plan.step * (wavelet.rec_len // 2 - 1 - np.arange(wavelet.rec_len))
+        self._weights_back = np.array([wavelet.rec_lo, wavelet.rec_hi], self._real).ravel() / 2
 
-def _merge(plan: StationaryAxisPlan, axis: int, low: Array, high: Array) -> Array:
-    shifts, weights = _synthesis_tables(plan, _real_dtype(low))
-    y = allocate(low.shape, low.dtype)
-    _run(merge_rows, merge_images, (y, low, high), axis, shifts, weights)
-    return y
+    def split(self, x: Array) -> Bands:
+        low, high = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype)
+        self._run(_loops.split_rows, _loops.split_images, (x, low, high), self._shifts, self._weights)
+        return {"a": low, "d": high}
 
+    def merge(self, bands: Bands) -> Array:
+        low, high = bands["a"], bands["d"]
+        y = allocate(low.shape, low.dtype)
+        self._run(_loops.merge_rows, _loops.merge_images, (y, low, high), self._shifts_back, self._weights_back)
+        return y
 
-def _run(
-    along: Callable[..., object],
-    down: Callable[..., object],
-    arrays: tuple[Array, Array, Array],
-    axis: int,
-    shifts: Array,
-    weights: Array,
-) -> None:
-    """Run the kernel that shifts whole rows down, or, where rows are short, the one that shifts along them."""
-    shape = arrays[0].shape
-    # a complex number is two columns of real ones
-    inner = prod(shape[axis + 1 :]) * (2 if arrays[0].dtype.kind == "c" else 1)
-    real = [array.view(_real_dtype(array)) for array in arrays]
-    if inner < _SHORT_ROW:
-        extent = 1, prod(shape[:axis]), shape[axis] * inner
-        run_kernel(along, (*(r.reshape(extent) for r in real), shifts * inner, weights), extent)
-    else:
-        extent = prod(shape[:axis]), shape[axis], inner
-        run_kernel(down, (*(r.reshape(extent) for r in real), shifts, weights), extent)
-
-
-def _real_dtype(x: Array) -> np.dtype[np.generic]:
-    return x.real.dtype
-
-
-@lru_cache(maxsize=1024)
-def _analysis_tables(plan: StationaryAxisPlan, dtype: np.dtype[np.generic]) -> tuple[Array, Array]:
-    wavelet = plan.wavelet
-    shifts = plan.step * (wavelet.dec_len // 2 - np.arange(wavelet.dec_len))
-    return shifts, np.array([wavelet.dec_lo, wavelet.dec_hi], dtype).ravel()
+    def _run(
+        self,
+        along: Callable[..., object],
+        down: Callable[..., object],
+        arrays: tuple[Array, Array, Array],
+        shifts: Array,
+        weights: Array,
+    ) -> None:
+        """Run the kernel that shifts whole rows down, or, where rows are short, the one that shifts along them."""
+        axis, shape = self._axis, arrays[0].shape
+        inner = prod(shape[axis + 1 :]) * self._parts
+        real = [array.view(self._real) for array in arrays]
+        if inner < _SHORT_ROW:
+            extent = 1, prod(shape[:axis]), shape[axis] * inner
+            run_kernel(along, (*(r.reshape(extent) for r in real), shifts * inner, weights), extent)
+        else:
+            extent = prod(shape[:axis]), shape[axis], inner
+            run_kernel(down, (*(r.reshape(extent) for r in real), shifts, weights), extent)
 
 
 @lru_cache(maxsize=1024)
-def _synthesis_tables(plan: StationaryAxisPlan, dtype: np.dtype[np.generic]) -> tuple[Array, Array]:
-    wavelet = plan.wavelet
-    shifts = plan.step * (wavelet.rec_len // 2 - 1 - np.arange(wavelet.rec_len))
-    return shifts, np.array([wavelet.rec_lo, wavelet.rec_hi], dtype).ravel() / 2
+def _prepare(plan: StationaryPlan, dtype: np.dtype[Any]) -> tuple[_Pass, ...]:
+    return tuple(_Pass(axis_plan, axis, dtype) for axis, axis_plan in zip(plan.axes, plan.plans, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, blend, data, keep_apart, shift
 
 __all__ = ["merge_images", "merge_rows", "split_images", "split_rows"]

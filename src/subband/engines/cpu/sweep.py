@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.engines.cpu import kernels
-from subband.engines.cpu.program import forward_program, identity_program, inverse_program
+from subband.compiled import Kernels
+from subband.engines.cpu.program import identity_program, tabulate_program
 from subband.engines.cpu.turns import share_tasks
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
-from subband.plan import AxisPlan
-from subband.typing import Array, Bands
+from subband.schedule.axis import count_outputs
+from subband.schedule.sweeps import Sweep, cut_range
+from subband.typing import Array, Bands, Direction
 
-__all__ = ["Layout", "Sweep", "cut_range", "cut_tasks", "run_kernel"]
+__all__ = ["ImageLayout", "ImageSweep", "cut_tasks", "kernels", "run_kernel"]
+
+kernels = Kernels("subband.engines.cpu.kernels")
 
 #: Bytes of half a row that a sweep carries down at a time: long enough for the processor to read ahead, and a ring of
 #: such rows stays in the second-level cache.
@@ -36,7 +37,7 @@ TASK = 65_536
 TASKS = 8
 
 
-class Layout(NamedTuple):
+class ImageLayout(NamedTuple):
     """A sweep over arrays of one shape and dtype: what the kernels are given."""
 
     images: tuple[int, int, int]  # how the kernels see the samples: images, rows, columns
@@ -50,23 +51,14 @@ class Layout(NamedTuple):
     tile: int
 
 
-class Sweep:
-    """Transforms one axis of an array, or its last two together.
+class ImageSweep:
+    """Runs a sweep over one axis of an array, or over its last two."""
 
-    Parameters
-    ----------
-    axes : tuple of int
-        One axis, or the last two.
-    plans : tuple of AxisPlan
-        One for each of `axes`.
-    """
-
-    def __init__(self, axes: tuple[int, ...], plans: tuple[AxisPlan, ...]) -> None:
-        self.axes = axes
-        self.plans = plans
-        self.letters = ("aa", "ad", "da", "dd") if len(axes) == 2 else ("a", "d")
-        self._layouts: dict[object, Layout] = {}
-        self._band_layouts: dict[object, Layout] = {}
+    def __init__(self, sweep: Sweep) -> None:
+        self.letters = sweep.letters
+        self._sweep = sweep
+        self._layouts: dict[object, ImageLayout] = {}
+        self._band_layouts: dict[object, ImageLayout] = {}
 
     def forward(self, x: Array) -> Bands:
         """Return the bands of a C-contiguous array."""
@@ -100,18 +92,15 @@ class Sweep:
         arguments = self._inverse_arguments(layout, bands, goal.reshape(layout.images))
         _run_whole(kernels.inverse, arguments, layout.inverse_extent)
 
-    def _inverse_arguments(self, layout: Layout, bands: Bands, y: Array) -> tuple[Any, ...]:
+    def _inverse_arguments(self, layout: ImageLayout, bands: Bands, y: Array) -> tuple[Any, ...]:
         images = [bands[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
         return (y, *self._fill_places(images), *layout.inverse_tables, layout.tile, 0)
 
-    def _find_band_layout(self, bands: Bands) -> Layout:
+    def _find_band_layout(self, bands: Bands) -> ImageLayout:
         first = bands[self.letters[0]]
         layout = self._band_layouts.get((first.shape, first.dtype))
         if layout is None:
-            shape = list(first.shape)
-            for axis, plan in zip(self.axes, self.plans, strict=True):
-                shape[axis] = plan.length
-            layout = self.find_layout(tuple(shape), first.dtype)
+            layout = self.find_layout(self._sweep.find_shape(first.shape), first.dtype)
             self._band_layouts[first.shape, first.dtype] = layout
         return layout
 
@@ -122,43 +111,42 @@ class Sweep:
         low, high = bands
         return low, high, high, low
 
-    def find_layout(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Layout:
+    def find_layout(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> ImageLayout:
         """Return what the kernels are given for arrays of a shape and dtype."""
         layout = self._layouts.get((shape, dtype))
         if layout is None:
             layout = self._layouts[shape, dtype] = self._lay_out(shape, dtype)
         return layout
 
-    def _lay_out(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Layout:
-        axis = self.axes[0]
-        vertical: AxisPlan | None = self.plans[0]
-        horizontal: AxisPlan | None = self.plans[1] if len(self.axes) == 2 else None
-        images = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-        if len(self.axes) == 1 and axis == len(shape) - 1:
-            vertical, horizontal = None, self.plans[0]
-            images = 1, prod(shape[:-1]), shape[-1]
-        rows = (vertical.low, vertical.high) if vertical else (images[1],)
-        columns = (horizontal.low, horizontal.high) if horizontal else (images[2],)
-        tables = []
-        for make in (forward_program, inverse_program):
-            programs = [make(plan, dtype) if plan else identity_program(dtype) for plan in (vertical, horizontal)]
-            tables.append((programs[0].ints, programs[0].numbers, programs[1].ints, programs[1].numbers))
-        band_shapes = []
-        for letters in self.letters:
-            band = list(shape)
-            for letter, place, plan in zip(letters, self.axes, self.plans, strict=True):
-                band[place] = plan.low if letter == "a" else plan.high
-            band_shapes.append(tuple(band))
-        return Layout(
+    def _lay_out(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> ImageLayout:
+        seen, axes = self._sweep.lay_out(shape), self._sweep.orient(shape)
+        images = seen.outer, seen.height, seen.width
+        rows, columns = (
+            (plan.low, plan.high) if plan else (size,) for plan, size in zip(axes, images[1:], strict=True)
+        )
+
+        def tabulate(direction: Direction) -> tuple[Array, Array, Array, Array]:
+            down, along = (
+                tabulate_program(plan, direction, dtype) if plan else identity_program(dtype) for plan in axes
+            )
+            return down.ints, down.numbers, along.ints, along.numbers
+
+        def measure(direction: Direction) -> tuple[int, int, int]:
+            height, width = (
+                count_outputs(plan, direction) if plan else size for plan, size in zip(axes, images[1:], strict=True)
+            )
+            return images[0], height, width
+
+        return ImageLayout(
             images,
             shape,
             tuple((images[0], height, width) for height in rows for width in columns),
-            tuple(band_shapes),
-            tables[0],
-            tables[1],
-            (images[0], rows[0], columns[0]),
-            (images[0], vertical.pairs if vertical else images[1], horizontal.pairs if horizontal else images[2]),
-            (TILE if vertical else ROW_TILE) // dtype.itemsize,
+            self._sweep.list_band_shapes(shape),
+            tabulate("forward"),
+            tabulate("inverse"),
+            measure("forward"),
+            measure("inverse"),
+            (TILE if axes[0] else ROW_TILE) // dtype.itemsize,
         )
 
 
@@ -215,10 +203,3 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
 @lru_cache(maxsize=256)
 def _tabulate_tasks(extent: tuple[int, int, int], count: int, tile: int) -> Array:
     return np.array(cut_tasks(extent, count, tile))
-
-
-def cut_range(length: int, count: int) -> list[tuple[int, int]]:
-    """Cut a range into at most `count` parts of nearly equal length."""
-    count = max(1, min(count, length))
-    edges = [length * k // count for k in range(count + 1)]
-    return list(pairwise(edges))

@@ -8,53 +8,38 @@ and one block for each thread.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from subband.engines.cpu import kernels
-from subband.engines.cpu.program import forward_program, identity_program, inverse_program
-from subband.engines.cpu.sweep import SMALL, TILE, Sweep, cut_range
+from subband.engines.cpu.program import identity_program, tabulate_program
+from subband.engines.cpu.sweep import SMALL, TILE, ImageSweep, kernels
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
-from subband.plan import AxisPlan
-from subband.typing import Array, Bands
+from subband.schedule.sweeps import Sweep
+from subband.typing import Array, Bands, Direction
 
 __all__ = ["VolumeSweep"]
 
-#: Pairs of slices in a block: enough that the slices read twice, where blocks meet, are few.
-_BLOCK = 16
-
 
 class VolumeSweep:
-    """Transforms the last three axes of an array together.
+    """Runs a sweep over the last three axes of an array, in blocks."""
 
-    Parameters
-    ----------
-    axes : tuple of int
-        The last three.
-    plans : tuple of AxisPlan
-        One for each of `axes`.
-    """
-
-    letters = tuple(map("".join, product("ad", repeat=3)))
-
-    def __init__(self, axes: tuple[int, ...], plans: tuple[AxisPlan, ...]) -> None:
-        self.axes = axes
-        self.plans = plans
-        self._depth = plans[0]
+    def __init__(self, sweep: Sweep) -> None:
+        self.letters = sweep.letters
+        self._sweep = sweep
+        self._depth = sweep.plans[0]
         # a block is to the sweep of its images what a batch is: an axis in front
-        self._images = Sweep((1, 2), plans[1:])
+        self._images = ImageSweep(Sweep((1, 2), sweep.plans[1:], sweep.form))
 
     def forward(self, x: Array) -> Bands:
         """Return the bands of a C-contiguous array."""
         depth, dtype = self._depth, x.dtype
         volumes = x.reshape(-1, *x.shape[-3:])
-        shapes = {letters: self._band_shape(letters) for letters in self.letters}
-        bands = {letters: allocate((len(volumes), *shape), dtype) for letters, shape in shapes.items()}
-        program, identity = forward_program(depth, dtype), identity_program(dtype)
-        tables = (program.ints, program.numbers, identity.ints, identity.numbers)
+        shapes = dict(zip(self.letters, self._sweep.list_band_shapes(x.shape), strict=True))
+        bands = {letters: allocate((len(volumes), *shape[-3:]), dtype) for letters, shape in shapes.items()}
+        tables = self._tabulate("forward", dtype)
         area = prod(x.shape[-2:])
 
         def transform_block(number: int, start: int, stop: int) -> None:
@@ -69,23 +54,21 @@ class VolumeSweep:
                 if len(slices):
                     self._images.forward_into(slices, goals)
 
-        self._run(transform_block, len(volumes), depth.low, volumes.size)
-        return {letters: band.reshape(*x.shape[:-3], *shapes[letters]) for letters, band in bands.items()}
+        self._run(transform_block, len(volumes), "forward", volumes.size)
+        return {letters: band.reshape(shapes[letters]) for letters, band in bands.items()}
 
     def inverse(self, bands: Bands) -> Array:
         """Return the array of which C-contiguous `bands` are the bands."""
         depth, dtype = self._depth, bands["aaa"].dtype
-        shape = tuple(plan.length for plan in self.plans)
-        outer = bands["aaa"].shape[:-3]
-        volumes = allocate((prod(outer), *shape), dtype)
-        program, identity = inverse_program(depth, dtype), identity_program(dtype)
-        tables = (program.ints, program.numbers, identity.ints, identity.numbers)
+        shape = self._sweep.find_shape(bands["aaa"].shape)
+        volumes = allocate((prod(shape[:-3]), *shape[-3:]), dtype)
+        tables = self._tabulate("inverse", dtype)
 
         def transform_block(number: int, start: int, stop: int) -> None:
             count = min(2 * stop, depth.length) - 2 * start
             parts = {}
             for two in self._images.letters:
-                size = self._band_shape("a" + two)[1:]
+                size = bands["a" + two].shape[-2:]
                 area = prod(size)
                 low = bands["a" + two].reshape(len(volumes), depth.low, area)[number : number + 1]
                 high = bands["d" + two].reshape(len(volumes), depth.high, area)[number : number + 1]
@@ -95,14 +78,16 @@ class VolumeSweep:
                 parts[two] = part.reshape(count, *size)
             self._images.inverse_into(parts, volumes[number, 2 * start : 2 * start + count])
 
-        self._run(transform_block, len(volumes), depth.pairs, volumes.size)
-        return volumes.reshape(*outer, *shape)
+        self._run(transform_block, len(volumes), "inverse", volumes.size)
+        return volumes.reshape(shape)
 
-    def _band_shape(self, letters: str) -> tuple[int, ...]:
-        return tuple(plan.low if letter == "a" else plan.high for letter, plan in zip(letters, self.plans, strict=True))
+    def _tabulate(self, direction: Direction, dtype: np.dtype[Any]) -> tuple[Array, Array, Array, Array]:
+        """Return the tables of the first axis, down which the slices of a block are rows."""
+        program, identity = tabulate_program(self._depth, direction, dtype), identity_program(dtype)
+        return program.ints, program.numbers, identity.ints, identity.numbers
 
-    def _run(self, work: Callable[[int, int, int], None], volumes: int, pairs: int, samples: int) -> None:
-        blocks = cut_range(pairs, -(-pairs // _BLOCK))
+    def _run(self, work: Callable[[int, int, int], None], volumes: int, direction: Direction, samples: int) -> None:
+        blocks = self._sweep.cut_blocks(direction)
         tasks = [(number, *block) for number in range(volumes) for block in blocks]
         if samples < SMALL or get_threads() == 1:
             for task in tasks:

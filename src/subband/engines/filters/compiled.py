@@ -12,21 +12,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.engines.cpu.frame_loops import find_pixel_loop, find_shrink_loop, tabulate_thresholds
-from subband.engines.cpu.program import ADDRESS, BYTES, PIXELS
+from subband.engines.cpu.frame_tables import find_pixel_loop, find_shrink_loop, tabulate_thresholds
+from subband.engines.cpu.program import ADDRESS, BYTES, FRAME_TABLE, PIXELS
 from subband.engines.filters import compiled_statistics
 from subband.engines.filters.base import Filters
-from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES
-from subband.engines.filters.launch import Kernel, cut_tasks
-from subband.engines.filters.loops import convolution, parts, samplewise, shrinkage, windows
-from subband.engines.filters.loops import pixels as pixel_loops
-from subband.engines.filters.loops.windows import TILE, invert_noise
+from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
+from subband.engines.filters.launch import TaskKernel, TaskKernels, cut_tasks, invert_noise
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.tallies import choose_neighbours, choose_rows, choose_threshold, find_step
 from subband.engines.memory import allocate
 from subband.typing import Array
 
 __all__ = ["CompiledFilters"]
+
+_convolution = TaskKernels("subband.engines.filters.loops.convolution")
+_parts = TaskKernels("subband.engines.filters.loops.parts")
+_pixels = TaskKernels("subband.engines.filters.loops.pixels")
+_samplewise = TaskKernels("subband.engines.filters.loops.samplewise")
+_shrinkage = TaskKernels("subband.engines.filters.loops.shrinkage")
+_windows = TaskKernels("subband.engines.filters.loops.windows")
 
 #: A neighbourhood with less energy than this beside the noise counts as empty.
 _TINY = 1e-12
@@ -116,7 +120,7 @@ class CompiledFilters(PlainFilters):
         gain = np.ones(len(band)) if gains is None else np.asarray(gains, np.float64)
         values = tabulate_thresholds(low, high, gain).astype(band.dtype)
         sizes = count, find_shrink_loop(mode, band.dtype.name)
-        shrinkage.shrink_by_threshold(cut_tasks(len(band), 1, count), (band, values), (), sizes, band.size)
+        _shrinkage.shrink_by_threshold(cut_tasks(len(band), 1, count), (band, values), (), sizes, band.size)
         return band
 
     def shrink_bivariate(
@@ -139,7 +143,7 @@ class CompiledFilters(PlainFilters):
         sizes = depth, height, width, band.ndim - 1, *_find_parent(parent), window, shift, scale
         tasks = cut_tasks(len(band) * depth, height, width, TILE)
         arrays = out, band, band if parent is None else parent
-        windows.shrink_bivariate(tasks, arrays, numbers, sizes, band.size)
+        _windows.shrink_bivariate(tasks, arrays, numbers, sizes, band.size)
         return out
 
     def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
@@ -165,13 +169,13 @@ class CompiledFilters(PlainFilters):
         numbers = np.stack([inverse, *chosen.T, 1 / chosen[:, 1] ** axes], axis=1)
         depth, height, width = _as_volume(band)
         tasks = cut_tasks(len(band) * depth, height, width, TILE)
-        windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, axes), band.size)
+        _windows.scale_neighbours(tasks, (out, band), numbers, (depth, height, width, axes), band.size)
         return out
 
     def shrink_wiener(self, band: Array, guide: Array, noise: Array, gain: float) -> Array:
         count = prod(band.shape[1:])
         numbers = [invert_noise(n) for n in _scale_noise(noise, gain)]
-        shrinkage.shrink_by_guide(cut_tasks(len(band), 1, count), (band, guide), numbers, (count,), band.size)
+        _shrinkage.shrink_by_guide(cut_tasks(len(band), 1, count), (band, guide), numbers, (count,), band.size)
         return band
 
     def convolve(self, planes: Array, taps: Sequence[float], axis: int) -> Array:
@@ -181,10 +185,10 @@ class CompiledFilters(PlainFilters):
         arrays = out, planes, weights
         if inner == 1:
             tasks = cut_tasks(1, outer, length, _TILE)
-            convolution.convolve_rows(tasks, arrays, (), (length, len(weights)), planes.size)
+            _convolution.convolve_rows(tasks, arrays, (), (length, len(weights)), planes.size)
         else:
             tasks = cut_tasks(outer, length, inner, _TILE)
-            convolution.convolve_columns(tasks, arrays, (), (length, inner, len(weights)), planes.size)
+            _convolution.convolve_columns(tasks, arrays, (), (length, inner, len(weights)), planes.size)
         return out
 
     def add_laplacian(self, planes: Array, amount: float, kernel: str) -> Array:
@@ -195,29 +199,29 @@ class CompiledFilters(PlainFilters):
         if planes.ndim == 2:
             weights = 1 + 2 * amount, -amount, 0.0, 0.0
         tasks = cut_tasks(len(planes) * depth, height, width, _TILE)
-        convolution.subtract_laplacian(tasks, (out, planes), weights, (height, width), planes.size)
+        _convolution.subtract_laplacian(tasks, (out, planes), weights, (height, width), planes.size)
         return out
 
     def differ(self, own: Array, other: Array, rule: str, strength: float) -> Array:
         out = allocate(own.shape, own.dtype)
-        _run_samplewise(samplewise.differ, (out, own, other), (strength,), (RULES.index(rule),))
+        _run_samplewise(_samplewise.differ, (out, own, other), (strength,), (RULES.index(rule),))
         return out
 
     def raise_to(self, planes: Array, power: float, white: float) -> Array:
         if power == 1:
             return planes
         out = allocate(planes.shape, planes.dtype)
-        _run_samplewise(samplewise.raise_to, (out, planes), (power, white))
+        _run_samplewise(_samplewise.raise_to, (out, planes), (power, white))
         return out
 
     def measure_brightness(self, planes: Array, weights: Sequence[float], power: float, white: float) -> Array:
         out = allocate((1, *planes.shape[1:]), planes.dtype)
         sizes = prod(planes.shape[1:]), len(planes)
-        _run_samplewise(samplewise.measure_brightness, (out, planes), (power, white, *weights), sizes)
+        _run_samplewise(_samplewise.measure_brightness, (out, planes), (power, white, *weights), sizes)
         return out
 
     def temper(self, light: Array, power: float, white: float, floor: float, level: float, strength: float) -> Array:
-        _run_samplewise(samplewise.temper, (light,), (power, white, floor, level, strength))
+        _run_samplewise(_samplewise.temper, (light,), (power, white, floor, level, strength))
         return light
 
     def divide(self, planes: Array, light: Array, scale: float) -> Array:
@@ -247,7 +251,7 @@ def _blend_part(goal: Array, planes: Array, begin: Sequence[int], weight: float,
     start = [0] * (4 - planes.ndim) + list(begin)
     depth, height, width = _as_volume(goal)
     sizes = *_as_volume(planes), depth, height, width, *start, int(add)
-    parts.blend_part(cut_tasks(len(planes) * depth, height, width), (goal, planes), (weight,), sizes, goal.size)
+    _parts.blend_part(cut_tasks(len(planes) * depth, height, width), (goal, planes), (weight,), sizes, goal.size)
     return goal
 
 
@@ -257,23 +261,23 @@ def _pass_pixels(task: Literal["split", "join"], planes: Array, pixels: Array, m
     tasks = cut_tasks(1, 1, count)
     is_common = channels == 3 or (channels == 1 and matrix is None)
     if is_common and pixels.dtype.kind == "u" and planes.dtype == np.float32:
-        table = np.zeros(pixel_loops.FRAME_TABLE + 1, np.int64)
+        table = np.zeros(FRAME_TABLE + 1, np.int64)
         loop = find_pixel_loop(task, channels, pixels.dtype.name)
         table[[PIXELS, ADDRESS, BYTES]] = loop, pixels.ctypes.data, channels * pixels.itemsize
         table[-1] = count
         weights = np.ascontiguousarray(np.eye(channels) if matrix is None else matrix, np.float32)
-        pixel_loops.pass_rows(tasks, (planes, weights), (), table.tolist(), planes.size)
+        _pixels.pass_rows(tasks, (planes, weights), (), table.tolist(), planes.size)
         return
     sizes = count, channels, int(matrix is not None)
     weights = np.ascontiguousarray(np.eye(1) if matrix is None else matrix, planes.dtype)
     if task == "split":
-        pixel_loops.split_pixels(tasks, (planes, pixels, weights), (), sizes, planes.size)
+        _pixels.split_pixels(tasks, (planes, pixels, weights), (), sizes, planes.size)
     else:
-        pixel_loops.join_pixels(tasks, (pixels, planes, weights), (), sizes, planes.size)
+        _pixels.join_pixels(tasks, (pixels, planes, weights), (), sizes, planes.size)
 
 
 def _run_samplewise(
-    kernel: Kernel, arrays: Sequence[Array], numbers: Sequence[float], sizes: Sequence[int] = ()
+    kernel: TaskKernel, arrays: Sequence[Array], numbers: Sequence[float], sizes: Sequence[int] = ()
 ) -> None:
     """Run a kernel over all samples of the first array."""
     count = arrays[0].size
@@ -283,5 +287,5 @@ def _run_samplewise(
 def _weigh(planes: Array, light: Array, scale: float, *, is_product: bool) -> Array:
     count = prod(planes.shape[1:])
     sizes = count, int(len(light) > 1), int(is_product)
-    samplewise.weigh(cut_tasks(len(planes), 1, count), (planes, light), (scale,), sizes, planes.size)
+    _samplewise.weigh(cut_tasks(len(planes), 1, count), (planes, light), (scale,), sizes, planes.size)
     return planes

@@ -7,15 +7,17 @@ from math import prod
 
 import numpy as np
 
-from subband.engines.filters.constants import LARGEST_FACTOR, NEIGHBOUR_WINDOWS, SURE_BINS
-from subband.engines.filters.launch import cut_tasks
-from subband.engines.filters.loops import statistics, windows
+from subband.engines.filters.constants import LARGEST_FACTOR, MAGNITUDES, NEIGHBOUR_WINDOWS, SURE_BINS, TILE
+from subband.engines.filters.launch import TaskKernels, cut_tasks, invert_noise
 from subband.engines.filters.median import find_bracket
 from subband.engines.filters.tallies import BINS
 from subband.engines.memory import allocate
 from subband.typing import Array
 
 __all__ = ["count_magnitudes", "count_neighbours", "measure_median", "measure_power"]
+
+_statistics = TaskKernels("subband.engines.filters.loops.statistics")
+_windows = TaskKernels("subband.engines.filters.loops.windows")
 
 
 def measure_power(planes: Array) -> Array:
@@ -29,7 +31,7 @@ def measure_power(planes: Array) -> Array:
     count = planes[0].size
     tasks = cut_tasks(len(planes), 1, count)
     sums = np.empty(len(tasks))
-    statistics.sum_squares(tasks, (sums, planes), (), (count,), planes.size)
+    _statistics.sum_squares(tasks, (sums, planes), (), (count,), planes.size)
     return np.asarray(_split_by_plane(sums, len(planes)).sum(axis=1) / count)
 
 
@@ -47,8 +49,8 @@ def measure_median(planes: Array, mask: Array | None = None) -> Array:
     tasks = cut_tasks(planes_count, 1, count)
     chosen = np.ones(1, np.uint8) if mask is None else np.ascontiguousarray(mask, np.uint8)
     sizes = count, int(mask is not None)
-    table = allocate((len(tasks), statistics.MAGNITUDES), np.dtype(np.int32))
-    statistics.count_magnitudes(tasks, (table, planes, chosen), (), sizes, planes.size)
+    table = allocate((len(tasks), MAGNITUDES), np.dtype(np.int32))
+    _statistics.count_magnitudes(tasks, (table, planes, chosen), (), sizes, planes.size)
     counts = _split_by_plane(table, planes_count)
     brackets = [find_bracket(own.sum(axis=0, dtype=np.int64)) for own in counts]
     inside = np.array(
@@ -58,7 +60,7 @@ def measure_median(planes: Array, mask: Array | None = None) -> Array:
     bins = np.array([bracket[:2] for bracket in brackets])[tasks[:, 0]]
     numbers = np.column_stack([bins, (ends - inside).ravel()])
     found = allocate((int(ends[-1, -1]),), planes.dtype)
-    statistics.collect_magnitudes(tasks, (found, planes, chosen), numbers, sizes, planes.size)
+    _statistics.collect_magnitudes(tasks, (found, planes, chosen), numbers, sizes, planes.size)
     parts = np.split(found, ends[:-1, -1])
     return np.array([bracket.select(part) for bracket, part in zip(brackets, parts, strict=True)])
 
@@ -68,7 +70,7 @@ def count_magnitudes(band: Array, noise: Array, step: float) -> Array:
     size = band[0].size
     tasks = cut_tasks(len(band), 1, size)
     found = np.empty((len(tasks), 2, BINS))
-    statistics.count_risk(tasks, (found, band), [step, *noise], (size, BINS), band.size)
+    _statistics.count_risk(tasks, (found, band), [step, *noise], (size, BINS), band.size)
     return np.asarray(_split_by_plane(found, len(band)).sum(axis=1))
 
 
@@ -81,22 +83,30 @@ def count_neighbours(band: Array, noise: Array, inner: Sequence[slice], rows: Ar
     first, last = int(rows[0]), int(rows[-1])
     distance = int(rows[1]) - first if len(rows) > 1 else 1
     tables = np.zeros((len(band), len(NEIGHBOUR_WINDOWS), 3, BINS))
-    tasks = cut_tasks(len(band) * len(slices), last + 1 - first, end - begin, windows.TILE).copy()
+    tasks = cut_tasks(len(band) * len(slices), last + 1 - first, end - begin, TILE)
     if not len(tasks):
         return tables
-    planes, positions = np.divmod(tasks[:, 0], len(slices))
-    tasks[:, 0] = planes * depth + slices.start + positions
-    tasks[:, 1:3] += first
-    tasks[:, 3:5] += begin
-    inverse = [windows.invert_noise(n) if n else 0.0 for n in noise.tolist()]
+    if (len(slices), first, begin) != (depth, 0, 0):
+        tasks = _move_tasks(tasks, slices, depth, first, begin)
+    inverse = [invert_noise(n) if n else 0.0 for n in noise.tolist()]
     found = np.empty((len(tasks), 3, BINS))
     for number, window in enumerate(NEIGHBOUR_WINDOWS):
         sizes = depth, height, width, len(space), window, BINS, distance, first
         numbers = [LARGEST_FACTOR / SURE_BINS, 1 / window ** len(space), *inverse]
         samples = prod((len(band), len(slices), len(rows), end - begin))
-        windows.count_neighbours(tasks, (found, band), numbers, sizes, samples)
+        _windows.count_neighbours(tasks, (found, band), numbers, sizes, samples)
         tables[:, number] = _split_by_plane(found, len(band)).sum(axis=1)
     return tables
+
+
+def _move_tasks(tasks: Array, slices: range, depth: int, row: int, column: int) -> Array:
+    """Return the tasks of a part as those of the planes that it is cut out of."""
+    moved = tasks.copy()
+    plane, position = np.divmod(tasks[:, 0], len(slices))
+    moved[:, 0] = plane * depth + slices.start + position
+    moved[:, 1:3] += row
+    moved[:, 3:5] += column
+    return moved
 
 
 def _split_by_plane(table: Array, count: int) -> Array:

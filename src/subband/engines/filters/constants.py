@@ -8,11 +8,15 @@ __all__ = [
     "LAPLACIANS",
     "LARGEST_FACTOR",
     "LEAST_WEIGHT",
+    "MAGNITUDES",
+    "MAGNITUDE_SHIFT",
     "MIDDLE",
+    "MOST",
     "NEIGHBOUR_WINDOWS",
     "NORMAL_MEDIAN",
     "RULES",
     "SURE_BINS",
+    "TILE",
     "WIDTH",
 ]
 
@@ -31,6 +35,18 @@ LARGEST_FACTOR = 6.0
 
 #: Of a plane with more coefficients than this only some rows are looked at to choose a factor.
 ENOUGH = 1 << 17
+
+#: Columns that a window slides down at a time: a ring of so many stays in the cache.
+TILE = 1024
+
+#: Energies above this are as good as infinite, and their products are not in single precision.
+MOST = 1e18
+
+#: Bits of a float32 behind those that name the bin of a magnitude.
+MAGNITUDE_SHIFT = 19
+
+#: Bins of magnitudes: all numbers that share the exponent and the first four bits.
+MAGNITUDES = 1 << (31 - MAGNITUDE_SHIFT)
 
 #: How two coefficients become one.
 RULES = ("max", "add", "mix")

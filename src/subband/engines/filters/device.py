@@ -125,7 +125,7 @@ class DeviceFilters(Filters):
     ) -> list[Any]:
         dtype = self.compute_dtype(bands[0])
         found = [
-            None if numbers is None else self._launcher.list_values(dtype, *numbers.ravel())
+            None if numbers is None else self._launcher.keep(np.asarray(numbers, dtype))
             for numbers in (threshold, upper, gains)
         ]
         return self._shrink(bands, found, mode)

@@ -109,11 +109,11 @@ class Launcher:
 
     def tabulate(self, *numbers: int) -> Any:
         """Return a table of integers on the device."""
-        return self._keep(np.array(numbers, np.int64))
+        return self.keep(np.array(numbers, np.int64))
 
     def list_values(self, dtype: np.dtype[Any], *values: float) -> Any:
         """Return a table of numbers on the device."""
-        return self._keep(np.array(values, dtype))
+        return self.keep(np.array(values, dtype))
 
     def choose_run(self, count: int, *arrays: Any) -> int:
         """Return how many elements a lane takes at a time, so that no run reaches over the end of a plane."""
@@ -142,7 +142,8 @@ class Launcher:
         """Return a new array of the same shape and dtype."""
         return self.device.allocate(tuple(planes.shape), planes.dtype)
 
-    def _keep(self, host: np.ndarray[Any, Any]) -> Any:
+    def keep(self, host: np.ndarray[Any, Any]) -> Any:
+        """Return a small array on the device, the same one for the same numbers."""
         key = (host.dtype.char, host.tobytes())
         return self._tables.find(key, lambda: self.device.upload_table(host))
 

@@ -1,23 +1,24 @@
-"""Kernels of the CPU's filters: compiled when first used, cut into tasks, run by several threads."""
+"""Kernels of the CPU's filters: cut into tasks, run by several threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from math import inf
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-from subband.engines.compiling import stored_pointer
-from subband.engines.cpu.loops import OPTIONS
+from subband.compiled import Kernel, Kernels
 from subband.engines.cpu.turns import share_tasks
-from subband.engines.filters.loops.calls import work_off
+from subband.engines.filters.constants import MOST
 from subband.engines.threads import get_threads
 from subband.errors import ShapeError
 from subband.typing import Array
 
-__all__ = ["Kernel", "cut_tasks"]
+__all__ = ["TaskKernel", "TaskKernels", "cut_tasks", "invert_noise"]
+
+_calls = Kernels("subband.engines.filters.loops.calls")
 
 #: Below this many samples, waking a second thread costs more than it saves.
 SMALL = 50_000
@@ -30,19 +31,31 @@ TASK = 65_536
 _FIELDS = 6
 
 
-class Kernel:
+class TaskKernels:
+    """The kernels of a module of `subband.engines.filters.loops`, as attributes."""
+
+    def __init__(self, module: str) -> None:
+        self._kernels = Kernels(module)
+
+    def __getattr__(self, name: str) -> TaskKernel:
+        kernel = TaskKernel(name, getattr(self._kernels, name))
+        setattr(self, name, kernel)
+        return kernel
+
+
+class TaskKernel:
     """A function that does one task, for arrays of any dtype.
 
     Parameters
     ----------
-    function : callable
+    name : str
+        What it is called.
+    kernel : Kernel
         Takes the addresses ``(out, x, y, numbers, sizes, task)``; see `subband.engines.filters.loops`.
     """
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
-        self._function = function
-        self._compiled: dict[tuple[Any, ...], Any] = {}
+    def __init__(self, name: str, kernel: Kernel) -> None:
+        self._name, self._kernel = name, kernel
 
     def __call__(
         self,
@@ -75,7 +88,7 @@ class Kernel:
         for array in arrays:
             if not (array.flags.c_contiguous and array.dtype.isnative):
                 raise ShapeError(
-                    f"{self.__name__} got an array of {array.dtype} with shape {array.shape} and strides "
+                    f"{self._name} got an array of {array.dtype} with shape {array.shape} and strides "
                     f"{array.strides}; it has to be C-contiguous and in the machine's order of bytes"
                 )
         # a kernel does not look at the arrays that it has no use for
@@ -83,20 +96,12 @@ class Kernel:
         addresses = [array.ctypes.data for array in padded]
         tables = np.array(numbers, np.float64).reshape(-1), np.array(sizes, np.int64)
         threads = get_threads() if samples >= SMALL else 1
-        share_tasks(work_off, (self._find(padded), *addresses, *tables), tasks, threads)
+        share_tasks(_calls.work_off, (self._find(padded), *addresses, *tables), tasks, threads)
 
     def _find(self, arrays: Sequence[Array]) -> int:
         """Return the address of the function compiled for the dtypes of these arrays."""
-        dtypes = tuple([array.dtype for array in arrays])
-        compiled = self._compiled.get(dtypes)
-        if compiled is None:
-            tables = nb.types.float64, nb.types.int64, nb.types.int64
-            kinds = [*(getattr(nb.types, dtype.name) for dtype in dtypes), *tables]
-            signature = nb.types.void(*map(nb.types.CPointer, kinds))
-            made = stored_pointer(signature, **OPTIONS)(self._function)
-            # another thread may have been faster, and what it runs must stay
-            compiled = self._compiled.setdefault(dtypes, made)
-        return int(compiled.address)
+        kinds = [f"{array.dtype.name}*" for array in arrays]
+        return self._kernel.find_address(", ".join([*kinds, "float64*, int64*, int64*"]))
 
 
 def cut_tasks(images: int, rows: int, columns: int, widest: int | None = None) -> Array:
@@ -132,3 +137,14 @@ def _cut(images: int, rows: int, columns: int, widest: int, task: int) -> Array:
 
 def _cut_range(length: int, count: int) -> list[tuple[int, int]]:
     return [(length * k // count, length * (k + 1) // count) for k in range(count)]
+
+
+def invert_noise(noise: float) -> float:
+    """Return one over the noise as the kernels want it: infinity where there is none, else a number with a square.
+
+    Examples
+    --------
+    >>> invert_noise(0.5), invert_noise(0.0), invert_noise(1e-30)
+    (2.0, inf, 1e+18)
+    """
+    return min(1 / noise, MOST) if noise else inf

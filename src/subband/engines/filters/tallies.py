@@ -128,8 +128,7 @@ def choose_neighbours(tables: Array, noise: Array, dimensions: int) -> Array:
     """
     candidates = np.arange(BINS) * (LARGEST_FACTOR / SURE_BINS)
     planes = len(tables)
-    least, chosen = np.full(planes, np.inf), np.zeros((planes, 2))
-    chosen[:, 1] = NEIGHBOUR_WINDOWS[0]
+    least, factors, windows = np.full(planes, np.inf), np.zeros(planes), np.full(planes, NEIGHBOUR_WINDOWS[0])
     for number, window in enumerate(NEIGHBOUR_WINDOWS):
         gone, squares, shares = np.moveaxis(tables[:, number], 1, 0)
         squares, shares = (np.sum(kind, axis=1, keepdims=True) - _sum_below(kind) for kind in (squares, shares))
@@ -138,10 +137,9 @@ def choose_neighbours(tables: Array, noise: Array, dimensions: int) -> Array:
         best = np.argmin(risks, axis=1)
         smallest = risks[np.arange(planes), best]
         better = smallest < least
-        least = np.where(better, smallest, least)
-        chosen[better] = np.stack([candidates[best], np.full(planes, window)], axis=1)[better]
-    chosen[noise == 0, 0] = 0.0
-    return chosen
+        least, factors = np.where(better, smallest, least), np.where(better, candidates[best], factors)
+        windows = np.where(better, window, windows)
+    return np.stack([np.where(noise == 0, 0.0, factors), windows], axis=1)
 
 
 def _sum_below(bins: Array) -> Array:

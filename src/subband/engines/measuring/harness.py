@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from subband.engines.registry import get_engine, is_device_engine
 from subband.engines.threads import get_threads, run_tasks
 from subband.errors import ArgumentError
 from subband.plan import TransformPlan, transform_plan
-from subband.typing import Array
+from subband.typing import Array, Direction
 from subband.wavelets import as_wavelet
 
 __all__ = [
     "CudaHarness",
-    "Direction",
     "Harness",
     "OpenCLHarness",
     "Replay",
@@ -32,8 +31,6 @@ __all__ = [
     "open_harness",
     "plan_picture",
 ]
-
-Direction: TypeAlias = Literal["forward", "inverse"]
 
 # Arrays of so many bytes are worth a second thread.
 _SHARED = 2**19

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import map_arrays, to_host
-from subband.engines.measuring.harness import Direction, Harness
+from subband.engines.measuring.harness import Harness
 from subband.engines.measuring.judging import (
     HALF_TOLERANCE,
     TOLERANCE,
@@ -29,12 +29,12 @@ from subband.engines.measuring.judging import (
 from subband.engines.measuring.timing import Effort, take_turns
 from subband.engines.tuned import classify, measure_span
 from subband.errors import ArgumentError, SubbandError
-from subband.kernels.axis import AxisProgram, forward_program, inverse_program
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.launch import Launch, choose_launch
 from subband.kernels.numbers import STORAGES
 from subband.plan import TransformPlan, transform_plan
-from subband.typing import Array
+from subband.schedule.axis import AxisProgram, axis_program
+from subband.typing import Array, Direction
 from subband.wavelets import as_wavelet
 
 __all__ = [
@@ -81,8 +81,8 @@ class TuningCase:
     @property
     def programs(self) -> tuple[AxisProgram | None, AxisProgram | None]:
         """What the kernel does down the columns and along the rows."""
-        make = forward_program if self.direction == "forward" else inverse_program
-        found = dict(zip(self.plan.axes, map(make, self.plan.levels[0].plans), strict=True))
+        programs = [axis_program(plan, self.direction) for plan in self.plan.levels[0].plans]
+        found = dict(zip(self.plan.axes, programs, strict=True))
         return found.get(0), found.get(1)
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from subband.engines.filters import Filters
+from subband.settings import check_settings, format_name
 from subband.typing import Array
 
 __all__ = ["Band", "DecidingMethod", "Method", "Part"]
@@ -75,8 +76,11 @@ class Part:
     row: int = 0
 
 
+@dataclass(frozen=True)
 class Method(ABC):
     """A way to find out how far each coefficient shrinks.
+
+    A method with settings of its own is a frozen dataclass, with a field made by `subband.settings.setting` for each.
 
     Attributes
     ----------
@@ -110,6 +114,12 @@ class Method(ABC):
     takes_parent: ClassVar[bool] = False
     is_in_place: ClassVar[bool] = True
     is_guide: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def __str__(self) -> str:
+        return format_name(self)
 
     @abstractmethod
     def shrink(self, filters: Filters, band: Band) -> Any:
@@ -153,7 +163,7 @@ class DecidingMethod(Method):
         Parameters
         ----------
         filters : Filters
-            Who computes.
+            The engine that computes.
         values : array
             Planes × space: the part, with half a window around it.
         noise : ndarray or None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
 from subband.enhance.methods.base import Method
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
+from subband.settings import list_settings, make_settings_table, read_call
 
 __all__ = ["find_method", "list_methods", "make_table", "register_method"]
 
@@ -57,18 +58,30 @@ def list_methods() -> tuple[Method, ...]:
 def find_method(name: Any) -> Method:
     """Return the method of a name; those of scikit-image, such as BayesShrink, are known too.
 
+    Parameters
+    ----------
+    name : str or Method
+        With settings of the method behind a colon, such as ``'name:setting=2,other=3'``; a method is returned as it is.
+
     Raises
     ------
     ArgumentError
-        If there is none.
+        If there is none, or it has no such setting.
 
     Examples
     --------
     >>> find_method("BayesShrink").title
     'BayesShrink'
     """
+    if isinstance(name, Method):
+        return name
+    method: Method = read_call(str(name), _find_name, "method")
+    return method
+
+
+def _find_name(name: str) -> Method:
     _load_folder()
-    short = str(name).lower().removesuffix("shrink")
+    short = name.lower().removesuffix("shrink")
     if short not in _METHODS:
         known = [method.name for method in list_methods()]
         raise ArgumentError(
@@ -78,7 +91,7 @@ def find_method(name: Any) -> Method:
 
 
 def make_table() -> list[str]:
-    """Return the lines of the documentation's table of methods.
+    """Return the lines of the documentation's table of methods, and those of the settings that methods have.
 
     Examples
     --------
@@ -86,11 +99,15 @@ def make_table() -> list[str]:
     | `method` | what it looks at | when |
     """
     rows = [f"| `{method.name}` | {method.looks_at} | {method.advice} |" for method in list_methods()]
-    return ["| `method` | what it looks at | when |", "| --- | --- | --- |", *rows]
+    table = ["| `method` | what it looks at | when |", "| --- | --- | --- |", *rows]
+    for method in list_methods():
+        if list_settings(method):
+            table += ["", f"Settings of `{method.name}`:", "", *make_settings_table(method)]
+    return table
 
 
 @cache
 def _load_folder() -> None:
-    for found in iter_modules([str(Path(__file__).parent)]):
+    for found in iter_modules(sys.modules[str(__package__)].__path__):
         if found.name not in _OTHERS:
             register_method(import_module(f"{__package__}.{found.name}").METHOD)

@@ -17,10 +17,13 @@ look-up in a small table.
 
 from __future__ import annotations
 
+from typing import Any
+
 from subband.enhance.models.base import Gaussian, NoiseModel
 from subband.enhance.models.counts import PoissonGaussian
 from subband.enhance.models.speckle import LogSpeckle, Speckle
 from subband.errors import ArgumentError, suggest_names
+from subband.settings import read_call
 
 __all__ = ["MODELS", "Gaussian", "LogSpeckle", "NoiseModel", "PoissonGaussian", "Speckle", "find_model"]
 
@@ -28,22 +31,32 @@ __all__ = ["MODELS", "Gaussian", "LogSpeckle", "NoiseModel", "PoissonGaussian", 
 MODELS: dict[str, type[NoiseModel]] = {model.name: model for model in (Gaussian, LogSpeckle, PoissonGaussian, Speckle)}
 
 
-def find_model(model: str | NoiseModel) -> NoiseModel:
-    """Return the model of that name with its defaults, or the model itself.
+def find_model(model: Any) -> NoiseModel:
+    """Return the model of a name, or the model itself.
+
+    Parameters
+    ----------
+    model : str or NoiseModel
+        With settings of the model behind a colon, such as ``'speckle:looks=4,kind=gamma'``.
 
     Raises
     ------
     ArgumentError
-        If no model has that name.
+        If no model has that name, or it has no such setting.
 
     Examples
     --------
-    >>> find_model("speckle")
-    Speckle(looks=1.0, kind='rayleigh', floor=None)
+    >>> find_model("speckle:looks=4")
+    Speckle(looks=4.0, kind='rayleigh', floor=None)
     """
     if isinstance(model, NoiseModel):
         return model
-    if not isinstance(model, str) or model not in MODELS:
-        near = suggest_names(model, MODELS) if isinstance(model, str) else ""
-        raise ArgumentError(f"model={model!r} is no model of noise{near}; there are {', '.join(map(repr, MODELS))}")
-    return MODELS[model]()
+    made: NoiseModel = read_call(model, _find_name, "noise") if isinstance(model, str) else _find_name(model)
+    return made
+
+
+def _find_name(name: Any) -> NoiseModel:
+    if not isinstance(name, str) or name not in MODELS:
+        near = suggest_names(name, MODELS) if isinstance(name, str) else ""
+        raise ArgumentError(f"model={name!r} is no model of noise{near}; there are {', '.join(map(repr, MODELS))}")
+    return MODELS[name]()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from subband.arrays import as_numbers, cast, find_owner, namespace, to_host
-from subband.errors import ArgumentError, ArgumentTypeError, DtypeError
+from subband.errors import ArgumentError, DtypeError
+from subband.settings import check_settings, setting
 from subband.typing import Array
 
-__all__ = ["Gaussian", "NoiseModel", "check_number", "compute"]
+__all__ = ["Gaussian", "NoiseModel", "compute"]
 
 Seed: TypeAlias = "int | np.random.Generator | None"
 
@@ -120,12 +120,11 @@ class Gaussian(NoiseModel):
     20
     """
 
-    sigma: float | None = None
+    sigma: float | None = setting(None, "Standard deviation; measured by default.", unit="of 255", least=0)
     name: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
-        if self.sigma is not None:
-            check_number("sigma", self.sigma, least=0)
+        check_settings(self)
 
     @property
     def stabilised_sigma(self) -> float | None:
@@ -156,12 +155,3 @@ def _compute_native(work: Callable[..., Any], x: Any, *others: Any, name: str) -
             raise DtypeError(f"{name} has dtype {numbers.dtype}; noise models take real numbers: give abs({name})")
         arrays.append(cast(numbers, np.float64 if numbers.dtype == np.float64 else np.float32))
     return cast(work(*arrays, namespace(arrays[0], "a noise model")), arrays[0].dtype)
-
-
-def check_number(name: str, value: Any, least: float = -inf, above: float = -inf) -> None:
-    """Check that a number is finite and not too small."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ArgumentTypeError(f"{name}={value!r} is not a number")
-    if not isfinite(value) or value < least or value <= above:
-        bounds = f" of at least {least:g}" if least > -inf else f" above {above:g}" if above > -inf else ""
-        raise ArgumentError(f"{name}={value!r} is not usable; give a finite number{bounds}")

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from subband.enhance.models.base import NoiseModel, check_number
+from subband.enhance.models.base import NoiseModel
 from subband.enhance.models.laws import tabulate_correction
+from subband.settings import check_settings, setting
 from subband.typing import Array
 
 __all__ = ["PoissonGaussian"]
@@ -50,15 +51,13 @@ class PoissonGaussian(NoiseModel):
     (1.0, 30.0)
     """
 
-    gain: float = 1.0
-    offset: float = 0.0
-    sigma: float = 0.0
+    gain: float = setting(1.0, "Units of the image for one count.", unit="of 255", least=0, is_open=True)
+    offset: float = setting(0.0, "The value of a pixel that counts nothing.", unit="of 255")
+    sigma: float = setting(0.0, "Standard deviation of the normal noise.", unit="of 255", least=0)
     name: ClassVar[str] = "poisson"
 
     def __post_init__(self) -> None:
-        check_number("gain", self.gain, above=0)
-        check_number("offset", self.offset)
-        check_number("sigma", self.sigma, least=0)
+        check_settings(self)
 
     @property
     def stabilised_sigma(self) -> float:

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from subband.enhance.models.base import NoiseModel, check_number, compute
+from subband.enhance.models.base import NoiseModel, compute
 from subband.enhance.models.laws import digamma, mean_root, trigamma
-from subband.errors import ArgumentError, suggest_names
+from subband.errors import ArgumentError
+from subband.settings import check_settings, setting
 from subband.typing import Array
 
 __all__ = ["LogSpeckle", "Speckle"]
@@ -21,6 +22,17 @@ SpeckleKind: TypeAlias = Literal["rayleigh", "gamma"]
 _STEPS = 256
 #: Decibels in a neper, of amplitudes and of intensities.
 _DECIBELS = {"rayleigh": 20 / log(10), "gamma": 10 / log(10)}
+# Settings that both models have.
+_LOOKS: dict[str, Any] = {
+    "help": "How many independent speckles each pixel is the average of.",
+    "least": 0,
+    "is_open": True,
+}
+_KIND: dict[str, Any] = {
+    "help": "Whether samples are amplitudes or intensities.",
+    "choices": {"rayleigh": "Amplitudes", "gamma": "Intensities"},
+    "noun": "a law of speckle",
+}
 #: A residual of more nepers than this is an edge that the guess has missed, and not noise.
 _LARGEST_RESIDUAL = 1.5
 
@@ -31,11 +43,8 @@ class _SpeckleLaw(NoiseModel):
     looks: float
     kind: SpeckleKind
 
-    def _check_law(self) -> None:
-        check_number("looks", self.looks, above=0)
-        if self.kind not in _DECIBELS:
-            near = suggest_names(str(self.kind), _DECIBELS)
-            raise ArgumentError(f"kind={self.kind!r} is no law of speckle{near}; use 'rayleigh' or 'gamma'")
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @property
     def _power(self) -> float:
@@ -111,15 +120,12 @@ class Speckle(_SpeckleLaw):
     (0.6413, 0.5227)
     """
 
-    looks: float = 1.0
-    kind: SpeckleKind = "rayleigh"
-    floor: float | None = None
+    looks: float = setting(1.0, **_LOOKS)
+    kind: SpeckleKind = setting("rayleigh", **_KIND)
+    floor: float | None = setting(
+        None, "What is darker counts as this dark; half a step by default.", unit="of 255", least=0, is_open=True
+    )
     name: ClassVar[str] = "speckle"
-
-    def __post_init__(self) -> None:
-        self._check_law()
-        if self.floor is not None:
-            check_number("floor", self.floor, above=0)
 
     @property
     def stabilised_sigma(self) -> float:
@@ -189,16 +195,13 @@ class LogSpeckle(_SpeckleLaw):
     [106.2]
     """
 
-    dynamic_range: float = 60.0
-    white: float = 255.0
-    looks: float = 1.0
-    kind: SpeckleKind = "rayleigh"
+    dynamic_range: float = setting(
+        60.0, "Decibels between black and white of the scanner.", unit="dB", least=0, is_open=True, slider=(20, 120, 1)
+    )
+    white: float = setting(255.0, "The value of white; black is 0.", least=0, is_open=True)
+    looks: float = setting(1.0, **_LOOKS)
+    kind: SpeckleKind = setting("rayleigh", **_KIND)
     name: ClassVar[str] = "log-speckle"
-
-    def __post_init__(self) -> None:
-        self._check_law()
-        check_number("dynamic_range", self.dynamic_range, above=0)
-        check_number("white", self.white, above=0)
 
     @classmethod
     def from_sigma(
@@ -211,7 +214,8 @@ class LogSpeckle(_SpeckleLaw):
         >>> round(LogSpeckle.from_sigma(23.67).dynamic_range)
         60
         """
-        check_number("sigma", sigma, above=0)
+        if not 0 < sigma < inf:
+            raise ArgumentError(f"sigma={sigma!r} is not positive; use a number such as 20")
         unit = cls(1.0, white, looks, kind)
         return cls(unit.stabilised_sigma / sigma, white, looks, kind)
 

@@ -83,7 +83,7 @@ class Hdf5Sink(VolumeSink):
         left out, the file is one of its own, with a dataset ``volume``.
     """
 
-    keeps_place = True
+    keeps_position = True
     _file: Any = None
 
     def __init__(self, path: Path, info: SourceInfo, *, dataset: str | None = None, **options: bool) -> None:
@@ -142,16 +142,16 @@ class Hdf5Sink(VolumeSink):
             del self._file[self._dataset]
 
     def _append(self, frame: Frame) -> None:
-        place = self._find_place(self.count)
-        if place[0] >= self._volume.shape[0]:
-            self._volume.resize(place[0] + 1, axis=0)
-        self._volume[place] = frame.pixels
+        index = self._find_index(self.count)
+        if index[0] >= self._volume.shape[0]:
+            self._volume.resize(index[0] + 1, axis=0)
+        self._volume[index] = frame.pixels
 
     def _end(self) -> None:
-        self._volume.resize(self._find_place(self.count - 1)[0] + 1, axis=0)
+        self._volume.resize(self._find_index(self.count - 1)[0] + 1, axis=0)
         self._close()
 
-    def _find_place(self, number: int) -> tuple[int, ...]:
+    def _find_index(self, number: int) -> tuple[int, ...]:
         is_grouped = self._volume.ndim > len(self.info.shape) + 1
         return divmod(number, self._volume.shape[1]) if is_grouped else (number,)
 

@@ -1,4 +1,4 @@
-"""JPEG 2000 by our own codec: files with boxes, and bare codestreams, which have no place for metadata."""
+"""JPEG 2000 by our own codec: files with boxes, and bare codestreams, which cannot hold metadata."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -163,8 +164,8 @@ def make_table(kind: Holding) -> list[str]:
     columns = ("format", "endings", "samples", "written", "kept", "remarks")
     rows = [columns, *(_describe(form, kind) for form in list_formats(kind))]
     # what is said of no format of this kind has no column
-    used = [place for place in range(len(columns)) if any(row[place] for row in rows[1:])]
-    lines = [f"| {' | '.join(row[place] for place in used)} |" for row in rows]
+    used = [column for column in range(len(columns)) if any(row[column] for row in rows[1:])]
+    lines = [f"| {' | '.join(row[column] for column in used)} |" for row in rows]
     return [lines[0], "|" + " --- |" * len(used), *lines[1:]]
 
 
@@ -180,7 +181,7 @@ def _describe(form: Format, kind: Holding) -> tuple[str, ...]:
 
 @cache
 def _load_folder() -> None:
-    for found in iter_modules([str(Path(__file__).parent)]):
+    for found in iter_modules(sys.modules[__package__].__path__):
         if found.name in _OTHERS:
             continue
         module = import_module(f"{__package__}.{found.name}")

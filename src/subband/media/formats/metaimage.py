@@ -139,15 +139,7 @@ def _find_numbers(header: dict[str, str], count: int, *names: str) -> list[float
 
 
 def describe_meta(info: SourceInfo, count: int) -> bytes:
-    """Return the header of a MetaImage whose bare data follow.
-
-    Parameters
-    ----------
-    info : SourceInfo
-        Of the volume.
-    count : int
-        Slices of all its groups.
-    """
+    """Return the header of a MetaImage whose bare data follow, for so many slices of all groups."""
     rows, columns = info.shape[:2]
     lengths = [columns, rows, count // info.groups, *([info.groups] if info.groups > 1 else [])]
     axes = len(lengths)

@@ -59,7 +59,7 @@ def read_netpbm(path: Path, most_pixels: int) -> Still:
     except FormatError as error:
         if type(error) is not FormatError:
             raise
-        raise FormatError(f"{str(path)!r} cannot be read as a picture: {error}") from error
+        raise FormatError(f"{str(path)!r} cannot be read as an image: {error}") from error
     return Still(pixels if pixels.shape[2] == 3 else pixels[..., 0])
 
 
@@ -99,17 +99,17 @@ def write_netpbm(path: Path, still: Still, quality: float | None = None) -> None
 
 def _read_numbers(content: bytes, count: int) -> tuple[list[int], int]:
     """Read the numbers behind the magic, and where the samples begin: one blank behind them."""
-    place = 2
+    offset = 2
     numbers = []
     for _ in range(count):
-        found = _TOKEN.match(content, place)
+        found = _TOKEN.match(content, offset)
         if found is None or not found[1].isdigit() or len(found[1]) > 9:
             raise FormatError("its header is damaged")
         numbers.append(int(found[1]))
-        place = found.end()
+        offset = found.end()
     if min(numbers) < 1 or numbers[-1] > 65535:
         raise FormatError(f"its header says {numbers}")
-    return numbers, place + 1
+    return numbers, offset + 1
 
 
 def _take(content: bytes, start: int, shape: tuple[int, int, int], dtype: np.dtype[np.generic]) -> Array:
@@ -158,13 +158,13 @@ def _read_pam(path: Path, content: bytes, most_pixels: int) -> tuple[Array, Arra
 
 
 def _read_floats(path: Path, content: bytes, most_pixels: int) -> Array:
-    place, words = 2, []
+    offset, words = 2, []
     for _ in range(3):
-        found = _TOKEN.match(content, place)
+        found = _TOKEN.match(content, offset)
         if found is None:
             raise FormatError("its header is damaged")
         words.append(found[1])
-        place = found.end()
+        offset = found.end()
     try:
         columns, rows, scale = int(words[0]), int(words[1]), float(words[2])
     except ValueError:
@@ -173,7 +173,7 @@ def _read_floats(path: Path, content: bytes, most_pixels: int) -> Array:
         raise FormatError(f"its header says {columns} × {rows} and a scale of {scale}")
     refuse_bomb(str(path), rows, columns, most_pixels)
     dtype = np.dtype("<f4" if scale < 0 else ">f4")
-    values = _take(content, place + 1, (rows, columns, _CHANNELS[content[:2]]), dtype)
+    values = _take(content, offset + 1, (rows, columns, _CHANNELS[content[:2]]), dtype)
     upright = values[::-1].astype(np.float32)
     return upright if upright.shape[2] == 3 else np.ascontiguousarray(upright[..., 0])
 

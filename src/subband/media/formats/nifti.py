@@ -20,7 +20,7 @@ from subband.media.volume_sinks import HeadedSink
 from subband.media.volumes import VolumeSource, describe_volume
 from subband.typing import Array
 
-__all__ = ["FORMATS", "describe_nifti", "make_nifti_header", "open_nifti"]
+__all__ = ["FORMATS", "describe_nifti", "open_nifti"]
 
 # The largest length of an axis in NIfTI-1, whose header has 16 bits for it.
 _LONGEST = 2**15 - 1
@@ -77,18 +77,11 @@ def open_nifti(path: Path) -> VolumeSource:
     return VolumeSource(info, read_slice, read_slices if len(lengths) == 3 else None)
 
 
-def make_nifti_header(info: SourceInfo, count: int) -> Any:
-    """Return the header for a volume of so many slices, with all that is known of its position.
+def _make_header(info: SourceInfo, count: int) -> Any:
+    """Return the header for so many slices of all groups, with all that is known of their position.
 
     The header of a NIfTI source is kept, with its extensions. Where the position of the volume is not known, the header
     says so.
-
-    Parameters
-    ----------
-    info : SourceInfo
-        Of the volume.
-    count : int
-        Slices of all its groups.
     """
     nibabel = require("nibabel", "writing NIfTI", "volumes")
     rows, columns = info.shape
@@ -156,7 +149,7 @@ def _set_position(header: Any, info: SourceInfo, nibabel: Any) -> None:
 
 def describe_nifti(info: SourceInfo, count: int) -> bytes:
     """Return the header of a file whose bare data follow, with its extensions."""
-    header, extensions = make_nifti_header(info, count), BytesIO()
+    header, extensions = _make_header(info, count), BytesIO()
     header.extensions.write_to(extensions, byteswap=False)
     return bytes(header.binaryblock + bytes([bool(header.extensions), 0, 0, 0]) + extensions.getvalue())
 
@@ -165,7 +158,7 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> HeadedSink:
     """Write a NIfTI volume, packed if its name says so.
 
     The header and the extensions of a NIfTI source are kept, and the affine of any source that has one. Where there is
-    none, the file says that its place is not known.
+    none, the file says that its position is not known.
     """
     require("nibabel", "writing NIfTI", "volumes")
     if info.is_colour:

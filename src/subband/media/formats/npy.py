@@ -25,11 +25,11 @@ def open_npy(path: Path) -> VolumeSource:
     Raises
     ------
     FormatError
-        If the file is damaged, holds Python objects, has another number of axes, or is a picture in colour.
+        If the file is damaged, holds Python objects, has another number of axes, or is an image in colour.
     """
     with explain_damage(path, "an array"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    _refuse_picture(array, path)
+    _refuse_image(array, path)
     return open_array(array, path, "npy")
 
 
@@ -53,15 +53,15 @@ def open_npz(path: Path, name: str | None = None) -> VolumeSource:
     with explain_damage(path, "an archive of arrays", BadZipFile), np.load(path, allow_pickle=False) as archive:
         chosen = choose_dataset(path, "array", archive.files, name)
         array = archive[chosen]
-    _refuse_picture(array, path)
+    _refuse_image(array, path)
     return open_array(array, path, "npz", {"dataset": chosen})
 
 
-def _refuse_picture(array: Array, path: Path) -> None:
+def _refuse_image(array: Array, path: Path) -> None:
     if array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8:
         raise FormatError(
-            f"{str(path)!r} has the shape {array.shape}, which is that of a picture in colour, not of slices, rows and "
-            "columns; save it as a picture, such as .png"
+            f"{str(path)!r} has the shape {array.shape}, which is that of a colour image, not of slices, rows and "
+            "columns; save it as an image, such as .png"
         )
 
 
@@ -94,7 +94,7 @@ FORMATS = (
         about="`.npy` is mapped into memory; `file.npz:name` names an array of an archive",
         open_volume=_open,
         create=lambda path, info, writing: HeadedSink(
-            path, info, describe_npy, keeps_place=False, can_grow=True, **writing.kept
+            path, info, describe_npy, keeps_position=False, can_grow=True, **writing.kept
         ),
         dataset_endings=(".npz",),
     ),

@@ -124,15 +124,7 @@ def _find_position(
 
 
 def describe_nrrd(info: SourceInfo, count: int) -> bytes:
-    """Return the header of an NRRD file whose bare data follow.
-
-    Parameters
-    ----------
-    info : SourceInfo
-        Of the volume.
-    count : int
-        Slices of all its groups.
-    """
+    """Return the header of an NRRD file whose bare data follow, for so many slices of all groups."""
     depth = count // info.groups
     rows, columns = info.shape[:2]
     before = ["3"] if info.is_colour else []

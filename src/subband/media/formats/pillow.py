@@ -23,7 +23,7 @@ _LARGEST_ICON = 256
 
 
 def _write_png(path: Path, still: Still, quality: float | None) -> None:
-    """Write PNG; Pillow has no place for 16 bits in colour or with opacity."""
+    """Write PNG; Pillow cannot write 16 bits in colour or with opacity."""
     if still.pixels.dtype == np.uint8 or (not still.is_colour and still.alpha is None):
         write_pillow(path, still, quality)
     else:

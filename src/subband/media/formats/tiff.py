@@ -102,7 +102,7 @@ FORMATS = (
         kept="opacity, colour profile, EXIF, resolution, XMP, description, compression; of stacks axes, tiles, "
         "ImageJ's metadata and OME-XML too",
         about="BigTIFF, inks, palettes, 10 to 14 bits and white at zero too (extra `volumes`); several pages, ImageJ "
-        "hyperstacks and OME-TIFF are volumes, and so are single pages of integers that no picture has",
+        "hyperstacks and OME-TIFF are volumes, and so are single pages of integers that no image has",
         rank=3,
         recognise=_recognise,
         read=_read,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from subband.enhance.views import Region
 from subband.errors import ArgumentError
 from subband.media import Source, open_sink
 from subband.pipeline import Progress
+from subband.pipeline.files import OpenSource
 from subband.pipeline.relay import relay_frames
 from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.library import as_bytes
@@ -95,8 +96,9 @@ class Export:
 
     Attributes
     ----------
-    source : Source
-        Opened; closed by whoever opened it. None for tools that need none.
+    open : callable or None
+        Opens the source with film in given colours, as `subband.pipeline.enhance_file` does; None for tools that need
+        none.
     target : Path
         Where the file is to be.
     engine : Engine
@@ -109,7 +111,7 @@ class Export:
         Set to stop.
     """
 
-    source: Source | None
+    open: OpenSource | None
     target: Path
     engine: Engine
     load: Callable[[str], Array]
@@ -158,11 +160,6 @@ class Tool(ABC):
         """
         raise ArgumentError(f"{self.title} shows frames, and there is none; open a picture or a film")
 
-    def choose_colours(self, settings: Settings) -> Literal["rgb", "ycbcr"]:
-        """Return what film is to be opened as for `export` under these settings."""
-        del settings
-        return "rgb"
-
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source.
 
@@ -171,11 +168,15 @@ class Tool(ABC):
         ArgumentError
             If that cannot be done.
         """
-        if export.source is None:
+        if export.open is None:
             raise ArgumentError(f"{self.title} makes no files")
-        info = export.source.info
+        with export.open("rgb") as source:
+            self._export_frames(settings, export, source)
+
+    def _export_frames(self, settings: Settings, export: Export, source: Source) -> None:
+        info = source.info
         work = self.prepare(settings, Inputs(info.shape, export.engine, export.load))
-        frames = iter(export.source)
+        frames = iter(source)
         first = next(frames)
 
         def change(pixels: Array, number: int) -> Array:

@@ -10,16 +10,15 @@ import numpy as np
 
 from subband.edit.edges import EdgeFinder
 from subband.pipeline.units import WHITE
-from subband.studio.controls import Control, Scalar, Settings, choose, slide
+from subband.settings import format_call, format_options
+from subband.studio.controls import Control, Scalar, Settings, choose, make_controls, read_settings
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import VIEW, PictureTool, is_video, read_auto, spell_options, spell_script
+from subband.studio.tools.pictures import VIEW, PictureTool, is_video, spell_script
 from subband.typing import Array
 
 __all__ = ["Edges"]
-
-_OPTIONS = ("threshold", "level", "finest", "contrast", "sigma", "wavelet", "fade")
 
 
 class Edges(PictureTool):
@@ -38,23 +37,10 @@ class Edges(PictureTool):
                 "drawn", "Draw", "overlay", (("overlay", "Over the picture"), ("mask", "White on black")),
                 group="Edges",
             ),
-            slide(
-                "threshold", "Threshold", 5, 1, 30, 0.5, group="Edges",
-                help="What an edge must stand out by, in standard deviations of the noise.",
-            ),
-            slide("level", "Scales", 3, 1, 6, 1, group="Edges"),
-            slide("finest", "Finest scale", "auto", 1, 6, 1, group="Edges", more={"auto": True, "auto_value": 1}),
-            slide("contrast", "Least contrast", 0, 0, 128, 1, unit="of 255", group="Edges"),
-            slide(
-                "sigma", "Noise", "auto", 0, 100, 0.5, unit="of 255", group="Edges",
-                more={"auto": True, "auto_value": 10},
-            ),
-            slide("fade", "Fade the picture", 0, 0, 1, 0.05, group="Edges", shown={"drawn": ("overlay",)}),
-            choose(
-                "channels", "Look at", "brightness",
-                (("brightness", "The brightness"), ("strongest", "The steepest channel")), group="Edges",
-            ),
-            choose("wavelet", "Wavelet", "rbio3.1", (("rbio3.1", "rbio3.1"), ("haar", "haar")), group="Transform"),
+            *make_controls(EdgeFinder, "threshold level finest contrast sigma", {"sigma": 10}, group="Edges"),
+            *make_controls(EdgeFinder, "fade", group="Edges", shown={"drawn": ("overlay",)}),
+            *make_controls(EdgeFinder, "channels", group="Edges"),
+            *make_controls(EdgeFinder, "wavelet", group="Transform"),
             *list_working_controls(),
         )  # fmt: skip
 
@@ -76,7 +62,8 @@ class Edges(PictureTool):
     def spell(self, settings: Settings, name: str) -> Equivalent:
         """Return how to do the same without the studio."""
         target = name_result(name, self.result)
-        options = spell_options(settings, self.controls, _OPTIONS)
+        finder = _read_finder(settings)
+        options = format_options(finder, ("channels",))
         options += " --edges-only" * (settings["drawn"] == "mask") + " --colours" * (
             settings["channels"] == "strongest"
         )
@@ -90,7 +77,7 @@ class Edges(PictureTool):
             f"subband edges {quote(name)} {quote(target)}{options}",
             spell_script(
                 "from subband.edit.edges import EdgeFinder\n",
-                f"finder = {_read_finder(settings)!r}\n",
+                f"finder = {format_call(finder)}\n",
                 f"finder.{call}",
                 name,
                 target,
@@ -99,14 +86,5 @@ class Edges(PictureTool):
 
 
 def _read_finder(settings: Settings) -> EdgeFinder:
-    return EdgeFinder(
-        str(settings["wavelet"]),
-        int(settings["level"]),
-        read_auto(settings["finest"]),
-        float(settings["threshold"]),
-        contrast=float(settings["contrast"]),
-        sigma=read_auto(settings["sigma"]),
-        channels=str(settings["channels"]),
-        fade=float(settings["fade"]),
-        white=WHITE,
-    )
+    finder: EdgeFinder = read_settings(EdgeFinder, settings, white=WHITE)
+    return finder

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
+from subband.enhance import Enhancer
 from subband.enhance.views import draw_bands
 from subband.pipeline import enhance_file
-from subband.pipeline.files import choose_colours
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.equivalents import spell_enhancer
@@ -38,16 +38,14 @@ class Enhance(Tool):
 
     def prepare(self, settings: Settings, inputs: Inputs) -> Work:
         """Return what is done to each frame."""
-        view = str(settings["view"])
         kind, sigma = str(settings["added_noise"]), float(settings["added_sigma"])
-        is_mosaic = view in ("analysis", "filtered-analysis")
-        enhancer = make_view_enhancer(settings) if is_mosaic else make_enhancer(settings)
+        enhancer, view = _read_enhancer(settings)
 
         def work(pixels: Array, number: int) -> Shown:
             start = perf_counter()
             noisy = add_noise(pixels, kind, sigma, number)
             added = perf_counter()
-            if is_mosaic:
+            if view != "synthesis":
                 mosaic, regions = draw_bands(enhancer, noisy, view, inputs.engine)
                 seconds = {"noise": added - start, "filter": perf_counter() - added}
                 return Shown((("analysis", mosaic),), tuple(regions), seconds)
@@ -57,7 +55,7 @@ class Enhance(Tool):
             if noisy is not pixels:
                 psnr, before = measure_psnr(result, pixels), measure_psnr(noisy, pixels)
             seconds = {"noise": added - start + perf_counter() - filtered, "filter": filtered - added}
-            pictures = (("result", result), ("before", noisy)) if view == "split" else (("result", result),)
+            pictures = (("result", result), ("before", noisy)) if settings["view"] == "split" else (("result", result),)
             return Shown(pictures, (), seconds, psnr, before)
 
         return work
@@ -69,31 +67,27 @@ class Enhance(Tool):
 
     def spell(self, settings: Settings, name: str) -> Equivalent:
         """Return how to do the same without the studio."""
-        view = str(settings["view"])
-        is_mosaic = view in ("analysis", "filtered-analysis")
-        enhancer = make_view_enhancer(settings) if is_mosaic else make_enhancer(settings)
-        return spell_enhancer(enhancer, name, view if is_mosaic else "synthesis", str(settings["engine"]))
-
-    def choose_colours(self, settings: Settings) -> Literal["rgb", "ycbcr"]:
-        """Return the planes of the film itself, where noise is measured in them."""
-        return "rgb" if _is_mosaic(settings) else choose_colours(make_enhancer(settings))
+        enhancer, view = _read_enhancer(settings)
+        return spell_enhancer(enhancer, name, view, str(settings["engine"]))
 
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source, in its own depth and without added noise."""
-        assert export.source is not None
-        view = str(settings["view"])
-        is_mosaic = _is_mosaic(settings)
-        enhancer = make_view_enhancer(settings) if is_mosaic else make_enhancer(settings)
+        assert export.open is not None
+        enhancer, view = _read_enhancer(settings)
         enhance_file(
-            export.source,
+            export.open,
             export.target,
             enhancer,
             engine=export.engine,
-            view=view if is_mosaic else "synthesis",
+            view=view,
             on_progress=export.on_progress,
             cancelled=export.cancelled,
         )
 
 
-def _is_mosaic(settings: Settings) -> bool:
-    return str(settings["view"]) in ("analysis", "filtered-analysis")
+def _read_enhancer(settings: Settings) -> tuple[Enhancer, str]:
+    """Return what is done to a frame, and which of its views is shown."""
+    view = str(settings["view"])
+    if view in ("analysis", "filtered-analysis"):
+        return make_view_enhancer(settings), view
+    return make_enhancer(settings), "synthesis"

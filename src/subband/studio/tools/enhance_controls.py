@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from subband.boundary import MODES
+from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import list_methods
-from subband.studio.chains import SHRINKERS, SPECKLE, list_denoisers
-from subband.studio.controls import Control, choose, give_bands, search, slide
+from subband.settings import list_settings
+from subband.studio.chains import SHRINKERS, SPECKLE, list_denoisers, name_setting
+from subband.studio.controls import Control, choose, give_bands, make_control, make_controls, slide
 from subband.studio.hardware import list_engines
-from subband.wavelets import wavelist
 
 __all__ = [
     "VIEWS",
@@ -39,13 +39,6 @@ VIEWS = (
     ("filtered-analysis", "Filtered bands"),
 )
 
-_FORMS = (
-    ("auto", "Automatic"),
-    ("decimated", "Decimated"),
-    ("spun", "Spun: two positions"),
-    ("undecimated", "Undecimated"),
-)
-
 
 def list_filters() -> tuple[tuple[str, str], ...]:
     """Return all filters and their titles, in the order of the page."""
@@ -63,44 +56,32 @@ def list_controls() -> tuple[Control, ...]:
 def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
     denoisers = list_denoisers()
     from_picture = [name for name in denoisers if name != SPECKLE]
+    # a page starts with what can be seen
     return (
         choose("view", "View", "synthesis", VIEWS, group="View"),
         choose("filter", "Filter", "soft", filters, group="Filter"),
-        slide(
-            "threshold", "Threshold", 12, 0, 128, 0.5, unit="of 255", group="Filter", shown={"filter": SHRINKERS},
-            help="Coefficients that are smaller count as noise.",
-        ),
+        *make_controls(Shrink, "threshold", {"threshold": 12}, group="Filter", shown={"filter": SHRINKERS}),
         slide(
             "falloff", "Falls per level to", 0.6, 0, 1, 0.05, group="Filter", shown={"filter": ("shrinkage",)},
             help="What the threshold is multiplied by from one level to the next coarser one.",
         ),
-        slide("sigma", "Radius", 1.5, 0.3, 10, 0.1, unit="pixels", group="Filter", shown={"filter": ("gaussian",)}),
-        slide("amount", "Amount", 0.5, 0, 3, 0.05, group="Filter", shown={"filter": ("sharpen",)}),
-        slide(
-            "strength", "Strength", 1, 0, 3, 0.05, group="Filter", shown={"filter": denoisers},
-            help="1 removes the noise that there is; more also removes faint structure.",
+        *make_controls(Blur, "sigma", {"sigma": 1.5}, group="Filter", shown={"filter": ("gaussian",)}),
+        *make_controls(Sharpen, "amount", group="Filter", shown={"filter": ("sharpen",)}),
+        *make_controls(Denoise, "strength", group="Filter", shown={"filter": denoisers}),
+        *(
+            make_control(about, name=name_setting(method, name), group="Filter", shown={"filter": (method.name,)})
+            for method in list_methods()
+            for name, about in list_settings(method).items()
         ),
-        slide(
-            "noise_level", "Noise", "auto", 0, 100, 0.5, unit="of 255", group="Filter", shown={"filter": from_picture},
+        *make_controls(
+            Enhancer, "sigma", {"sigma": 20}, name="noise_level", group="Filter", shown={"filter": from_picture},
             help="Standard deviation of the noise; measured in each frame if automatic.",
-            more={"auto": True, "auto_value": 20},
         ),
-        slide(
-            "dynamic_range", "Dynamic range", 60, 20, 120, 1, unit="dB", group="Filter",
-            shown={"filter": ("speckle",)}, help="Decibels between black and white of the scanner.",
-        ),
+        *make_controls(LogSpeckle, "dynamic_range", group="Filter", shown={"filter": (SPECKLE,)}),
         list_wavelet_control(),
-        slide("level", "Levels", 4, 1, 8, 1, group="Transform"),
-        choose(
-            "boundary", "Boundary", "auto", (("auto", "Automatic"), *((mode, mode) for mode in MODES)),
-            group="Transform", help="How the picture goes on outside its borders.",
-        ),
-        choose("form", "Form", "auto", _FORMS, group="Transform"),
-        choose(
-            "colour", "Colours", "opponents",
-            (("opponents", "Opponents"), ("ycbcr", "Y'CbCr"), ("rgb", "Red, green, blue")), group="Transform",
-            help="What red, green and blue are turned into before they are filtered.",
-        ),
+        *make_controls(Shrink, "level", {"level": 4}, group="Transform"),
+        *make_controls(Denoise, "boundary form", group="Transform"),
+        *make_controls(Enhancer, "colour", group="Transform"),
         give_bands("bands", "Gains of bands", group="Bands", help="What each band is multiplied by."),
         choose(
             "added_noise", "Added noise", "none",
@@ -111,10 +92,7 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
             "added_sigma", "Its deviation", 20, 0, 100, 0.5, unit="of 255", group="Noise",
             shown={"added_noise": ("gaussian", "speckle")},
         ),
-        choose(
-            "precision", "Precision", "float32", (("float32", "32 bits"), ("float16", "16 bits")), group="Computing",
-            help="How devices store coefficients.",
-        ),
+        *make_controls(Enhancer, "precision", group="Computing"),
         *list_working_controls(),
     )  # fmt: skip
 
@@ -139,7 +117,7 @@ def list_working_controls() -> tuple[Control, ...]:
 @cache
 def list_wavelet_control() -> Control:
     """Return the choice of the wavelet."""
-    return search("wavelet", "Wavelet", "cdf97", _list_wavelets(), group="Transform")
+    return make_control(list_settings(Denoise)["wavelet"], group="Transform")
 
 
 @cache
@@ -147,10 +125,3 @@ def list_engine_control() -> Control:
     """Return the choice of who computes."""
     engines = tuple((engine.name, engine.title) for engine in list_engines())
     return choose("engine", "Engine", "cpu", engines, group="Computing")
-
-
-def _list_wavelets() -> tuple[tuple[str, str], ...]:
-    """Return all wavelets, those of JPEG 2000 first."""
-    names = dict.fromkeys([*wavelist("cdf")[::-1], "haar", *wavelist(kind="discrete")])
-    titles = {"cdf97": "cdf97 (CDF 9/7, JPEG 2000)", "cdf53": "cdf53 (CDF 5/3, JPEG 2000)"}
-    return tuple((name, titles.get(name, name)) for name in names)

@@ -7,25 +7,22 @@ from functools import cached_property
 from shlex import quote
 
 from subband.edit import Fuser, Fusion
-from subband.studio.controls import Control, Scalar, Settings, choose, give_source, slide, switch
+from subband.settings import format_call, format_options
+from subband.studio.controls import Control, Scalar, Settings, give_source, make_controls, read_settings, switch
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
-from subband.studio.tools.enhance_controls import list_wavelet_control, list_working_controls
+from subband.studio.tools.enhance_controls import list_working_controls
 from subband.studio.tools.pictures import (
     VIEW,
     PictureTool,
     fit_picture,
     name_source,
-    read_auto,
-    spell_options,
     spell_reading,
     spell_script,
 )
 from subband.typing import Array
 
 __all__ = ["Fuse"]
-
-_OPTIONS = ("rule", "strength", "wavelet", "level", "window", "consistency")
 
 
 class Fuse(PictureTool):
@@ -44,12 +41,8 @@ class Fuse(PictureTool):
             give_source("second", "With", "sample:far", group="Fusion"),
             switch("has_third", "A third picture", group="Fusion"),
             give_source("third", "And with", "sample:bright", group="Fusion", shown={"has_third": (True,)}),
-            choose("rule", "They differ in", "focus", (("focus", "Focus"), ("exposure", "Exposure")), group="Fusion"),
-            slide("strength", "Strength", 1, 0, 1, 0.05, group="Fusion", help="0 is the first picture."),
-            slide("window", "Window", 5, 1, 31, 2, unit="pixels", group="Fusion"),
-            slide("consistency", "Majority among", 7, 1, 31, 2, unit="pixels", group="Fusion"),
-            list_wavelet_control(),
-            slide("level", "Levels", "auto", 1, 8, 1, group="Transform", more={"auto": True, "auto_value": 4}),
+            *make_controls(Fusion, "rule strength window consistency", group="Fusion"),
+            *make_controls(Fusion, "wavelet level", {"level": 4}, group="Transform"),
             *list_working_controls(),
         )
 
@@ -76,12 +69,12 @@ class Fuse(PictureTool):
         names = [name, name_source(settings["second"], "second.png")]
         if settings["has_third"]:
             names.append(name_source(settings["third"], "third.png"))
-        options = spell_options(settings, self.controls, _OPTIONS)
+        fusion = _read_fusion(settings)
         return Equivalent(
-            f"subband fuse {' '.join(map(quote, names))} {quote(target)}{options}",
+            f"subband fuse {' '.join(map(quote, names))} {quote(target)}{format_options(fusion)}",
             spell_script(
                 "from subband.edit import Fuser, Fusion\nfrom subband.media import open_source\n",
-                f"fuser = Fuser({_read_fusion(settings)!r})\nothers = [{', '.join(map(spell_reading, names[1:]))}]\n",
+                f"fuser = Fuser({format_call(fusion)})\nothers = [{', '.join(map(spell_reading, names[1:]))}]\n",
                 "fuser.apply([picture, *others])",
                 name,
                 target,
@@ -90,11 +83,5 @@ class Fuse(PictureTool):
 
 
 def _read_fusion(settings: Settings) -> Fusion:
-    return Fusion(
-        str(settings["rule"]),
-        str(settings["wavelet"]),
-        read_auto(settings["level"]),
-        int(settings["window"]),
-        int(settings["consistency"]),
-        float(settings["strength"]),
-    )
+    fusion: Fusion = read_settings(Fusion, settings)
+    return fusion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from PIL import Image
@@ -21,8 +21,6 @@ __all__ = [
     "PictureTool",
     "fit_picture",
     "name_source",
-    "read_auto",
-    "spell_options",
     "spell_reading",
     "spell_script",
 ]
@@ -84,11 +82,6 @@ class PictureTool(Tool):
 
     def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
         """Raise a LevelError if a picture has fewer levels."""
-
-
-def read_auto(value: Scalar) -> Any:
-    """Return a number of the page, or None where it is found automatically."""
-    return None if value == "auto" else value
 
 
 def fit_picture(picture: Array, shape: tuple[int, ...]) -> Array:
@@ -160,10 +153,3 @@ def spell_script(imports: str, setup: str, call: str, name: str, target: str) ->
 def spell_reading(name: str) -> str:
     """Return Python that reads the first frame of a file."""
     return f"next(iter(open_source({name!r}))).pixels"
-
-
-def spell_options(settings: Settings, controls: tuple[Control, ...], names: tuple[str, ...]) -> str:
-    """Return options of a command for settings that are not as usual."""
-    usual = {control.name: control.default for control in controls}
-    words = [f" --{name} {settings[name]}" for name in names if settings[name] not in (usual[name], "auto")]
-    return "".join(words)

@@ -7,24 +7,21 @@ from functools import cached_property
 from shlex import quote
 
 from subband.edit import Lighting, Relighter
-from subband.studio.controls import Control, Settings, choose, give_source, slide
+from subband.settings import format_call, format_options
+from subband.studio.controls import Control, Settings, choose, give_source, make_controls, read_settings
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
-from subband.studio.tools.enhance_controls import list_wavelet_control, list_working_controls
+from subband.studio.tools.enhance_controls import list_working_controls
 from subband.studio.tools.pictures import (
     VIEW,
     PictureTool,
     name_source,
-    read_auto,
-    spell_options,
     spell_reading,
     spell_script,
 )
 from subband.typing import Array
 
 __all__ = ["Relight"]
-
-_OPTIONS = ("strength", "wavelet", "level", "gamma", "colour", "exposure")
 
 
 class Relight(PictureTool):
@@ -48,22 +45,10 @@ class Relight(PictureTool):
                 group="Light",
             ),
             give_source("light", "Other light", "sample:camera", group="Light", shown={"output": ("lit",)}),
-            slide("strength", "Strength", 1, 0, 1, 0.05, group="Light", help="How much of the light is taken away."),
-            slide(
-                "exposure",
-                "Exposure",
-                0.5,
-                0.05,
-                1,
-                0.05,
-                group="Light",
-                shown={"output": ("decal",)},
-                help="How bright the result is on the whole, as a part of white.",
-            ),
-            slide("gamma", "Gamma", 1, 0.5, 3, 0.1, group="Light", help="2.2 takes the mean of linear light."),
-            choose("colour", "Light is", "ycbcr", (("ycbcr", "Grey"), ("rgb", "Of each channel")), group="Light"),
-            list_wavelet_control(),
-            slide("level", "Levels", "auto", 1, 8, 1, group="Transform", more={"auto": True, "auto_value": 5}),
+            *make_controls(Lighting, "strength", group="Light"),
+            *make_controls(Lighting, "exposure", group="Light", shown={"output": ("decal",)}),
+            *make_controls(Lighting, "gamma colour", group="Light"),
+            *make_controls(Lighting, "wavelet level", {"level": 5}, group="Transform"),
             *list_working_controls(),
         )
 
@@ -82,17 +67,17 @@ class Relight(PictureTool):
     def spell(self, settings: Settings, name: str) -> Equivalent:
         """Return how to do the same without the studio."""
         target, output = name_result(name, self.result), settings["output"]
-        options = spell_options(settings, self.controls, _OPTIONS)
+        lighting = _read_lighting(settings)
         words, call, setup = f"--{output} {quote(target)}", "relighter.apply(picture)", ""
         if output == "lit":
             light = name_source(settings["light"], "light.png")
             words += f" --under {quote(light)}"
             call, setup = "relighter.relight(picture, light)", f"light = {spell_reading(light)}\n"
         return Equivalent(
-            f"subband relight {quote(name)} {words}{options}",
+            f"subband relight {quote(name)} {words}{format_options(lighting, ('output',))}",
             spell_script(
                 "from subband.edit import Lighting, Relighter\nfrom subband.media import open_source\n",
-                f"relighter = Relighter({_read_lighting(settings)!r})\n{setup}",
+                f"relighter = Relighter({format_call(lighting)})\n{setup}",
                 call,
                 name,
                 target,
@@ -101,12 +86,6 @@ class Relight(PictureTool):
 
 
 def _read_lighting(settings: Settings) -> Lighting:
-    return Lighting(
-        read_auto(settings["level"]),
-        float(settings["strength"]),
-        str(settings["wavelet"]),
-        str(settings["colour"]),
-        float(settings["gamma"]),
-        exposure=float(settings["exposure"]),
-        output="light" if settings["output"] == "light" else "decal",
-    )
+    output = "light" if settings["output"] == "light" else "decal"
+    lighting: Lighting = read_settings(Lighting, settings, output=output)
+    return lighting

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from time import sleep
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -24,12 +25,16 @@ from subband.bench.model.cases import MODEL_CASES, TRAVELLING_CASES, ModelCase, 
 from subband.bench.model.comparison import report_comparison
 from subband.bench.model.roofline import draw_roofline
 from subband.bench.model.rounds import Rounds
-from subband.bench.model.stages import PLAIN_OPERATIONS, GroupOnDevice, count_operations
+from subband.bench.model.stages import PLAIN_OPERATIONS, count_operations
 from subband.cli.model import app
-from subband.engines.cpu.sweep import SMALL
+from subband.engines import get_engine
+from subband.engines.abilities import abilities_of_device
+from subband.engines.cpu.sweep import SMALL, kernels
 from subband.engines.measuring.harness import Replay, open_harness, plan_picture
 from subband.engines.measuring.timing import Effort
 from subband.errors import ArgumentError
+from subband.kernels import CUDA, OPENCL
+from subband.testing import RecordingEngine
 
 SIZES = (2.0**10, 2.0**30)
 WAY = Way(
@@ -94,7 +99,7 @@ def test_long_wavelets_are_counted_as_filters():
 
 
 def test_devices_take_long_filters_an_axis_at_a_time():
-    first, second = list_stages(plan_picture((64, 64), "coif5", 1), schedule=GroupOnDevice())
+    first, second = list_stages(plan_picture((64, 64), "coif5", 1), abilities=abilities_of_device(None))
     assert (first.launches, second.launches) == (1, 2)
     assert first.memory == second.memory == 2 * 4 * 64**2
     assert (first.extent, second.extent) == (4 * 64**2, 2 * 64**2)
@@ -103,9 +108,9 @@ def test_devices_take_long_filters_an_axis_at_a_time():
 
 
 def test_devices_take_volumes_in_two_sweeps():
-    images, depths = list_stages(plan_picture((32, 32, 32), "cdf97", 1), schedule=GroupOnDevice())
+    images, depths = list_stages(plan_picture((32, 32, 32), "cdf97", 1), abilities=abilities_of_device(None))
     assert (images.axes, images.launches, depths.axes, depths.launches) == (2, 1, 1, 4)
-    back = list_stages(plan_picture((32, 32, 32), "cdf97", 1), "inverse", schedule=GroupOnDevice())
+    back = list_stages(plan_picture((32, 32, 32), "cdf97", 1), "inverse", abilities=abilities_of_device(None))
     assert [stage.axes for stage in back] == [1, 2]
 
 
@@ -117,6 +122,44 @@ def test_the_cpu_takes_volumes_in_blocks():
     assert (depths.width, images.width) == (64 * 64, 64)
     # slices where blocks meet are read for both
     assert 1 < depths.memory / images.memory < 1.25
+
+
+COUNTED = [((40, 24), "cdf97", 2), ((40, 24), "coif5", 1), ((40, 24, 32), "cdf97", 2), ((3, 40, 8, 8), "cdf97", 1)]
+
+
+@pytest.mark.parametrize(("shape", "wavelet", "level"), COUNTED)
+@pytest.mark.parametrize("dialect", [CUDA, OPENCL], ids=lambda dialect: dialect.name)
+def test_devices_are_launched_as_often_as_is_counted(dialect, shape, wavelet, level):
+    engine, plan = RecordingEngine(dialect), plan_picture(shape, wavelet, level)
+    abilities = engine.find_abilities(np.dtype(np.float32))
+    result = engine.forward_all(plan, np.zeros(shape, np.float32))
+    counted = [
+        sum(stage.launches for stage in list_stages(plan, direction, abilities=abilities))
+        for direction in ("forward", "inverse")
+    ]
+    assert len(engine.device.launches) == counted[0]
+    engine.inverse_all(plan, *result)
+    assert len(engine.device.launches) == sum(counted)
+
+
+@pytest.mark.parametrize(("shape", "wavelet", "level"), COUNTED)
+def test_kernels_of_the_cpu_are_called_as_often_as_is_counted(monkeypatch, shape, wavelet, level):
+    engine, plan = get_engine("cpu"), plan_picture(shape, wavelet, level)
+    calls = {"forward": 0, "inverse": 0}
+
+    def count(direction, kernel):
+        def call(*arguments):
+            calls[direction] += 1
+            return kernel(*arguments)
+
+        return call
+
+    for direction in calls:
+        monkeypatch.setattr(kernels, direction, count(direction, getattr(kernels, direction)))
+    engine.inverse_all(plan, *engine.forward_all(plan, np.zeros(shape, np.float32)))
+    for direction, called in calls.items():
+        stages = list_stages(plan, direction, abilities=engine.find_abilities(np.dtype(np.float32)))
+        assert called == sum(stage.launches for stage in stages)
 
 
 def test_transfers_frame_the_levels():
@@ -197,7 +240,7 @@ def test_a_queue_takes_the_longer_of_host_and_device():
 
 
 def test_several_sweeps_are_asked_for_one_by_one():
-    stages = list_stages(plan_picture((16, 16), "coif5", 1), schedule=GroupOnDevice())
+    stages = list_stages(plan_picture((16, 16), "coif5", 1), abilities=abilities_of_device(None))
     assert predict_stages(stages, QUEUE).host == pytest.approx(3 * 9e-5 + 4e-5)
 
 

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from subband.codecs.jpeg2000.blocks.results import EncodedBlocks
+from subband.compiled import Kernels
 from subband.engines.threads import run_tasks
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.typing import Array
 
 __all__ = ["decode_blocks", "encode_blocks"]
+
+_decoding = Kernels("subband.codecs.jpeg2000.blocks.loops.decoding")
+
+_encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.encoding")
 
 # Samples of one task: few, since one block may take a hundred times longer than another.
 _TOGETHER = 8 * 4096
@@ -70,13 +75,11 @@ def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: b
     """
     style = _check_style(style)
     table = _check_table(table, _check_flat("samples", samples, (np.dtype(np.int32),)))
-    from subband.codecs.jpeg2000.blocks.loops.encoding import count_planes, encode_range
-
     n = len(table)
     planes = np.zeros(n, np.int32)
     sizes = np.zeros(n, np.int64)
     samples, table = _freeze(samples), _freeze(table)
-    run_tasks(lambda *task: count_planes(samples, table, *task, planes), _share(table))
+    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes), _share(table))
     highest = int(planes.max(initial=0))
     if highest > _MOST_PLANES:
         raise ArgumentError("samples hold -2147483648, whose magnitude has 32 bits; 31 are the most that can be coded")
@@ -86,7 +89,7 @@ def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: b
 
     def work(first: int, last: int) -> None:
         half = 0 if is_reversible else 1
-        parts[first] = encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
+        parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
 
     run_tasks(work, _share(table))
     data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
@@ -172,8 +175,6 @@ def decode_blocks(
         raise ArgumentError(
             f"segment_starts does not cut {len(segments)} segments into {n} parts; give {n + 1} rising numbers"
         )
-    from subband.codecs.jpeg2000.blocks.loops.decoding import decode_range
-
     damaged = np.zeros(n, np.bool_)
     data, table, planes, passes = _freeze(data), _freeze(table), _freeze(planes), _freeze(passes)
     segments, starts = _freeze(segments), _freeze(starts)
@@ -182,7 +183,7 @@ def decode_blocks(
     integers, floats = out.view(np.int32), out.view(np.float32)
 
     def work(first: int, last: int) -> None:
-        decode_range(
+        _decoding.decode_range(
             data, table, first, last, planes, passes, segments, starts, style, min(roi_shift, 62), form, integers,
             floats, damaged,
         )  # fmt: skip

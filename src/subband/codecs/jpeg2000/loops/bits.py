@@ -6,7 +6,7 @@ source, and whether that end was passed.
 
 from __future__ import annotations
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["BYTE", "END", "LEFT", "OVER", "POSITION", "finish_reading", "get_bit", "get_bits"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["fill_up", "keep_first", "list_segments"]
 
@@ -16,7 +16,7 @@ def list_segments(passes, ends, gains, weights):
     """Return the segments of the convex hull of each block: slope, gain, bytes, block, and passes before and behind.
 
     A segment leads from one number of passes to the next; its slope is the decrease of squared error a byte. Slopes
-    fall from segment to segment of a block.
+    fall from segment to segment of a block. The arrays may have room for more segments than the number returned.
     """
     blocks, most = ends.shape
     room = passes.sum()
@@ -52,7 +52,7 @@ def list_segments(passes, ends, gains, weights):
             owners[1, total] = below + 1
             owners[2, total] = points[corner] + 1
             total += 1
-    return values[:, :total], owners[:, :total]
+    return values, owners, total
 
 
 @stored(**_OPTIONS)

@@ -6,13 +6,11 @@ import numpy as np
 
 from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, POSITION, finish_reading, get_bit, get_bits
 from subband.codecs.jpeg2000.loops.segments import count_room
+from subband.codecs.jpeg2000.loops.statuses import CORRUPT, CUT, DONE, MORE
 from subband.codecs.jpeg2000.loops.tag_trees import MOST_DEPTH, find_path, read_tag
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
-__all__ = ["CORRUPT", "CUT", "DONE", "MORE", "gather_blocks", "read_packets"]
-
-#: How reading ended: all packets are read; the bytes are used up between packets, or within one; or they make no sense.
-DONE, MORE, CUT, CORRUPT = 0, 1, 2, 3
+__all__ = ["gather_blocks", "read_packets"]
 
 _MOST_ZERO_PLANES = 100
 _MOST_PASSES = 3 * 110
@@ -78,7 +76,9 @@ def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, c
                         width += 1
                     if count == len(chunks):
                         grown = np.empty((2 * count + 64, 5), np.int64)
-                        grown[:count] = chunks
+                        for number in range(count):
+                            for field in range(5):
+                                grown[number, field] = chunks[number, field]
                         chunks = grown
                     chunks[count, 0] = block
                     chunks[count, 2] = get_bits(source, bits, width)

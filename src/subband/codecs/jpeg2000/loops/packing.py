@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["pack_precincts"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["count_room"]
 

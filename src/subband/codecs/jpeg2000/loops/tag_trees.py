@@ -8,7 +8,7 @@ than it can be while it is not known; `low` is what it is known to be at least.
 from __future__ import annotations
 
 from subband.codecs.jpeg2000.loops.bits import get_bit
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["MOST_DEPTH", "find_path", "read_tag"]
 

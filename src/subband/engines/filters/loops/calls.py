@@ -8,9 +8,9 @@ from llvmlite import ir
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.cpu.turns import finish_task, take_task
+from subband.engines.cpu.turn_loops import finish_task, take_task
 
 __all__ = [
     "add_run",

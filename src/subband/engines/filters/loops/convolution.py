@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, round_up, shift
-from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import add_run, cast_like, keep, make_room, mirror, stand_alone
 
 __all__ = ["convolve_columns", "convolve_rows", "subtract_laplacian"]
@@ -64,7 +64,7 @@ def _load_mirrored(y, x, first, n, length):
         y[k] = x[mirror(first + k, length)]
 
 
-@Kernel
+@pointed(**OPTIONS)
 def convolve_rows(out, x, taps, _numbers, sizes, task):
     """Filter along rows. Sizes: the length of a row, and taps, which are in the order of the samples."""
     length, count = sizes[0], sizes[1]
@@ -78,7 +78,7 @@ def convolve_rows(out, x, taps, _numbers, sizes, task):
     keep(offsets)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def convolve_columns(out, x, taps, _numbers, sizes, task):
     """Filter down the columns of images. Sizes: height and width of an image, and taps."""
     height, width, count = sizes[0], sizes[1], sizes[2]
@@ -100,7 +100,7 @@ def _subtract(y, v, s, centre, beside, above, across, n):
         y[k] = (centre * v[k + 1] + beside * sides) + (above * s[k + 1] + across * corners)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def subtract_laplacian(out, x, _y, numbers, sizes, task):
     """Sum the weighted neighbours of every sample.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from subband.engines.cpu.loops import shift
-from subband.engines.filters.launch import Kernel
+from subband.compiled.compiling import pointed
+from subband.engines.cpu.loops import OPTIONS, shift
 from subband.engines.filters.loops.calls import add_scaled_run, cast_like, copy_run, reflect, scale_run
 
 __all__ = ["blend_part"]
 
 
-@Kernel
+@pointed(**OPTIONS)
 def blend_part(out, x, _y, numbers, sizes, task):
     """Write, or add, a part of planes times a weight; what lies outside is mirrored at the outermost samples.
 

@@ -6,22 +6,19 @@ import numba as nb
 import numpy as np
 from numba.extending import overload
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.frame_loops import pass_pixels
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.cpu.program import SHRINK
-from subband.engines.filters.launch import Kernel
+from subband.engines.cpu.program import FRAME_TABLE
 from subband.engines.filters.loops.calls import keep, make_room, stand_alone
 
-__all__ = ["FRAME_TABLE", "join_pixels", "pass_rows", "split_pixels"]
+__all__ = ["join_pixels", "pass_rows", "split_pixels"]
 
 #: Pixels of a block.
 _BLOCK = 512
 
-#: How many numbers the table of a frame has.
-FRAME_TABLE = SHRINK + 1
 
-
-@Kernel
+@pointed(**OPTIONS)
 def pass_rows(out, weights, _y, _numbers, sizes, task):
     """Let a loop of the CPU engine turn pixels into planes or back. Sizes: the table of a frame, then pixels."""
     pass_pixels(shift(out, task[3]), sizes[FRAME_TABLE], sizes, weights, 0, task[3], task[4] - task[3])
@@ -81,7 +78,7 @@ def _as_number(kind, number):
     return np.dtype(kind.name).type(number)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def split_pixels(out, x, matrix, _numbers, sizes, task):
     """Turn pixels into planes. Sizes: pixels, channels, and whether there is a matrix."""
     count, channels = sizes[0], sizes[1]
@@ -99,7 +96,7 @@ def split_pixels(out, x, matrix, _numbers, sizes, task):
     keep(room)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def join_pixels(out, x, matrix, _numbers, sizes, task):
     """Turn planes into pixels. Sizes: pixels, channels, and whether there is a matrix."""
     count, channels = sizes[0], sizes[1]

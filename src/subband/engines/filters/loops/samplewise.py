@@ -6,8 +6,8 @@ import numba as nb
 import numpy as np
 from numba.extending import overload
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
-from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import add_scaled_run, cast_like, scale_run, stand_alone
 
 __all__ = ["differ", "measure_brightness", "raise_to", "temper", "weigh"]
@@ -30,7 +30,7 @@ def _mix(y, own, other, strength, kept, n):
         y[k] = strength * (other[k] - kept * own[k])
 
 
-@Kernel
+@pointed(**OPTIONS)
 def differ(out, own, other, numbers, sizes, task):
     """Write what is to be added to coefficients. Numbers: strength. Sizes: the rule."""
     first, n = task[3], task[4] - task[3]
@@ -92,7 +92,7 @@ def _add_power(y, x, weight, power, inverse, is_first, n):
             y[k] += weight * _raise(x[k] * inverse, power)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def measure_brightness(out, x, _y, numbers, sizes, task):
     """Write a weighted sum of planes. Numbers: power, white, weights. Sizes: samples of a plane, planes."""
     n, y = task[4] - task[3], shift(out, task[3])
@@ -117,7 +117,7 @@ def _mix_even(y, floor, level, strength, n):
         y[k] = level + strength * (max(y[k], floor) - level)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def temper(out, _x, _y, numbers, _sizes, task):
     """Make a light ready to divide by. Numbers: power, white, floor, level, strength."""
     n, y = task[4] - task[3], shift(out, task[3])
@@ -134,7 +134,7 @@ def _raise_run(y, power, white, inverse, n):
         y[k] = white * _raise(y[k] * inverse, power)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def raise_to(out, x, _y, numbers, _sizes, task):
     """Write numbers raised to a power. Numbers: power, white."""
     n, white = task[4] - task[3], cast_like(out, numbers[1])
@@ -158,7 +158,7 @@ def _multiply_run(y, x, scale, n):
         y[k] *= scale * x[k]
 
 
-@Kernel
+@pointed(**OPTIONS)
 def weigh(out, light, _y, numbers, sizes, task):
     """Divide or multiply planes by a light. Sizes: samples, whether each plane has its own, whether to multiply."""
     y = shift(out, task[0] * sizes[0] + task[3])

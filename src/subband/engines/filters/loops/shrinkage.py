@@ -5,15 +5,15 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.frame_loops import shrink_row
 from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
-from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import cast_like, stand_alone
 
 __all__ = ["shrink_by_guide", "shrink_by_threshold"]
 
 
-@Kernel
+@pointed(**OPTIONS)
 def shrink_by_threshold(out, values, _y, _numbers, sizes, task):
     """Shrink planes in start.
 
@@ -34,7 +34,7 @@ def _shrink_by_guide(y, guide, inverse, one, most, n):
         y[k] *= energy / (energy + one)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def shrink_by_guide(out, guide, _y, numbers, sizes, task):
     """Multiply planes, in start, by g² / (g² + n²).
 

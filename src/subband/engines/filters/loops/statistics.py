@@ -9,17 +9,12 @@ import numba as nb
 import numpy as np
 from numba.extending import intrinsic
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.filters.launch import Kernel
+from subband.engines.filters.constants import MAGNITUDE_SHIFT, MAGNITUDES
 from subband.engines.filters.loops.calls import keep, stand_alone
 
-__all__ = ["MAGNITUDES", "collect_magnitudes", "count_magnitudes", "count_risk", "sum_squares"]
-
-#: Bits of a float32 behind those that name the bin of a magnitude.
-_SHIFT = 19
-
-#: Bins of magnitudes: all numbers that share the exponent and the first four bits.
-MAGNITUDES = 1 << (31 - _SHIFT)
+__all__ = ["collect_magnitudes", "count_magnitudes", "count_risk", "sum_squares"]
 
 #: Samples whose bins are found in one go.
 _BLOCK = 1024
@@ -41,7 +36,7 @@ def _divide(a, b):
     return a / b
 
 
-@Kernel
+@pointed(**OPTIONS)
 def sum_squares(out, x, _y, _numbers, sizes, task):
     """Sum the squares of a part of a plane. Sizes: samples of a plane."""
     total = 0.0
@@ -57,10 +52,10 @@ def _find_bins(y, x, n):
     stand_alone()
     keep_apart()
     for k in range(n):
-        y[k] = _read_bits(np.float32(abs(x[k]))) >> _SHIFT
+        y[k] = _read_bits(np.float32(abs(x[k]))) >> MAGNITUDE_SHIFT
 
 
-@Kernel
+@pointed(**OPTIONS)
 def count_magnitudes(out, x, mask, _numbers, sizes, task):
     """Count magnitudes by bins. Sizes: samples of a plane, and whether there is a mask."""
     counts, values = shift(out, task[5] * MAGNITUDES), shift(x, task[0] * sizes[0])
@@ -81,7 +76,7 @@ def count_magnitudes(out, x, mask, _numbers, sizes, task):
     keep(room)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def collect_magnitudes(out, x, mask, numbers, sizes, task):
     """Write the magnitudes of some bins.
 
@@ -104,7 +99,7 @@ def collect_magnitudes(out, x, mask, numbers, sizes, task):
     keep(room)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def count_risk(out, x, _y, numbers, sizes, task):
     """Count magnitudes over the noise, and sum their squares, between the candidates for a threshold.
 

@@ -7,33 +7,14 @@ the dark beside it.
 
 from __future__ import annotations
 
-from math import inf
-
 import numba as nb
 import numpy as np
 
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, round_up, shift
-from subband.engines.filters.launch import Kernel
 from subband.engines.filters.loops.calls import add_run, cast_like, copy_run, keep, make_room, mirror, stand_alone
 
-__all__ = ["MOST", "TILE", "count_neighbours", "invert_noise", "scale_neighbours", "shrink_bivariate"]
-
-#: Columns that a window slides down at a time: a ring of so many stays in the cache.
-TILE = 1024
-
-#: Energies above this are as good as infinite, and their products are not in single precision.
-MOST = 1e18
-
-
-def invert_noise(noise: float) -> float:
-    """Return one over the noise as the kernels want it: infinity where there is none, else a number with a square.
-
-    Examples
-    --------
-    >>> invert_noise(0.5), invert_noise(0.0), invert_noise(1e-30)
-    (2.0, inf, 1e+18)
-    """
-    return min(1 / noise, MOST) if noise else inf
+__all__ = ["count_neighbours", "scale_neighbours", "shrink_bivariate"]
 
 
 # --- Sums of runs of numbers. ---
@@ -178,7 +159,7 @@ def _shrink_by_seven(y, v, c, above, inverse, mean, bound, root, least, most, on
         y[k] = _shrink(v[k], energy, above[k], inverse, mean, bound, root, least, most, one)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def shrink_bivariate(out, x, parent, numbers, sizes, task):
     """Shrink coefficients beside their parents and the energy of their neighbourhood.
 
@@ -232,7 +213,7 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
 # --- Shrinkage by the energy of neighbours alone. ---
 
 
-@Kernel
+@pointed(**OPTIONS)
 def count_neighbours(out, x, _y, numbers, sizes, task):
     """Sum what Stein's estimate needs, for each bin of the mean square m over a window of w = v / n.
 
@@ -288,7 +269,7 @@ def _scale_row(y, v, energy, mean, tiny, factor, one, n):
         y[k] = v[k] * max(one - factor / (energy[k] * mean + tiny), one - one)
 
 
-@Kernel
+@pointed(**OPTIONS)
 def scale_neighbours(out, x, _y, numbers, sizes, task):
     """Multiply coefficients by ``max(1 - k / m, 0)``.
 

@@ -47,7 +47,7 @@ from subband.codecs.jpeg2000.blocks.loops.mq_decoder import (
     start_decoder,
     start_raw_decoder,
 )
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["decode_range"]
 

@@ -16,7 +16,7 @@ from subband.codecs.jpeg2000.blocks.loops.modelling import (
 )
 from subband.codecs.jpeg2000.blocks.loops.mq import CONTEXTS, REGISTERS
 from subband.codecs.jpeg2000.blocks.loops.segments import code_one, code_two, is_raw_pass
-from subband.engines.compiling import stored
+from subband.compiled.compiling import stored
 
 __all__ = ["count_planes", "encode_range"]
 

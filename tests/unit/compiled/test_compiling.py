@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import subband
-from subband.engines import compiling
+from subband.compiled import compiling
 
 NOBODY = 65534
 
@@ -24,7 +24,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import numpy as np, subband
     low, high = subband.dwt(np.array([1.0, 2.0, 3.0, 4.0]), "haar")
-    from subband.engines.cpu.frame_loops import find_shrink_loop
+    from subband.engines.cpu.frame_tables import find_shrink_loop
     find_shrink_loop("soft", "float64")
 print([str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)])
 print(low.tolist())

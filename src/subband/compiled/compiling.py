@@ -14,7 +14,9 @@ from typing import Any
 import numba as nb
 from numba.core.caching import FunctionCache
 
-__all__ = ["stored", "stored_pointer"]
+from subband.compiled.kinds import parse_kinds
+
+__all__ = ["Pointed", "pointed", "stored"]
 
 _has_warned = False
 
@@ -38,18 +40,32 @@ def stored(**options: Any) -> Callable[[Any], Any]:
     return decorate
 
 
-def stored_pointer(signature: Any, **options: Any) -> Callable[[Any], Any]:
-    """Return `numba.cfunc` with these options, whose compiled code is kept on disk if that is possible."""
+def pointed(**options: Any) -> Callable[[Any], Pointed]:
+    """Return a decorator for functions that are called by their address, with these options of Numba."""
+    return lambda function: Pointed(function, options)
 
-    def decorate(function: Any) -> Any:
-        if _find_cache(function) is not None:
+
+class Pointed:
+    """A function that is called by its address: its arguments are addresses and numbers, and it returns nothing."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self._function, self._options = function, options
+
+    @property
+    def dispatcher(self) -> Any:
+        """The same as a function of Numba."""
+        return nb.njit(**self._options)(self._function)
+
+    def compile_pointer(self, kinds: str) -> Any:
+        """Return a `numba.cfunc` for these kinds of arguments, kept on disk if that is possible."""
+        signature = nb.types.void(*parse_kinds(kinds))
+        if _find_cache(self._function) is not None:
             try:
-                return nb.cfunc(signature, cache=True, **options)(function)
+                return nb.cfunc(signature, cache=True, **self._options)(self._function)
             except OSError as error:
                 _warn_once(error)
-        return nb.cfunc(signature, **options)(function)
-
-    return decorate
+        return nb.cfunc(signature, **self._options)(self._function)
 
 
 class _TolerantCache(FunctionCache):  # type: ignore[misc]  # Numba has no types

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subband.pairs import Output, PairFilter, PairStep
-from subband.schedule import schedule_filter, schedule_lifting
+from subband.schedule.steps import schedule_filter, schedule_lifting
 
 STEPS = st.lists(
     st.builds(

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from subband.pairs import Output, PairFilter, PairStep
 
-__all__ = ["Schedule", "schedule_filter", "schedule_lifting"]
+__all__ = ["StepSchedule", "schedule_filter", "schedule_lifting"]
 
 
 @dataclass(frozen=True)
-class Schedule:
+class StepSchedule:
     """The order of one sweep.
 
     Attributes
@@ -35,26 +35,26 @@ class Schedule:
     lags: tuple[int, ...] = ()
 
 
-def schedule_filter(pair: PairFilter) -> Schedule:
+def schedule_filter(pair: PairFilter) -> StepSchedule:
     """Schedule two filters: all pairs under them have to be there.
 
     Examples
     --------
     >>> schedule_filter(PairFilter(-2, ((1.0, 2.0, 3.0), (0.0, 1.0, 0.0))))
-    Schedule(first=-1, last=0, depth=2, lags=())
+    StepSchedule(first=-1, last=0, depth=2, lags=())
     """
     first, last = pair.first // 2, (pair.first + pair.width - 1) // 2
-    return Schedule(first, last, last - first + 1)
+    return StepSchedule(first, last, last - first + 1)
 
 
-def schedule_lifting(steps: Sequence[PairStep], outputs: tuple[Output, Output]) -> Schedule:
+def schedule_lifting(steps: Sequence[PairStep], outputs: tuple[Output, Output]) -> StepSchedule:
     """Schedule lifting steps.
 
     Examples
     --------
     >>> steps = [PairStep(1, 0, (-0.5, -0.5)), PairStep(0, -1, (0.25, 0.25))]
     >>> schedule_lifting(steps, (Output(0, 0, 1.0), Output(1, 0, 1.0)))
-    Schedule(first=-1, last=1, depth=3, lags=(1, 1))
+    StepSchedule(first=-1, last=1, depth=3, lags=(1, 1))
     """
     lags = _find_lags(steps)
     first, last = _find_reach(steps, outputs)
@@ -65,7 +65,7 @@ def schedule_lifting(steps: Sequence[PairStep], outputs: tuple[Output, Output]) 
         oldest = max(oldest, lag - min(step.start, 0))
     last = max(last, *(output.shift + finished[output.member] for output in outputs))
     depth = max(oldest, *(last - output.shift for output in outputs)) + 1
-    return Schedule(first, last, depth, lags)
+    return StepSchedule(first, last, depth, lags)
 
 
 def _find_lags(steps: Sequence[PairStep]) -> tuple[int, ...]:

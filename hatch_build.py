@@ -1,0 +1,36 @@
+"""Compiles the package's kernels when a wheel is built, so that nothing has to be compiled where it is used.
+
+With ``SUBBAND_BUILD_KERNELS=0`` the wheel has none: it is then for any machine, and compiles kernels when they are
+first called.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class KernelsHook(BuildHookInterface[Any]):
+    """Adds files of kernels to a wheel, for the levels of the machine that it is built on."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile the kernels, and say that the wheel is for such machines only; editable installs do without."""
+        if version == "editable" or os.environ.get("SUBBAND_BUILD_KERNELS", "1") == "0":
+            return
+        source = Path(self.root) / "src"
+        self._scratch = TemporaryDirectory()  # until the wheel is written
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), *sys.path])}
+        command = [sys.executable, "-m", "subband.compiled.building", self._scratch.name]
+        subprocess.run(command, env=environment, check=True)
+        for path in Path(self._scratch.name).glob("*.kernels"):
+            build_data["force_include"][str(path)] = f"subband/compiled/objects/{path.name}"
+        system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{system}"

@@ -1,0 +1,201 @@
+"""What a sweep does along one axis: the pair process of a plan in the form that an engine runs, and its borders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from subband.pairs import Output, PairFilter, PairLifting, PairStep
+from subband.plan import AxisPlan
+from subband.schedule.steps import StepSchedule, schedule_filter, schedule_lifting
+from subband.typing import Array, Direction
+from subband.wavelets.choice import prefers_lifting
+
+__all__ = [
+    "PLAIN",
+    "AxisProgram",
+    "AxisStep",
+    "Form",
+    "Outside",
+    "Tap",
+    "axis_program",
+    "count_outputs",
+    "map_outside",
+]
+
+
+@dataclass(frozen=True)
+class Form:
+    """In which form an engine runs a pair process.
+
+    Attributes
+    ----------
+    lifts_orthogonal : bool
+        Whether orthogonal wavelets that have good lifting steps are lifted too, or convolved: their steps wait for
+        each other longer than the filters take, and reach farther.
+    step_taps : int or None
+        The most taps of a step; a longer one is cut into several. None if a step has as many as it likes.
+    tap_multiple : int
+        Filters are filled up with zeros to a multiple of so many taps.
+    """
+
+    lifts_orthogonal: bool = False
+    step_taps: int | None = None
+    tap_multiple: int = 1
+
+
+#: Filters as they are, and steps for wavelets that are not orthogonal.
+PLAIN = Form()
+
+
+@dataclass(frozen=True)
+class AxisStep:
+    """A lifting step; `rounding` is None, or offset, shift and sign of a step in whole numbers."""
+
+    step: PairStep
+    lag: int
+    rounding: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Tap:
+    """One pair of filter taps: what output ``p`` and output ``q`` number 0 take of a member of pair number `pair`."""
+
+    member: int
+    pair: int
+    p: float
+    q: float
+
+
+@dataclass(frozen=True)
+class AxisProgram:
+    """The pair process along one axis: either `steps` or `taps`.
+
+    Attributes
+    ----------
+    even, odd : int
+        Pair ``m`` is made of positions ``2 m + even`` and ``2 m + odd``.
+    scales : pair of float
+        What even and odd members are multiplied with when they are loaded.
+    outputs : pair of Output
+        What is stored, for lifting.
+    """
+
+    even: int
+    odd: int
+    scales: tuple[float, float]
+    schedule: StepSchedule
+    outputs: tuple[Output, Output]
+    steps: tuple[AxisStep, ...] = ()
+    taps: tuple[Tap, ...] = ()
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """What the two outputs are multiplied with when they are stored."""
+        return self.outputs[0].scale, self.outputs[1].scale
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """The positions that a sweep reads outside a sequence: first those before it, then those behind.
+
+    Attributes
+    ----------
+    before, behind : int
+        How many there are.
+    index : ndarray
+        The sample of each.
+    weights : ndarray
+        Three of each: of that sample, of the first of all samples and of the last.
+    """
+
+    before: int
+    behind: int
+    index: Array
+    weights: Array
+
+
+_PLAIN = (Output(0, 0, 1.0), Output(1, 0, 1.0))
+
+
+@lru_cache(maxsize=2048)
+def axis_program(plan: AxisPlan, direction: Direction, form: Form = PLAIN) -> AxisProgram:
+    """Return what turns samples into coefficients, or back.
+
+    Examples
+    --------
+    >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
+    >>> plan = axis_plan(Wavelet("db2"), "symmetric", 9)
+    >>> len(axis_program(plan, "forward").taps), len(axis_program(plan, "forward", Form(lifts_orthogonal=True)).steps)
+    (4, 3)
+    """
+    if plan.integer is not None:
+        return _round_steps(plan, 1 if direction == "forward" else -1)
+    lifting = plan.forward_lifting if direction == "forward" else plan.inverse_lifting
+    if lifting is not None and prefers_lifting(plan.wavelet) and (form.lifts_orthogonal or not plan.wavelet.orthogonal):
+        return _lift(lifting, form)
+    return _filter(plan.forward if direction == "forward" else plan.inverse, form)
+
+
+def _round_steps(plan: AxisPlan, sign: int) -> AxisProgram:
+    assert plan.integer is not None
+    integers = plan.integer.steps[::sign]
+    steps = [PairStep(int(step.kind == "predict"), step.start, tuple(map(float, step.taps))) for step in integers]
+    roundings = [(step.offset, step.shift, sign) for step in integers]
+    schedule = schedule_lifting(steps, _PLAIN)
+    return AxisProgram(0, 1, (1.0, 1.0), schedule, _PLAIN, tuple(map(AxisStep, steps, schedule.lags, roundings)))
+
+
+def _lift(lifting: PairLifting, form: Form) -> AxisProgram:
+    steps = [
+        PairStep(step.target, step.start + k, step.taps[k : k + most])
+        for step in lifting.steps
+        for most in [form.step_taps or len(step.taps)]
+        for k in range(0, len(step.taps), most)
+    ]
+    schedule = schedule_lifting(steps, lifting.outputs)
+    entries = tuple(map(AxisStep, steps, schedule.lags))
+    return AxisProgram(lifting.even, lifting.odd, lifting.scales, schedule, lifting.outputs, entries)
+
+
+def _filter(pair: PairFilter, form: Form) -> AxisProgram:
+    zeros = (0.0,) * (-pair.width % form.tap_multiple)
+    pair = PairFilter(pair.first, (pair.taps[0] + zeros, pair.taps[1] + zeros))
+    taps = tuple(
+        Tap((pair.first + k) % 2, (pair.first + k) // 2, p, q) for k, (p, q) in enumerate(zip(*pair.taps, strict=True))
+    )
+    return AxisProgram(0, 1, (1.0, 1.0), schedule_filter(pair), _PLAIN, (), taps)
+
+
+def count_outputs(plan: AxisPlan, direction: Direction) -> int:
+    """Return how many pairs of outputs there are along an axis, the last one perhaps half."""
+    return plan.low if direction == "forward" else plan.pairs
+
+
+def map_outside(plan: AxisPlan, program: AxisProgram, direction: Direction) -> Outside:
+    """Return what is read outside a sequence of samples, or of low and high coefficients in turn.
+
+    Examples
+    --------
+    >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
+    >>> plan = axis_plan(Wavelet("cdf53"), "whole", 8)
+    >>> map_outside(plan, axis_program(plan, "forward"), "forward").index.tolist()
+    [2, 1, 6, 5]
+    """
+    length, extend = (
+        (plan.length, plan.extend_samples) if direction == "forward" else (plan.coded, plan.extend_coefficients)
+    )
+    first = 2 * program.schedule.first + min(program.even, program.odd)
+    last = 2 * (count_outputs(plan, direction) - 1 + program.schedule.last) + max(program.even, program.odd)
+    before, behind = max(0, -first), max(0, last + 1 - length)
+    sides = [extend(-before, 0), extend(length, length + behind)]
+    return Outside(
+        before,
+        behind,
+        np.concatenate([side.index for side in sides]),
+        np.concatenate([np.stack([side.weight, side.first, side.last], axis=1) for side in sides]),
+    )

@@ -1,0 +1,91 @@
+"""Call what people use, with the kinds of arrays that they have: what this needs is compiled in advance.
+
+``python tests/unit/compiled/exercise.py`` writes the list of it, ``subband/compiled/signatures.txt``, anew.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+
+import subband
+from subband.codecs import jpeg2000
+from subband.data import camera, photograph
+from subband.edit import find_edges, fuse, relight, stylise
+from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
+from subband.enhance.methods import list_methods
+
+__all__ = ["exercise"]
+
+
+def exercise() -> None:
+    """Call everything once for each kind of array."""
+    for part in (_transform, _transform_integers, _denoise, _edit, _code):
+        part()
+
+
+def _transform() -> None:
+    rng = np.random.default_rng(0)
+    for dtype in ("float32", "float64"):
+        for length in (64, 600_000):
+            x = rng.normal(size=length).astype(dtype)
+            subband.waverec(subband.wavedec(x, "db4", level=3), "db4")
+        image = rng.normal(size=(600, 700)).astype(dtype)
+        for wavelet in ("bior4.4", "db4"):
+            subband.waverec2(subband.wavedec2(image, wavelet, level=2), wavelet)
+        subband.waverec2(subband.wavedec2(image[:60, :60], "bior4.4", level=2), "bior4.4")
+        for part in (image[:64, :64], image[:512, :512]):
+            subband.iswt2(subband.swt2(part, "db2", level=1), "db2")
+        volume = rng.normal(size=(40, 48, 160)).astype(dtype)
+        subband.waverecn(subband.wavedecn(volume, "bior2.2", level=1), "bior2.2")
+        subband.threshold(image, 0.5)
+
+
+def _transform_integers() -> None:
+    for dtype in ("uint8", "int16", "int32"):
+        for size in (64, 700):
+            x = np.arange(size * size).reshape(size, size).astype(dtype)
+            subband.reconstruct(subband.decompose(x, "cdf53", level=2, reversible=True))
+
+
+def _denoise() -> None:
+    grey = camera()
+    colours = photograph()[:256, :256]
+    for image in (grey, colours, colours.astype(np.uint16) * 257, colours / np.float32(255), colours / 255):
+        for method in list_methods():
+            subband.denoise(image, method=method.name)
+        Enhancer([Denoise(method="visu"), Blur(1.0), Sharpen(0.5)]).apply(image)
+    for mode in ("soft", "hard", "garrote", "firm"):
+        for image in (grey, colours, colours.astype(np.float32)):
+            Enhancer([Shrink(threshold=10, upper=20 if mode == "firm" else None, mode=mode)]).apply(image)
+    volume = np.stack([grey[:64, :64]] * 16)
+    for kind in ("uint8", "float32"):
+        subband.denoise(volume.astype(kind), channel_axis=None)
+
+
+def _edit() -> None:
+    grey, colours = camera(), photograph()[:256, :256]
+    for image in (grey, colours):
+        find_edges(image)
+    fuse([colours, colours // 2])
+    relight(colours, colours[::-1])
+    stylise(colours, colours[::-1])
+
+
+def _code() -> None:
+    grey, colours = camera(), photograph()[:256, :256]
+    for image in (grey, colours, grey.astype(np.uint16) * 257, colours.astype(np.uint16) * 257):
+        for settings in ({"lossless": True}, {"rate": 1.0}, {"rate": [0.5, 2.0]}):
+            jpeg2000.decode(jpeg2000.encode(image, **settings))
+
+
+if __name__ == "__main__":
+    os.environ["SUBBAND_KERNELS"] = "0"
+    exercise()
+    from subband.compiled.building import SIGNATURES, write_signatures
+    from subband.compiled.kernel import list_compiled
+
+    write_signatures(list_compiled())
+    sys.stdout.write(f"{SIGNATURES.name}: {len(list_compiled())} lines\n")
