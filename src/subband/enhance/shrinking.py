@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -78,12 +79,12 @@ class LevelRule:
     samples: int
     is_decimated: bool = True
 
-    @property
+    @cached_property
     def method(self) -> Method | None:
         """Who decides, if it is not given thresholds, and if there is something to decide."""
         return find_method(self.stage.method) if isinstance(self.stage, Denoise) and self.weight != 0 else None
 
-    @property
+    @cached_property
     def takes_parent(self) -> bool:
         """Whether the next coarser level has a say."""
         return self.method is not None and self.method.takes_parent
@@ -93,29 +94,30 @@ class LevelRule:
         """Coefficients along each axis that have a say."""
         return 1 if self.method is None else self.method.measure_window(len(self.wavelets))
 
-    def find_gain(self, key: str, level: int | None = None) -> float:
-        """Return what noise of standard deviation one has in a band, of this level if no other is named."""
-        return combine_gains(self.wavelets, self.level if level is None else level, key) * self.weight
+    def find_gain(self, key: str) -> float:
+        """Return what noise of standard deviation one has in a band of this level."""
+        return combine_gains(self.wavelets, self.level, key) * self.weight
 
     def make_band(self, values: Any, parent: Any, key: str, noise: Any) -> Band:
         """Return all that a method may ask about a band or a part of it; noise is that of each plane, uploaded."""
         return Band(
             values,
             noise,
-            self.find_gain(key),
+            combine_gains(self.wavelets, self.level, key) * self.weight,
             self.stage.mode,
             self.samples,
             len(self.wavelets),
             1 if self.is_decimated else 2**self.level,
             None if parent is None or 0 in parent.shape else parent,
-            self.find_gain(key, self.level + 1),
+            combine_gains(self.wavelets, self.level + 1, key) * self.weight,
             *((self.shift, 2) if self.is_decimated else (0, 1)),
         )
 
 
+@lru_cache(maxsize=64)
 def list_rules(
     stage: Denoise | Shrink, wavelets: tuple[Wavelet, ...], levels: int, shift: int, samples: int, *, is_decimated: bool
-) -> list[LevelRule]:
+) -> tuple[LevelRule, ...]:
     """Return what happens on each level, the finest first; attributes of `LevelRule` say what the parameters are.
 
     Examples
@@ -126,10 +128,10 @@ def list_rules(
     [0.5, 0.5]
     """
     weights = weigh_levels(stage, levels) * stage.strength if isinstance(stage, Denoise) else np.ones(levels)
-    return [
+    return tuple(
         LevelRule(stage, wavelets, number, float(weight), shift, samples, is_decimated)
         for number, weight in enumerate(weights, 1)
-    ]
+    )
 
 
 def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:

@@ -256,7 +256,7 @@ class StageWork:
         moved = (*((0,) * self.before), *steps)
         return [tuple(e + step for e in own) for own, step in zip(find_grid(planes).edges, moved, strict=True)]
 
-    def _list_rules(self, roundtrip: Roundtrip) -> list[LevelRule]:
+    def _list_rules(self, roundtrip: Roundtrip) -> tuple[LevelRule, ...]:
         """Return what happens on each level, the finest first."""
         shift = max((w.dec_len - 3) // 2 for w in roundtrip.wavelets) if any(map(is_expansive, roundtrip.modes)) else 0
         is_decimated = roundtrip.stage.form != "undecimated"
