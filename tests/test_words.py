@@ -24,8 +24,6 @@ WAITING = {
     "kernels",
     "media/registry.py",
     "pipeline/files.py",
-    "pipeline/reach.py",
-    "pipeline/volume_noise.py",
     "pipeline/volumes.py",
     "studio/chains.py",
     "studio/controls.py",

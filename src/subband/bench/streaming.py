@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
+from statistics import median
 from time import perf_counter
 
 import numpy as np
@@ -147,11 +148,11 @@ def measure_pipeline(
     deviation, is_repeatable = _check(pipeline, frames)
     stages = pipeline.measure_stages(frames[0].shape)
     _run(pipeline, frames, 4 * (in_flight + 1))
-    seconds = _find_median(_run(pipeline, frames, count) for _ in range(turns))
+    seconds = median(_run(pipeline, frames, count) for _ in range(turns))
     plain = [frame.copy() for frame in frames]
     fewer = max(in_flight + 1, count // 8)
     _run(pipeline, plain, in_flight + 1)
-    ordinary = _find_median(_run(pipeline, plain, fewer) for _ in range(min(turns, 3)))
+    ordinary = median(_run(pipeline, plain, fewer) for _ in range(min(turns, 3)))
     return Streaming(name, frames[0].shape, seconds, ordinary, stages, deviation, is_repeatable)
 
 
@@ -292,7 +293,3 @@ def _run(pipeline: Pipeline, frames: Sequence[Array], count: int) -> float:
     for _ in pipeline.process(_repeat(frames, count)):
         pass
     return (perf_counter() - start) / count
-
-
-def _find_median(times: Iterable[float]) -> float:
-    return float(np.median(list(times)))

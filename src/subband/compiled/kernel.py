@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from importlib import import_module
 from threading import Lock
 from typing import Any
@@ -108,7 +109,7 @@ class Kernel:
         called = [format_kinds(kinds) for kinds in getattr(self.dispatcher, "overloads", ())]
         return called + [kinds for kinds, compiled in self._kept]
 
-    @property
+    @cached_property
     def dispatcher(self) -> Any:
         """The function that Numba compiles."""
         return getattr(import_module(self._module), self._name)
@@ -126,6 +127,9 @@ class Kernel:
             entries = [entry for entry in found if entry is not None]
             if not entries:
                 _log.debug("%s is compiled for %s", self._name, ", ".join(dtypes) or "numbers")
+            if not items:
+                # Numba's function takes everything, so nothing has to be looked for again
+                entries = [self.dispatcher]
             self._entries = [*self._entries, *entries]
             self._asked.add(dtypes)
             return entries

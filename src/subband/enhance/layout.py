@@ -13,7 +13,17 @@ from subband.arrays import as_numbers, is_finite_sum, is_opencl, namespace, to_h
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, ShapeError
 from subband.typing import Array
 
-__all__ = ["Arranged", "Layout", "arrange", "check_mask", "check_pixels", "fill_gaps", "find_layout"]
+__all__ = [
+    "Arranged",
+    "Layout",
+    "arrange",
+    "check_mask",
+    "check_pixels",
+    "fill_gaps",
+    "fill_known",
+    "find_layout",
+    "halve_known",
+]
 
 #: Channels of a pixel of colour, and of one that has an alpha channel too.
 _COLOUR, _WITH_ALPHA = 3, 4
@@ -191,25 +201,43 @@ def fill_gaps(pixels: Any, known: Array) -> Any:
     """
     xp = namespace(pixels, "filling what is not known")
     values = xp.where(xp.asarray(known)[..., np.newaxis], pixels, 0).astype(np.float64)
-    filled = _fill(values, xp.asarray(known.astype(np.float64))[..., np.newaxis], xp)
+    filled = fill_known(values, xp.asarray(known.astype(np.float64))[..., np.newaxis])
     if pixels.dtype.kind in "iu":
         filled = xp.rint(filled)
     return xp.ascontiguousarray(filled.astype(pixels.dtype))
 
 
-def _fill(values: Any, weight: Any, xp: Any) -> Any:
-    """Return values where weight is 1, and averages of known values where it is 0."""
-    if bool((weight > 0).all()) or max(weight.shape[:-1]) == 1:
+def fill_known(values: Any, weight: Any, below: Any = None, steps: int = -1) -> Any:
+    """Return values where weight is 1, and averages of known values where it is 0.
+
+    Parameters
+    ----------
+    values, weight : array of float64
+        Space × planes, and space × 1.
+    below : array, optional
+        What is known to come so many `steps` down, of the size of the values there.
+    steps : int
+        How often sizes are halved before that.
+    """
+    xp = namespace(values, "filling what is not known")
+    if below is None and (bool((weight > 0).all()) or max(weight.shape[:-1]) == 1):
         return values
+    if steps:
+        below = fill_known(*halve_known(values, weight), below, steps - 1)
+        for axis, length in enumerate(values.shape[:-1]):
+            below = xp.take(below, xp.arange(length) // 2, axis)
+    return xp.where(weight > 0, values, below)
+
+
+def halve_known(values: Any, weight: Any) -> tuple[Any, Any]:
+    """Return the known values at half the size, averaged, and where there are any."""
+    xp = namespace(values, "filling what is not known")
     coarse, share = values * weight, weight
     for axis in range(values.ndim - 1):
         coarse, share = (_halve(x, axis, xp) for x in (coarse, share))
     with np.errstate(divide="ignore", invalid="ignore"):
         coarse = xp.where(share > 0, coarse / share, 0)
-    below = _fill(coarse, (share > 0).astype(np.float64), xp)
-    for axis, length in enumerate(values.shape[:-1]):
-        below = xp.take(below, xp.arange(length) // 2, axis)
-    return xp.where(weight > 0, values, below)
+    return coarse, (share > 0).astype(np.float64)
 
 
 def _halve(x: Any, axis: int, xp: Any) -> Any:

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from subband.arrays import namespace
+from subband.boundary import extend
 from subband.engines import Engine
 from subband.engines.filters import Filters
-from subband.enhance.methods import Band, find_method
+from subband.enhance.methods import Band, Method, find_method
+from subband.enhance.noise import combine_gains
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
+from subband.wavelets import Wavelet
 
 __all__ = [
     "ROUNDS",
+    "LevelRule",
     "Refine",
+    "choose_coefficients",
     "denoise_guess",
     "denoise_planes",
     "filter_by_guide",
+    "list_rules",
     "make_shrinker",
     "measure_planes",
     "shrink_by_noise",
@@ -39,6 +46,90 @@ ROUNDS = 3
 
 #: The bands of a level in the order of given thresholds.
 _DETAILS = ("ad", "da", "dd")
+
+
+@dataclass(frozen=True)
+class LevelRule:
+    """How the details of one level shrink: what a method is told about them, whole or in parts.
+
+    Attributes
+    ----------
+    stage : Denoise or Shrink
+        The method.
+    wavelets : tuple of Wavelet
+        Along each transformed axis.
+    level : int
+        Which, from 1, the finest.
+    weight : float
+        What the noise of this level is multiplied by.
+    shift : int
+        The parent of coefficient k stands at ``(k + shift) // 2``.
+    samples : int
+        Of a plane of the whole image.
+    is_decimated : bool
+        Whether a level has half as many coefficients as the one before along each axis.
+    """
+
+    stage: Denoise | Shrink
+    wavelets: tuple[Wavelet, ...]
+    level: int
+    weight: float
+    shift: int
+    samples: int
+    is_decimated: bool = True
+
+    @property
+    def method(self) -> Method | None:
+        """Who decides, if it is not given thresholds, and if there is something to decide."""
+        return find_method(self.stage.method) if isinstance(self.stage, Denoise) and self.weight != 0 else None
+
+    @property
+    def takes_parent(self) -> bool:
+        """Whether the next coarser level has a say."""
+        return self.method is not None and self.method.takes_parent
+
+    @property
+    def window(self) -> int:
+        """Coefficients along each axis that have a say."""
+        return 1 if self.method is None else self.method.measure_window(len(self.wavelets))
+
+    def find_gain(self, key: str, level: int | None = None) -> float:
+        """Return what noise of standard deviation one has in a band, of this level if no other is named."""
+        return combine_gains(self.wavelets, self.level if level is None else level, key) * self.weight
+
+    def make_band(self, values: Any, parent: Any, key: str, noise: Any) -> Band:
+        """Return all that a method may ask about a band or a part of it; noise is that of each plane, uploaded."""
+        return Band(
+            values,
+            noise,
+            self.find_gain(key),
+            self.stage.mode,
+            self.samples,
+            len(self.wavelets),
+            1 if self.is_decimated else 2**self.level,
+            None if parent is None or 0 in parent.shape else parent,
+            self.find_gain(key, self.level + 1),
+            *((self.shift, 2) if self.is_decimated else (0, 1)),
+        )
+
+
+def list_rules(
+    stage: Denoise | Shrink, wavelets: tuple[Wavelet, ...], levels: int, shift: int, samples: int, *, is_decimated: bool
+) -> list[LevelRule]:
+    """Return what happens on each level, the finest first; attributes of `LevelRule` say what the parameters are.
+
+    Examples
+    --------
+    >>> from subband.wavelets import as_wavelet
+    >>> rules = list_rules(Denoise("visu", strength=0.5), (as_wavelet("haar"),) * 2, 2, 0, 64, is_decimated=True)
+    >>> [rule.weight for rule in rules]
+    [0.5, 0.5]
+    """
+    weights = weigh_levels(stage, levels) * stage.strength if isinstance(stage, Denoise) else np.ones(levels)
+    return [
+        LevelRule(stage, wavelets, number, float(weight), shift, samples, is_decimated)
+        for number, weight in enumerate(weights, 1)
+    ]
 
 
 def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:
@@ -89,7 +180,7 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
     """
     key = "d" * len(coefficients.wavelets)
     band = coefficients.details[0][key]
-    counted = None if mask is None else _choose_coefficients(mask, coefficients, band.shape[1:])
+    counted = None if mask is None else _count_coefficients(mask, coefficients, band.shape[1:])
     return filters.measure_noise(band, coefficients.measure_gain(1, key), counted)
 
 
@@ -169,28 +260,23 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
     count : int
         Samples of a plane.
     """
-    method = find_method(stage.method)
-    weights = weigh_levels(stage, len(coefficients.details)) * stage.strength
-    shift, scale = (coefficients.shift, 2) if coefficients.is_decimated else (0, 1)
-    for level, bands in enumerate(coefficients.details, 1):
+    rules = list_rules(
+        stage,
+        coefficients.wavelets,
+        len(coefficients.details),
+        coefficients.shift,
+        count,
+        is_decimated=coefficients.is_decimated,
+    )
+    for rule, bands in zip(rules, coefficients.details, strict=True):
         # from fine to coarse, because parents must not have been shrunk
-        parents: Bands = coefficients.details[level] if level < len(coefficients.details) else {}
-        if weights[level - 1] == 0:
+        parents: Bands = coefficients.details[rule.level] if rule.takes_parent and rule.level < len(rules) else {}
+        method = rule.method
+        if method is None:
             continue
         for key, band in bands.items():
-            if 0 in band.shape:
-                continue
-            gain, parent_gain = (
-                coefficients.measure_gain(number, key) * weights[level - 1] for number in (level, level + 1)
-            )
-            parent = parents.get(key) if method.takes_parent else None
-            if parent is not None and 0 in parent.shape:
-                parent = None
-            dimensions = len(coefficients.wavelets)
-            step = 1 if coefficients.is_decimated else 2**level
-            bands[key] = method.shrink(
-                filters, Band(band, noise, gain, stage.mode, count, dimensions, step, parent, parent_gain, shift, scale)
-            )
+            if 0 not in band.shape:
+                bands[key] = method.shrink(filters, rule.make_band(band, parents.get(key), key, noise))
 
 
 def filter_by_guide(
@@ -212,19 +298,46 @@ def filter_by_guide(
     return second.inverse(coefficients, planes.shape)
 
 
-def _choose_coefficients(mask: Array, coefficients: Coefficients, shape: tuple[int, ...]) -> Array | None:
+def _count_coefficients(mask: Array, coefficients: Coefficients, shape: tuple[int, ...]) -> Array | None:
     """Return which coefficients of the finest level touch only samples that count; None if none does."""
     reach = max(wavelet.dec_len for wavelet in coefficients.wavelets)
     step = 2 if coefficients.is_decimated else 1
-    for axis, length in enumerate(shape):
-        if mask.shape[axis] == length == 1:
-            continue
-        # a coefficient counts if every sample within the reach of its filter, however it is placed, does
-        begin = coefficients.begin[axis] if coefficients.begin else 0
-        first = step * np.arange(length) - begin - reach
-        last = mask.shape[axis] - 1
+    axes = tuple(axis for axis, length in enumerate(shape) if not mask.shape[axis] == length == 1)
+    for axis in axes:
+        first = -reach - (coefficients.begin[axis] if coefficients.begin else 0)
         # what lies outside is a mirror image
-        indices = np.abs(first[:, np.newaxis] + np.arange(2 * reach + 1)) % max(2 * last, 1)
-        indices = np.minimum(indices, 2 * last - indices) if last else np.zeros_like(indices)
-        mask = np.moveaxis(np.moveaxis(mask, axis, 0)[indices].all(axis=1), 0, axis)
-    return np.ascontiguousarray(mask, np.uint8) if mask.any() else None
+        indices = extend("reflect", mask.shape[axis], first, first + step * (shape[axis] - 1) + 2 * reach + 1).index
+        mask = np.take(mask, indices, axis)
+    chosen = choose_coefficients(mask, reach, step, axes)
+    return np.ascontiguousarray(chosen, np.uint8) if chosen.any() else None
+
+
+def choose_coefficients(mask: Any, reach: int, step: int, axes: tuple[int, ...]) -> Any:
+    """Return which coefficients touch only samples that count.
+
+    A coefficient counts if every sample within the reach of its filter, however that is placed, does.
+
+    Parameters
+    ----------
+    mask : array of bool
+        Which samples count; `reach` of them before the first coefficient, and behind the last.
+    reach : int
+        Samples on either side.
+    step : int
+        Distance of coefficients.
+    axes : tuple of int
+        The transformed ones.
+
+    Examples
+    --------
+    >>> choose_coefficients(np.array([1, 1, 1, 1, 0, 1, 1], bool), 1, 2, (0,))
+    array([ True, False, False])
+    """
+    xp = namespace(mask, "a mask")
+    width = 2 * reach + 1
+    for axis in axes:
+        sums = xp.cumsum(xp.moveaxis(mask, axis, 0).astype(np.int64), axis=0)
+        inside = sums[width - 1 :].copy()
+        inside[1:] -= sums[:-width]
+        mask = xp.moveaxis(inside[::step] == width, 0, axis)
+    return mask

@@ -1,12 +1,12 @@
 """Volumes through an `Enhancer`, along all three axes, also where they are larger than memory.
 
 A volume that fits is enhanced in one piece. Another is cut into blocks of slices, each computed with as many slices
-before and behind as can have a say in it (`subband.pipeline.reach`), so that the result is that of the whole volume up
-to rounding. What has to be known about the whole is found out beforehand, by reading the volume again:
+before and behind as can have a say in it (`subband.enhance.blockwise`), so that the result is that of the whole volume
+up to rounding. What has to be known about the whole is found out beforehand, by reading the volume again:
 
 * the **noise**, if it is not given: the median magnitude of the finest diagonal coefficients, as everywhere else. They
-  are counted by their leading bits; and then, reading once more, those in the middle by the rest of their bits, which
-  gives the same number as sorting all of them;
+  are counted in bins; and then, reading once more, those of the bin in the middle are collected, which gives the same
+  number as sorting all of them;
 * the **brightest voxel**, for speckle in floating point, whose floor depends on it.
 
 Some ways to denoise look at all coefficients of a band before the first is changed: the methods ``'bayes'``, ``'sure'``
@@ -32,6 +32,15 @@ import numpy as np
 
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.enhance.blockwise import (
+    COPIES,
+    Reach,
+    cut_blocks,
+    find_obstacle,
+    gather_blocks,
+    measure_reach,
+    measure_volume_noise,
+)
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.methods import DecidingMethod, find_method, list_methods
 from subband.enhance.models import Speckle
@@ -40,9 +49,6 @@ from subband.enhance.stages import Denoise, Shrink, Stage
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Source, SourceInfo
 from subband.media.volumes import VolumeSource
-from subband.pipeline.blocks import cut_blocks, gather_blocks
-from subband.pipeline.reach import Reach, find_obstacle, measure_reach
-from subband.pipeline.volume_noise import COPIES, measure_volume_noise
 from subband.typing import Array
 
 __all__ = ["Reopen", "VolumeWork", "choose_memory"]

@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from pathlib import Path
-from pkgutil import iter_modules
 
 import httpx
 import numpy as np
@@ -41,9 +40,7 @@ def toy(monkeypatch):
     """Put the file of the format into the folder of formats, for one test."""
     find_format("image.png")
     monkeypatch.setattr(lookup, "_FORMATS", dict(lookup._FORMATS))
-    toys = str(Path(__file__).with_name("toys"))
-    monkeypatch.setattr(formats, "__path__", [*formats.__path__, toys])
-    monkeypatch.setattr(lookup, "iter_modules", lambda folders: iter_modules([*folders, toys]))
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(Path(__file__).with_name("toys"))])
     monkeypatch.delitem(sys.modules, "subband.media.formats.toy", raising=False)
     lookup._load_folder.cache_clear()
 

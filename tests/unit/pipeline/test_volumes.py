@@ -6,15 +6,13 @@ import pytest
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink, Speckle
+from subband.enhance.blockwise import Reach, cut_blocks, find_obstacle, measure_reach, measure_volume_noise
 from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import measure_planes
 from subband.errors import ArgumentError
 from subband.media import open_source
 from subband.media.base import Frame, Source, SourceInfo
 from subband.pipeline import volumes
-from subband.pipeline.blocks import cut_blocks
-from subband.pipeline.reach import Reach, find_obstacle, measure_reach
-from subband.pipeline.volume_noise import measure_volume_noise
 from subband.pipeline.volumes import VolumeWork, choose_memory
 
 SHAPE = (150, 18, 20)

@@ -33,7 +33,7 @@ class CpuEngine(Engine):
     def forward(self, plan: LevelPlan, x: Array) -> Bands:
         if x.dtype.kind == "c":
             return {key: _join_parts(band) for key, band in self.forward(_plan_parts(plan), _split_parts(x)).items()}
-        if x.dtype == np.float32 and plan.amplifies:
+        if plan.amplifies and x.dtype == np.float32:
             # what is added to the few samples is so much larger that single precision would leave little of them
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(np.float32) for key, band in wide.items()}

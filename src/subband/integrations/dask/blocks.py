@@ -33,11 +33,9 @@ __all__ = [
     "cut",
     "fetch",
     "gather",
-    "merge_bands",
     "merge_block",
     "share_cores",
     "split_block",
-    "split_samples",
     "stay_with",
 ]
 
@@ -70,18 +68,19 @@ class Recipe:
 
 
 class Part(NamedTuple):
-    """A block that is put together from some of the pieces that a task is given."""
+    """A block that is put together from some of the pieces that a task is given; of one band if these are bundles."""
 
     recipe: Recipe
     picks: tuple[int, ...]
+    band: str | None = None
 
-    def fetch(self, pieces: Sequence[Any], key: str | None = None) -> Array:
-        """Return the block, or that of one band."""
-        return fetch(self.recipe, [pieces[place] for place in self.picks], key)
+    def fetch(self, pieces: Sequence[Any]) -> Array:
+        """Return the block."""
+        return fetch(self.recipe, [pieces[place] for place in self.picks], self.band)
 
 
 #: Several blocks by name.
-Parts = Mapping[str, Part]
+Parts = Mapping[Any, Part]
 
 
 def cut(x: Any, slices: Slices) -> Any:
@@ -211,13 +210,14 @@ class LocalLevel:
         return engine_for(block, self.engine)
 
 
-def split_block(level: LocalLevel, recipe: Recipe, pieces: Sequence[Any]) -> Bands:
-    """Fetch a block, and return its share of all bands."""
+def split_block(level: LocalLevel, recipe: Recipe, pieces: Sequence[Any], key: str | None = None) -> Bands:
+    """Fetch a block, and return its share of all bands; the pieces may be bands, of which one is split further."""
     with share_cores(), stay_with(pieces[0]):
-        return split_samples(level, fetch(recipe, [_as_taken(piece, level) for piece in pieces]))
+        samples = pieces if key is None else [piece[key] for piece in pieces]
+        return _split_samples(level, fetch(recipe, [_as_taken(piece, level) for piece in samples]))
 
 
-def split_samples(level: LocalLevel, block: Array) -> Bands:
+def _split_samples(level: LocalLevel, block: Array) -> Bands:
     """Transform a block and return what counts of all bands."""
     dtype = block.dtype
     if level.is_wide and dtype == np.float32:
@@ -234,10 +234,10 @@ def split_samples(level: LocalLevel, block: Array) -> Bands:
 def merge_block(level: LocalLevel, parts: Parts, pieces: Sequence[Any]) -> Array:
     """Fetch the bands around a chunk, and return the chunk's samples."""
     with share_cores(), stay_with(pieces[0]):
-        return merge_bands(level, {key: part.fetch(pieces) for key, part in parts.items()})
+        return _merge_bands(level, {key: part.fetch(pieces) for key, part in parts.items()})
 
 
-def merge_bands(level: LocalLevel, bands: Bands) -> Array:
+def _merge_bands(level: LocalLevel, bands: Bands) -> Array:
     """Undo a level for bands of a block, and return the samples that count."""
     band = next(iter(bands.values()))
     engine = level.find_engine(band)
@@ -264,8 +264,8 @@ def _as_taken(piece: Array, level: LocalLevel) -> Array:
 
 @contextmanager
 def stay_with(x: Any) -> Iterator[None]:
-    """Compute on the device of a block."""
-    kind = find_kind(x)
+    """Compute on the device of a block, or of bands."""
+    kind = find_kind(next(iter(x.values())) if isinstance(x, dict) else x)
     if kind is None:
         yield
         return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import getitem
 from typing import Any
 
+from dask.array.utils import meta_from_array
 from dask.base import tokenize
 from dask.task_spec import Task, TaskRef
 
@@ -75,7 +76,7 @@ def split_levels(chain: Chain, recipe: Recipe, pieces: Sequence[Any]) -> dict[Ba
 def merge_levels(chain: Chain, parts: Parts, pieces: Sequence[Any]) -> Array:
     """Fetch the bands of all levels, and return the block."""
     with share_cores(), stay_with(pieces[0]):
-        bands = {_read_name(name): part.fetch(pieces) for name, part in parts.items()}
+        bands = {name: part.fetch(pieces) for name, part in parts.items()}
         approximation = bands.pop((chain.level, ""))
         details: list[Bands] = [
             {key: band for (level, key), band in bands.items() if level == number}
@@ -114,7 +115,7 @@ def draw_splitting(
         recipe, keys = draft.request(grid, [windows[axis][place] for axis, place in enumerate(index)])
         draft.add(index, split_levels, chain, recipe, keys)
     graph = draft.finish([x])
-    meta = x._meta if plan.reversible else as_computable(x._meta)
+    meta = meta_from_array(x) if plan.reversible else as_computable(meta_from_array(x))
 
     def draw_band(key: BandKey, shape: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
         name = f"subband-{key[1] or 'a' * len(plan.axes)}-{tokenize(token, key)}"
@@ -173,7 +174,7 @@ def draw_merging(
     blocks = Grid(draft.name, edges)
     for index in blocks.walk():
         wanted = [
-            (_write_name(name), grid, [windows[name][axis][place] for axis, place in enumerate(index)])
+            (name, grid, [windows[name][axis][place] for axis, place in enumerate(index)])
             for name, grid in grids.items()
         ]
         parts, pieces = draft.request_all(wanted)
@@ -181,7 +182,7 @@ def draw_merging(
     graph = draft.finish(list(named.values()))
     name = f"subband-samples-{token}"
     grid, tasks = divide(blocks, name, lengths)
-    return make_array(graph, draft.name, name, grid, tasks, approximation._meta)
+    return make_array(graph, draft.name, name, grid, tasks, meta_from_array(approximation))
 
 
 def _make_chain(plan: TransformPlan, first: int, engine: str | Engine | None) -> Chain:
@@ -193,12 +194,3 @@ def _describe(chain: Chain) -> tuple[Any, ...]:
     """Return all that makes a chain, in a form that has the same token in every process."""
     banks = tuple((wavelet.name, tuple(map(tuple, wavelet.filter_bank))) for wavelet in chain.wavelets)
     return chain.axes, banks, chain.modes, chain.lengths, chain.level, chain.is_reversible, str(chain.engine)
-
-
-def _write_name(key: BandKey) -> str:
-    return f"{key[0]} {key[1]}"
-
-
-def _read_name(name: str) -> BandKey:
-    number, _, letters = name.partition(" ")
-    return int(number), letters

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from dask.array.utils import meta_from_array
 from dask.base import tokenize
+from dask.task_spec import Alias
 
 from subband.arrays import as_computable, as_numbers, cast, map_arrays
 from subband.boundary import Extension, extend
@@ -16,7 +18,7 @@ from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.errors import DtypeError, IntegerRangeError, ShapeError
 from subband.integrations.dask.blocks import gather
-from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows, make_array, rename
+from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows
 from subband.integrations.dask.windows import Edges, open_window
 from subband.plan import TransformPlan, transform_plan
 from subband.pyramid import Pyramid
@@ -119,13 +121,16 @@ def extend_array(x: Any, axis: int, mode: str, before: int, behind: int) -> Any:
 
     windows = [list_windows(own) for own in grid.edges]
     windows[axis] = [open_window(extend_axis, length, a - before, b - before) for a, b in pairwise(edges)]
-    results = Grid(name, tuple(edges if place == axis else own for place, own in enumerate(grid.edges)))
-    draft = Draft(f"{name}-gather")
-    for index in results.walk():
+    results = tuple(edges if place == axis else own for place, own in enumerate(grid.edges))
+    draft = Draft(name)
+    for index in Grid(name, results).walk():
         recipe, keys = draft.request(grid, [windows[place][number] for place, number in enumerate(index)])
-        draft.add(index, gather, recipe, keys)
-    tasks = rename(results, Grid(draft.name, results.edges))
-    return make_array(draft.finish([x]), draft.name, name, results, tasks, x._meta)
+        if len(keys) == 1 and windows[axis][index[axis]].is_plain and keys[0] not in draft.tasks:
+            # a chunk as it was
+            draft.tasks[name, *index] = Alias((name, *index), keys[0])
+        else:
+            draft.add(index, gather, recipe, keys)
+    return draft.make_array([x], results, meta_from_array(x))
 
 
 def _extend_edges(edges: Edges, before: int, behind: int) -> Edges:
@@ -186,7 +191,7 @@ def _decompose_integers(engine: Engine, x: Any, plan: TransformPlan) -> Pyramid:
 
 
 def _narrow(x: Any, dtype: np.dtype[Any], what: str) -> Any:
-    return x.map_blocks(_check_range, dtype, what, dtype=dtype, meta=x._meta.astype(dtype))
+    return x.map_blocks(_check_range, dtype, what, dtype=dtype, meta=meta_from_array(x, dtype=dtype))
 
 
 def _check_range(block: Array, dtype: np.dtype[Any], what: str) -> Array:

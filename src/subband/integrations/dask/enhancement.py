@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 import dask.array as da
 import numpy as np
+from dask.array.utils import meta_from_array
 from dask.delayed import Delayed
 
 from subband.arrays import computed_dtype, to_host
 from subband.engines import Engine, get_engine
+from subband.enhance.blockwise import Findings
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import Layout, find_layout
 from subband.enhance.methods import DecidingMethod, find_method
@@ -23,7 +25,6 @@ from subband.enhance.models import Speckle
 from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
 from subband.errors import DtypeError, ShapeError
-from subband.integrations.dask.findings import Findings
 from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
 from subband.integrations.dask.jobs import compute_decision
 from subband.integrations.dask.passes import read_again
@@ -212,7 +213,7 @@ class _Work:
         for stage in self.enhancer.stages:
             flow.planes = self._stages.run(stage, flow, replace(findings, noise=noise), form.enhancer.model)
         kept = _result_dtype(pixels.dtype)
-        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=_as_meta(pixels, kept))
+        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=meta_from_array(pixels, dtype=kept))
         if known is not None:
             result = restore(result, flow.pixels, flow.known)
         if self.order != tuple(range(len(self.order))):
@@ -229,18 +230,18 @@ class _Work:
         stage = stages[0] if stages else None
         if not isinstance(stage, Denoise) or any(isinstance(each, Denoise) for each in stages[1:]):
             return found
-        passage = self._stages.find_passage(stage)
-        if passage.level == 0:
+        roundtrip = self._stages.find_roundtrip(stage)
+        if roundtrip.level == 0:
             return found
         planes = self._enter(pixels, known, found)[1].planes
         noise = self._prepare_noise()
         if noise is None:
-            aims = self._stages.draw_aims(stage, passage, planes, known)
+            aims = self._stages.draw_aims(stage, roundtrip, planes, known)
             found_aims = None if aims is None else compute(aims)
-            noise = compute(self._stages.draw_noise(passage, planes, known, found_aims))
+            noise = compute(self._stages.draw_noise(roundtrip, planes, known, found_aims))
             found = replace(found, noise=noise)
         if isinstance(find_method(stage.method), DecidingMethod) and not is_noise_enough:
-            found = replace(found, statistic=compute(self._stages.decide(stage, passage, planes, noise)))
+            found = replace(found, statistic=compute(self._stages.decide(stage, roundtrip, planes, noise)))
         return found
 
     def _arrange(self, image: Any) -> Any:
@@ -270,7 +271,7 @@ class _Work:
         bare = replace(enhancer, stages=(), sigma=None, noise=model)
         form = PixelForm(bare, self.space, 3 if self.is_colour else 1, dtype, self.engine)
         wide = np.float64 if _is_wide(dtype) else np.float32
-        planes = whole.map_blocks(form.enter, dtype=wide, meta=_as_meta(pixels, wide))
+        planes = whole.map_blocks(form.enter, dtype=wide, meta=meta_from_array(pixels, dtype=wide))
         return form, Flow(planes, pixels, known, settled)
 
     def _prepare_noise(self) -> Array | None:
@@ -290,7 +291,7 @@ class _Work:
                 f"sigma has {len(numbers)} entries, and the picture has {(*self.leading, 1)[-1]} channels; give one "
                 "for each"
             )
-        return np.ascontiguousarray(np.broadcast_to(numbers, self.leading))
+        return np.array(np.broadcast_to(numbers, self.leading))
 
 
 def _is_wide(dtype: np.dtype[Any]) -> bool:
@@ -305,7 +306,3 @@ def _result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind == "f" and dtype.itemsize <= 8:
         return np.dtype(dtype).newbyteorder("=")
     return np.dtype(np.float64 if dtype.itemsize > 2 else np.float32)
-
-
-def _as_meta(x: Any, dtype: Any) -> Any:
-    return x._meta.astype(dtype)

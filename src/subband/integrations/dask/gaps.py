@@ -8,24 +8,23 @@ any width are filled as in memory, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.base import tokenize
-from dask.delayed import Delayed
-from dask.task_spec import DataNode, TaskRef
+from dask.array.utils import meta_from_array
+from dask.delayed import Delayed, delayed
 
 from subband.arrays import namespace, to_host
-from subband.enhance.layout import Layout, _fill, _halve, check_pixels
+from subband.enhance.blockwise import Block, Reach, flatten
+from subband.enhance.layout import Layout, check_pixels, fill_known, halve_known
 from subband.errors import ArgumentError, ShapeError
-from subband.integrations.dask.blocks import Recipe, fetch, share_cores, stay_with
-from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows, make_array, rename
-from subband.integrations.dask.planes import flatten
-from subband.integrations.dask.windows import Edges, Window, plain_window
+from subband.integrations.dask.blocks import stay_with
+from subband.integrations.dask.graphs import find_grid
+from subband.integrations.dask.maps import Blocks, Look, draw_array, draw_statistic
 
 __all__ = ["draw_filled", "draw_filling", "find_known", "restore"]
 
@@ -63,11 +62,11 @@ def find_known(image: Any, layout: Layout, mask: Any, nonfinite: str) -> Any:
     known = None if mask is None else _open_mask(mask, chunks)
     if nonfinite == "mask" and image.dtype.kind == "f":
         others = tuple(axis for axis in range(image.ndim) if axis not in layout.space)
-        finite = image.map_blocks(_is_finite, dtype=bool, meta=image._meta.astype(bool))
+        finite = image.map_blocks(_is_finite, dtype=bool, meta=meta_from_array(image, dtype=bool))
         if others:
             finite = finite.all(axis=others)
         finite = finite.transpose(np.argsort(np.argsort(layout.space)).tolist()).rechunk(chunks)
-        known = finite if known is None else finite.map_blocks(_both, known, dtype=bool, meta=finite._meta)
+        known = finite if known is None else finite.map_blocks(_both, known, dtype=bool, meta=meta_from_array(finite))
     return None if known is None else known.astype(np.uint8)
 
 
@@ -94,7 +93,7 @@ def _both(a: Any, b: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Small:
-    """How large the small picture is, and where chunks are cut for it.
+    """The array at a small size, and how blocks get there and back.
 
     Attributes
     ----------
@@ -112,6 +111,7 @@ class _Small:
 
     @classmethod
     def find(cls, shape: tuple[int, ...], dimensions: int) -> _Small:
+        """Choose how small."""
         leading, space = prod(shape[: len(shape) - dimensions]), shape[len(shape) - dimensions :]
         steps = _FEWEST
         while leading * prod(-(-n // 2**steps) for n in space) > _SMALL and 2**steps < max(space):
@@ -123,19 +123,67 @@ class _Small:
         """Length of the squares that become one sample."""
         return int(2**self.steps)
 
-    def align(self, edges: Sequence[Edges]) -> tuple[Edges, ...]:
-        """Return edges of chunks, moved so that no square is cut."""
-        return tuple(
-            own if axis < len(edges) - self.dimensions else (0, *sorted({self._up(edge, own[-1]) for edge in own[1:]}))
-            for axis, own in enumerate(edges)
+    def make_look(self, work: Callable[..., Any], pixels: Any, known: Any) -> Look:
+        """Return work on blocks that hold the whole of all squares that their chunks have a part of."""
+        blocks = Blocks(find_grid(pixels).edges, [Reach(0, self.cell - 1, self.cell)] * self.dimensions)
+        marks = blocks.windows[pixels.ndim - known.ndim :]
+        return Look(work, blocks, [(pixels, None), (known, marks)])
+
+    def halve(self, block: Block, pixels: Any, known: Any) -> dict[Any, Any]:
+        """Return a block at the small size, and where something is known of it, by its place there."""
+        values, weight = _begin(pixels, known)
+        for _ in range(self.steps):
+            values, weight = halve_known(values, weight)
+        # a square behind those of the chunk may be incomplete
+        ends = [-(-inner.stop // self.cell) for inner in block.inner]
+        whole = tuple(slice(end) for end in ends)
+        starts = [start // self.cell for start in block.starts]
+        place = *block.planes, *((start, start + end) for start, end in zip(starts, ends, strict=True))
+        return {place: (values[whole], weight[whole][..., 0])}
+
+    @staticmethod
+    def merge(several: Sequence[dict[Any, Any]]) -> dict[Any, Any]:
+        """Put small blocks side by side."""
+        return {place: block for own in several for place, block in own.items()}
+
+    def join(self, blocks: dict[Any, Any]) -> Any:
+        """Return the small array of all blocks, in which what is left of gaps is filled."""
+        first, _ = next(iter(blocks.values()))
+        with stay_with(first):
+            xp = namespace(first, "a picture")
+            before = len(self.shape) - self.dimensions
+            space = tuple(-(-length // self.cell) for length in self.shape[before:])
+            values = xp.zeros((*self.shape[:before], *space))
+            weight = xp.zeros(space)
+            for place, (own, mark) in blocks.items():
+                part = tuple(slice(*each) for each in place)
+                values[part] = xp.moveaxis(own, -1, 0).reshape(values[part].shape)
+                weight[part[before:]] = mark
+            if not bool((weight > 0).any()):
+                raise ArgumentError(
+                    "mask leaves no pixel, or all pixels are NaN or infinite; at least one has to be known"
+                )
+            flat = xp.moveaxis(values.reshape(-1, *space), 0, -1)
+            filled = fill_known(flat, weight[..., np.newaxis])
+            return xp.ascontiguousarray(xp.moveaxis(filled, -1, 0)).reshape(values.shape)
+
+    def fill(self, block: Block, pixels: Any, known: Any, filling: Any) -> Any:
+        """Return a block without gaps, in the dtype in which it is read."""
+        pixels = check_pixels(pixels, "image")
+        xp = namespace(pixels, "a picture")
+        values, weight = _begin(pixels, known)
+        if bool((weight > 0).all()):
+            return pixels.copy()
+        lengths = pixels.shape[pixels.ndim - self.dimensions :]
+        part = tuple(
+            slice(start // self.cell, -(-(start + length) // self.cell))
+            for start, length in zip(block.starts, lengths, strict=True)
         )
-
-    def cover(self, begin: int, end: int, length: int) -> tuple[int, int]:
-        """Return a range that begins and ends where squares do, or at the end of the axis."""
-        return begin // self.cell * self.cell, self._up(end, length)
-
-    def _up(self, edge: int, length: int) -> int:
-        return min(-(-edge // self.cell) * self.cell, length)
+        small = flatten(xp.asarray(filling[(*block.leading, *part)]), self.dimensions)
+        filled = fill_known(values, weight, xp.moveaxis(small, 0, -1), self.steps)
+        if pixels.dtype.kind in "iu":
+            filled = xp.rint(filled)
+        return xp.moveaxis(filled.astype(pixels.dtype), -1, 0).reshape(pixels.shape)
 
 
 def draw_filling(pixels: Any, known: Any) -> Delayed:
@@ -149,24 +197,8 @@ def draw_filling(pixels: Any, known: Any) -> Delayed:
         Not 0 where pixels are known; of the shape of space.
     """
     small = _Small.find(pixels.shape, known.ndim)
-    grid, marks = find_grid(pixels), find_grid(known)
-    token = tokenize(pixels.name, known.name)
-    draft = Draft(f"subband-filling-{token}")
-    before = pixels.ndim - known.ndim
-    edges = small.align(grid.edges)
-    keys, places = [], []
-    for index in Grid(draft.name, edges).walk():
-        ranges = [(own[at], own[at + 1]) for own, at in zip(edges, index, strict=True)]
-        windows = [plain_window(*each) for each in ranges]
-        recipe, pieces = draft.request(grid, windows)
-        mark, own = draft.request(marks, windows[before:])
-        keys.append(draft.add(index, _shrink_block, small, recipe, pieces, mark, own))
-        places.append(
-            tuple(ranges[:before]) + tuple((a // small.cell, -(-b // small.cell)) for a, b in ranges[before:])
-        )
-    name = f"subband-small-{token}"
-    draft.tasks[name] = (_fill_small, keys, {"places": places}, small)
-    return Delayed(name, draft.finish([pixels, known]), layer=draft.name)
+    looks = {"": small.make_look(small.halve, pixels, known)}
+    return draw_statistic([looks], "filling", small.merge, small.join)
 
 
 def draw_filled(pixels: Any, known: Any, filling: Any) -> Any:
@@ -180,40 +212,19 @@ def draw_filled(pixels: Any, known: Any, filling: Any) -> Any:
         What that gave.
     """
     small = _Small.find(pixels.shape, known.ndim)
-    grid, marks = find_grid(pixels), find_grid(known)
-    name = f"subband-filled-{tokenize(pixels.name, known.name)}"
-    draft = Draft(f"{name}-work")
-    before = pixels.ndim - known.ndim
     if not isinstance(filling, Delayed):
         # a task of its own: on a cluster each task travels by itself, and would bring all of it along
-        draft.tasks[f"{name}-small"] = DataNode(f"{name}-small", filling)
-    given = TaskRef(filling.key if isinstance(filling, Delayed) else f"{name}-small")
-    carried = [list_windows(own) for own in grid.edges[:before]]
-    for index in grid.walk():
-        windows: list[Window] = [own[at] for own, at in zip(carried, index, strict=False)]
-        crop, part = [slice(None)] * before, [slice(*_edge(grid.edges[axis], index[axis])) for axis in range(before)]
-        for axis in range(before, pixels.ndim):
-            begin, end = _edge(grid.edges[axis], index[axis])
-            start, stop = small.cover(begin, end, pixels.shape[axis])
-            windows.append(plain_window(start, stop))
-            crop.append(slice(begin - start, end - start))
-            part.append(slice(start // small.cell, -(-stop // small.cell)))
-        recipe, pieces = draft.request(grid, windows)
-        mark, own = draft.request(marks, windows[before:])
-        task = _FillTask(small, recipe, mark, tuple(crop), tuple(part))
-        draft.add(index, task.run, pieces, own, given)
-    waited = [pixels, known, *([filling] if isinstance(filling, Delayed) else [])]
-    results = Grid(name, grid.edges)
-    tasks = rename(results, Grid(draft.name, grid.edges))
-    meta = pixels._meta.astype(check_pixels(np.empty(1, pixels.dtype), "image").dtype)
-    return make_array(draft.finish(waited), draft.name, name, results, tasks, meta)
+        filling = delayed(filling, pure=True)
+    meta = meta_from_array(pixels, dtype=check_pixels(np.empty(1, pixels.dtype), "image").dtype)
+    return draw_array(small.make_look(small.fill, pixels, known), "filled", [filling], meta)
 
 
 def restore(result: Any, pixels: Any, known: Any) -> Any:
     """Return a result, with pixels as they were where they are not known; the axes of `known` are the last ones."""
     count = result.ndim - known.ndim
     marks = known[(np.newaxis,) * count]
-    return da.map_blocks(_put_back, result, pixels.rechunk(result.chunks), marks, dtype=result.dtype, meta=result._meta)
+    meta = meta_from_array(result)
+    return da.map_blocks(_put_back, result, pixels.rechunk(result.chunks), marks, dtype=result.dtype, meta=meta)
 
 
 def _put_back(result: Any, pixels: Any, known: Any) -> Any:
@@ -221,83 +232,8 @@ def _put_back(result: Any, pixels: Any, known: Any) -> Any:
     return xp.where(xp.asarray(known) != 0, result, pixels.astype(result.dtype))
 
 
-def _edge(edges: Edges, at: int) -> tuple[int, int]:
-    return edges[at], edges[at + 1]
-
-
-def _shrink_block(small: _Small, recipe: Recipe, pieces: Sequence[Any], mark: Recipe, known: Sequence[Any]) -> Any:
-    """Return a block at the small size, and where something is known of it."""
-    with share_cores(), stay_with(pieces[0]):
-        values, weight, _ = _begin(fetch(recipe, pieces), fetch(mark, known))
-        for _ in range(small.steps):
-            values, weight = _step_down(values, weight)
-        return values, weight[..., 0]
-
-
-def _fill_small(blocks: list[Any], where: dict[str, Any], small: _Small) -> Any:
-    """Put small blocks together, and fill what is left of gaps."""
-    with stay_with(blocks[0][0]):
-        return _join_small(blocks, where["places"], small)
-
-
-def _join_small(blocks: list[Any], where: Sequence[Any], small: _Small) -> Any:
-    xp = namespace(blocks[0][0], "a picture")
-    before = len(small.shape) - small.dimensions
-    space = tuple(-(-length // small.cell) for length in small.shape[before:])
-    values = xp.zeros((*small.shape[:before], *space))
-    weight = xp.zeros(space)
-    for (own, mark), places in zip(blocks, where, strict=True):
-        part = tuple(slice(*place) for place in places)
-        values[part] = xp.moveaxis(own, -1, 0).reshape(values[part].shape)
-        weight[part[before:]] = mark
-    if not bool((weight > 0).any()):
-        raise ArgumentError("mask leaves no pixel, or all pixels are NaN or infinite; at least one has to be known")
-    flat = xp.moveaxis(values.reshape(-1, *space), 0, -1)
-    filled = _fill(flat, weight[..., np.newaxis], xp)
-    return xp.ascontiguousarray(xp.moveaxis(filled, -1, 0)).reshape(values.shape)
-
-
-@dataclass(frozen=True)
-class _FillTask:
-    """How a chunk is filled.
-
-    Attributes
-    ----------
-    small : _Small
-        The small picture.
-    recipe, mark : Recipe
-        Of pixels, and of what is known of them.
-    crop : tuple of slice
-        What counts of the block.
-    part : tuple of slice
-        Where it is in the small picture.
-    """
-
-    small: _Small
-    recipe: Recipe
-    mark: Recipe
-    crop: tuple[slice, ...]
-    part: tuple[slice, ...]
-
-    def run(self, pieces: Sequence[Any], known: Sequence[Any], filling: Any) -> Any:
-        """Return the chunk without gaps."""
-        with share_cores(), stay_with(pieces[0]):
-            block, marks = check_pixels(fetch(self.recipe, pieces), "image"), fetch(self.mark, known)
-            xp = namespace(block, "a picture")
-            values, weight, shape = _begin(block, marks)
-            if bool((weight > 0).all()):
-                return block[self.crop].copy()
-            below = filling[self.part]
-            below = xp.moveaxis(flatten(xp.asarray(below), self.small.dimensions), 0, -1)
-            filled = _fill_down(values, weight, below, self.small.steps)
-            if block.dtype.kind in "iu":
-                filled = xp.rint(filled)
-            back = xp.moveaxis(filled.astype(block.dtype), -1, 0).reshape(shape)
-            return xp.ascontiguousarray(back[self.crop])
-
-
-def _begin(block: Any, known: Any) -> tuple[Any, Any, tuple[int, ...]]:
-    """Return space × planes of float64 with zeros in gaps, weights of 0 or 1, and the shape of the block."""
+def _begin(block: Any, known: Any) -> tuple[Any, Any]:
+    """Return space × planes of float64 with zeros in gaps, and weights of 0 or 1."""
     xp = namespace(block, "a picture")
     marks = xp.asarray(known) != 0
     planes = xp.where(marks, block, 0).astype(np.float64)
@@ -308,26 +244,4 @@ def _begin(block: Any, known: Any) -> tuple[Any, Any, tuple[int, ...]]:
                 f"image has {count} pixels in one chunk that are NaN or infinite and not masked; use nonfinite='mask' "
                 "to leave them as they are, or replace them"
             )
-    flat = planes.reshape(-1, *planes.shape[planes.ndim - marks.ndim :])
-    return xp.moveaxis(flat, 0, -1), marks.astype(np.float64)[..., np.newaxis], tuple(block.shape)
-
-
-def _step_down(values: Any, weight: Any) -> tuple[Any, Any]:
-    """Return the known values at half the size, averaged, and where there are any."""
-    xp = namespace(values, "a picture")
-    coarse, share = values * weight, weight
-    for axis in range(values.ndim - 1):
-        coarse, share = (_halve(x, axis, xp) for x in (coarse, share))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        coarse = xp.where(share > 0, coarse / share, 0)
-    return coarse, (share > 0).astype(np.float64)
-
-
-def _fill_down(values: Any, weight: Any, below: Any, steps: int) -> Any:
-    """Return values where weight is 1, and else those of the picture below, so many steps down."""
-    xp = namespace(values, "a picture")
-    if steps:
-        below = _fill_down(*_step_down(values, weight), below, steps - 1)
-        for axis, length in enumerate(values.shape[:-1]):
-            below = xp.take(below, xp.arange(length) // 2, axis)
-    return xp.where(weight > 0, values, below)
+    return xp.moveaxis(flatten(planes, marks.ndim), 0, -1), marks.astype(np.float64)[..., np.newaxis]

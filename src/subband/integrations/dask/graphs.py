@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from operator import getitem
-from typing import Any, NamedTuple
+from typing import Any
 
+from dask.array.utils import meta_from_array
+from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.task_spec import Alias, List, Task, TaskRef
 
 from subband.integrations.dask.blocks import Part, Recipe, cut
 from subband.integrations.dask.results import ComputedArray
-from subband.integrations.dask.windows import Edges, Window, split_run
+from subband.integrations.dask.windows import Edges, Segment, Window, walk_segments
 
 __all__ = [
+    "Band",
+    "Bundle",
     "Draft",
     "Grid",
     "SubbandLayer",
     "divide",
     "find_grid",
     "find_longest",
+    "find_meta",
     "list_windows",
     "make_array",
     "rename",
@@ -46,13 +51,13 @@ class Grid:
         What the keys of the chunks begin with.
     edges : tuple of tuple of int
         Where chunks begin along each axis, and where the axis ends.
-    aliases : dict
-        Keys of those chunks that are called otherwise.
+    band : str or None
+        Which of several bands that chunks hold, if they are bundles.
     """
 
     name: str
     edges: tuple[Edges, ...]
-    aliases: Mapping[Index, Key] = field(default_factory=dict)
+    band: str | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,25 +69,83 @@ class Grid:
         """Lengths of the chunks along each axis, as Dask has them."""
         return tuple(tuple(b - a for a, b in pairwise(own)) for own in self.edges)
 
-    @property
-    def count(self) -> int:
-        """Number of chunks."""
-        total = 1
-        for own in self.edges:
-            total *= len(own) - 1
-        return total
-
     def key(self, index: Index) -> Key:
         """Return the key of a chunk."""
-        return self.aliases.get(index, (self.name, *index))
+        return (self.name, *index)
 
     def walk(self) -> Iterator[Index]:
         """Yield the numbers of all chunks."""
         yield from product(*(range(len(own) - 1) for own in self.edges))
 
 
+@dataclass(frozen=True)
+class Bundle:
+    """Several bands, chunk by chunk: each task gives a dictionary, so that whoever needs all of them asks once.
+
+    Attributes
+    ----------
+    name : str
+        Of the layer, and what the keys of the tasks begin with.
+    graph : HighLevelGraph
+        The tasks, and what they need.
+    edges : mapping of tuple of tuple of int
+        Of each band; all have the same number of chunks.
+    meta : array
+        An empty array of the kind and dtype of the bands.
+    target, origin : tuple of int or None
+        As of `SubbandLayer`.
+    """
+
+    name: str
+    graph: HighLevelGraph
+    edges: Mapping[str, tuple[Edges, ...]]
+    meta: Any
+    target: tuple[int, ...] | None = None
+    origin: tuple[int, ...] | None = None
+
+    def list_bands(self) -> dict[str, Band]:
+        """Return all bands, for other tasks to be drawn from."""
+        return {key: Band(self, key) for key in self.edges}
+
+    def make_arrays(self) -> dict[str, Any]:
+        """Return all bands as Dask arrays."""
+        arrays = {}
+        for key, edges in self.edges.items():
+            name = self.name.replace("-split-", f"-{key}-")
+            grid = Grid(name, edges)
+            tasks = {
+                (name, *index): Task((name, *index), getitem, TaskRef((self.name, *index)), key)
+                for index in grid.walk()
+            }
+            arrays[key] = make_array(self.graph, self.name, name, grid, tasks, self.meta, self.target, self.origin)
+        return arrays
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band of a bundle, which is asked for what it shares with a Dask array."""
+
+    bundle: Bundle
+    key: str
+
+    @property
+    def name(self) -> str:
+        """What tells it from others."""
+        return f"{self.bundle.name} {self.key}"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of coefficients along each axis."""
+        return tuple(own[-1] for own in self.bundle.edges[self.key])
+
+    @property
+    def dtype(self) -> Any:
+        """Of the coefficients."""
+        return self.bundle.meta.dtype
+
+
 def find_grid(x: Any) -> Grid:
-    """Return the grid of a Dask array.
+    """Return the grid of a Dask array, or of a band.
 
     Examples
     --------
@@ -90,6 +153,8 @@ def find_grid(x: Any) -> Grid:
     >>> find_grid(da.zeros((10, 6), chunks=(4, 6))).edges
     ((0, 4, 8, 10), (0, 6))
     """
+    if isinstance(x, Band):
+        return Grid(x.bundle.name, x.bundle.edges[x.key], x.key)
     edges = []
     for lengths in x.chunks:
         own = [0]
@@ -97,6 +162,11 @@ def find_grid(x: Any) -> Grid:
             own.append(own[-1] + int(length))
         edges.append(tuple(own))
     return Grid(x.name, tuple(edges))
+
+
+def find_meta(x: Any) -> Any:
+    """Return an empty array of the kind and dtype of the chunks of a Dask array, or of a band."""
+    return x.bundle.meta if isinstance(x, Band) else meta_from_array(x)
 
 
 def find_longest(edges: Sequence[Edges]) -> tuple[int, ...]:
@@ -181,16 +251,6 @@ class SubbandLayer(MaterializedLayer):  # type: ignore[misc]  # Dask is untyped
         self.origin = origin
 
 
-class Segment(NamedTuple):
-    """A piece of a chunk along one axis: the chunk's number, a range in it, where that goes, and the chunk's length."""
-
-    number: int
-    begin: int
-    end: int
-    at: int
-    length: int
-
-
 class Draft:
     """A graph in the making.
 
@@ -229,21 +289,21 @@ class Draft:
             keys.append(whole if choice is None else self._cut(whole, *choice))
         return recipe, keys
 
-    def request_all(self, wanted: Iterable[tuple[str, Grid, Sequence[Window]]]) -> tuple[dict[str, Part], list[Key]]:
+    def request_all(self, wanted: Iterable[tuple[Any, Grid, Sequence[Window]]]) -> tuple[dict[Any, Part], list[Key]]:
         """Return how several blocks are put together, by name, and the keys of the pieces of all of them."""
         numbers: dict[Key, int] = {}
-        parts: dict[str, Part] = {}
+        parts: dict[Any, Part] = {}
         for name, grid, windows in wanted:
             recipe, keys = self.request(grid, windows)
             picks = tuple([numbers.setdefault(key, len(numbers)) for key in keys])
-            parts[name] = self.share(("part", id(recipe), picks), partial(Part, recipe, picks))
+            parts[name] = self.share(("part", id(recipe), picks, grid.band), partial(Part, recipe, picks, grid.band))
         about = "parts", tuple((name, id(part)) for name, part in parts.items())
         return self.share(about, lambda: parts), list(numbers)
 
     def _list_segments(self, edges: Edges, window: Window) -> tuple[Segment, ...]:
         """Return number and range of each piece along an axis, where it goes, and the length of its chunk."""
         about = "segments", edges, window.runs, window.is_direct, window.room[0]
-        found: tuple[Segment, ...] = self.share(about, lambda: tuple(_walk_segments(edges, window)))
+        found: tuple[Segment, ...] = self.share(about, lambda: tuple(walk_segments(edges, window)))
         return found
 
     def _make_recipe(
@@ -277,7 +337,25 @@ class Draft:
 
     def finish(self, dependencies: Sequence[Any]) -> HighLevelGraph:
         """Return the graph, with those of the arrays that it needs."""
-        return HighLevelGraph.from_collections(self.name, self.tasks, dependencies=list(dependencies))
+        return self._connect(self.tasks, dependencies)
+
+    def make_array(
+        self,
+        dependencies: Sequence[Any],
+        edges: Sequence[Edges],
+        meta: Any,
+        target: tuple[int, ...] | None = None,
+        origin: tuple[int, ...] | None = None,
+    ) -> Any:
+        """Return the Dask array whose chunks are those tasks that have the name of the draft."""
+        graph = self._connect(SubbandLayer(self.tasks, target, origin), dependencies)
+        return ComputedArray(graph, self.name, Grid(self.name, tuple(edges)).chunks, meta=meta)
+
+    def _connect(self, layer: Mapping[Key, Any], dependencies: Sequence[Any]) -> HighLevelGraph:
+        bundles = {each.bundle.name: each.bundle for each in dependencies if isinstance(each, Band)}
+        waited = [Delayed(name, bundle.graph, layer=name) for name, bundle in bundles.items()]
+        waited += [each for each in dependencies if not isinstance(each, Band)]
+        return HighLevelGraph.from_collections(self.name, layer, dependencies=waited)
 
 
 def make_array(
@@ -294,19 +372,6 @@ def make_array(
     layers = {**graph.layers, name: SubbandLayer(tasks, target, origin)}
     dependencies = {**graph.dependencies, name: {below}}
     return ComputedArray(HighLevelGraph(layers, dependencies), name, grid.chunks, meta=meta)
-
-
-def _walk_segments(edges: Edges, window: Window) -> Iterator[Segment]:
-    at = window.room[0] if window.is_direct else 0
-    is_empty = True
-    for run in window.runs:
-        for number, begin, end in split_run(edges, run):
-            yield Segment(number, begin, end, at, edges[number + 1] - edges[number])
-            at += end - begin
-            is_empty = False
-    if is_empty:
-        # an empty signal: any chunk of it, of which nothing is taken, tells dtype and place
-        yield Segment(0, 0, 0, 0, edges[1] - edges[0])
 
 
 def _choose_cuts(segments: Sequence[Segment]) -> tuple[tuple[Slices, tuple[int, ...]] | None, Slices | None]:

@@ -270,11 +270,7 @@ def compute_decision(delayed: Delayed) -> Any:
     """
     (layer,) = delayed.__dask_layers__()
     graph = dict(delayed.__dask_graph__().cull({delayed.key}))
-    names = {
-        key: (key[0], key[1:])
-        for key in graph
-        if isinstance(key, tuple) and (key[0] == layer or key[0].startswith(f"{layer}-tally"))
-    }
+    names = {key: (key[0], key[1:]) for key in graph if isinstance(key, tuple) and key[0].startswith(f"{layer}-look")}
     found: list[Any] = []
 
     def finish(key: Any, value: Any) -> None:

@@ -32,7 +32,7 @@ class ComputedArray(da.Array):  # type: ignore[misc]  # Dask is untyped
     Examples
     --------
     >>> x = da.arange(6, chunks=4)
-    >>> ComputedArray(x.dask, x.name, x.chunks, meta=x._meta).compute()
+    >>> ComputedArray(x.dask, x.name, x.chunks, dtype=x.dtype).compute()
     array([0, 1, 2, 3, 4, 5])
     """
 

@@ -1,4 +1,4 @@
-"""The stages of an enhancer as graphs: level by level, on blocks with margins, or without decimation.
+"""The stages of an enhancer as graphs: transformed by the engine of Dask, band by band, and back.
 
 What has to be known about the whole array, such as the strength of noise, is found out in passes of their own; then
 everything is read again, and computed chunk by chunk. The source is read twice or more rather than kept in memory.
@@ -6,37 +6,35 @@ everything is read again, and computed chunk by chunk. The source is read twice 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
 from typing import Any
 
-from dask.base import tokenize
 from dask.delayed import Delayed
-from dask.task_spec import TaskRef
 
-from subband.boundary import is_expansive
+from subband.boundary import Extension, extend, is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.engines.filters.median import FEW
+from subband.enhance.blockwise import BandTally, Findings, NoiseSearch, Reach, reach_of_spatial
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
+from subband.enhance.noise import combine_gains
 from subband.enhance.roundtrip import Roundtrip
-from subband.enhance.shrinking import ROUNDS
-from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Stage, weigh_levels
+from subband.enhance.shrinking import ROUNDS, LevelRule, list_rules
+from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial, Stage
 from subband.errors import ArgumentError
-from subband.integrations.dask.decisions import draw_decisions, draw_stationary_decisions
-from subband.integrations.dask.findings import Findings
-from subband.integrations.dask.graphs import Draft, Grid, find_grid, make_array, rename
-from subband.integrations.dask.margins import draw_blocks
-from subband.integrations.dask.noise import count_diagonal, draw_noise
+from subband.integrations.dask.decomposition import extend_array
+from subband.integrations.dask.engine import DaskEngine
+from subband.integrations.dask.graphs import find_grid
+from subband.integrations.dask.maps import Blocks, Look, draw_array, draw_bundle, draw_statistic
 from subband.integrations.dask.passes import read_again
-from subband.integrations.dask.planes import BlockStage
-from subband.integrations.dask.rules import LevelShrink
-from subband.integrations.dask.shrinkage import draw_forward, draw_inverse, draw_shrinkage, draw_spin
-from subband.integrations.dask.stationary import run_stationary
-from subband.pipeline.reach import Reach, find_border_obstacle, measure_reach
+from subband.integrations.dask.windows import Edges, Window, open_window, plain_window
+from subband.integrations.dask.works import BandShrink, BandTallyWork, GuideWork, SpatialWork, average
 from subband.plan import transform_plan
+from subband.stationary import stationary_plan
 
 __all__ = ["Flow", "StageWork"]
 
@@ -76,6 +74,28 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class _Way:
+    """Planes that were transformed.
+
+    Attributes
+    ----------
+    plans : sequence of LevelPlan or StationaryPlan
+        Of each level, the finest first.
+    details : list of dict
+        The bands of each level, but for the approximation.
+    approximation : Band or dask array
+        The coarsest.
+    edges : list
+        Where what each level has split is cut into chunks.
+    """
+
+    plans: Sequence[Any]
+    details: list[dict[str, Any]]
+    approximation: Any
+    edges: Sequence[Sequence[Edges]]
+
+
+@dataclass(frozen=True)
 class StageWork:
     """What stages do to planes.
 
@@ -108,33 +128,33 @@ class StageWork:
             Of the noise in the picture.
         """
         if isinstance(stage, Blur | Sharpen):
-            reach = _reach_of_spatial(stage)
-            return self._run_blocks(stage, flow.planes, [reach] * len(self.space), None)
-        passage = self.find_passage(stage)
-        if passage.level == 0:
+            return self._filter(flow.planes, [stage])
+        roundtrip = self.find_roundtrip(stage)
+        if roundtrip.level == 0:
             return flow.planes
-        if obstacle := _find_form_obstacle(stage):
-            raise ArgumentError(obstacle)
-        if stage.filters and (obstacle := _find_obstacle(stage)):
-            raise ArgumentError(obstacle)
-        noise, statistic = self._learn(stage, passage, flow, findings)
-        if stage.form == "undecimated":
-            shrinks = self._list_shrinks(stage, passage)
-            result = run_stationary(passage, flow.planes, noise, statistic, shrinks, self.engine)
-        elif stage.filters:
-            result = self._run_in_blocks(stage, passage, flow.planes, noise, statistic)
-        else:
-            result = self._run_levels(stage, passage, flow.planes, noise, statistic)
+        method = find_method(stage.method) if isinstance(stage, Denoise) else None
+        if isinstance(method, DecidingMethod) and (obstacle := method.find_obstacle(str(stage.form))):
+            raise ArgumentError(f"{obstacle}; use form='spun' or 'decimated', or compute() the array first")
+        noise, statistic = self._learn(stage, roundtrip, flow, findings)
+        results = []
+        for position, (x, edges) in enumerate(self._list_positions(roundtrip, flow.planes)):
+            results.append((self._run_position(roundtrip, x, edges, position, noise, statistic), None))
+        result = results[0][0]
+        if len(results) > 1:
+            result = draw_array(Look(average, self._make_blocks(flow.planes), results), "denoised")
         if isinstance(stage, Denoise) and find_method(stage.method).is_guide:
             return self._run_guided(stage, flow.planes, result, noise, model)
         return result
 
-    def find_passage(self, stage: Denoise | Shrink) -> Roundtrip:
+    def find_roundtrip(self, stage: Denoise | Shrink) -> Roundtrip:
         """Return the transform of a stage for a single plane."""
         engine = get_engine("cpu")
+        if isinstance(stage, Denoise) and find_method(stage.method).is_guide:
+            # with a second step to come, filters of space wait for that
+            stage = replace(stage, filters=())
         return Roundtrip(stage, (1, *self.space), engine, find_filters(engine))
 
-    def _learn(self, stage: Denoise | Shrink, passage: Roundtrip, flow: Flow, findings: Findings) -> tuple[Any, Any]:
+    def _learn(self, stage: Denoise | Shrink, roundtrip: Roundtrip, flow: Flow, findings: Findings) -> tuple[Any, Any]:
         """Return what has to be known about all planes, which are read again when it is."""
         if isinstance(stage, Shrink):
             return None, None
@@ -142,168 +162,229 @@ class StageWork:
         statistic: Any = findings.statistic
         is_measured = noise is None
         if is_measured:
-            aims = self.draw_aims(stage, passage, flow.planes, flow.known)
+            aims = self.draw_aims(stage, roundtrip, flow.planes, flow.known)
             if aims is not None:
                 flow.wait(aims)
-            noise = self.draw_noise(passage, flow.planes, flow.known, aims)
+            noise = self.draw_noise(roundtrip, flow.planes, flow.known, aims)
         method = find_method(stage.method)
         if isinstance(method, DecidingMethod) and statistic is None:
             if is_measured and method.needs_noise:
                 flow.wait(noise)
-            statistic = self.decide(stage, passage, flow.planes, noise)
+            statistic = self.decide(stage, roundtrip, flow.planes, noise)
         flow.wait(noise, statistic)
         return noise, statistic
 
-    def draw_aims(self, stage: Denoise, passage: Roundtrip, planes: Any, known: Any) -> Delayed | None:
+    def draw_aims(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, known: Any) -> Delayed | None:
         """Draw the sketches after which noise is measured exactly; None where that is not needed.
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
         """
-        decides = isinstance(find_method(stage.method), DecidingMethod)
-        if not decides or count_diagonal(passage, self.space) <= FEW:
+        if not isinstance(find_method(stage.method), DecidingMethod):
             return None
-        return draw_noise(planes, passage, len(self.space), self.engine, known, is_aiming=True)
+        looks, search = self._search_noise(roundtrip, planes, known)
+        if prod(edges[-1] for edges in looks[""].blocks.edges[self.before :]) <= FEW:
+            return None
+        return draw_statistic([looks], "sketch", search.merge, search.aim)
 
-    def draw_noise(self, passage: Roundtrip, planes: Any, known: Any, aims: Any = None) -> Delayed:
-        """Draw the measurement of noise."""
-        return draw_noise(planes, passage, len(self.space), self.engine, known, aims=aims)
+    def draw_noise(self, roundtrip: Roundtrip, planes: Any, known: Any, aims: Any = None) -> Delayed:
+        """Draw the measurement of noise: from sketches, or where `aims` say that medians are to be looked for."""
+        looks, search = self._search_noise(roundtrip, planes, known)
+        if aims is None:
+            return draw_statistic([looks], "sketch", search.merge, search.find)
+        return draw_statistic([looks], "sketch", search.merge, search.pick, given=[aims], facts=[aims])
 
-    def decide(self, stage: Denoise, passage: Roundtrip, planes: Any, noise: Any) -> Delayed:
+    def _search_noise(self, roundtrip: Roundtrip, planes: Any, known: Any) -> tuple[dict[str, Look], NoiseSearch]:
+        """Return how the finest diagonal band is looked at, and who does."""
+        diagonal = "d" * len(roundtrip.axes)
+        band = self._forward(roundtrip, planes, 1).details[0][diagonal]
+        is_decimated = roundtrip.stage.form != "undecimated"
+        search = NoiseSearch(
+            planes.shape[: self.before],
+            len(self.space),
+            combine_gains(roundtrip.wavelets, 1, diagonal),
+            roundtrip.axes,
+            max(wavelet.dec_len for wavelet in roundtrip.wavelets),
+            2 if is_decimated else 1,
+        )
+        blocks = self._make_blocks(band)
+        if known is None:
+            return {"": Look(search.look, blocks, [(band, None)])}, search
+        margin = 0 if is_decimated else roundtrip.margin
+        marks = [
+            [_find_samples(search, axis, begin, end, margin, known.shape[axis]) for begin, end in pairwise(own)]
+            for axis, own in enumerate(blocks.edges[self.before :])
+        ]
+        return {"": Look(search.look_at_known, blocks, [(band, None), (known, marks)])}, search
+
+    def decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""
-        shrinks = self._list_shrinks(stage, passage)
         method = find_method(stage.method)
         given = noise if isinstance(method, DecidingMethod) and method.needs_noise else None
-        if stage.form == "undecimated":
-            return draw_stationary_decisions(planes, passage, self.engine, shrinks, given)
-        return draw_decisions(planes, passage, self.engine, self._find_steps(stage), shrinks, given)
+        groups = []
+        for position, (x, _) in enumerate(self._list_positions(roundtrip, planes)):
+            details = self._forward(roundtrip, x, roundtrip.level).details
+            for rule, bands in zip(self._list_rules(roundtrip), details, strict=True):
+                looks = {
+                    key: self._look_at_band(roundtrip, rule, key, band, position)
+                    for key, band in bands.items()
+                    if rule.method is not None and 0 not in band.shape
+                }
+                groups += [looks] if looks else []
+        return draw_statistic(groups, "statistic", BandTally.merge, BandTally.decide, given=[given], facts=[given])
 
-    def _find_steps(self, stage: Denoise | Shrink) -> dict[int, int]:
-        """Return how far each axis is moved for the second position of a spun picture."""
-        if stage.form != "spun":
-            return {}
-        return {axis + self.before: min(SPIN, length - 1) for axis, length in enumerate(self.space)}
+    def _look_at_band(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, position: int) -> Look:
+        """Return how a band is looked at for what the method has to know."""
+        dimensions, leading = len(self.space), band.shape[: self.before]
+        tally = BandTally(rule, key, position, prod(band.shape[self.before :]), leading, dimensions)
+        blocks = self._make_blocks(band, rule, roundtrip)
+        return Look(BandTallyWork(dimensions, self.engine, tally), blocks, [(band, None)])
 
-    def _list_shrinks(self, stage: Denoise | Shrink, passage: Roundtrip) -> list[LevelShrink]:
+    def _list_positions(self, roundtrip: Roundtrip, planes: Any) -> Iterator[tuple[Any, list[Edges]]]:
+        """Yield planes for each position of the picture, and where their chunks are in what comes back."""
+        margin = roundtrip.margin if roundtrip.stage.form == "undecimated" else 0
+        margins = [margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
+        yield planes, self._move_edges(planes, margins)
+        steps = [min(SPIN, length - 1) for length in self.space]
+        if roundtrip.stage.form == "spun" and any(steps):
+            moved = planes
+            for axis, step in enumerate(steps, self.before):
+                moved = extend_array(moved, axis, "reflect", step, 0)
+            yield moved, self._move_edges(planes, steps)
+
+    def _move_edges(self, planes: Any, steps: Sequence[int]) -> list[Edges]:
+        """Return where the chunks of planes are in an array with some samples more before each axis of space."""
+        moved = (*((0,) * self.before), *steps)
+        return [tuple(e + step for e in own) for own, step in zip(find_grid(planes).edges, moved, strict=True)]
+
+    def _list_rules(self, roundtrip: Roundtrip) -> list[LevelRule]:
         """Return what happens on each level, the finest first."""
-        weights = weigh_levels(stage, passage.level) * stage.strength if isinstance(stage, Denoise) else None
-        shift = max((w.dec_len - 3) // 2 for w in passage.wavelets) if any(map(is_expansive, passage.modes)) else 0
-        return [
-            LevelShrink(
-                stage,
-                passage.wavelets,
-                number,
-                passage.level,
-                1.0 if weights is None else float(weights[number - 1]),
-                shift,
-                len(self.space),
-                prod(self.space),
-                stage.form != "undecimated",
-                engine=self.engine,
-            )
-            for number in range(1, passage.level + 1)
-        ]
+        shift = max((w.dec_len - 3) // 2 for w in roundtrip.wavelets) if any(map(is_expansive, roundtrip.modes)) else 0
+        is_decimated = roundtrip.stage.form != "undecimated"
+        return list_rules(
+            roundtrip.stage, roundtrip.wavelets, roundtrip.level, shift, prod(self.space), is_decimated=is_decimated
+        )
 
-    def _run_levels(self, stage: Denoise | Shrink, passage: Roundtrip, planes: Any, noise: Any, statistic: Any) -> Any:
-        """Draw a stage level by level."""
-        before = self.before
-        axes = tuple(axis + before for axis in passage.axes)
-        shrinks = self._list_shrinks(stage, passage)
-        token = tokenize(planes.name, repr(stage), self.space, passage.modes, passage.level, str(noise), str(statistic))
-        draft = Draft(f"subband-levels-{token}")
-        grid = find_grid(planes)
-        known, decided = (TaskRef(each.key) if isinstance(each, Delayed) else each for each in (noise, statistic))
-
-        def draw(source: Grid, position: int, edges: Any, others: Grid | None) -> Grid:
-            plan = transform_plan(source.shape, axes, passage.wavelets, passage.modes, passage.level)
-            levels = draw_forward(draft, source, plan, position, self.engine)
-            placed = [replace(each, position=position) for each in shrinks]
-            shrunk = draw_shrinkage(draft, levels, placed, known, decided)
-            return draw_inverse(draft, levels, shrunk, edges, position, self.engine, others)
-
-        result = draw(grid, 0, grid.edges, None)
-        steps = self._find_steps(stage)
-        if any(steps.values()):
-            moved = [tuple(edge + steps.get(axis, 0) for edge in own) for axis, own in enumerate(grid.edges)]
-            result = draw(draw_spin(draft, grid, steps), 1, moved, result)
-        return _finish(draft, planes, result, grid, [noise, statistic])
-
-    def _run_in_blocks(
-        self, stage: Denoise | Shrink, passage: Roundtrip, planes: Any, noise: Any, statistic: Any
+    def _run_position(
+        self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
-        """Draw a stage that is run on blocks with margins as wide as it reaches."""
-        fixed = replace(stage, level=passage.level)
-        shrinks = tuple(self._list_shrinks(fixed, passage))
-        # windows are wider here than in volumes, for which a reach is measured
-        beside = max(shrink.window // 2 for shrink in shrinks) * 2**passage.level
-        # and Laplacians, which are those of slices there, look along all axes
-        beside += sum(2 ** (passage.level + 1) for each in stage.filters if isinstance(each, Sharpen))
-        reach = measure_reach(fixed, passage.level) + Reach(SPIN + beside, SPIN + beside)
-        block = BlockStage(fixed, len(self.space), prod(self.space), shrinks=shrinks, engine=self.engine)
-        return draw_blocks(planes, None, block, [reach] * len(self.space), noise, statistic)
+        """Draw the way there and back, for one position of the picture."""
+        way = self._forward(roundtrip, x, roundtrip.level)
+        approximation, details = way.approximation, []
+        for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
+            has_parents = rule.takes_parent and rule.level < len(way.details)
+            parents = way.details[rule.level] if has_parents else {}
+            if rule.weight != 0:
+                looks = {
+                    key: self._shrink(roundtrip, rule, key, band, parents.get(key), position)
+                    for key, band in bands.items()
+                }
+                bands = draw_bundle(looks, "shrunk", [noise, statistic]).list_bands()
+            details.append(bands)
+        for spatial in roundtrip.stage.filters:
+            if spatial.at == "approximation":
+                approximation = self._filter(approximation, [spatial])
+            elif spatial.at == "details":
+                for level, bands in enumerate(details, 1):
+                    if spatial.levels is None or level in spatial.levels:
+                        looks = {key: self._look_through(spatial, band) for key, band in bands.items()}
+                        details[level - 1] = draw_bundle(looks, "filtered").list_bands()
+        engine = DaskEngine(self.engine, joins=False)
+        inverse: Any = engine.stationary_inverse if roundtrip.stage.form == "undecimated" else engine.inverse
+        goals = [edges, *way.edges[1:]]
+        for plan, bands, goal in reversed(list(zip(way.plans, details, goals, strict=True))):
+            approximation = inverse(plan, {"a" * len(roundtrip.axes): approximation, **bands}, goal)
+        return approximation
+
+    def _shrink(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, parent: Any, position: int) -> Look:
+        """Return how a band is shrunk."""
+        blocks = self._make_blocks(band, rule, roundtrip)
+        sources: list[Any] = [(band, None)]
+        if parent is not None:
+            windows = list(blocks.windows)
+            if rule.is_decimated:
+                for axis in roundtrip.axes:
+                    place, length = axis + self.before, parent.shape[axis + self.before]
+                    windows[place] = [_find_parents(window, length, rule.shift) for window in windows[place]]
+            sources.append((parent, windows))
+        return Look(BandShrink(len(self.space), self.engine, rule, key, position), blocks, sources)
+
+    def _forward(self, roundtrip: Roundtrip, x: Any, levels: int) -> _Way:
+        """Draw the way there, level by level."""
+        axes = tuple(axis + self.before for axis in roundtrip.axes)
+        engine = DaskEngine(self.engine, joins=False)
+        between = [spatial for spatial in roundtrip.stage.filters if spatial.at == "between"]
+        plans: Sequence[Any]
+        if roundtrip.stage.form == "undecimated":
+            for axis in axes:
+                x = extend_array(x, axis, "reflect", roundtrip.margin, roundtrip.margin)
+            shape = tuple(x.shape)
+            plans = [stationary_plan(shape, axes, roundtrip.wavelets, number) for number in range(1, levels + 1)]
+        else:
+            plans = transform_plan(tuple(x.shape), axes, roundtrip.wavelets, roundtrip.modes, levels).levels
+        details, edges = [], []
+        for plan in plans:
+            edges.append(find_grid(x).edges)
+            bands = engine.split(plan, x).list_bands()
+            x = self._filter(bands.pop("a" * len(axes)), between)
+            details.append(bands)
+        return _Way(plans, details, x, edges)
 
     def _run_guided(self, stage: Denoise, planes: Any, guess: Any, noise: Any, model: Any) -> Any:
-        """Draw the second step of the method ``'wiener'``."""
+        """Draw the second step of a method whose result is a guide."""
         engine = get_engine("cpu")
         haar = replace(stage, wavelet="haar", form="undecimated", boundary=None)
         level = Roundtrip(haar, (1, *self.space), engine, find_filters(engine)).level
         margin = 2 ** (level + 1) + sum(
-            _reach_of_spatial(each).before * (level if each.at == "between" else 1) for each in stage.filters
+            reach_of_spatial(each).before * (level if each.at == "between" else 1) for each in stage.filters
         )
         before, after = model.stabilised_sigma, model.refined_sigma
         is_refined = not isinstance(model, Gaussian) and None not in (before, after) and before != after
-        rounds = ROUNDS if is_refined else 1
-        for left in reversed(range(rounds)):
+        blocks = Blocks(find_grid(planes).edges, [Reach(margin, margin)] * len(self.space))
+        for left in reversed(range(ROUNDS if is_refined else 1)):
             own = replace(stage, level=level, filters=() if left else stage.filters)
-            block = BlockStage(
-                own,
-                len(self.space),
-                prod(self.space),
-                "guide",
-                before / after if is_refined else 1.0,
-                model if is_refined else None,
-                engine=self.engine,
-            )
-            guess = draw_blocks(planes, guess, block, [Reach(margin, margin)] * len(self.space), noise)
+            weaker = before / after if is_refined else 1.0
+            work = GuideWork(len(self.space), self.engine, own, weaker, model if is_refined else None)
+            guess = draw_array(Look(work, blocks, [(planes, None), (guess, None)]), "guided", [noise])
         return guess
 
-    def _run_blocks(self, stage: Stage, planes: Any, reaches: Sequence[Reach], noise: Any) -> Any:
-        block = BlockStage(stage, len(self.space), prod(self.space), engine=self.engine)
-        return draw_blocks(planes, None, block, reaches, noise)
+    def _filter(self, x: Any, filters: Sequence[Spatial]) -> Any:
+        """Draw filters of space on planes or on a band."""
+        for spatial in filters:
+            x = draw_array(self._look_through(spatial, x), "filtered")
+        return x
+
+    def _look_through(self, spatial: Spatial, x: Any) -> Look:
+        """Return how planes or a band are filtered."""
+        blocks = Blocks(find_grid(x).edges, [reach_of_spatial(spatial)] * len(self.space))
+        return Look(SpatialWork(len(self.space), self.engine, spatial), blocks, [(x, None)])
+
+    def _make_blocks(self, x: Any, rule: LevelRule | None = None, roundtrip: Roundtrip | None = None) -> Blocks:
+        """Return the chunks of an array; for those of a band, with what lies around them and has a say."""
+        reaches = [Reach(0, 0)] * len(self.space)
+        if rule is not None and roundtrip is not None:
+            half = rule.window // 2
+            for axis in roundtrip.axes:
+                # from an even one on, so that parents keep their places
+                reaches[axis] = Reach(half, half, 2)
+        return Blocks(find_grid(x).edges, reaches)
 
 
-def _finish(draft: Draft, planes: Any, result: Grid, grid: Grid, others: Sequence[Any]) -> Any:
-    """Return the array of a draft, in the chunks of the planes."""
-    graph = draft.finish([planes, *(each for each in others if isinstance(each, Delayed))])
-    name = draft.name.replace("-levels-", "-denoised-")
-    tasks = rename(Grid(name, grid.edges), result)
-    return make_array(graph, draft.name, name, Grid(name, grid.edges), tasks, planes._meta)
+def _find_parents(window: Window, length: int, shift: int) -> Window:
+    """Return the window of the parents of coefficients along one axis."""
+    if length == 0 or window.size == 0:
+        return plain_window(0, 0)
+    start, stop = window.runs[0]
+    first = min(start // 2, length - 1)
+    return plain_window(first, max(min((stop - 1 + shift) // 2 + 1, length), first + 1))
 
 
-def _find_form_obstacle(stage: Denoise | Shrink) -> str:
-    """Say why a method cannot decide about arrays of Dask in the form of a stage."""
-    method = find_method(stage.method) if isinstance(stage, Denoise) else None
-    if not isinstance(method, DecidingMethod) or not (obstacle := method.find_obstacle(str(stage.form))):
-        return ""
-    return f"{obstacle}; use form='spun' or 'decimated', or compute() the array first"
+def _find_samples(search: NoiseSearch, axis: int, begin: int, end: int, margin: int, length: int) -> Window:
+    """Return the samples that coefficients of an axis look at; what lies outside is a mirror image."""
+    if axis not in search.axes or end <= begin:
+        return plain_window(begin, max(begin, end))
 
+    def mirror(start: int, stop: int) -> Extension:
+        return extend("reflect", length, start, stop)
 
-def _find_obstacle(stage: Denoise | Shrink) -> str:
-    """Say why the filters of a stage keep it from chunks, and the way out; nothing if they do not."""
-    way = "put the filters behind the stage, as stages of their own, or give x.compute()"
-    if stage.form == "undecimated":
-        return f"form='undecimated' with filters is not there for arrays of Dask; use 'decimated' or 'spun', or {way}"
-    method = find_method(stage.method) if isinstance(stage, Denoise) else None
-    if isinstance(method, DecidingMethod) and any(each.at == "between" for each in stage.filters):
-        return (
-            f"method={method.name!r} decides by all coefficients of a band, and filters at='between' change them "
-            f"on the way from level to level, in blocks that have only their own; use at='details', {way}"
-        )
-    obstacle = find_border_obstacle(stage)
-    return f"{obstacle}, and filters between the transforms need blocks; use another boundary" if obstacle else ""
-
-
-def _reach_of_spatial(stage: Blur | Sharpen) -> Reach:
-    if isinstance(stage, Blur):
-        half = len(stage.taps) // 2
-        return Reach(half, half)
-    return Reach(1, 1)
+    first = search.step * begin - margin - search.reach
+    return open_window(mirror, length, first, search.step * (end - 1) - margin + search.reach + 1)

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 
 from subband._version import __version__
+from subband.enhance.blockwise import Findings
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.stacks import as_dtype
 from subband.errors import LevelError
 from subband.integrations.dask.drafts import StoreDraft
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.enhancement import enhance, measure
-from subband.integrations.dask.findings import Findings
 from subband.integrations.dask.jobs import JobReport, Observe, connect, run_job
 from subband.integrations.dask.multiscales import Axis, describe_multiscales, find_offset
 from subband.integrations.dask.storage import StoredArray, Target, open_array

@@ -10,15 +10,21 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from operator import getitem
 from typing import Any
 
 from dask.core import get_dependencies
 from dask.task_spec import DataNode
 from dask.threaded import get
 
+from subband.integrations.dask.blocks import cut
+
 __all__ = ["compute_waves", "cut_waves"]
 
 Key = Any
+
+# What takes parts of the results of other tasks.
+_PARTS = (getitem, cut)
 
 # Results of a wave, at least: enough for the threads of a machine to have something to do to its end.
 _FEWEST = 4
@@ -103,18 +109,25 @@ def _find_trim() -> Any:
 def _find_waves(graph: Mapping[Key, Any], waves: Sequence[Sequence[Key]]) -> tuple[dict[Key, int], dict[Key, int]]:
     """Return in which wave each task is computed, and in which its result is needed for the last time."""
     first: dict[Key, int] = {}
-    last: dict[Key, int] = {}
+    needs: dict[Key, set[Key]] = {}
     for number, wanted in enumerate(waves):
-        waiting = [key for key in wanted if key not in first]
-        seen: set[Key] = set()
+        waiting = list(wanted)
         while waiting:
             key = waiting.pop()
-            if key in seen:
-                continue
-            seen.add(key)
-            last[key] = number
-            if key in first and first[key] < number:
-                continue
-            first[key] = number
-            waiting.extend(get_dependencies(graph, key))
+            if key not in first:
+                first[key] = number
+                needs[key] = set(get_dependencies(graph, key))
+                waiting.extend(needs[key])
+    results = {key for wanted in waves for key in wanted}
+
+    def find_first(key: Key) -> int:
+        # a part of a result is taken as soon as the result is there, so that the rest of it need not be kept
+        if key not in results and getattr(graph[key], "func", None) in _PARTS:
+            first[key] = max(map(find_first, needs[key]), default=first[key])
+        return first[key]
+
+    last = {key: find_first(key) for key in first}
+    for key, own in needs.items():
+        for needed in own:
+            last[needed] = max(last[needed], first[key])
     return first, last

@@ -11,12 +11,23 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from subband.boundary import Extension
 
-__all__ = ["Edges", "Run", "Window", "join_chunks", "open_window", "plain_window", "split_run"]
+__all__ = [
+    "Edges",
+    "Run",
+    "Segment",
+    "Window",
+    "join_chunks",
+    "open_window",
+    "plain_window",
+    "split_run",
+    "walk_segments",
+]
 
 #: Where chunks begin along an axis, and at last where it ends.
 Edges = tuple[int, ...]
@@ -163,6 +174,30 @@ def split_run(edges: Edges, run: Run) -> Iterator[tuple[int, int, int]]:
         if last > begin:
             yield number, begin - first, last - first
         begin, number = last, number + 1
+
+
+class Segment(NamedTuple):
+    """A piece of a chunk along one axis: the chunk's number, a range in it, where that goes, and the chunk's length."""
+
+    number: int
+    begin: int
+    end: int
+    at: int
+    length: int
+
+
+def walk_segments(edges: Edges, window: Window) -> Iterator[Segment]:
+    """Yield the pieces of chunks that a window is made of."""
+    at = window.room[0] if window.is_direct else 0
+    is_empty = True
+    for run in window.runs:
+        for number, begin, end in split_run(edges, run):
+            yield Segment(number, begin, end, at, edges[number + 1] - edges[number])
+            at += end - begin
+            is_empty = False
+    if is_empty:
+        # an empty signal: any chunk of it, of which nothing is taken, tells dtype and place
+        yield Segment(0, 0, 0, 0, edges[1] - edges[0])
 
 
 def join_chunks(edges: Edges, least: int, wanted: int = 0) -> Edges:

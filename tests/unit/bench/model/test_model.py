@@ -29,8 +29,7 @@ from subband.bench.model.stages import PLAIN_OPERATIONS, count_operations
 from subband.cli.model import app
 from subband.engines import get_engine
 from subband.engines.abilities import abilities_of_device
-from subband.engines.cpu import kernels
-from subband.engines.cpu.sweep import SMALL
+from subband.engines.cpu.sweep import SMALL, kernels
 from subband.engines.measuring.harness import Replay, open_harness, plan_picture
 from subband.engines.measuring.timing import Effort
 from subband.errors import ArgumentError

@@ -104,3 +104,17 @@ def test_empty_bands_do_no_harm(bench):
     np.testing.assert_allclose(shrunk[0], [[[2, 0, 0]]], rtol=1e-6)
     assert [each.shape for each in shrunk[1:]] == [(1, 0, 3)] * 2
     assert all(0 in each.shape for each in bench.shrink([band[:, :0]] * 3, ones, ones, ones, "soft"))
+
+
+def test_parts_are_added_to_the_first_planes_only(bench):
+    total, planes = np.zeros((3, 2, 2), np.float32), np.arange(9, dtype=np.float32).reshape(1, 3, 3)
+    result = bench.filters.add_part(bench.upload(total), bench.upload(planes), (1, 0), 2.0)
+    assert bench.download(result).tolist() == [[[6, 8], [12, 14]], [[0, 0], [0, 0]], [[0, 0], [0, 0]]]
+
+
+def test_coefficients_are_combined_by_three_rules(bench):
+    own, other = np.array([[[4.0, -1.0, 1.0]]]), np.array([[[3.0, 3.0, -8.0]]])
+    combined = {"max": [4.0, 1.5, -4.0], "add": [5.5, 0.5, -3.0], "mix": [3.5, 1.0, -3.5]}
+    for rule, expected in combined.items():
+        difference = bench.filters.differ(bench.upload(own), bench.upload(other), rule, 0.5)
+        np.testing.assert_allclose(own + bench.download(difference), [[expected]], rtol=1e-15)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import subband
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen
+from subband.enhance.blockwise import Findings
 from subband.errors import ArgumentError
 from subband.integrations.dask import denoise_store
 from subband.integrations.dask.enhancement import measure
-from subband.integrations.dask.findings import Findings
 from subband.integrations.dask.jobs import find_manifest
 
 RNG = np.random.default_rng(1)
@@ -102,17 +102,22 @@ def test_windows_of_blocks_are_wide_enough(method):
 
 
 @pytest.mark.parametrize(
-    ("stage", "match"),
+    "stage",
     [
-        (Denoise("sure", filters=(Blur(at="between"),)), "method='sure' decides by all coefficients of a band"),
-        (Denoise("sure", form="undecimated", filters=(Blur(at="details"),)), "form='undecimated' with filters"),
-        (Denoise("neigh", form="undecimated"), "apart into bands that reach across all chunks; use form='spun'"),
-        (Denoise("bayes", boundary="periodic", filters=(Blur(at="details"),)), "use another boundary"),
+        Denoise("sure", level=2, filters=(Blur(at="between"), Sharpen(0.2, at="details", levels=(2,)))),
+        Denoise("sure", "db2", 2, form="undecimated", filters=(Blur(at="details"),)),
+        Denoise("bayes", "db2", 2, boundary="periodic", filters=(Blur(at="details"),)),
+        Denoise("bivariate", "db2", 2, boundary="periodization", form="spun", filters=(Blur(at="approximation"),)),
     ],
 )
-def test_what_cannot_be_done_is_said_at_once(stage, match):
+def test_filters_see_the_whole_array(stage):
+    assert_same(Enhancer(stage), PICTURE, (50, 40))
+
+
+def test_what_cannot_be_done_is_said_at_once():
+    match = "apart into bands that reach across all chunks; use form='spun'"
     with pytest.raises(ArgumentError, match=match):
-        Enhancer(stage).apply(da.zeros((64, 64), chunks=32))
+        Enhancer(Denoise("neigh", form="undecimated")).apply(da.zeros((64, 64), chunks=32))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 import tifffile
 import zarr
 
+import subband
 from subband import decompose
 from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError, FormatError, LevelError
@@ -245,6 +246,19 @@ def test_waves_hold_what_the_next_ones_need_and_no_more():
     compute_waves(graph, waves, lambda key, value: found.update({key: value.sum()}))
     assert len(waves) == 20
     assert found == {(x.name, k, 0): 128.0 for k in range(80)}
+
+
+def test_of_what_the_next_wave_needs_a_part_of_the_part_is_kept(monkeypatch):
+    from subband.integrations.dask import waves
+
+    held = []
+    monkeypatch.setattr(waves, "_return_memory", lambda kept: held.append(_count_bytes(kept)))
+    x = da.ones((640, 100), chunks=(8, 100))
+    lazy = subband.dwt(x.map_blocks(lambda block: block + 1), "db2", axis=0)[0]
+    keys = [[(lazy.name, number, 0)] for number in range(lazy.numblocks[0])]
+    compute_waves(dict(lazy.dask), keys, lambda _key, _value: None)
+    # two rows of a chunk, and neither the chunk nor the other band
+    assert 0 < max(held) <= 2 * 100 * 8
 
 
 def test_memory_does_not_grow_with_the_volume(tmp_path, monkeypatch):

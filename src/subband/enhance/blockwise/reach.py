@@ -1,12 +1,13 @@
-"""How far away samples can be and still have a say in a result.
+"""How far away samples can be and still have a say in a result, and blocks with margins that wide.
 
 A stage that works with wavelets looks at a coefficient, at those beside it and at its parent; and a coefficient comes
-from all samples under its filters. Whoever cuts a volume into blocks needs to know how many slices before and behind
-that is, to get for each block what the whole volume would have given.
+from all samples under its filters. Whoever cuts an array into blocks needs to know how many samples before and behind
+that is, to get for each block what the whole array would have given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,12 +16,12 @@ import numpy as np
 from subband.boundary import is_expansive
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.shrinking import ROUNDS
-from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Spatial, Stage
+from subband.enhance.stages import Blur, Denoise, Sharpen, Spatial, Stage
 from subband.transforms.decomposition import choose_modes, decompose, reconstruct
 from subband.typing import Array
 from subband.wavelets import Wavelet, as_wavelet
 
-__all__ = ["Reach", "find_border_obstacle", "find_obstacle", "measure_reach"]
+__all__ = ["Reach", "cut_blocks", "find_obstacle", "measure_reach", "reach_of_spatial", "widen"]
 
 # What is smaller than this part of the largest is rounding.
 _NOTHING = 1e-7
@@ -51,6 +52,71 @@ class Reach:
         return Reach(self.before + other.before, self.behind + other.behind, max(self.step, other.step))
 
 
+def widen(begin: int, end: int, length: int, reach: Reach, fewest: int = 1) -> tuple[int, int]:
+    """Return the range of samples that a part of an axis is computed from: the part and its margins.
+
+    Parameters
+    ----------
+    begin, end : int
+        The part.
+    length : int
+        Of the axis, beyond which there are no samples.
+    reach : Reach
+        Width of the margins, and where blocks may begin.
+    fewest : int
+        Samples that a block has at least.
+
+    Examples
+    --------
+    >>> widen(8, 16, 20, Reach(3, 2, 4))
+    (4, 18)
+    """
+    stop = min(max(end + reach.behind, fewest), length)
+    start = max(min(begin - reach.before, stop - fewest), 0) // reach.step * reach.step
+    return start, stop
+
+
+def cut_blocks(count: int, core: int, reach: Reach, fewest: int = 1) -> Iterator[tuple[int, int, int, int]]:
+    """Cut an axis into blocks that overlap.
+
+    Parameters
+    ----------
+    count : int
+        Number of samples, such as slices.
+    core : int
+        How many each block adds to the result; a multiple of the reach's step.
+    reach : Reach
+        What each needs before and behind.
+    fewest : int
+        Samples that a block has at least.
+
+    Yields
+    ------
+    tuple of int
+        First sample and end of what is read, and of what counts.
+
+    Examples
+    --------
+    >>> list(cut_blocks(20, 8, Reach(3, 2, 4)))
+    [(0, 10, 0, 8), (4, 18, 8, 16), (12, 20, 16, 20)]
+    """
+    for begin in range(0, count, core):
+        end = min(begin + core, count)
+        yield *widen(begin, end, count, reach, fewest), begin, end
+
+
+def reach_of_spatial(spatial: Spatial) -> Reach:
+    """Return the reach of a filter of space along each axis.
+
+    Examples
+    --------
+    >>> reach_of_spatial(Blur(2.0))
+    Reach(before=4, behind=4, step=1)
+    """
+    half = len(spatial.taps) // 2 if isinstance(spatial, Blur) else 1
+    return Reach(half, half)
+
+
 def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
     """Return the reach of a stage along the first axis of a volume.
 
@@ -74,7 +140,7 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
         # Laplacians are those of the slices
         return Reach(0, 0)
     if isinstance(stage, Blur):
-        return Reach(len(stage.taps) // 2, len(stage.taps) // 2)
+        return reach_of_spatial(stage)
     wavelet = as_wavelet(stage.wavelet)
     method = find_method(stage.method) if isinstance(stage, Denoise) else None
     # where three axes are transformed
@@ -82,7 +148,7 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
     has_parents = method is not None and method.takes_parent
     filters = sum(_reach_of_filter(each, level) for each in stage.filters)
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
-    # the second position of a spun image reaches as far, from coefficients that stand elsewhere
+    # the shifted image of cycle spinning reaches as far, from coefficients that stand elsewhere
     reach = _measure_decimated(wavelet, mode, level, beside, has_parents)
     reach += Reach(filters, filters)
     if method is not None and method.is_guide:
@@ -100,6 +166,8 @@ def find_obstacle(stage: Stage) -> str:
     --------
     >>> find_obstacle(Denoise("bayes"))
     "method 'bayes' looks at all coefficients of a band at once"
+    >>> find_obstacle(Denoise(boundary="periodization"))
+    "boundary 'periodization' joins the last slice to the first"
     >>> find_obstacle(Denoise())
     ''
     """
@@ -107,17 +175,6 @@ def find_obstacle(stage: Stage) -> str:
         return ""
     if isinstance(stage, Denoise) and isinstance(find_method(stage.method), DecidingMethod):
         return f"method {stage.method!r} looks at all coefficients of a band at once"
-    return find_border_obstacle(stage)
-
-
-def find_border_obstacle(stage: Denoise | Shrink) -> str:
-    """Say why the borders of a transform do not allow it to work on a part of a volume; nothing if they do.
-
-    Examples
-    --------
-    >>> find_border_obstacle(Denoise(boundary="periodization"))
-    "boundary 'periodization' joins the last slice to the first"
-    """
     wavelet = as_wavelet(stage.wavelet)
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
     if mode in ("periodic", "periodization"):
@@ -131,7 +188,7 @@ def _reach_of_filter(spatial: Spatial, level: int) -> int:
     """Return the reach of a filter between the transforms; on the way down it counts at every level."""
     if isinstance(spatial, Sharpen):
         return 0
-    half = len(spatial.taps) // 2
+    half = reach_of_spatial(spatial).before
     scale: int = 2 ** (level + 1) if spatial.at == "between" else 2**level
     return half * scale
 
@@ -157,7 +214,7 @@ def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int, has
 
 
 def _trace_level(wavelet: Wavelet, mode: str, level: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return where, from the place of a coefficient, the samples lie that it comes from, and those it goes to."""
+    """Return where, from the position of a coefficient, the samples lie that it comes from, and those it goes to."""
     scale = 2**level
     # several filters wide, so that what lies in the middle does not see the borders
     middle = scale * (wavelet.dec_len + wavelet.rec_len + 2)
@@ -165,18 +222,18 @@ def _trace_level(wavelet: Wavelet, mode: str, level: int) -> tuple[tuple[int, in
     samples[np.arange(scale), middle + np.arange(scale)] = 1.0
     pyramid = decompose(samples, wavelet, level, mode, axes=(1,), engine="cpu")
     down = [
-        middle + sample - scale * place
+        middle + sample - scale * position
         for band in (pyramid.approximation, pyramid.details[0]["d"])
-        for sample, place in np.argwhere(_is_something(band)).tolist()
+        for sample, position in np.argwhere(_is_something(band)).tolist()
     ]
     up: list[int] = []
-    place = middle // scale
+    position = middle // scale
     for is_detail in (False, True):
         silent = pyramid.map(lambda band, _level, _key: np.zeros_like(band))
         band = silent.details[0]["d"] if is_detail else silent.approximation
-        band[0, place] = 1.0
+        band[0, position] = 1.0
         result = reconstruct(silent, engine="cpu")
-        up += (np.flatnonzero(_is_something(result[0])) - scale * place).tolist()
+        up += (np.flatnonzero(_is_something(result[0])) - scale * position).tolist()
     return (min(down), max(down)), (min(up), max(up))
 
 

@@ -1,0 +1,33 @@
+"""What is larger than memory: how far stages reach, blocks with margins, and statistics gathered in pieces.
+
+A result is that of the whole array if every block is read with as much around it as has a say in it (`Reach`), and if
+what a stage has to know about the whole is known before the first block: the strength of noise (`NoiseSearch`), and
+what a method decides about whole bands (`BandTally`). Statistics look at one piece at a time, what they found is merged
+in any order, and the conclusion is that of the whole. `subband.pipeline.volumes` goes through volumes that way slab by
+slab, and `subband.integrations.dask` through arrays of Dask chunk by chunk.
+"""
+
+from __future__ import annotations
+
+from subband.enhance.blockwise.reach import Reach, cut_blocks, find_obstacle, measure_reach, reach_of_spatial, widen
+from subband.enhance.blockwise.slabs import COPIES, gather_blocks, measure_volume_noise
+from subband.enhance.blockwise.statistics import Aims, BandTally, Block, Findings, NoiseSearch, flatten, narrow
+
+__all__ = [
+    "COPIES",
+    "Aims",
+    "BandTally",
+    "Block",
+    "Findings",
+    "NoiseSearch",
+    "Reach",
+    "cut_blocks",
+    "find_obstacle",
+    "flatten",
+    "gather_blocks",
+    "measure_reach",
+    "measure_volume_noise",
+    "narrow",
+    "reach_of_spatial",
+    "widen",
+]
