@@ -39,7 +39,7 @@ WAITING = {
 }
 
 #: The same of pages. The page on the command line is written from the source.
-WAITING_PAGES = {"cli", "media", "studio"}
+WAITING_PAGES = {"cli"}
 
 #: What is not written, and what is written instead. A name counts by its parts: ``spell`` is in ``_spell_stage``.
 WORDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import place_member
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
     number = STORAGES[spec.bands].number
 
     def scaled(value: str, scale: float) -> str:
-        return f"WRITE_BAND({value})" if scale == 1 else f"WRITE_BAND({spell(scale, number)} * {value})"
+        return f"WRITE_BAND({value})" if scale == 1 else f"WRITE_BAND({format_number(scale, number)} * {value})"
 
     if spec.horizontal is None:
         parts = [(bands[0], "width", "column", "V", "bands_t", scaled(f"{name}[k]", factor))]
@@ -118,11 +118,11 @@ def render_read_bands(spec: SweepSpec, factor: float) -> str:
     """Return the lines that turn ``held`` into the numbers ``u``, times a factor."""
     number = STORAGES[spec.bands].number
     if spec.horizontal is None:
-        times = "" if factor == 1 else f"{spell(factor, number)} * "
+        times = "" if factor == 1 else f"{format_number(factor, number)} * "
         return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {times}READ_BAND(held[c]);"
     lines = []
     for h, place in enumerate(("k", "P + k")):
         scale = factor * spec.horizontal.scales[h]
-        times = "" if scale == 1 else f"{spell(scale, number)} * "
+        times = "" if scale == 1 else f"{format_number(scale, number)} * "
         lines.append(f"UNROLL for (int k = 0; k < P; ++k) u[{place_member(h)}] = {times}READ_BAND(held[{place}]);")
     return "\n".join(lines)

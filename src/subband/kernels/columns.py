@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from subband.kernels.numbers import spell, spell_step
+from subband.kernels.numbers import format_number, format_step
 from subband.schedule.axis import AxisProgram
 
 __all__ = ["render_outputs", "render_shift", "render_steps", "render_walk"]
@@ -87,7 +87,7 @@ def render_steps(program: AxisProgram, number: str) -> str:
     for entry in program.steps:
         step, lag = entry.step, entry.lag
         sources = [f"rows[{1 - step.target}][{lag - step.start - j}][c]" for j in range(len(step.taps))]
-        total = spell_step(entry, sources, number)
+        total = format_step(entry, sources, number)
         target = f"rows[{step.target}][{lag}][c]"
         lines.append(f"UNROLL for (int c = 0; c < V; ++c) {target} = {target} {total};")
     return "\n".join(lines)
@@ -100,7 +100,7 @@ def render_outputs(program: AxisProgram, number: str) -> str:
     for place, name in enumerate("pq"):
         if program.taps:
             terms = [
-                f"{spell(weight, number)} * rows[{tap.member}][{last - tap.pair}][c]"
+                f"{format_number(weight, number)} * rows[{tap.member}][{last - tap.pair}][c]"
                 for tap in program.taps
                 if (weight := getattr(tap, name)) != 0
             ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from subband.kernels.bands import render_read_bands
 from subband.kernels.columns import render_outputs, render_shift, render_steps
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import place_member, render_row
 from subband.kernels.samples import render_read_samples
 
@@ -200,7 +200,7 @@ def _emit_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
         for band, width, place, count, packed, source, scale in parts:
             begin = f"image_{band} + ((place_t)(first - ({last})) * {width} + {place}) * INNER"
             streams.append(_Stream(f"to_{band}", "band_t", begin, f"(place_t){width} * INNER"))
-            times = "" if scale == 1 else f"{spell(scale, number)} * "
+            times = "" if scale == 1 else f"{format_number(scale, number)} * "
             value = f"WRITE_BAND({times}{name}[{source}])"
             lines.append(_store(spec, f"to_{band}", count, packed, value))
     return streams, "\n".join(lines)
@@ -220,7 +220,9 @@ def _emit_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
         for h in (0, 1):
             scale = spec.vertical.factors[m] * across[h]
             if scale != 1:
-                lines.append(f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {spell(scale, number)};")
+                lines.append(
+                    f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {format_number(scale, number)};"
+                )
         lines.append(_store(spec, f"to_row{m}", "V", "samples_t", f"WRITE_SAMPLE({name}[k])"))
     return streams, "\n".join(line for line in lines if line)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from subband.schedule.axis import AxisStep
 
-__all__ = ["STORAGES", "Storage", "spell", "spell_step"]
+__all__ = ["STORAGES", "Storage", "format_number", "format_step"]
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ STORAGES = {
 }
 
 
-def spell(value: float, number: str) -> str:
+def format_number(value: float, number: str) -> str:
     """Write a constant in C.
 
     Examples
     --------
-    >>> spell(0.5, "float"), spell(-1.0, "int")
+    >>> format_number(0.5, "float"), format_number(-1.0, "int")
     ('0.5f', '-1')
     """
     if number in ("int", "wide_t"):
@@ -72,9 +72,9 @@ def spell(value: float, number: str) -> str:
     return text + "f" if number == "float" else text
 
 
-def spell_step(entry: AxisStep, sources: Sequence[str], number: str) -> str:
+def format_step(entry: AxisStep, sources: Sequence[str], number: str) -> str:
     """Write what follows the target of a lifting step: a sum in an order that fused multiply-adds can take."""
-    terms = [f"{spell(tap, number)} * {source}" for tap, source in zip(entry.step.taps, sources, strict=True)]
+    terms = [f"{format_number(tap, number)} * {source}" for tap, source in zip(entry.step.taps, sources, strict=True)]
     if entry.rounding is None:
         return "".join(f" + {term}" for term in terms)
     offset, bits, sign = entry.rounding

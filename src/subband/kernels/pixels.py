@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from subband.kernels.dialects import Dialect
-from subband.kernels.numbers import STORAGES, Storage, spell
+from subband.kernels.numbers import STORAGES, Storage, format_number
 
 __all__ = ["PackedPixelSpec", "PixelSpec", "render_narrowing", "render_packed_pixels", "render_pixels"]
 
@@ -107,7 +107,7 @@ def render_packed_pixels(spec: PackedPixelSpec, dialect: Dialect) -> str:
     channels, each = spec.channels, spec.each
     pack = _Pack(storage, channels * each)
     names = [[f"x{channel}_{k}" for channel in range(channels)] for k in range(each)]
-    sums = [_spell_sums(spec.matrix, row) for row in names]
+    sums = [_format_sums(spec.matrix, row) for row in names]
     planes = [f"planes[item + {channel} * count]" for channel in range(channels)]
     if spec.task == "planes":
         reads = [name for row in names for name in row]
@@ -177,17 +177,17 @@ def _read(storage: Storage, place: str) -> str:
 def _write(storage: Storage, value: str, number: str) -> str:
     """Write a number as an element: integers to the nearest, halves up, and nothing beyond their range."""
     if storage.name.startswith("uint"):
-        most, half = spell(2 ** (8 * storage.size) - 1, number), spell(0.5, number)
+        most, half = format_number(2 ** (8 * storage.size) - 1, number), format_number(0.5, number)
         return f"({storage.word})(fmin(fmax({value}, (T)0), {most}) + {half})"
     return f"float_to_half((float){value})" if storage.name == "float16" else f"({storage.word}){value}"
 
 
-def _spell_sums(matrix: tuple[tuple[float, ...], ...], names: list[str]) -> list[str]:
+def _format_sums(matrix: tuple[tuple[float, ...], ...], names: list[str]) -> list[str]:
     """Write each row of a matrix times a vector."""
     if not matrix:
         return names
     return [
-        " + ".join(f"{spell(weight, 'float')} * {name}" for weight, name in zip(row, names, strict=True))
+        " + ".join(f"{format_number(weight, 'float')} * {name}" for weight, name in zip(row, names, strict=True))
         for row in matrix
     ]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from subband.kernels.dialects import LANES
-from subband.kernels.numbers import STORAGES, spell_step
+from subband.kernels.numbers import STORAGES, format_step
 from subband.pairs import Output
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def render_down(spec: VolumeSpec) -> str:
         source, count = 1 - step.target, len(step.taps)
         lines, locate = fetch(_list_sources(step.target, step.start, count, rows))
         for k in range(rows):
-            total = spell_step(entry, [locate(source, k + step.start + j) for j in range(count)], number)
+            total = format_step(entry, [locate(source, k + step.start + j) for j in range(count)], number)
             target = _locate(step.target, k)
             lines.append(f"{each} {target} = {target} {total};")
         blocks.append(lines)
@@ -116,7 +116,7 @@ def render_across(spec: VolumeSpec) -> str:
         source, count = 1 - step.target, len(step.taps)
         before, lines, locate = exchange(_list_sources(step.target, step.start, count, pairs))
         for pair in range(pairs):
-            total = spell_step(entry, [locate(source, pair + step.start + j) for j in range(count)], number)
+            total = format_step(entry, [locate(source, pair + step.start + j) for j in range(count)], number)
             target = f"u[k * V + {2 * pair + step.target}]"
             lines.append(f"{target} = {target} {total};")
         blocks.append([*before, "EACH_ROW {", *(f"    {line}" for line in lines), "}"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from subband.kernels.numbers import STORAGES, spell, spell_step
+from subband.kernels.numbers import STORAGES, format_number, format_step
 from subband.schedule.axis import AxisProgram
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row
         source, pairs = 1 - step.target, range(row.pairs)
         row.fetch((source, k + step.start + j) for k in pairs for j in range(len(step.taps)))
         for k in pairs:
-            total = spell_step(entry, [row.member(source, k + step.start + j) for j in range(len(step.taps))], number)
+            total = format_step(entry, [row.member(source, k + step.start + j) for j in range(len(step.taps))], number)
             target = row.member(step.target, k)
             row.lines.append(f"{target} = {target} {total};")
         blocks.append(row.render())
@@ -102,7 +102,7 @@ def _render_filter(program: AxisProgram, number: str, make_row: Callable[[], _Ro
 
     def total(output: str, k: int) -> str:
         terms = [
-            f"{spell(weight, number)} * {row.member(tap.member, k + tap.pair)}"
+            f"{format_number(weight, number)} * {row.member(tap.member, k + tap.pair)}"
             for tap in program.taps
             if (weight := getattr(tap, output)) != 0
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import place_member
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def render_store_samples(spec: SweepSpec, name: str, *, is_inside: bool) -> str:
     factors = spec.horizontal.factors if spec.horizontal is not None else (1.0, 1.0)
     number = STORAGES[spec.bands].number
     lines = [
-        f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {spell(factors[h], number)};"
+        f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {format_number(factors[h], number)};"
         for h in (0, 1)
         if factors[h] != 1
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from subband.kernels.dialects import Dialect
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 
 __all__ = ["StationarySpec", "render_stationary"]
 
@@ -57,7 +57,9 @@ def render_stationary(spec: StationarySpec, dialect: Dialect) -> str:
     terms = {}
     for name, taps in (("low", spec.low), ("high", spec.high)):
         source = "x" if spec.direction == "forward" else name
-        terms[name] = [f"{spell(tap, number)} * READ({source}[base + p{k}])" for k, tap in enumerate(taps) if tap != 0]
+        terms[name] = [
+            f"{format_number(tap, number)} * READ({source}[base + p{k}])" for k, tap in enumerate(taps) if tap != 0
+        ]
     if spec.direction == "forward":
         lines = [f"{name}[base + own] = WRITE({' + '.join(terms[name]) or '0'});" for name in ("low", "high")]
         qualifiers = ("const ", "", "")

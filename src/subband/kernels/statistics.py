@@ -17,7 +17,7 @@ from typing import Literal
 
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.filters import MIRROR, begin_filter
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.windows import WINDOWS
 
 __all__ = ["BINS", "PARTS", "StatisticSpec", "render_statistic"]
@@ -225,7 +225,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL T *RESTRICT sums,
 def _render_neighbours(spec: StatisticSpec, dialect: Dialect) -> str:
     reach, inner = WINDOWS[1] // 2, WINDOWS[0] // 2
     down, deep = reach if spec.axes > 1 else 0, reach if spec.axes > 2 else 0
-    tiny = spell(1e-9, STORAGES[spec.storage].number)
+    tiny = format_number(1e-9, STORAGES[spec.storage].number)
     return f"""{begin_filter(dialect, spec.storage)}{MIRROR}
 KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL T *RESTRICT sums, GLOBAL const wide_t *RESTRICT table,
                   GLOBAL const T *RESTRICT values, GLOBAL const T *RESTRICT noise)

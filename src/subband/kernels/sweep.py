@@ -24,7 +24,7 @@ from subband.kernels.bands import (
 from subband.kernels.columns import render_walk
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.inner import render_inner_condition, render_inner_walk
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import render_row
 from subband.kernels.samples import (
     MIXTURE,
@@ -368,7 +368,7 @@ for (int n = start; n < stop; ++n) {{
         for member, name in enumerate("pq"):
             factor = vertical.factors[member]
             if factor != 1:
-                emit.append(f"UNROLL for (int c = 0; c < V; ++c) {name}[c] *= {spell(factor, number)};")
+                emit.append(f"UNROLL for (int c = 0; c < V; ++c) {name}[c] *= {format_number(factor, number)};")
             # the exchange needs all lanes: only the store asks whether there is such a row
             emit.append(f"""\
 {render_row(spec, name)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 
 if TYPE_CHECKING:
     from subband.kernels.volume import VolumeSpec
@@ -204,7 +204,7 @@ def render_read(spec: VolumeSpec) -> str:
     lines = []
     for mz, my, mx in product((0, 1), repeat=3):
         scale = spec.deep.scales[mz] * spec.vertical.scales[my] * spec.horizontal.scales[mx]
-        times = "" if scale == 1 else f"{spell(scale, number)} * "
+        times = "" if scale == 1 else f"{format_number(scale, number)} * "
         place = f"2 * k + {mx}" if spec.direction == "forward" else f"{mx} * P + k"
         row = f"2 * r + {my}"
         lines.append(
@@ -238,7 +238,7 @@ def _store_bands(spec: VolumeSpec) -> str:
     for mz, my, mx in product((0, 1), repeat=3):
         band = BANDS[4 * mz + 2 * my + mx]
         scale = spec.deep.factors[mz] * spec.vertical.factors[my] * spec.horizontal.factors[mx]
-        times = "" if scale == 1 else f"{spell(scale, number)} * "
+        times = "" if scale == 1 else f"{format_number(scale, number)} * "
         area = f"({_SIZES[my]}_height * {_SIZES[mx]}_width)"
         value = f"WRITE({times}u[({mz} * ROWS + 2 * r + {my}) * V + 2 * k + {mx}])"
         if spec.is_uniform:
@@ -273,7 +273,7 @@ def _store_samples(spec: VolumeSpec) -> str:
             if factor != 1:
                 lines.append(
                     "UNROLL for (int r = 0; r < R; ++r) UNROLL for (int k = 0; k < P; ++k) "
-                    f"u[({mz} * ROWS + 2 * r + {my}) * V + 2 * k + {mx}] *= {spell(factor, number)};"
+                    f"u[({mz} * ROWS + 2 * r + {my}) * V + 2 * k + {mx}] *= {format_number(factor, number)};"
                 )
         value = f"WRITE(u[({mz} * ROWS + 2 * r + {my}) * V + k])"
         if spec.is_uniform:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from subband.kernels.dialects import LANES, Dialect
-from subband.kernels.numbers import STORAGES, spell_step
+from subband.kernels.numbers import STORAGES, format_step
 from subband.kernels.planes import count_beside, count_meetings, count_slots, render_across, render_down
 from subband.kernels.tiles import BANDS, render_bring, render_goal, render_places, render_read, render_store
 from subband.schedule.axis import AxisProgram
@@ -375,7 +375,7 @@ def _render_deep(spec: VolumeSpec) -> str:
         step, lag = entry.step, entry.lag
         sources = [f"state[{1 - step.target}][{lag - step.start - j}][c]" for j in range(len(step.taps))]
         target = f"state[{step.target}][{lag}][c]"
-        total = spell_step(entry, sources, STORAGES[spec.storage].number)
+        total = format_step(entry, sources, STORAGES[spec.storage].number)
         lines.append(f"UNROLL for (int c = 0; c < N; ++c) {target} = {target} {total};")
     return "\n".join(lines)
 

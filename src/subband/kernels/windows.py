@@ -13,7 +13,7 @@ from typing import Literal
 
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.filters import MIRROR, begin_filter
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 
 __all__ = ["STEP", "WINDOWS", "WindowSpec", "render_window"]
 
@@ -182,7 +182,7 @@ def _finish(spec: WindowSpec) -> str:
         return "result[place] = total;"
     if spec.task == "neighbours":
         lines = [
-            f"const T value = {value}, m = total * share + {spell(1e-9, number)};",
+            f"const T value = {value}, m = total * share + {format_number(1e-9, number)};",
             "const T shrunk = value * fmax(1 - factor / m, (T)0);",
         ]
     else:
@@ -193,9 +193,9 @@ def _finish(spec: WindowSpec) -> str:
                 "const T above = READ(coarse[(size_t)parent_row * parent_width]) * values[1];",
                 "radius += above * above;",
             ]
-        root = spell(sqrt(3.0 if spec.has_parent else 2.0), number)
+        root = format_number(sqrt(3.0 if spec.has_parent else 2.0), number)
         lines += [
-            f"const T signal = fmax(total * share - variance, {spell(_TINY, number)} * variance);",
+            f"const T signal = fmax(total * share - variance, {format_number(_TINY, number)} * variance);",
             # without noise nothing shrinks, not even where nothing is
             f"const T factor = variance == 0 ? 1 : fmax(1 - {root} * variance * rsqrt(signal * radius), (T)0);",
             "const T shrunk = value * factor;",

@@ -3,33 +3,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subband.kernels.numbers import STORAGES, spell, spell_step
+from subband.kernels.numbers import STORAGES, format_number, format_step
 from subband.pairs import PairStep
 from subband.schedule.axis import AxisStep
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_constants_keep_their_value(value):
-    assert float(spell(value, "double")) == value
-    assert spell(value, "float") == spell(value, "double") + "f"
+    assert float(format_number(value, "double")) == value
+    assert format_number(value, "float") == format_number(value, "double") + "f"
 
 
 @pytest.mark.parametrize("value", [1.0, 1e20, -3e-9, 0.0])
 def test_constants_are_never_taken_for_integers(value):
     # in C, 1e+20 and 1.0 are floating, 1 is not: an integer constant could overflow or divide without remainder
-    assert any(mark in spell(value, "double") for mark in ".e")
+    assert any(mark in format_number(value, "double") for mark in ".e")
 
 
 def test_whole_constants_are_whole():
-    assert spell(-2.0, "int") == "-2"
-    assert spell(3.0, "wide_t") == "3"
+    assert format_number(-2.0, "int") == "-2"
+    assert format_number(3.0, "wide_t") == "3"
 
 
 def test_steps():
     step = PairStep(1, 0, (-1.0, 2.0))
 
     def spell_without_blanks(entry, number):
-        return spell_step(entry, ["a", "b"], number).replace(" ", "")
+        return format_step(entry, ["a", "b"], number).replace(" ", "")
 
     assert spell_without_blanks(AxisStep(step, 0), "float") == "+-1.0f*a+2.0f*b"
     assert spell_without_blanks(AxisStep(step, 0, (2, 2, 1)), "int") == "+((-1*a+2*b+2)>>2)"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from subband.kernels.dialects import Dialect
-from subband.kernels.numbers import STORAGES, spell
+from subband.kernels.numbers import STORAGES, format_number
 
 __all__ = ["Taps", "render_blocks"]
 
@@ -91,4 +91,4 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT x, {arguments},
 
 
 def _list(taps: Sequence[float], number: str) -> str:
-    return ", ".join(spell(tap, number) for tap in taps)
+    return ", ".join(format_number(tap, number) for tap in taps)

@@ -103,7 +103,7 @@ def list_working_controls() -> tuple[Control, ...]:
     return (
         list_engine_control(),
         choose(
-            "pace", "Pace of film", "film", (("film", "As it was filmed"), ("fast", "As fast as possible")),
+            "pace", "Pace of video", "film", (("film", "As it was filmed"), ("fast", "As fast as possible")),
             group="Computing",
         ),
         choose(
