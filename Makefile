@@ -18,7 +18,7 @@ SANITIZER ?= compute-sanitizer
 .DELETE_ON_ERROR:
 # Two installations into one environment at a time would break it.
 .NOTPARALLEL:
-.PHONY: help demo test kernels fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
+.PHONY: help demo test kernels wheel fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser kernels ## run everything: r
 kernels: $(VENV)/.made ## compile the kernels for this processor, so that nothing has to be compiled when it is called
 	@test -e $(VENV)/.demo -o -e $(VENV)/.test || $(MAKE) --no-print-directory $(VENV)/.demo
 	@$(BIN)/python -m subband.compiled.building --here src/subband/compiled/objects
+
+wheel: $(VENV)/.made ## build a wheel with kernels for every level of this machine's processors: dist/
+	@SUBBAND_BUILD_KERNELS=all $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files
 	@$(BIN)/python tests/codecs/fuzz.py 20000

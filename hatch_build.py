@@ -1,7 +1,8 @@
 """Compiles the package's kernels when a wheel is built, so that nothing has to be compiled where it is used.
 
-With ``SUBBAND_BUILD_KERNELS=0`` the wheel has none: it is then for any machine, and compiles kernels when they are
-first called.
+By default for the processor that it is built on. Set ``SUBBAND_BUILD_KERNELS=all`` for a wheel that others will use: it
+has kernels for every level of such processors. With ``SUBBAND_BUILD_KERNELS=0`` it has none, is for any machine, and
+compiles kernels when they are first called.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ class KernelsHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernels, and say that the wheel is for such machines only; editable installs do without."""
-        if version == "editable" or os.environ.get("SUBBAND_BUILD_KERNELS", "1") == "0":
+        levels = os.environ.get("SUBBAND_BUILD_KERNELS", "here")
+        if version == "editable" or levels == "0":
             return
         source = Path(self.root) / "src"
         self._scratch = TemporaryDirectory()  # until the wheel is written
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), *sys.path])}
         command = [sys.executable, "-m", "subband.compiled.building", self._scratch.name]
+        command += ["--here"] if levels == "here" else []
         subprocess.run(command, env=environment, check=True)
         for path in Path(self._scratch.name).glob("*.kernels"):
             build_data["force_include"][str(path)] = f"subband/compiled/objects/{path.name}"
