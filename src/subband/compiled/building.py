@@ -247,13 +247,14 @@ def main() -> None:
         share, shares = map(int, options.share.split("/"))
         _compile_share(options.folder, options.level[0], share, shares)
         return
-    levels = LEVELS.get(platform.machine().lower(), ())
-    chosen = [level for level in levels if not options.level or level.processor in options.level]
-    if not chosen:
-        parser.error(f"nothing is known of {' '.join(options.level or [platform.machine()])}")
+    chosen = LEVELS.get(platform.machine().lower(), ())
+    if options.level:
+        chosen = tuple(level for level in chosen if level.processor in options.level)
     if options.here:
-        chosen = [level for level in chosen if not list_missing(level.features)][-1:]
-        chosen = [level for level in chosen if not _is_current(options.folder / f"{level.processor}.kernels")]
+        chosen = tuple(level for level in chosen if not list_missing(level.features))[-1:]
+        chosen = tuple(level for level in chosen if not _is_current(options.folder / f"{level.processor}.kernels"))
+    elif not chosen:
+        parser.error(f"nothing is known of {' '.join(options.level or [platform.machine()])}")
     build(options.folder, chosen, options.jobs)
 
 
