@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -116,6 +117,9 @@ def _merge(parts: list[Path], path: Path) -> None:
     containers = [Container(part) for part in parts]
     pairs = [(item, box.read(item)) for box in containers for item in box.contents.items]
     sources = {module: files for box in containers for module, files in box.contents.sources.items()}
+    missing = set(read_signatures()) - {(item.module, item.function, item.kinds) for item, _ in pairs}
+    if missing:
+        raise RuntimeError(f"nobody has compiled {sorted(missing)}")
     first = containers[0].contents
     contents = Contents(first.processor, first.features, first.interface, sources, [item for item, _ in pairs])
     write_container(path, contents, [data for _, data in pairs])
@@ -175,7 +179,8 @@ def _list_imports(tree: ast.Module) -> Iterator[str]:
 def _compile_share(path: Path, processor: str, share: int, shares: int) -> None:
     wanted = read_signatures()
     # neighbours share the loops that they are made of, so each process gets whole modules, the largest first
-    modules = sorted({module for module, *_ in wanted}, key=lambda name: -sum(row[0] == name for row in wanted))
+    counts = Counter(module for module, *_ in wanted)
+    modules = sorted(counts, key=lambda name: (-counts[name], name))
     own = [row for row in wanted if modules.index(row[0]) % shares == share]
     items, objects = [], []
     for number, (module, function, kinds) in enumerate(own, 1):

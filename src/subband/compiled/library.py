@@ -34,6 +34,9 @@ _VARIABLE = "SUBBAND_KERNELS"
 
 _METH_FASTCALL = 0x80
 
+#: All libraries of this process. Kernels are called by their addresses, so that what was loaded once must stay.
+_libraries: list[Library] = []
+
 _log = logging.getLogger("subband.compiled")
 
 
@@ -56,6 +59,7 @@ class Library:
         self._kept: list[Any] = []
         self._lock = Lock()
         self._linker: Any = None
+        _libraries.append(self)
 
     def list_items(self, module: str, function: str) -> list[Item]:
         """Return what there is of a function, in the order of preference; none if its source has changed."""

@@ -64,6 +64,7 @@ def run_homeless(code, folder, **environment):
         "HOME": "/proc/nonexistent",
         "PYTHONPATH": os.pathsep.join([str(folder), *(path for path in sys.path if "site-packages" in path)]),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "SUBBAND_KERNELS": "0",
         **environment,
     }
 

@@ -84,8 +84,8 @@ def test_plans_of_wavelets_that_are_gone_are_given_back():
 
 #: Functions of few arguments, whose results are few: tables, names, and what must not be made twice.
 ENDLESS = """
-    _derive_gaussian _load_engine _make_signal _norm_complex_gaussian _read_table cdf_scheme find_pixel_loop
-    find_shrink_loop _list_controls _load_folder list_engine_control list_engines list_wavelet_control
+    _derive_gaussian _load_engine _make_signal _norm_complex_gaussian _read_table cdf_scheme find_library
+    _list_controls _list_substitutes _load_folder list_engine_control list_engines list_wavelet_control
     list_working_controls name_processor
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ FORMATS = (
 )
 
 
-@cache
+@lru_cache(maxsize=256)
 def find_more(ending: str) -> Format | None:
     """Return a format that Pillow knows by an ending, and that nothing else is known about; None if there is none."""
     from PIL import Image
