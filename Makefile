@@ -82,7 +82,7 @@ hooks: $(VENV)/.lint ## run ruff and mypy before each commit
 	@$(BIN)/pre-commit install
 
 clean: ## remove what the other targets made, but for .venv
-	rm -rf build dist out site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist out site .mypy_cache .ruff_cache .pytest_cache .hypothesis src/subband/compiled/objects
 	find src tests docs -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.made:
