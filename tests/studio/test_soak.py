@@ -65,7 +65,7 @@ def measure_memory():
     return psutil.Process().memory_info().rss
 
 
-def wait_until(condition, seconds=15.0):
+def wait_until(condition, seconds=180.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to pass"

@@ -144,7 +144,7 @@ class Studio:
         self.session.receive({"type": kind, **content})
 
     def wait(self, condition):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not condition():
             assert time.monotonic() < end, "it did not come to pass"
             time.sleep(0.005)
