@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from subband.errors import MissingExtraError
+from subband.media.faults import require
 
 __all__ = ["load_library"]
 
@@ -38,10 +37,6 @@ def load_library(name: str) -> Any:
     'pywt'
     """
     purpose, extra, modules = _LIBRARIES[name]
-    try:
-        library = import_module(modules[0].partition(".")[0])
-        for module in modules:
-            import_module(module)
-    except ImportError:
-        raise MissingExtraError(purpose, extra) from None
-    return library
+    for module in modules:
+        require(module, purpose, extra)
+    return require(modules[0].partition(".")[0], purpose, extra)

@@ -98,5 +98,6 @@ def _make_model(name: str, **given: float | None) -> NoiseModel:
     if model == find_model("gaussian"):
         changes.setdefault("sigma", 20.0)
     # mypy cannot know that every model is a dataclass
+    # every model is a dataclass, which their protocol cannot say
     made: NoiseModel = replace(model, **{key: value for key, value in changes.items() if key in known})  # type: ignore[type-var]
     return made

@@ -187,6 +187,7 @@ def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
     functools.update_wrapper(run, command)
     parameters = [*(parameter for parameter in own if parameter.name != "outputs"), *options]
     # instead of what the wrapped function has
+    # Typer reads the signature, which functions have without their type saying so
     del run.__wrapped__  # type: ignore[attr-defined]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

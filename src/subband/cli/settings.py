@@ -105,6 +105,7 @@ def take_files(
         kept = [
             each for name, each in own.parameters.items() if name not in kinds and each.kind is not each.VAR_KEYWORD
         ]
+        # Typer reads it, and functions have it without their type saying so
         command.__signature__ = own.replace(parameters=[*kept, *options.values()])  # type: ignore[attr-defined]
         return command
 
@@ -124,6 +125,7 @@ def add_options(command: Command, options: Iterable[inspect.Parameter], own: ins
         (number for number, each in enumerate(parameters) if each.name in ("engine", "force")), len(parameters)
     )
     parameters[place:place] = options
+    # as above
     command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
 

@@ -93,8 +93,8 @@ class Kernel:
 
     def _load_address(self, kinds: str) -> int:
         library = find_library()
-        items = library.list_items(self._module, self._name) if library is not None else []
-        return next((library.load_address(item) for item in items if item.kinds == kinds), 0) if library else 0
+        items = library.list_items(self._module, self._name)
+        return next((library.load_address(item) for item in items if item.kinds == kinds), 0)
 
     def _compile_address(self, kinds: str) -> int:
         _log.debug("%s is compiled for %s", self._name, kinds)
@@ -122,8 +122,8 @@ class Kernel:
             if dtypes in self._asked:
                 return list(self._entries)
             library = find_library()
-            items = library.list_items(self._module, self._name) if library is not None else []
-            found = [library.load_entry(item) for item in items if read_dtypes(item.kinds) == dtypes] if library else []
+            items = library.list_items(self._module, self._name)
+            found = [library.load_entry(item) for item in items if read_dtypes(item.kinds) == dtypes]
             entries = [entry for entry in found if entry is not None]
             if not entries:
                 _log.debug("%s is compiled for %s", self._name, ", ".join(dtypes) or "numbers")

@@ -45,14 +45,15 @@ class Library:
 
     Parameters
     ----------
-    container : Container
-        Where they are.
+    container : Container or None
+        Where they are; without one there are none.
     """
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container | None) -> None:
         self._container = container
+        self._sources = container.contents.sources if container is not None else {}
         self._items: dict[tuple[str, str], list[Item]] = {}
-        for item in container.contents.items:
+        for item in container.contents.items if container is not None else ():
             self._items.setdefault((item.module, item.function), []).append(item)
         self._loaded: dict[Item, int] = {}
         self._fresh: dict[str, bool] = {}
@@ -92,6 +93,7 @@ class Library:
     def _link(self, item: Item) -> int:
         import llvmlite.binding as llvm
 
+        assert self._container is not None  # whose item it is
         code = self._container.read(item)
         if self._linker is None:
             llvm.initialize_native_target()
@@ -107,7 +109,7 @@ class Library:
         """Tell whether a module, and all that its loops are made of, is what it was when they were compiled."""
         fresh = self._fresh.get(module)
         if fresh is None:
-            recorded = self._container.contents.sources.get(module, {})
+            recorded = self._sources.get(module, {})
             try:
                 fresh = bool(recorded) and digest_sources(list(recorded)) == recorded
             except OSError:
@@ -119,11 +121,10 @@ class Library:
 
 
 @cache
-def find_library() -> Library | None:
-    """Return the kernels that suit this processor best, or None."""
-    if os.environ.get(_VARIABLE, "") == "0":
-        return None
-    for path in sorted(FOLDER.glob("*.kernels"), reverse=True):
+def find_library() -> Library:
+    """Return the kernels that suit this processor best; there may be none."""
+    paths = [] if os.environ.get(_VARIABLE, "") == "0" else sorted(FOLDER.glob("*.kernels"), reverse=True)
+    for path in paths:
         try:
             container = Container(path)
         except (OSError, ValueError) as error:
@@ -134,7 +135,7 @@ def find_library() -> Library | None:
         if reason is None:
             return Library(container)
         _log.debug("%s is not used: %s", path.name, reason)
-    return None
+    return Library(None)
 
 
 def describe_interface() -> str:

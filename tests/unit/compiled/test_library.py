@@ -11,6 +11,7 @@ import pytest
 from subband.compiled import Kernels, building, kernel, library
 from subband.compiled.container import Container, Contents, Item, write_container
 from subband.compiled.kinds import format_kinds, parse_kinds
+from subband.engines.filters.launch import TaskKernels, cut_tasks
 
 HULLS = "subband.codecs.jpeg2000.loops.hulls"
 QUANTISING = "subband.codecs.jpeg2000.loops.quantising"
@@ -110,12 +111,11 @@ def test_arrays_with_strides_in_tuples(folder):
 
 
 def test_functions_by_their_address(folder):
-    from subband.engines.filters.compiled_statistics import measure_power
-
-    Kernels(STATISTICS).sum_squares._addresses.clear()
-    assert library.find_library().list_items(STATISTICS, "sum_squares")
-    assert Kernels(STATISTICS).sum_squares.find_address("float64*, float32*, float64*, float64*, int64*, int64*")
-    np.testing.assert_allclose(measure_power(np.array([[1.0, 7.0]], np.float32)), 25)
+    sums, planes = np.zeros(1), np.array([[1.0, 7.0]], np.float32)
+    TaskKernels(STATISTICS).sum_squares(cut_tasks(1, 1, 2), (sums, planes), (), (2,))
+    np.testing.assert_allclose(sums, 50)
+    assert Kernels(STATISTICS).sum_squares._addresses
+    assert not Kernels(STATISTICS).sum_squares._kept  # nothing was compiled
 
 
 ROWS = np.arange(24, dtype=np.float32).reshape(4, 6)
