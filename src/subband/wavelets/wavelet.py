@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import (
@@ -57,9 +57,9 @@ class Wavelet:
 
     Notes
     -----
-    Wavelets are equal when name and filters are, and can be keys of dictionaries; the hash is computed
-    once. They do not change, except that you may say of your own filters whether they are `orthogonal` or
-    `biorthogonal`.
+    Wavelets are equal when name and filters are, and can be keys of dictionaries; the hash is computed once. One of the
+    catalogue is the same object each time. They do not change, except that you may say of your own filters whether they
+    are `orthogonal` or `biorthogonal`.
 
     Examples
     --------
@@ -93,13 +93,23 @@ class Wavelet:
     _scheme: LiftingScheme | None
     _whole: bool
 
-    def __init__(self, name: str = "", filter_bank: Any = None) -> None:
+    def __new__(cls, name: str = "", filter_bank: Any = None) -> Self:
+        """Return the wavelet of the catalogue, or a new one."""
         if filter_bank is not None:
-            self._define(name or "", read_bank(filter_bank))
-            return
-        if not name:
-            raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither")
-        self._look_up(_lower_name(name))
+            own = object.__new__(cls)
+            own._define(name or "", read_bank(filter_bank))
+            return own
+        try:
+            return _known[cls, name]  # type: ignore[return-value]  # of that class
+        except (KeyError, TypeError):
+            if not name:
+                raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither") from None
+        lower = _lower_name(name)
+        if lower != name:
+            return cls(lower)
+        found = object.__new__(cls)
+        found._look_up(lower)
+        return _known.setdefault((cls, lower), found)  # type: ignore[return-value]
 
     def _define(
         self, name: str, bank: FilterBank, family: Family | None = None, scheme: LiftingScheme | None = None
@@ -172,7 +182,7 @@ class Wavelet:
                 f"scheme={scheme!r} is not a LiftingScheme; make one from steps, or take the `lifting` of a wavelet"
             )
         packed, bank = pack_filters(scheme)
-        wavelet = cls.__new__(cls)
+        wavelet = object.__new__(cls)
         wavelet._define(name, bank, None, packed)
         return wavelet
 
@@ -481,6 +491,10 @@ class Wavelet:
         return "\n".join(line.rstrip() for line in lines)
 
 
+#: The wavelets of the catalogue that have been asked for, by class and name.
+_known: dict[tuple[type[Wavelet], str], Wavelet] = {}
+
+
 def _restore(
     kind: type[Wavelet],
     name: str,
@@ -491,7 +505,7 @@ def _restore(
     may_lift: bool = True,
 ) -> Wavelet:
     """Make or unpickle a wavelet that the catalogue does not have."""
-    wavelet = kind.__new__(kind)
+    wavelet = object.__new__(kind)
     wavelet._define(name, bank, None, scheme)
     wavelet._orthogonal = orthogonal
     wavelet._biorthogonal = biorthogonal
