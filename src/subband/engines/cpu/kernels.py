@@ -6,38 +6,60 @@ coefficients go straight to their bands. The inverse is the same sweep in a mirr
 filtered down the columns, then along the row, and woven into samples. An axis that is not transformed has an
 identity program, so the same two kernels serve rows, columns and images.
 
-What is done to a row is in `subband.engines.cpu.rows`, and the loops themselves are in `subband.engines.cpu.loops`.
+Both are kernels of a job (see `subband.engines.cpu.program`), called by their address, so that each is compiled once
+for each kind of number, whoever calls it. What is done to a row is in `subband.engines.cpu.rows`, and the loops
+themselves are in `subband.engines.cpu.loops`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from subband.compiled.compiling import stored
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
-from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
+from subband.engines.cpu.loops import (
+    OPTIONS,
+    clear,
+    copy_scaled,
+    data,
+    keep,
+    make_room,
+    misalignment,
+    room_for,
+    round_up,
+    shift,
+    weave,
+)
 from subband.engines.cpu.program import (
+    BASE,
     CHANNELS,
+    COLUMNS,
     COUNT,
     DEPTH,
     EVEN,
     FIRST,
     FRAME,
     HEIGHT,
+    HIGH_COLUMNS,
+    HIGH_ROWS,
     IDENTITY,
     KIND,
     LAST,
     LENGTH,
     LIFTING,
+    LOW_COLUMNS,
+    LOW_ROWS,
     P_MEMBER,
     P_SHIFT,
     PIXELS,
     Q_MEMBER,
     Q_SHIFT,
+    ROWS,
     SCALE_EVEN,
     SCALE_P,
     SCALE_Q,
     SHRINK,
+    STRIP,
     THRESHOLDS,
     TONES,
     VALUES,
@@ -57,38 +79,40 @@ from subband.engines.cpu.rows import (
     load_samples,
     mix_row,
 )
-from subband.engines.cpu.turn_loops import finish_task, take_task
 
-__all__ = ["forward", "forward_tasks", "inverse", "inverse_tasks"]
+__all__ = ["forward", "inverse"]
 
 
-@stored(**OPTIONS)
-def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
-    """Transform the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1`.
+@pointed(**OPTIONS)
+def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
+    """Transform a box of images: pairs of rows, pairs of columns.
 
     An axis with the identity program counts single rows or columns instead of pairs. The bands given may be a part of
-    the whole: their first row is the pair `base`. If the tables of the rows hold those of a frame, coefficients shrink
-    before they leave the cache, and its pixels may take the place of `x`: all its channels are then one image.
+    the whole: their first row is the pair `BASE` of `sizes`. If the tables of the rows hold those of a frame,
+    coefficients shrink before they leave the cache, and its pixels may take the place of the samples: all its channels
+    are then one image.
     """
-    v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
+    b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
+    tile, base = sizes[STRIP], sizes[BASE]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
     vertical, horizontal = v[KIND], h[KIND]
-    height, width = x.shape[1], x.shape[2]
+    height, width = sizes[ROWS], sizes[COLUMNS]
     has_frame = v[FRAME] > 0
     has_pixels = has_frame and f[PIXELS] > 0
     channels = 1  # images that are swept together
     if has_pixels:
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
     members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
-    scratch = np.zeros(64 + members * (1 + 2 * v[DEPTH] * channels), x.dtype)
+    room = 64 + members * (1 + 2 * v[DEPTH] * channels)
+    scratch = make_room(px, room)
     line = misalignment(scratch)  # a row that is filtered from there into the ring
-    mixture = np.empty((4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0, x.dtype)
-    unwanted = np.empty(members, x.dtype)
+    mixture = make_room(px, (4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0)
+    unwanted = make_room(px, members)
     places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
     buf, mix, spare, at = data(scratch), data(mixture), data(unwanted), data(places)
-    px, p_aa, p_ad, p_da, p_dd = data(x), data(aa), data(ad), data(da), data(dd)
-    low_width, high_width = aa.shape[2], ad.shape[2]
-    rows, rows_below = aa.shape[1], da.shape[1]
+    clear(buf, room)
+    low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
+    rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
@@ -162,34 +186,40 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         shrink_row(f[SHRINK], to_da, shift(own, step), columns)
                         shrink_row(f[SHRINK], to_dd, shift(own, 2 * step), highs)
     # the last use of what the addresses above belong to
-    return scratch.size + mixture.size + unwanted.size + places.size
+    keep(scratch)
+    keep(mixture)
+    keep(unwanted)
+    keep(places)
 
 
-@stored(**OPTIONS)
-def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
-    """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples.
+@pointed(**OPTIONS)
+def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
+    """Undo `forward` for a box of images: pairs of rows, pairs of columns of samples.
 
-    The samples given may be a part of the whole: their first row is the first of the pair `base`. If the tables of the
-    rows hold those of a frame, its pixels take the place of `y`: all its channels are then one image.
+    The samples given may be a part of the whole: their first row is the first of the pair `BASE` of `sizes`. If the
+    tables of the rows hold those of a frame, its pixels take the place of the samples: all its channels are then one
+    image.
     """
-    v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
+    b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
+    tile, base = sizes[STRIP], sizes[BASE]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
     vertical, horizontal = v[KIND], h[KIND]
-    height, width = y.shape[1], y.shape[2]
+    height, width = sizes[ROWS], sizes[COLUMNS]
     has_pixels = v[FRAME] > 0
     channels, span = 1, 0  # images that are swept together, and the room for a row of each
     if has_pixels:
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
         span = 2 * min(tile, c1 - c0)
     members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
-    scratch = np.zeros(64 + members * (4 + 2 * v[DEPTH] * channels), y.dtype)
+    room = 64 + members * (4 + 2 * v[DEPTH] * channels)
+    scratch = make_room(py, room)
     lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
-    planes = np.empty(2 * channels * span, y.dtype)
+    planes = make_room(py, 2 * channels * span)
     places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
     buf, canvas, at = data(scratch), data(planes), data(places)
-    py, p_aa, p_ad, p_da, p_dd = data(y), data(aa), data(ad), data(da), data(dd)
-    low_width, high_width = aa.shape[2], ad.shape[2]
-    rows, rows_below = aa.shape[1], da.shape[1]
+    clear(buf, room)
+    low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
+    rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
@@ -258,31 +288,6 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         count = min(2 * columns, width - 2 * left)
                         ready = shift(canvas, member * channels * span)
                         pass_pixels(ready, span, f, fn, 2 * pair + member, 2 * left, count)
-    return scratch.size + planes.size + places.size
-
-
-# --- The same for several threads: each takes tasks, without Python in between. ---
-
-
-@stored(**OPTIONS)
-def forward_tasks(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks, turns):
-    """Run `forward` for rows of `tasks` until all are taken: first and last image, pair of rows and pair of columns."""
-    while True:
-        k = take_task(turns)
-        if k >= tasks.shape[0]:
-            return
-        b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
-        forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
-        finish_task(turns)
-
-
-@stored(**OPTIONS)
-def inverse_tasks(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks, turns):
-    """Run `inverse` for rows of `tasks` until all are taken."""
-    while True:
-        k = take_task(turns)
-        if k >= tasks.shape[0]:
-            return
-        b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
-        inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
-        finish_task(turns)
+    keep(scratch)
+    keep(planes)
+    keep(places)

@@ -8,19 +8,24 @@ instead of an address would cost an atomic count of references.
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 
 from subband.engines.cpu.program import MARGIN
 
 __all__ = [
     "OPTIONS",
     "blend",
+    "clear",
     "copy_scaled",
     "data",
+    "keep",
     "keep_apart",
     "lift",
     "lift_both",
+    "make_room",
     "misalignment",
     "room_for",
     "round_up",
@@ -65,6 +70,33 @@ def keep_apart(typingctx):
         return context.get_dummy_value()
 
     return nb.types.none(), codegen
+
+
+@intrinsic
+def keep(typingctx, array):
+    """Do nothing with an array, whose address is in use: without a later use of its own it would be gone by now."""
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return nb.types.none(array), codegen
+
+
+def make_room(address, count):
+    """Return an array with any contents for `count` numbers of the kind that is at an address."""
+
+
+@overload(make_room)
+def _overload_make_room(address, count):
+    dtype = as_dtype(address.dtype)
+    return lambda address, count: np.empty(count, dtype)
+
+
+@nb.njit(**OPTIONS)
+def clear(y, n):
+    """Write zeros."""
+    for k in range(n):
+        y[k] = 0
 
 
 @nb.njit(**OPTIONS)

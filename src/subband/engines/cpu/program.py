@@ -55,6 +55,18 @@ THRESHOLDS = 4
 # A row of the table of numbers: two weights, or for integers two weights, an offset, a shift and a sign.
 WEIGHTS = 5
 
+# A job: one kernel over some arrays. A kernel takes the addresses of five arrays, of two tables of integers with one of
+# numbers each, of the sizes, and of the box to compute: first and last image, row and column.
+# In the table of a job an array is the number of one that is given, and the bytes before it begins.
+KERNEL = 0
+ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 23
+JOB = 29
+
+# The sizes: of samples, and of the bands that are low or high down the rows and along them; columns done at a time, and
+# the pair of rows with which the arrays begin.
+ROWS, COLUMNS, LOW_ROWS, HIGH_ROWS, LOW_COLUMNS, HIGH_COLUMNS, STRIP, BASE = range(8)
+TAP_COUNT = 2  # of an undecimated level, which has no bands of other sizes
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
