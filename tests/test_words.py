@@ -16,12 +16,9 @@ WAITING = {
     "bench",
     "cli",
     "edit",
-    "engines/cpu",
-    "engines/measuring",
     "enhance/enhancer.py",
     "enhance/stages.py",
     "integrations",
-    "kernels",
     "media/registry.py",
     "pipeline/files.py",
     "pipeline/volumes.py",
@@ -35,7 +32,6 @@ WAITING = {
     "studio/session.py",
     "studio/settings.py",
     "studio/tools",
-    "testing/filters.py",
 }
 
 #: The same of pages. The page on the command line is written from the source.

@@ -25,7 +25,7 @@ class Storage:
     number : str
         The C type it is computed in.
     read, write : str
-        How an element becomes a number and back, with ``v`` for its place.
+        How an element becomes a number and back, with ``v`` for its value.
     """
 
     name: str

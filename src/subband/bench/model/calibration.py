@@ -19,7 +19,7 @@ from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, W
 from subband.bench.model.prediction import predict_stages
 from subband.bench.model.stages import Arithmetic, list_stages
 from subband.engines.abilities import CPU
-from subband.engines.measuring.harness import Harness, Replay, draw_on_host, plan_picture
+from subband.engines.measuring.harness import Harness, Replay, draw_on_host, plan_array
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
 from subband.schedule import Abilities
@@ -112,9 +112,7 @@ class Calibration:
             self._prepare_transfers(bench.engine.device)
             return
         for shape, direction, (name, wavelet) in product((_SQUARE, _TALL), _DIRECTIONS, _KINDS.items()):
-            self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(
-                plan_picture(shape, wavelet, 1), direction
-            )
+            self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(plan_array(shape, wavelet, 1), direction)
 
     def _repeat(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """Return the call as often as a record holds it, recorded if that can be."""
@@ -123,7 +121,7 @@ class Calibration:
 
     def _prepare_graphs(self) -> None:
         for direction, side in product(_DIRECTIONS, (_TINY[_PLAINEST], self._middle)):
-            call = self._bench.prepare(plan_picture((side, side), _PLAINEST, 1), direction)
+            call = self._bench.prepare(plan_array((side, side), _PLAINEST, 1), direction)
             self.calls[f"graph {side} {direction}"] = record_call(self._bench, call) or call
 
     def _prepare_transfers(self, device: Any) -> None:
@@ -209,7 +207,7 @@ class Calibration:
         return Overhead(launch, max(short - few * launch, 0.0))
 
     def _plan_tiny(self, wavelet: str, level: int) -> TransformPlan:
-        return plan_picture((_TINY[wavelet],) * 2, wavelet, level)
+        return plan_array((_TINY[wavelet],) * 2, wavelet, level)
 
     def _find_rates(
         self, best: Mapping[str, float], plain: DeviceModel, kind: Arithmetic, direction: Direction
@@ -277,18 +275,18 @@ def plan_sweeps(side: int, abilities: Abilities = CPU) -> dict[str, TransformPla
     Where volumes are one sweep, there are cubes of about as many samples too.
     """
     shape = (side, side)
-    wavelet = plan_picture(shape, _PLAINEST, 1).wavelets[0]
+    wavelet = plan_array(shape, _PLAINEST, 1).wavelets[0]
     plans = {
-        "both": plan_picture(shape, _PLAINEST, 1),
+        "both": plan_array(shape, _PLAINEST, 1),
         "down": transform_plan(shape, (0,), (wavelet,), ("periodization",), 1),
         "along": transform_plan(shape, (1,), (wavelet,), ("periodization",), 1),
     }
     for kind, name in (_HEAVIER if abilities.form.lifts_orthogonal else _HEAVIER_ON_DEVICE).items():
-        plans[kind] = plan_picture(shape, name, 1)
+        plans[kind] = plan_array(shape, name, 1)
     if (least := _find_least_volume(abilities)) is not None:
         edge = max(least, 8 * round(side ** (2 / 3) / 8))
         cube, axes = (edge,) * 3, (0, 1, 2)
-        plans["all"] = plan_picture(cube, _PLAINEST, 1)
+        plans["all"] = plan_array(cube, _PLAINEST, 1)
         # mirrored at the borders, as cases are
         plans["volumes"] = transform_plan(cube, axes, (as_wavelet(_HEAVIER_VOLUME),) * 3, ("whole",) * 3, 1)
     return plans

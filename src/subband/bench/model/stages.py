@@ -142,11 +142,11 @@ def list_stages(
 
     Examples
     --------
-    >>> from subband.engines.measuring.harness import plan_picture
-    >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_picture((1024, 1024), "cdf97", 2))]
+    >>> from subband.engines.measuring.harness import plan_array
+    >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_array((1024, 1024), "cdf97", 2))]
     [('level 1', 8388608, 10485760), ('level 2', 2097152, 2621440)]
     >>> from subband.engines.abilities import abilities_of_device
-    >>> volume = plan_picture((64, 64, 64), "cdf97", 1)
+    >>> volume = plan_array((64, 64, 64), "cdf97", 1)
     >>> [(stage.name, stage.launches) for stage in list_stages(volume, abilities=abilities_of_device(None))]
     [('level 1, axes 1 and 2', 1), ('level 1, axis 0', 4)]
     >>> [(stage.name, stage.launches) for stage in list_stages(volume, abilities=abilities_of_device(16))]

@@ -21,7 +21,7 @@ from subband import data
 from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
-from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.harness import open_harness, plan_array
 from subband.engines.measuring.judging import WrongResultError, check_transform
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.colour import TO_YCBCR
@@ -153,7 +153,7 @@ def check_engine(engine: str | Engine) -> None:
     bench = open_harness(engine)
     noisy = np.random.default_rng(_SEED).normal(0.5, 0.2, (_JUDGED, _JUDGED))
     for wavelet in WAVELETS:
-        check_transform(bench, plan_picture(noisy.shape, wavelet, max(LEVELS)), bench.draw(noisy.shape), wavelet)
+        check_transform(bench, plan_array(noisy.shape, wavelet, max(LEVELS)), bench.draw(noisy.shape), wavelet)
         for mode in MODES:
             found, expected = (_denoise(noisy, wavelet, max(LEVELS), mode, who) for who in (engine, "reference"))
             deviation = float(np.sqrt(np.mean((found - expected) ** 2)))

@@ -14,7 +14,7 @@ import numpy as np
 from subband import data
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.harness import open_harness, plan_array
 from subband.engines.measuring.judging import check_transform
 from subband.engines.measuring.timing import Effort, take_turns
 from subband.enhance.fixed import FixedPoint
@@ -76,7 +76,7 @@ def measure_ratios(engines: Sequence[str], effort: Effort | None = None) -> dict
     for engine in engines:
         bench = open_harness(engine)
         for wavelet in WAVELETS:
-            plan = plan_picture((_SIDE, _SIDE), wavelet, _LEVEL)
+            plan = plan_array((_SIDE, _SIDE), wavelet, _LEVEL)
             check_transform(bench, plan, bench.draw(plan.shape), f"{wavelet}, {_LEVEL} levels of {_SIDE}²")
             directions: tuple[Direction, ...] = ("forward", "inverse")
             calls = {str(direction): bench.prepare(plan, direction) for direction in directions}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.engines.measuring.harness import Harness, open_harness, plan_picture
+from subband.engines.measuring.harness import Harness, open_harness, plan_array
 from subband.engines.measuring.judging import check_transform
 from subband.engines.measuring.timing import Effort, take_turns
 
@@ -34,7 +34,7 @@ def measure_sides(engine: str, effort: Effort | None = None) -> dict[int, float]
 
 
 def _measure(bench: Harness, side: int, effort: Effort) -> float:
-    plan = plan_picture((side, side), "haar", 1)
+    plan = plan_array((side, side), "haar", 1)
     x = bench.draw(plan.shape)
     host = bench.to_host(x)
     check_transform(bench, plan, x, f"one level of Haar of {side}²")

@@ -48,8 +48,8 @@ def order_level(engine: Engine, order: str) -> Callable[[LevelPlan, Any], Bands]
     Examples
     --------
     >>> from subband.engines import get_engine
-    >>> from subband.engines.measuring.harness import plan_picture
-    >>> (level,) = plan_picture((8, 8), "haar", 1).levels
+    >>> from subband.engines.measuring.harness import plan_array
+    >>> (level,) = plan_array((8, 8), "haar", 1).levels
     >>> sorted(order_level(get_engine("cpu"), "row-column")(level, np.ones((8, 8))))
     ['aa', 'ad', 'da', 'dd']
     """

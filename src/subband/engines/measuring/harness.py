@@ -29,7 +29,7 @@ __all__ = [
     "draw_on_host",
     "open_device",
     "open_harness",
-    "plan_picture",
+    "plan_array",
 ]
 
 # Arrays of so many bytes are worth a second thread.
@@ -323,7 +323,7 @@ def draw_on_host(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
     return x.astype(dtype, copy=False)
 
 
-def plan_picture(shape: tuple[int, ...], wavelet: str, level: int) -> TransformPlan:
+def plan_array(shape: tuple[int, ...], wavelet: str, level: int) -> TransformPlan:
     """Plan the transform of all axes of an array, in the mode that makes no more coefficients than samples."""
     chosen = as_wavelet(wavelet)
     mode = "whole" if chosen.is_whole_sample_symmetric else "periodization"
