@@ -1,4 +1,4 @@
-"""The walk down the rows: a pair of rows comes in, steps run on the pairs kept in registers, a pair goes out."""
+"""Kernel text of the walk down the rows: a pair of rows comes in, steps run in registers, a pair goes out."""
 
 from __future__ import annotations
 

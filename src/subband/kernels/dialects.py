@@ -218,7 +218,7 @@ DEVICE ushort float_to_bfloat(float f)
 
 @dataclass(frozen=True)
 class Dialect:
-    """A language of kernels.
+    """A language of kernels: CUDA, OpenCL, or OpenCL with NVIDIA's instructions.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class Dialect:
     is_staging: bool
 
     def begin(self, *, uses_doubles: bool = False) -> str:
-        """Return what the text of a kernel begins with."""
+        """Return the prelude of a kernel: the macros of this dialect."""
         if uses_doubles and self.name == "opencl":
             return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" + self.prelude
         return self.prelude

@@ -50,7 +50,7 @@ DEVICE int reflect(int i, int n)
 
 @dataclass(frozen=True)
 class FilterSpec:
-    """All that the text of one of these kernels depends on.
+    """The parameters that determine the text of a filter kernel.
 
     Attributes
     ----------

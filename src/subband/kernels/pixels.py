@@ -1,4 +1,4 @@
-"""Interleaved pixels to planes and back, and numbers from one precision to another.
+"""Kernel text of conversions: interleaved pixels to planes and back, and numbers from one precision to another.
 
 One text takes pixels of any dtype. Those that video has, in eight or sixteen bits with planes in single precision, have
 a faster one, in which the matrix stands as constants and words of four bytes are read.
@@ -17,7 +17,7 @@ __all__ = ["PackedPixelSpec", "PixelSpec", "render_narrowing", "render_packed_pi
 
 @dataclass(frozen=True)
 class PixelSpec:
-    """All that the text of such a kernel depends on.
+    """The parameters that determine the text of a pixel conversion kernel.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class PixelSpec:
 
 @dataclass(frozen=True)
 class PackedPixelSpec:
-    """All that the text of a kernel for the pixels of video depends on.
+    """The parameters that determine the text of a conversion kernel for frames of video.
 
     Attributes
     ----------

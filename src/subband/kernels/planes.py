@@ -1,4 +1,4 @@
-"""Steps inside a pair of planes of which a block holds a tile: down the columns and along the rows.
+"""Kernel text of steps inside a tile of two planes: down the columns and along the rows.
 
 A group of lanes holds a few pairs of rows, spread over its lanes. Steps down the columns take what lies beyond from the
 neighbouring groups through local memory, steps along the rows from the neighbouring lanes.
@@ -40,7 +40,7 @@ def count_slots(vertical: AxisProgram, rows: int) -> int:
 
 
 def render_down(spec: VolumeSpec) -> str:
-    """Return what happens down the columns of the planes ``u``: both, so that they share the waiting."""
+    """Return the steps down the columns of the planes ``u``: both, so that they share the waiting."""
     number, rows, blocks = STORAGES[spec.storage].number, spec.rows, []
     is_even = count_meetings(spec.vertical, rows) % 2 == 0
     turn = 0
@@ -96,7 +96,7 @@ def render_down(spec: VolumeSpec) -> str:
 
 
 def render_across(spec: VolumeSpec) -> str:
-    """Return what happens along all rows of the planes ``u``."""
+    """Return the steps along all rows of the planes ``u``."""
     number, pairs, blocks = STORAGES[spec.storage].number, spec.pairs, []
 
     def exchange(wanted: Iterable[_Member]) -> tuple[list[str], list[str], Callable[[int, int], str]]:

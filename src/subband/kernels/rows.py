@@ -1,4 +1,4 @@
-"""Steps and filters along a row that lies spread over the lanes of a group."""
+"""Kernel text of lifting steps and filters along a row that is spread over the lanes of a group."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Row:
 
 
 def render_row(spec: SweepSpec, name: str) -> str:
-    """Return the process along a row of which a lane holds the array `name`, which then holds the outputs in turn."""
+    """Return the steps along a row of which a lane holds the array `name`, which then holds the outputs in turn."""
     program = spec.horizontal
     if program is None:
         return ""

@@ -44,7 +44,7 @@ TASKS = {
 
 @dataclass(frozen=True)
 class SampleSpec:
-    """All that the text of a kernel depends on: one of `TASKS`, the dtype of its arrays, and how many it is given."""
+    """The parameters that determine the text of a kernel: one of `TASKS`, the dtype of its arrays, and their number."""
 
     task: str
     storage: str

@@ -16,7 +16,7 @@ __all__ = ["StationarySpec", "render_stationary"]
 
 @dataclass(frozen=True)
 class StationarySpec:
-    """All that the text of an undecimated pass depends on.
+    """The parameters that determine the text of an undecimated pass.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ typedef union { uint words[sizeof(T) / 4]; T number; } bits_t;
 
 @dataclass(frozen=True)
 class StatisticSpec:
-    """All that the text of such a kernel depends on.
+    """The parameters that determine the text of a statistics kernel.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The sweep: a level of an image, or of one axis, in one pass over memory.
+"""Kernel text of the sweep: a level of an image, or of one axis, in one pass over memory.
 
 A group of 32 lanes owns a strip of columns and walks down the rows. Each lane holds a few adjacent pairs of columns;
 steps along the row take what lies beyond from the neighbouring lanes, steps down the columns keep the last few pairs of
@@ -62,7 +62,7 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """All that the text of a sweep depends on.
+    """The parameters that determine the text of a sweep.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RE
 
 
 def _render_columns(spec: SweepSpec) -> str:
-    """Return the lines that say which columns a lane holds."""
+    """Return the lines that compute which columns a lane holds."""
     if spec.horizontal is None:
         return """\
 const int column = (strip * 32 + lane) * 2 * PAIRS;
@@ -291,7 +291,7 @@ UNROLL for (int k = 0; k < PAIRS; ++k) {{
 
 
 def _render_ways(spec: SweepSpec, border: str, inner: str) -> str:
-    """Return the way of strips at the borders, which serves all, and that of those inside if it is wanted."""
+    """Return the code path for border strips, which serves all, and the interior fast path if the sweep is split."""
     border = f"{_render_sources(spec)}\n{border}"
     if not spec.is_split:
         return border

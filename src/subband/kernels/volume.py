@@ -1,4 +1,4 @@
-"""The volume sweep: a level of three axes in one pass over memory.
+"""Kernel text of the volume sweep: a level of three axes in one pass over memory.
 
 A block of several groups of lanes owns a tile of the plane and walks through the volume, a pair of planes at a time.
 The steps from plane to plane keep the last few pairs in registers; then follow the steps down the columns, where groups
@@ -48,7 +48,7 @@ VOLUME_FIELDS = (
 
 @dataclass(frozen=True)
 class VolumeSpec:
-    """All that the text of a volume sweep depends on.
+    """The parameters that determine the text of a volume sweep.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
 
 
 def _find_words(dialect: Dialect) -> str:
-    """Return how a block of several groups is told in a dialect."""
+    """Return the macros of a dialect for blocks of several groups."""
     if dialect.name == "cuda":
         return _CUDA
     return _OPENCL + (_OPENCL_STAGING if dialect.is_staging else _OPENCL_PLAIN)

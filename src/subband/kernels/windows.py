@@ -29,7 +29,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class WindowSpec:
-    """All that the text of such a kernel depends on.
+    """The parameters that determine the text of a neighbourhood kernel.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a sweep does to the pixels and coefficients of a frame, as tables that stand behind those of its rows."""
+"""Tables of a frame, appended to those of its rows: how a sweep converts its pixels and shrinks its coefficients."""
 
 from __future__ import annotations
 

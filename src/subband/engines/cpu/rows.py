@@ -1,4 +1,4 @@
-"""What a sweep does to one row, or to the ring of rows that it carries down: loading, lifting and filtering."""
+"""Compiled loading, lifting and filtering of one row, or of the ring of rows that a sweep carries down."""
 
 from __future__ import annotations
 
