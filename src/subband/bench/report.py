@@ -131,7 +131,7 @@ def _legend(measurements: Sequence[Measurement]) -> str:
     has_peers = any(measurement.peers for measurement in measurements)
     columns = ["subband: the call as users write it, many of them queued one behind the other"]
     columns += ["graph: the same call recorded as a CUDA graph and repeated without Python"] * has_graph
-    columns += ["copy: the same bytes from one place of the device to another"]
+    columns += ["copy: the same bytes copied within the memory of the device"]
     columns += ["of copy: the speed as a part of the copy's" + ", of the call and of its graph" * has_graph]
     columns += ["× a peer: how many times as fast as its call"] * has_peers
     met = " Met: by the call itself (yes), by its graph only (graph), or not." * has_graph

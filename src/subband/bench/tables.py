@@ -73,10 +73,10 @@ class Sheet:
 
     Examples
     --------
-    >>> print(Sheet("Noise", ("picture", "PSNR"), [("camera", "28.13")]).to_markdown())
+    >>> print(Sheet("Noise", ("image", "PSNR"), [("camera", "28.13")]).to_markdown())
     **Noise**
     <BLANKLINE>
-    | picture | PSNR |
+    | image | PSNR |
     | --- | ---: |
     | camera | 28.13 |
     """
@@ -112,13 +112,13 @@ class Sheet:
         """Return title, columns and cells as what JSON can hold."""
         return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
 
-    def is_text(self, place: int) -> bool:
+    def is_text(self, index: int) -> bool:
         """Tell whether a column holds words."""
-        return place < self.texts or place >= len(self.columns) - self.last_texts
+        return index < self.texts or index >= len(self.columns) - self.last_texts
 
     def to_markdown(self) -> str:
         """Write the table for a page."""
-        rules = ("---" if self.is_text(place) else "---:" for place in range(len(self.columns)))
+        rules = ("---" if self.is_text(index) else "---:" for index in range(len(self.columns)))
         lines = [f"| {' | '.join(cells)} |" for cells in (self.columns, tuple(rules), *self.rows)]
         parts = [f"**{self.title}**", "\n".join(lines)]
         return "\n\n".join([*parts, self.note] if self.note else parts)
@@ -129,8 +129,8 @@ class Sheet:
         from rich.table import Table
 
         table = Table(title=self.title, caption=self.note, box=box.SIMPLE_HEAVY, title_justify="left")
-        for place, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if self.is_text(place) else "right", overflow="fold")
+        for index, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if self.is_text(index) else "right", overflow="fold")
         for number, row in enumerate(self.rows):
             table.add_row(*row, style="yellow" if number in self.missed else None)
         return table
@@ -151,7 +151,7 @@ class Report:
     machine : Machine
         Where.
     drawings : mapping of str to Figure
-        Pictures of the figures, by what they show.
+        Images of the figures, by what they show.
     remarks : sequence of str
         What could not be measured, and why.
     summary : str or None

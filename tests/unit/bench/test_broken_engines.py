@@ -20,7 +20,7 @@ from subband.bench.papers import (
     ultrasound,
     worked_model,
 )
-from subband.bench.papers.high_definition import Picture
+from subband.bench.papers.high_definition import Image
 from subband.data import clip_path
 from subband.engines import Engine, get_engine
 from subband.engines.measuring import judging
@@ -136,8 +136,8 @@ BROKEN = [Lazy, Scaled, Swapped, Stale]
 
 CHAPTERS = {
     "haar": lambda engine: haar.measure_sides(engine, MOMENT),
-    "high definition": lambda engine: list(high_definition.measure_pictures([Picture((64, 64), 2)], engine, MOMENT)),
-    "padded": lambda engine: list(high_definition.measure_pictures([Picture((48, 60), 6, (64, 64))], engine, MOMENT)),
+    "high definition": lambda engine: list(high_definition.measure_images([Image((64, 64), 2)], engine, MOMENT)),
+    "padded": lambda engine: list(high_definition.measure_images([Image((48, 60), 6, (64, 64))], engine, MOMENT)),
     "ultrasound": lambda engine: ultrasound._measure(ultrasound.Program("cpu"), open_harness(engine), 64, MOMENT),
     "frame buffer": lambda engine: frame_buffer.measure_ratios([engine], MOMENT),
     "orders": lambda engine: orders.measure_orders(engine, MOMENT, (1, 64, 64)),

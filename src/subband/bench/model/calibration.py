@@ -1,4 +1,4 @@
-"""How a device is measured: a few transforms of pictures of several sizes, and what is read off their times.
+"""How a device is measured: a few transforms of images of several sizes, and what is read off their times.
 
 None of the sizes is that of a case, and of the wavelets Haar's alone is: the model has to carry what it learns here
 over to others.
@@ -28,7 +28,7 @@ from subband.wavelets import as_wavelet
 
 __all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "find_abilities", "plan_sweeps", "record_call"]
 
-#: Sides of the pictures: from what is done before it has begun to what no cache holds. On the CPU a second thread is
+#: Sides of the images: from what is done before it has begun to what no cache holds. On the CPU a second thread is
 #: woken between 496 and 504, and larger ones are cut into parts that two threads share evenly.
 HOST_SIDES = (32, 96, 256, 496, 504, 736, 1536, 4096)
 DEVICE_SIDES = (32, 96, 192, 384, 768, 1536, 3072, 6144)
@@ -68,7 +68,7 @@ class Calibration:
     bench : Harness
         Of the engine.
     sides : sequence of int, optional
-        Of the pictures.
+        Of the images.
 
     Attributes
     ----------

@@ -78,7 +78,7 @@ class ModelCase:
         return lambda: engine.inverse_all(plan, approximation, details)
 
 
-#: Three sizes of pictures, short and long wavelets, one level and several, a large picture and a volume, both ways.
+#: Three sizes of images, short and long wavelets, one level and several, a large image and a volume, both ways.
 MODEL_CASES = tuple(
     ModelCase(shape, wavelet, level, direction)
     for shapes, transforms in (

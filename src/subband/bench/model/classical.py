@@ -27,7 +27,7 @@ class ClassicalModel:
     elements : int
         Pixels, of four subelements each.
     upload_bandwidth, memory_bandwidth : float
-        Bytes a second from the host to the device, and within it.
+        Bytes per second from the host to the device, and within it.
     arithmetic_rate : float
         Operations of the device in a second.
     arithmetic_operations, texture_operations : float

@@ -69,7 +69,7 @@ class Study:
     effort : Effort
         Seconds of everything together.
     sides : sequence of int, optional
-        Of the pictures by which the device is measured.
+        Of the images by which the device is measured.
 
     Raises
     ------
@@ -166,20 +166,20 @@ def report_comparison(
 
 def _describe_device(device: DeviceModel) -> list[Sheet]:
     """List what was measured of the device."""
-    columns, values = ["picture", "copy GB/s"], [device.copies]
+    columns, values = ["image", "copy GB/s"], [device.copies]
     for count, axes in ((3, "three axes"), (2, "both axes"), (1, "one axis")):
         for direction, way in device.ways.items():
             if count in way.sweeps:
                 columns.append(f"{direction}, {axes} GB/s")
                 values.append(way.sweeps[count])
-    rates = ["picture"]
+    rates = ["image"]
     operations = []
     for direction, way in device.ways.items():
         for kind, numbers in way.rates.items():
             rates.append(f"{direction}, {kind}")
             operations.append(numbers)
     names = [f"{size / 2**20:.3g} MiB" for size in device.sizes]
-    # what memory moves is told by copies, what a device computes by the largest pictures
+    # what memory moves is told by copies, what a device computes by the largest images
     fastest = max(device.copies)
     busiest = max((numbers[-1] for numbers in operations), default=0.0)
     sheets = [

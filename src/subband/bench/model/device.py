@@ -43,7 +43,7 @@ class Way:
     overhead : Overhead
         Of the device, or of all where it does not work while the host goes on.
     sweeps : mapping
-        Bytes a second that the plainest sweep reads and writes together, by how many axes it transforms.
+        Bytes per second that the plainest sweep reads and writes together, by how many axes it transforms.
     rates : mapping
         Multiplications with additions in a second, beyond those of the plainest sweep.
     rows : mapping
@@ -104,7 +104,7 @@ class DeviceModel:
     sizes : sequence of float
         Bytes of the arrays that were measured.
     copies : sequence of float
-        Bytes a second that a plain copy of them reads and writes together.
+        Bytes per second that a plain copy of them reads and writes together.
     ways : mapping
         What it can do in each direction.
     transfers : Transfers or None
@@ -140,5 +140,5 @@ class DeviceModel:
         return asdict(self)
 
 
-def _interpolate(place: float, places: Sequence[float], values: Sequence[float]) -> float:
-    return float(np.exp(np.interp(np.log(place), np.log(places), np.log(values))))
+def _interpolate(x: float, points: Sequence[float], values: Sequence[float]) -> float:
+    return float(np.exp(np.interp(np.log(x), np.log(points), np.log(values))))

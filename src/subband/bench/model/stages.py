@@ -57,7 +57,7 @@ class Stage:
         Bytes of the larger of what one launch reads and what it writes: what has to fit into a cache to be moved
         faster, and what there is for all threads or lanes to do.
     block : int
-        Bytes of the buffer in a cache which is read or written in the place of memory; 0 where there is none.
+        Bytes of the buffer in a cache which is read or written instead of memory; 0 where there is none.
     operations : int
         Multiplications with their additions.
     arithmetic : {"lifting", "filters", "volumes"}

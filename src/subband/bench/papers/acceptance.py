@@ -44,14 +44,14 @@ _STEP = (7, 11)
 
 @dataclass(frozen=True)
 class Method:
-    """A column of the table: milliseconds of a frame, and frames a second.
+    """A column of the table: milliseconds of a frame, and frames per second.
 
     Attributes
     ----------
     average, slowest, fastest : float
         Milliseconds.
     rate : float
-        Frames a second on average.
+        Frames per second on average.
     """
 
     average: float

@@ -27,7 +27,7 @@ from subband.plan import LevelPlan
 
 __all__ = ["THEIRS", "THEIR_LIFTING", "OrderCount", "count_order", "measure_orders", "report"]
 
-#: Millions of operations by filters, and bytes of filters, of the first level of a picture of 1080 × 1920 in colour.
+#: Millions of operations by filters, and bytes of filters, of the first level of an image of 1080 × 1920 in colour.
 THEIRS: Mapping[Order, tuple[float, int]] = {
     "row-column": (187.0, 64),
     "line-based": (187.0, 64),

@@ -52,8 +52,8 @@ class Peer:
         How to install it, where pip does.
     distribution : str
         What it is called there.
-    is_for_pictures : bool
-        Whether it is asked for what is done with pictures, and not for transforms.
+    is_for_images : bool
+        Whether it is asked for what is done with images, and not for transforms.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Peer:
     prepare: Callable[[Any, Case, Any], Contender | None]
     install: str = ""
     distribution: str = ""
-    is_for_pictures: bool = False
+    is_for_images: bool = False
 
 
 def find_peers(peers: Sequence[Peer]) -> tuple[list[tuple[Peer, Any]], list[str]]:

@@ -155,7 +155,7 @@ def _to_numpy(x: Any) -> Array:
 
 
 def _strip_batch(case: Case, result: Any) -> Any:
-    """Take off the axis of pictures, or of pictures and channels, that these libraries want in front."""
+    """Take off the axis of images, or of images and channels, that these libraries want in front."""
 
     def strip(x: Any) -> Array:
         band = _to_numpy(x)
