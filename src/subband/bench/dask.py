@@ -1,4 +1,4 @@
-"""What chunks cost: transforms of arrays of Dask beside those of the same arrays in memory.
+"""Overhead of Dask: transforms of chunked arrays beside those of the same arrays in memory.
 
 Both take turns in one process. A turn is two calls, of which the second counts, so that each finds the memory that it
 gave back itself. Besides the time on the clock stands that of the processor, which other programs disturb less. Results
@@ -128,7 +128,7 @@ def measure_overhead(
 
 
 def report_overhead(found: Sequence[Overhead], *, is_whole: bool = True) -> Report:
-    """Make the table.
+    """Make the table of the overhead of chunks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How well edges are found under noise: phantoms of discs, boxes and balls, whose edges are known.
+"""Precision and recall of edge detection under noise, on phantoms of discs, boxes and balls with known edges.
 
 Figures are means over several draws of the noise. Ours have one setting for all
 of it, which was chosen on these phantoms with another draw; the table shows how it holds for noise that it was not
@@ -72,7 +72,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Score:
-    """How many of the edges found are true, and how many of the true ones are found."""
+    """Precision and recall: how many of the edges found are true, and how many of the true ones are found."""
 
     precision: float
     recall: float
@@ -220,7 +220,7 @@ def measure_phantoms(noises: Sequence[float] = NOISES) -> Iterator[Finding]:
 
 
 def report(found: Sequence[Finding]) -> Report:
-    """Put scores together.
+    """Make a report of scores.
 
     Examples
     --------

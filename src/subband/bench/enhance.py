@@ -1,4 +1,4 @@
-"""How fast frames are enhanced: bytes of red, green and blue in memory, to the same.
+"""Speed of enhancing frames of RGB bytes in memory.
 
 On the CPU, scikit-image's wavelet denoiser and a plain copy of the frame as float32 take turns with ours. On a device
 the frame lies there already, and the clock is the device's.
@@ -42,7 +42,7 @@ _LARGEST_DEVIATION = 1
 
 @dataclass(frozen=True)
 class Case:
-    """Something to do with a frame, and how fast it should be.
+    """A way to enhance a frame, and its speed targets.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Case:
     rate: float | None = None
 
     def bind_on_host(self, frame: Array, engine: str | Engine | None) -> Callable[[], Array]:
-        """Return what enhances a frame of video in the host's memory."""
+        """Return a call that enhances a frame of video in the host's memory."""
         pipeline = Pipeline(self.enhancer, engine=engine)
 
         def enhance() -> Array:
@@ -121,7 +121,7 @@ class Speed:
         return None if self.peer is None else self.peer / self.seconds
 
     def judge(self, *, is_on_device: bool) -> Iterator[Goal]:
-        """Yield what is expected of the case, as far as it was measured."""
+        """Yield the goals of the case, as far as it was measured."""
         case = self.case
         if is_on_device:
             if case.rate is not None:
@@ -226,7 +226,7 @@ def _check(case: Case, result: Array, frame: Array) -> int:
 
 
 def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | None = None) -> Report:
-    """Put measurements together.
+    """Make a report of measurements.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How fast JPEG 2000 is encoded and decoded, part by part, and how good it looks; beside OpenJPEG.
+"""Speed of JPEG 2000 encoding and decoding, stage by stage, and its PSNR, beside OpenJPEG.
 
 The first table follows Table I of T.-T. Wong, C.-S. Leung, P.-A. Heng and J. Wang, Discrete wavelet transform on
 consumer-level graphics hardware, IEEE Transactions on Multimedia 9, 2007: images of growing size, CDF 9/7 over five
@@ -133,7 +133,7 @@ class Duel:
 
 @dataclass(frozen=True)
 class Quality:
-    """A photograph at one rate: bytes asked for and written, and the PSNR of ours and of OpenJPEG's."""
+    """A photograph at one rate: bytes requested and written, and the PSNR of ours and of OpenJPEG's."""
 
     picture: str
     rate: float
@@ -159,7 +159,7 @@ def load_peer() -> Any:
 
 
 def list_engines() -> list[str]:
-    """Return the engines that there are here, but for the slow one that is only there to judge the others.
+    """Return the engines available here, without the reference engine.
 
     Examples
     --------
@@ -449,7 +449,7 @@ def _write_milliseconds(seconds: float | None, digits: int = 1) -> str:
 
 
 def _draw_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> dict[str, Figure]:
-    """Draw what encoding is made of, and how it compares."""
+    """Draw the stages of encoding, and the speed beside OpenJPEG."""
     names = [f"{each.size}², {each.engine}" for each in found]
     parts = {
         part: [1e3 * getattr(each.times, part) for each in found] for part in ("transform", "blocks", "rate", "packets")

@@ -1,4 +1,4 @@
-"""How well photographs are denoised: every method, beside BayesShrink of scikit-image.
+"""PSNR and SSIM of denoised photographs: every method, beside BayesShrink of scikit-image.
 
 Noise is white and its strength is known to all contenders, so that methods are compared and not estimates of noise.
 Images are those of scikit-image, and each has noise from a seed of its own: figures are the same in every run.
@@ -180,7 +180,7 @@ def _measure(
 
 
 def judge_greys(results: Sequence[Result]) -> list[Goal]:
-    """Say which targets the means over all results meet."""
+    """Judge the means over all results by their targets."""
     means = _average([result.psnr for result in results])
     best = max(METHODS, key=means.__getitem__)
     distance = max(abs(result.psnr[SAME] - result.psnr[PEER]) for result in results)
@@ -210,7 +210,7 @@ def report(
     *,
     is_whole: bool = True,
 ) -> Report:
-    """Put results together.
+    """Make a report of results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reports in pages of Markdown, with records of them as JSON beside the pages; and both read back.
+"""Writing and reading of reports in Markdown pages, with JSON records beside the pages.
 
 A part of a page stands between two comments that name it. A page in a folder with a folder ``records`` gets a record
 there, under its own name. Whoever writes a figure into a sentence can look it up there, and a test can compare the two.

@@ -40,7 +40,7 @@ nav a { margin-right: 1rem; }
 
 
 def show_report(report: Report, console: Console) -> None:
-    """Print the tables of a report, what became of what was expected, and what was left out."""
+    """Print the tables of a report, its goals, and its remarks."""
     for sheet in report.sheets:
         console.print(sheet.to_table())
     for line in (*report.goals, *report.remarks, report.summarise(), f"Measured on: {report.machine}"):
@@ -137,7 +137,7 @@ def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
 
 
 def _walk(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield where each number, text or list of numbers belongs."""
+    """Yield each number, text or list of numbers with its path in the file."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
             yield from _walk(entry, f"{path}/{str(key).replace('/', '|')}")

@@ -1,4 +1,4 @@
-"""How well speckle is removed from a simulated ultrasound scan, beside filters that people use for it.
+"""Quality of despeckling of a simulated ultrasound scan, beside common speckle filters.
 
 Each of the others is tuned to the scan: of several settings the one with the best PSNR counts, measured against the
 clean image. Ours has one setting for all scans of such a scanner.
@@ -38,7 +38,7 @@ _GAP = 8
 
 @dataclass(frozen=True)
 class Filtered:
-    """What one filter made of a scan.
+    """The result of one filter, and its scores.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ PEERS = (
 
 
 def make_enhancer() -> Enhancer:
-    """Return what removes speckle from a scan of an ultrasound scanner.
+    """Return the enhancer that removes speckle from an ultrasound scan.
 
     The last three stages take away what is left of the speckle: by then it is fainter than edges.
 
@@ -190,7 +190,7 @@ def _format_setting(setting: Any) -> str:
 
 
 def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
-    """Put results together.
+    """Make a report of results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How fast frames go from the host through an engine and back, and how near that is to what the bus can carry.
+"""Throughput of frames from the host through an engine and back, beside the bandwidth of the bus.
 
 The limit is measured in the same run: a frame has to be uploaded and downloaded, and whichever of the two takes longer
 is the least that a frame can take when everything overlaps.
@@ -49,7 +49,7 @@ _BYTES = 4 << 30
 
 @dataclass(frozen=True)
 class Streaming:
-    """What was measured for frames of one size.
+    """The measurements of frames of one size.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def choose_sizes(names: Sequence[str] | None = None) -> list[str]:
 
 
 def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: Machine | None = None) -> Report:
-    """Put measurements together.
+    """Make a report of measurements.
 
     Parameters
     ----------

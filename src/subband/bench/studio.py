@@ -1,4 +1,4 @@
-"""The studio in a real browser: frames per second from file to screen, and how soon a slider shows.
+"""The studio in a real browser: frames per second from file to screen, and the latency of a slider.
 
 A server in a process of its own plays a video to a page in headless Chromium on the same machine; they share its cores.
 Frames are counted where the page has drawn them. The time of a slider runs from its change to the moment at which the
@@ -90,7 +90,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What the row of a table is called."""
+        """The name of the row in a table."""
         return f"{self.shape[1]} × {self.shape[0]}, {self.title}"
 
 
@@ -107,7 +107,7 @@ CASES = tuple(
 
 @dataclass(frozen=True)
 class Showing:
-    """What was measured of a case.
+    """The measurements of a case.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ def _count_frames(page: Page, seconds: float) -> tuple[float, int, float]:
 
 
 def _move_slider(page: Page, case: Case, changes: int) -> tuple[float, ...]:
-    """Return how long each change took to show."""
+    """Return the latency of each change of a slider."""
     page.evaluate("() => { window.studio.before = window.studio.stats().latency.length; }")
     for number, value in enumerate(np.linspace(*case.values, changes)):
         page.evaluate(_CHANGE, [case.label, f"{value:.2f}"])

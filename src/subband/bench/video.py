@@ -79,7 +79,7 @@ _BAR_WIDTH = 24
 
 @dataclass(frozen=True)
 class Passes:
-    """How long each frame took in one direction.
+    """The times of all frames in one direction.
 
     Attributes
     ----------
@@ -282,7 +282,7 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, vide
 
 
 def _draw(passes: Sequence[Passes], runs: Sequence[Run]) -> dict[str, Figure]:
-    """Draw how long frames took, and what a video from file to file is made of."""
+    """Draw the times of frames, and the stages of a video from file to file."""
     seconds = {each.direction: each.seconds for each in passes}
     drawings = {"Frames in both directions": draw_histograms("How many frames took how long", seconds)}
     if runs:
@@ -348,7 +348,7 @@ def _tabulate_runs(runs: Sequence[Run], video: Path) -> Sheet:
 
 
 def _clock(work: Callable[[Any], Any], things: Sequence[Any], seconds: list[float]) -> list[Any]:
-    """Do something to each thing, and note how long it took."""
+    """Call a function for each item, and record how long it took."""
     done = []
     for thing in things:
         begin = perf_counter()

@@ -1,4 +1,4 @@
-"""How a device is measured: a few transforms of images of several sizes, and what is read off their times.
+"""Calibration of the performance model: transforms of images of several sizes, and the rates fitted to their times.
 
 None of the sizes is that of a case, and of the wavelets Haar's alone is: the model has to carry what it learns here
 over to others.
@@ -61,7 +61,7 @@ _LEAST_SHARE = 0.02
 
 
 class Calibration:
-    """What is measured of a device.
+    """The measurements that calibrate a device.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Calibration:
             self.calls[f"trip {size}"] = partial(_send_and_fetch, device, here)
 
     def conclude(self, best: Mapping[str, float], name: str) -> DeviceModel:
-        """Read off what a device can do.
+        """Fit the model of a device to its measurements.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Calibration:
         return replace(plain, ways=computing, transfers=self._find_transfers(best))
 
     def _find_plain_way(self, best: Mapping[str, float], direction: Direction) -> Way:
-        """Read off everything but the rates, which are what is left to explain."""
+        """Fit everything but the arithmetic rates, which explain the rest."""
         suffix = "" if self._is_recorded else " asked"
         overhead = self._find_overhead(best, _PLAINEST, direction, suffix)
         beginning = overhead.launch + overhead.call
@@ -237,7 +237,7 @@ def _send_and_fetch(device: Any, x: Array) -> Array:
 
 
 def find_abilities(bench: Harness) -> Abilities:
-    """Return what the engine of a harness takes together in one sweep over samples as they are drawn."""
+    """Return which axes the engine of a harness can fuse in one sweep over float32 samples."""
     abilities: Abilities = bench.engine.find_abilities(np.dtype(np.float32))
     return abilities
 
@@ -248,7 +248,7 @@ def _find_least_volume(abilities: Abilities) -> int | None:
 
 
 def record_call(bench: Harness, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
-    """Return what repeats some calls without asking for each launch; None where a device cannot record them."""
+    """Return a recording that replays some calls without a launch for each; None where a device cannot record them."""
     if not bench.is_device:
         return None
     try:

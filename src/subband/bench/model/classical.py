@@ -20,7 +20,7 @@ __all__ = ["AS_CALCULATED", "PRINTED", "ClassicalModel"]
 
 @dataclass(frozen=True)
 class ClassicalModel:
-    """What the equations need, and what they give, in seconds.
+    """The parameters of the equations, and their results in seconds.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The model beside measurement: how far it is off, by case, and what every case is bound by."""
+"""Comparison of the model with measurements: error and bound of each case."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Study:
         return self._rounds.run()
 
     def conclude(self, name: str) -> tuple[DeviceModel, list[Comparison]]:
-        """Return what a device of some name can do, and the cases as predicted from that alone, and as measured."""
+        """Return the model of a device, and the cases as it predicts them and as measured."""
         device = self._calibration.conclude(self._rounds.best, name)
         comparisons = []
         for case in self._cases:
@@ -165,7 +165,7 @@ def report_comparison(
 
 
 def _describe_device(device: DeviceModel) -> list[Sheet]:
-    """List what was measured of the device."""
+    """Tabulate the calibration of the device."""
     columns, values = ["image", "copy GB/s"], [device.copies]
     for count, axes in ((3, "three axes"), (2, "both axes"), (1, "one axis")):
         for direction, way in device.ways.items():

@@ -1,4 +1,4 @@
-"""What a device can do: how fast it copies, sweeps, computes, begins and transfers."""
+"""The model of a device: rates of copies, sweeps, arithmetic and transfers, and overheads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Work: TypeAlias = Literal["plain"] | Arithmetic
 
 @dataclass(frozen=True)
 class Overhead:
-    """Seconds that go by before anything is moved.
+    """Seconds of a call and of each launch before anything is moved.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Way:
-    """What a device can do in one direction, at each of the sizes of its `DeviceModel`.
+    """The rates of a device in one direction, at each of the sizes of its `DeviceModel`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Transfers:
 
 @dataclass(frozen=True)
 class DeviceModel:
-    """What a device can do.
+    """The model of a device: its rates and overheads.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class DeviceModel:
         return _interpolate(extent, self.sizes, values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return all fields as a dict for JSON."""
         return asdict(self)
 
 

@@ -1,4 +1,4 @@
-"""What a stage should take on a device.
+"""Predicted times of stages on a device.
 
 A sweep takes as long as its launches, its traffic and its arithmetic together:
 
@@ -77,7 +77,7 @@ class Prediction:
 
 
 def predict_stage(stage: Stage, device: DeviceModel) -> Prediction:
-    """Say how long a stage takes on a device, and how long the host takes to ask for it.
+    """Predict how long a stage takes on a device, and how long the host takes to launch it.
 
     Parameters
     ----------

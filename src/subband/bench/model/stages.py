@@ -1,4 +1,4 @@
-"""What each stage of a transform moves and computes, counted from its plan alone.
+"""Bytes moved and operations computed by each stage of a transform, counted from its plan alone.
 
 A stage is one sweep over an array, one pass of a sweep that is done in blocks, or one transfer. The sweeps are those of
 `subband.schedule`, which the engine runs.
@@ -35,7 +35,7 @@ PLAIN_OPERATIONS = 2
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage, counted.
+    """Bytes and operations of one stage.
 
     Attributes
     ----------

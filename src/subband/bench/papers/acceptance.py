@@ -97,7 +97,7 @@ class Passes:
 
 
 def load_images() -> tuple[list[Array], str]:
-    """Return the frames of the bundled video, or where no library reads video, photographs; and what to say of that."""
+    """Return the frames of the bundled video, or photographs where no library reads video, and a remark on that."""
     from subband.media import open_source
 
     try:

@@ -1,4 +1,4 @@
-"""All papers in one run: every table for every engine at hand."""
+"""All papers in one run: every table for every available engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of a paper, computed anew: VisuShrink with two wavelets and three depths.
+"""VisuShrink with two wavelets and three levels: the table of a paper, computed anew.
 
 The paper adds white noise to the photograph Lena, and denoises it by one threshold for all bands. Lena is not bundled;
 the nearest image that is, a portrait with fine texture, stands in for her, so that it is the course of the figures

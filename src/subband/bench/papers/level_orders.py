@@ -38,7 +38,7 @@ _MOST_GROUPS = 65535
 
 
 def order_level(engine: Engine, order: str) -> Callable[[LevelPlan, Any], Bands]:
-    """Return what computes a level on an engine in a given order, as ``forward(plan, x)``.
+    """Return a function ``forward(plan, x)`` that computes a level on an engine in a given order.
 
     Raises
     ------

@@ -43,7 +43,7 @@ _ITEM = 4
 
 @dataclass(frozen=True)
 class OrderCount:
-    """What a level takes in some order.
+    """Operations and bytes of a level in some order.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class OrderCount:
 
 
 def count_order(plan: LevelPlan, order: Order) -> OrderCount:
-    """Count what a level of two axes takes.
+    """Count the operations and bytes of a level of two axes.
 
     Examples
     --------

@@ -301,7 +301,7 @@ def _write(psnr: float) -> str:
 
 
 def _as_number(psnr: float) -> float | None:
-    """Return what JSON can hold: there is no infinity in it."""
+    """Return a number for JSON, which has no infinity."""
     return None if psnr == inf else psnr
 
 

@@ -206,7 +206,7 @@ def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: 
 
 
 def _choose_finish(bench: Harness) -> Callable[[], Any] | None:
-    """Return what waits for the device: its clock, which stops when all that was asked for before is done."""
+    """Return a call that waits for the device: its clock, which stops when all queued work is done."""
     return (lambda: bench.time_calls(lambda: None, 1)) if bench.is_device else None
 
 
@@ -285,7 +285,7 @@ def _mark(load: Load) -> str:
 
 
 def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> list[Goal]:
-    """Ask of devices what the paper found: less work for the CPU than if it filtered itself."""
+    """Judge devices by the finding of the paper: less work for the CPU than if it filtered itself."""
     single = next((each for name, each in loads.items() if name == "cpu-mono-32-single"), None)
     if single is None:
         return []

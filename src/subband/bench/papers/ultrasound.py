@@ -118,7 +118,7 @@ class Program:
 
 
 def list_programs(engines: Sequence[str]) -> list[Program]:
-    """List what there is for some engines: 16 bits on devices, one thread and all of them on the CPU."""
+    """List the programs of some engines: 16 bits on devices, one thread and all of them on the CPU."""
     programs = []
     for engine in engines:
         if engine == "cpu":
@@ -194,7 +194,7 @@ def _check_shrinking(bench: Harness, roundtrip: Roundtrip, shrink: Work, planes:
 
 @contextmanager
 def use_threads(count: int | None) -> Iterator[None]:
-    """Let the CPU have so many threads for a while; as many as before if None."""
+    """Use so many threads of the CPU inside a ``with`` block; as many as before if None."""
     before = get_threads()
     if count is not None:
         set_threads(count)

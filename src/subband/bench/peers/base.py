@@ -1,4 +1,4 @@
-"""What a peer is, and which of them are installed."""
+"""Libraries to compare with: how each is described, and which are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Contender", "Peer", "find_peers"]
 
 @dataclass(frozen=True)
 class Contender:
-    """What takes its turns.
+    """A call that is timed in turn with others.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is compared with other libraries: transforms that many of them have, and what two do with images.
+"""The cases of ``subband bench peers``: transforms that many libraries have, and image operations that two have.
 
 All continue images by half-sample symmetry, which every library has and calls `symmetric`; so results can be compared
 up to the border.
@@ -71,7 +71,7 @@ class PeerCase(Case):
 
 @dataclass(frozen=True)
 class ImageCase(PeerCase):
-    """Something that is done with a photograph.
+    """An operation on a photograph: denoising, estimating noise, or a codec.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class ImageCase(PeerCase):
 
     @property
     def name(self) -> str:
-        """All of it in one line."""
+        """The case in one line."""
         return f"picture {'x'.join(map(str, self.shape))} {_TASKS[self.task]}"
 
     @property
@@ -110,7 +110,7 @@ class ImageCase(PeerCase):
         return np.clip(np.rint(noisy), 0, 255).astype(np.uint8) if self.task == "smooth" else noisy
 
     def make_input(self, library: Any, samples: Any) -> Any:  # noqa: ARG002 - there is but one library here
-        """Return what is worked on: the samples, or the file that is to be decoded."""
+        """Return the input: the samples, or the file that is to be decoded."""
         return encode(samples) if self.task == "decode" else samples
 
     def bind(self, library: Any, given: Any) -> Callable[[], Any]:  # noqa: ARG002 - there is but one library here

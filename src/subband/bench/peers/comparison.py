@@ -122,7 +122,7 @@ def _measure(case: PeerCase, effort: Effort, bench: Harness, peers: Sequence[tup
 
 
 def compare_results(case: PeerCase, contender: Contender, expected: Any, samples: Any) -> str:
-    """Compare what a peer returns with what is expected; return what there is to say about it.
+    """Compare the result of a peer with the expected one; return a remark about it.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _compare_images(case: ImageCase, found: Any, expected: Any) -> str:
 
 
 def report(measurements: Sequence[Measurement], bench: Harness, remarks: Sequence[str] = ()) -> Report:
-    """Put measurements together: a table of transforms and one of images.
+    """Make a report of measurements: a table of transforms and one of images.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What other libraries do with images, where ours does the same or something as good."""
+"""Image operations of other libraries: denoising, noise estimation and JPEG 2000."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STRENGTH, _PATCH, _WINDOW = SIGMA, 7, 21
 
 
 def describe_tasks() -> str:
-    """Say what is compared with what, where names alone do not."""
+    """Describe the operations that are compared, where names alone do not."""
     return (
         f"Denoise, BayesShrink: denoise_wavelet of scikit-image, and ours with its settings. Whatever the shift: its "
         f"cycle_spin over {(_SHIFTS + 1) ** 2} shifts of that, and one undecimated transform. Estimate noise: its "

@@ -1,4 +1,4 @@
-"""How other libraries are asked for a transform, and what their answers look like."""
+"""Adapters to the transforms of other libraries, and to the layout of their coefficients."""
 
 from __future__ import annotations
 
