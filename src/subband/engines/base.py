@@ -59,7 +59,7 @@ class Engine(ABC):
         """Undo `stationary_forward`."""
 
     def find_abilities(self, dtype: np.dtype[Any]) -> Abilities:  # noqa: ARG002 - whatever the dtype
-        """Return what goes together in one sweep over numbers of some dtype; here, one axis goes after the other."""
+        """Return which axes one sweep over a dtype can fuse; here none, one axis goes after the other."""
         return Abilities()
 
     def forward_all(self, plan: TransformPlan, x: Array) -> tuple[Array, list[Bands]]:

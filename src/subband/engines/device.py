@@ -1,4 +1,4 @@
-"""What an engine needs of a device: to compile, to launch and to keep arrays there."""
+"""The protocol of a device: compile and launch kernels, allocate, upload and download arrays."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KernelCall:
 
 
 class Device(ABC):
-    """A device and its memory, as far as an engine needs it; arrays are of the device's own kind."""
+    """A device and its memory, as engines use it; arrays are of the device's own kind."""
 
     dialect: Dialect
 

@@ -1,4 +1,4 @@
-"""What the engines of all devices share: a plan becomes sweeps, a sweep becomes a kernel and its tables.
+"""Base of the device engines: a plan becomes sweeps, a sweep becomes a kernel and its tables.
 
 An engine for a kind of device is this class and a `Device`. Samples that come from the host are uploaded, and the
 results downloaded; arrays that are on the device already stay there.
