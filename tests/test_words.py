@@ -66,7 +66,7 @@ WORDS = {
 #: Public names and their values, terms, and the verb.
 ALLOWED = [
     r'"(?:spun|film)"|at(?: ?[!=]=? ?|: ?)"picture"',
-    r"Film(?:Source|Sink)|PlaceWarning|media\.film\w*",
+    r"Film(?:Source|Sink)|PlaceWarning",
     r"`{1,2}'?(?:spun|picture)'?`{1,2}",
     r"def picture\(|\.picture\(",  # Pyramid.picture
     # an argument of public functions

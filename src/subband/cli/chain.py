@@ -11,8 +11,8 @@ from typing import Any
 from typer.core import TyperCommand
 
 from subband.cli.editing import read_levels
+from subband.cli.option_names import rename_arguments
 from subband.cli.settings import Command, add_options, make_option
-from subband.cli.spelling import rename_arguments
 from subband.enhance import Enhancer
 from subband.enhance.description import STAGES
 from subband.enhance.stages import Stage

@@ -300,7 +300,7 @@ def _find_sources(path: Path) -> list[Path]:
 def _is_one(path: Path) -> bool:
     """Tell whether a name stands for one thing to read, not for as many as there happen to be."""
     from subband.media.camera import is_camera
-    from subband.media.pictures import is_numbered
+    from subband.media.images import is_numbered
 
     return path.is_file() or is_numbered(path) or is_camera(str(path)) or _strip_dataset(path).is_file()
 
@@ -343,7 +343,7 @@ def _change_ending(path: Path, ending: str) -> str:
 
 def _list_results(job: Job) -> list[tuple[Path, Path]]:
     """List what is known beforehand of the files that become others: one, or the pictures of a series."""
-    from subband.media.pictures import is_numbered, list_series
+    from subband.media.images import is_numbered, list_series
 
     source, output = _strip_dataset(job.source), _strip_dataset(job.output)
     if not is_numbered(source) or not is_numbered(output):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import allocate_zeros
-from subband.edit.pictures import Picture, take_picture
+from subband.edit.images import Picture, take_picture
 from subband.edit.settings import LEVEL, check_level, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for

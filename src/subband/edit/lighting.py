@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.edit.pictures import Picture, fit_pixels, take_picture
+from subband.edit.images import Picture, fit_pixels, take_picture
 from subband.edit.scales import plan_scales
 from subband.edit.settings import LEVEL, check_level, check_number, check_white, make_settings
 from subband.engines import Engine

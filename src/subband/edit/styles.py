@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import device_of, find_kind, map_arrays
-from subband.edit.pictures import fit_pixels, match_channels, take_picture
+from subband.edit.images import fit_pixels, match_channels, take_picture
 from subband.edit.scales import invert_details, plan_scales, read_orientations
 from subband.edit.settings import LEVEL, check_level, check_levels, check_white, make_settings
 from subband.engines import Engine

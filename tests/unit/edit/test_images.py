@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subband.edit.pictures import fit_pixels, match_channels, take_picture
+from subband.edit.images import fit_pixels, match_channels, take_picture
 from subband.errors import ArgumentError, DtypeError, ShapeError
 
 

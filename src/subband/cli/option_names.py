@@ -1,8 +1,8 @@
-"""How options are spelt: names of earlier versions, and errors of the library in the words of the command line.
+"""Names of options: those of earlier versions, and errors of the library in the words of the command line.
 
 The library speaks of its arguments, such as ``tolerant=True``; whoever sits before a terminal has ``--tolerant``.
 `translate` replaces the one by the other, with the options of the command that runs, so that no error has to know who
-will read it. `respell` takes the names that options had before, and says what they are called now.
+will read it. `rename_options` replaces the names that options had before, and says what they are called now.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["RENAMED", "list_options", "rename_arguments", "respell", "translate"]
+__all__ = ["RENAMED", "list_options", "rename_arguments", "rename_options", "translate"]
 
 #: Options that have another name now, by command.
 RENAMED: dict[str, dict[str, str]] = {
@@ -52,7 +52,7 @@ _ASSIGNED = re.compile(rf"{_NAME}=(?!=){_VALUE}(?P<more>(?:,| or) ')?")
 _QUOTED = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)`")
 
 
-def respell(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
+def rename_options(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Put the names that options have now in the place of those they had.
 
     Parameters
@@ -71,9 +71,9 @@ def respell(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
 
     Examples
     --------
-    >>> respell("encode", ["a.png", "a.jp2", "--rate=0.5"])
+    >>> rename_options("encode", ["a.png", "a.jp2", "--rate=0.5"])
     (['a.png', 'a.jp2', '--bpp=0.5'], ['--rate is called --bpp now'])
-    >>> respell("bench cpu", ["--json", "figures.json"])
+    >>> rename_options("bench cpu", ["--json", "figures.json"])
     (['--output', 'figures.json'], ['--json is a flag now; a file is named with --output'])
     """
     names = RENAMED.get(command, {})
