@@ -15,16 +15,10 @@ SOURCE = ROOT / "src" / "subband"
 WAITING = {
     "bench",
     "cli",
-    "edit",
     "engines/cpu",
     "engines/measuring",
-    "enhance/enhancer.py",
-    "enhance/stages.py",
     "integrations",
     "kernels",
-    "media/registry.py",
-    "pipeline/files.py",
-    "pipeline/volumes.py",
     "studio/chains.py",
     "studio/controls.py",
     "studio/equivalents.py",
@@ -65,13 +59,14 @@ WORDS = {
 
 #: Public names and their values, terms, and the verb.
 ALLOWED = [
-    r'"(?:spun|film)"|at(?: ?[!=]=? ?|: ?)"picture"',
+    r'"(?:spun|film)"|at(?: ?[!=]=? ?|: ?)(?:"picture"|\'picture\')',
     r"Film(?:Source|Sink)|PlaceWarning",
     r"`{1,2}'?(?:spun|picture)'?`{1,2}",
     r"def picture\(|\.picture\(",  # Pyramid.picture
     # an argument of public functions
-    r"[(\[]picture\b|, picture\b(?=: |,|\))|= picture\b|^ +picture : |\bpicture\.(?:shape|dtype)",
-    r'"picture(?:"| (?:has|is|holds) )',  # and its name in messages
+    r"[(\[]picture\b|, picture\b(?=: |,|\))|= picture\b|^ +pictures? : |^    picture: Any|\bpicture\.(?:shape|dtype)",
+    r'"pictures?(?:"|\[| (?:has|is|holds) )|, and pictures\[',  # and its name in messages
+    r"\(pictures[,)]|\bpictures: Sequence\[Any\]",  # an argument of `fuse`
     r"\bPicture\b|jpeg2000\.picture\b",  # what the JPEG 2000 decoder returns
     r'\bfilm"',  # a kind of source, and the title of one
     r"[Uu]nits? in the last place|decimal places",
