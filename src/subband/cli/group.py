@@ -83,9 +83,9 @@ class LazyGroup(TyperGroup):
         except BrokenPipeError:
             raise
         except KeyboardInterrupt as error:
-            from subband.cli.signals import spell_interrupt
+            from subband.cli.signals import describe_interrupt
 
-            word, code = spell_interrupt(error)
+            word, code = describe_interrupt(error)
             typer.echo(word, err=True)
             raise typer.Exit(code) from None
         except (SubbandError, OSError) as error:

@@ -53,7 +53,7 @@ _QUOTED = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)`")
 
 
 def rename_options(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Put the names that options have now in the place of those they had.
+    """Replace the names that options had in earlier versions by those they have now.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def rename_options(command: str, words: Sequence[str]) -> tuple[list[str], list[
     Returns
     -------
     list of str
-        The words, as they are spelt now.
+        The words, with the names of now.
     list of str
-        A remark for each that was spelt otherwise.
+        A remark for each that was replaced.
 
     Examples
     --------
@@ -78,27 +78,27 @@ def rename_options(command: str, words: Sequence[str]) -> tuple[list[str], list[
     """
     names = RENAMED.get(command, {})
     takes_file = command.partition(" ")[0] in ("bench", "model")
-    spelt: list[str] = []
+    renamed: list[str] = []
     remarks: list[str] = []
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "--":
-            return [*spelt, *words[place:]], remarks
+            return [*renamed, *words[index:]], remarks
         name, equals, value = word.partition("=")
-        follower = value if equals else words[place + 1] if place + 1 < len(words) else ""
+        follower = value if equals else words[index + 1] if index + 1 < len(words) else ""
         if takes_file and name == "--json" and follower.lower().endswith(".json"):
-            spelt.append(f"--output{equals}{value}")
+            renamed.append(f"--output{equals}{value}")
             remarks.append("--json is a flag now; a file is named with --output")
             continue
         if not name.startswith("--") and name[:2] in names:
             # a short name and its value may be one word
             now = names[name[:2]]
-            spelt.append(now if len(word) == 2 else f"{now}={word[2:]}")
+            renamed.append(now if len(word) == 2 else f"{now}={word[2:]}")
             remarks.append(f"{name[:2]} is called {now} now")
             continue
         if name in names:
             remarks.append(f"{name} is called {names[name]} now")
-        spelt.append(f"{names.get(name, name)}{equals}{value}")
-    return spelt, remarks
+        renamed.append(f"{names.get(name, name)}{equals}{value}")
+    return renamed, remarks
 
 
 def list_options(command: Any) -> dict[str, tuple[str, str | None]]:
@@ -128,7 +128,7 @@ def list_options(command: Any) -> dict[str, tuple[str, str | None]]:
 
 
 def rename_arguments(message: str, options: Mapping[str, tuple[str, str | None]]) -> str:
-    """Put options in the place of arguments of Python.
+    """Replace arguments of Python by the options of a command in a message.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def rename_arguments(message: str, options: Mapping[str, tuple[str, str | None]]
 
 
 def translate(message: str, command: Any) -> str:
-    """Say with the options of a command what an error says with arguments of Python.
+    """Translate an error of the library into the options of a command.
 
     Parameters
     ----------
