@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 # Seconds between two looks at whether somebody wants to end.
 _PATIENCE = 0.1
-# Seconds to clean up in: a frame is written to its end, a file is removed; or a film is made playable first.
+# Seconds to clean up in: a frame is written to its end, a file is removed; or a video is made playable first.
 _GRACE, _GRACE_TO_KEEP = 0.7, 10.0
 
 _LEFT: list[Thread] = []

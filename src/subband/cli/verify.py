@@ -1,4 +1,4 @@
-"""``subband verify``: an engine against the reference engine, on a picture of your own."""
+"""``subband verify``: an engine against the reference engine, on an image of your own."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def _tabulate(verification: Any, title: str) -> Table:
         previous = row.level
         table.add_row(
             row.name,
-            _spell_psnr(row.psnr),
+            _format_psnr(row.psnr),
             f"{row.error:.2e}",
-            "" if row.inner_psnr is None else _spell_psnr(row.inner_psnr),
+            "" if row.inner_psnr is None else _format_psnr(row.inner_psnr),
             "" if row.inner_error is None else f"{row.inner_error:.2e}",
             "ok" if row.is_within else "too large",
             style=None if row.is_within else "red",
@@ -84,6 +84,6 @@ def _tabulate(verification: Any, title: str) -> Table:
     return table
 
 
-def _spell_psnr(value: float) -> str:
-    """Write decibels; equal arrays have infinitely many."""
+def _format_psnr(value: float) -> str:
+    """Format decibels; equal arrays have infinitely many."""
     return "equal" if value == float("inf") else f"{value:.2f} dB"

@@ -14,7 +14,7 @@ import numpy as np
 from subband.errors import ArgumentError, DeviceError, NoDeviceError
 from subband.media.base import Frame, Source, SourceInfo
 from subband.media.faults import DamagedError, require
-from subband.media.film import FilmSource
+from subband.media.video import FilmSource
 from subband.typing import Array
 
 __all__ = ["CameraSource", "TestSource", "is_camera"]

@@ -12,7 +12,7 @@ from typing import Any
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Source
 from subband.media.faults import LossWarning
-from subband.media.film import FilmSource
+from subband.media.video import FilmSource
 
 __all__ = ["CutSource", "Trim"]
 

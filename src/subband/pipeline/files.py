@@ -272,7 +272,7 @@ def choose_work(
     enhancer = scale_enhancer(enhancer, choose_scale(info))
     if view != "synthesis":
         if info.kind == "volume":
-            raise ArgumentError(f"view={view!r} is for pictures and film, and this is a volume; use 'synthesis'")
+            raise ArgumentError(f"view={view!r} is for images and video, and this is a volume; use 'synthesis'")
         if info.colours == "ycbcr":
             raise ArgumentError(f"view={view!r} is in red, green and blue; open the source with colours='rgb'")
         return _each(lambda pixels: enhancer.view(pixels, view, engine=engine))

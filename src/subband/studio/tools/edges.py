@@ -15,7 +15,7 @@ from subband.studio.controls import Control, Scalar, Settings, choose, make_cont
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import VIEW, PictureTool, is_video, spell_script
+from subband.studio.tools.images import VIEW, PictureTool, is_video, spell_script
 from subband.typing import Array
 
 __all__ = ["Edges"]

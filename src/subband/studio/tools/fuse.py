@@ -12,7 +12,7 @@ from subband.studio.controls import Control, Scalar, Settings, give_source, make
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import (
+from subband.studio.tools.images import (
     VIEW,
     PictureTool,
     fit_picture,

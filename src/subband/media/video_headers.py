@@ -40,7 +40,7 @@ def complete_head(
     aspect : Fraction
         Width of a pixel by its height.
     metadata : mapping, optional
-        For Matroska, with what `subband.media.film_light.describe_light` finds.
+        For Matroska, with what `subband.media.video_hdr.describe_light` finds.
     """
     with path.open("r+b") as file:
         head = file.read(_HEAD)

@@ -11,7 +11,7 @@ from typing import Any
 
 from subband.errors import ArgumentError
 from subband.media.faults import LossWarning
-from subband.media.film import find_start, open_container
+from subband.media.video import find_start, open_container
 
 __all__ = ["Soundtrack"]
 
