@@ -388,6 +388,30 @@ def dask(
 
 @app.command()
 @with_outputs
+def torch(
+    outputs: Outputs,
+    device: Annotated[str, typer.Option(metavar="NAME", help="As Torch calls it: cpu, cuda, or cuda:1.")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="One small batch; nothing is judged.")] = False,
+) -> None:
+    """Measure transforms of Torch's tensors and their gradients, beside ptwt and pytorch_wavelets.
+
+    Bands and gradients are compared first. The exit code does not depend on the targets.
+    """
+    from subband.bench import gradients
+    from subband.bench.peers import find_peers
+    from subband.engines.measuring.timing import Effort
+
+    part = f"torch {device.partition(':')[0]}"
+    outputs.check(part)
+    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES
+    effort = Effort(seconds=0.05, fewest=2, most=5) if quick else Effort(seconds=0.5, fewest=5)
+    _, remarks = find_peers(gradients.PEERS)
+    found = watch_results(gradients.measure_gradients(shapes, effort, device), len(shapes))
+    outputs.write("Gradients of Torch", {part: gradients.report(found, remarks, is_whole=not quick)})
+
+
+@app.command()
+@with_outputs
 def edges(
     outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="Two strengths of noise only.")] = False,

@@ -151,7 +151,7 @@ class LearnedWavelet(nn.Module):
         """Add the filtered samples of one half to the other, or take them off."""
         is_predict = step.kind == "predict"
         source, goal = (low, high) if is_predict else (high, low)
-        if not source.shape[-1]:
+        if not source.shape[-1] or not goal.shape[-1]:
             return low, high
         count = low.shape[-1] + high.shape[-1]
         start, stop = step.start, step.start + len(taps) - 1 + goal.shape[-1]
