@@ -248,7 +248,7 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
             ],
         ),
         Sheet(
-            "Table 4.4: frames per second",
+            "Table 4.4: frames a second",
             columns,
             [*theirs(_FRAMES, ",.0f"), *ours(lambda name, size: 1 / frame(name, size), ",.0f")],
         ),
