@@ -69,7 +69,8 @@ ALLOWED = [
     r'"picture(?:"| (?:has|is|holds) )',  # and its name in messages
     r"\bPicture\b|jpeg2000\.picture\b",  # what the JPEG 2000 decoder returns
     r"\b(?:scene|each|result)\.picture\b|^    picture: (?:Array|str)$",  # fields of records of benchmarks
-    r"\['picture'|['\"]picture (?:\d+x|\{)|\"Pictures\"|Table 4.4: frames a second",  # names of cases and tables in records
+    # names of cases and tables in records
+    r"\['picture'|['\"]picture (?:\d+x|\{)|\"Pictures\"|Table 4\.4: frames a second",
     r'\bfilm"',  # a kind of source, and the title of one
     r"[Uu]nits? in the last place|decimal places",
     r"\b[Ii]n(?:to)? place\b|\bis_in_place\b",
