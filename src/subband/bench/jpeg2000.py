@@ -30,6 +30,7 @@ from subband.codecs.jpeg2000.parameters import ComponentSize
 from subband.codecs.jpeg2000.transform import analyse
 from subband.engines import get_threads
 from subband.engines.measuring.judging import TOLERANCE, compare_bands, find_largest
+from subband.engines.measuring.timing import time_calls
 from subband.errors import ArgumentError, MissingExtraError
 from subband.quality import measure_psnr
 from subband.typing import Array
@@ -244,9 +245,7 @@ def _break_down(image: Array, engine: str, repeats: int, peer: Any, is_lossless:
     if is_lossless and psnr != inf:
         raise ArgumentError("the lossless file does not give the image back")
     with tempfile.TemporaryDirectory() as folder:
-        begin = perf_counter()
-        Path(folder, "image.jp2").write_bytes(data)
-        disk = perf_counter() - begin
+        disk = time_calls(lambda: Path(folder, "image.jp2").write_bytes(data), 1)
     theirs = None
     if peer is not None:
         quality = {} if is_lossless else {"level": psnr}
@@ -301,12 +300,7 @@ def _check(image: Array, data: bytes, peer: Any) -> float:
 
 def _time(call: Callable[[], object], repeats: int) -> float:
     """Return the shortest of a few calls."""
-    found = []
-    for _ in range(repeats):
-        begin = perf_counter()
-        call()
-        found.append(perf_counter() - begin)
-    return min(found)
+    return min(time_calls(call, 1) for _ in range(repeats))
 
 
 def measure_duels(size: int = _DUEL_SIZE, repeats: int = 5) -> Iterator[Duel]:
