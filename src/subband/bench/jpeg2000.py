@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
@@ -152,11 +153,9 @@ def load_peer() -> Any:
     >>> load_peer() is None or hasattr(load_peer(), "jpeg2k_encode")
     True
     """
-    try:
-        import imagecodecs
-    except ImportError:
-        return None
-    return imagecodecs
+    with suppress(MissingExtraError):
+        return load_library("imagecodecs")
+    return None
 
 
 def list_engines() -> list[str]:
@@ -205,7 +204,7 @@ def measure_breakdown(
     sizes : sequence of int
         Rows, and as many columns.
     engines : sequence of str
-        Who transforms.
+        The engines that transform.
     repeats : int
         The fastest of so many counts.
     is_lossless : bool
@@ -311,9 +310,7 @@ def measure_duels(size: int = _DUEL_SIZE, repeats: int = 5) -> Iterator[Duel]:
     MissingExtraError
         If OpenJPEG is not there to compare with.
     """
-    peer = load_peer()
-    if peer is None:
-        raise MissingExtraError("comparing with OpenJPEG", "bench")
+    peer = load_library("imagecodecs")
     image, threads = make_image(size), get_threads()
     lossless, lossy = encode(image), encode(image, rate=_RATE)
     psnr = _check(image, lossy, peer)
