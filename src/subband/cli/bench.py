@@ -1,4 +1,4 @@
-"""``subband bench``: how fast, compared with what."""
+"""``subband bench``: benchmarks, beside other libraries and a plain copy."""
 
 from __future__ import annotations
 

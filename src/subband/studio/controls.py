@@ -164,7 +164,7 @@ def slide(name: str, label: str, default: Scalar, least: float, most: float, ste
 
 
 def switch(name: str, label: str, default: bool = False, **more: Any) -> Control:
-    """Return what is on or off."""
+    """Return a switch."""
     return Control(name, label, "flag", default, **more)
 
 

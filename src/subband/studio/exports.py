@@ -1,4 +1,4 @@
-"""Whole files through a tool, while pages look at something else."""
+"""Exports: whole files processed by a tool, in a thread of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tab: edges that are seen at several scales."""
+"""A tab: multiscale edge detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tab: one image of several of the same scene."""
+"""A tab: image fusion, one image of several of the same scene."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Fuse"]
 
 
 class Fuse(ImageTool):
-    """Images of different focus or exposure made one."""
+    """Fusion of images of different focus or exposure."""
 
     name = "fuse"
     title = "Fuse"

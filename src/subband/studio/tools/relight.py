@@ -1,4 +1,4 @@
-"""A tab: images and video without their light, or under another."""
+"""A tab: relighting, images and video without their light, or under another."""
 
 from __future__ import annotations
 

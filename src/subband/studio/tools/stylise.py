@@ -1,4 +1,4 @@
-"""A tab: the bumps of one image on another, or on a video."""
+"""A tab: texture transfer from one image to another, or to a video."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Stylise"]
 
 
 class Stylise(ImageTool):
-    """Textures carried onto images."""
+    """Textures transferred to images."""
 
     name = "stylise"
     title = "Stylise"
