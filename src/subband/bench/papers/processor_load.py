@@ -276,10 +276,6 @@ def _write_share(load: Load, threads: int) -> str:
     return f"{load.share / threads:.1%}{' *' if load.late else ''}"
 
 
-def _write_share(load: Load, threads: int) -> str:
-    return f"{load.share / threads:.1%}{' *' if load.late else ''}"
-
-
 def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> list[Goal]:
     """Judge devices by the finding of the paper: less work for the CPU than if it filtered itself."""
     single = next((each for name, each in loads.items() if name == "cpu-mono-32-single"), None)
