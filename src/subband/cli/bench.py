@@ -1,4 +1,4 @@
-"""``subband bench``: how fast, compared with what."""
+"""``subband bench``: benchmarks, beside other libraries and a plain copy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def gpu(
     """
     from subband.bench import device_cases
     from subband.bench.cases import select_cases
-    from subband.bench.measuring import measure_on_device
+    from subband.bench.measuring import measure_cases
     from subband.bench.peers import DEVICE_PEERS, find_peers
     from subband.bench.report import report
     from subband.engines.measuring.devices import describe_machine
@@ -100,7 +100,7 @@ def gpu(
     bench = open_device(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-    measurements = watch_cases(cases, lambda case: measure_on_device([case], effort, bench, found))
+    measurements = watch_cases(cases, lambda case: measure_cases([case], effort, bench, found))
     outputs.write(f"Transforms by {family}", {family: report(measurements, describe_machine(bench.name), remarks)})
 
 

@@ -1,4 +1,4 @@
-"""Enhancers from what stands on the command line, in the order in which it stands there."""
+"""Enhancers from the options of a command line, in their order."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def build_stages(
 
 
 def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
-    """Return the first option whose threshold is a part of white, which means nothing where there is no white.
+    """Return the first option whose threshold is a part of white, which applies to images and video only.
 
     Examples
     --------

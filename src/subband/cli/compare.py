@@ -1,4 +1,4 @@
-"""``subband compare``: how far two images, videos or volumes are from each other."""
+"""``subband compare``: PSNR and SSIM of two images, videos or volumes."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def _tabulate(comparison: Comparison, first: Path, second: Path) -> Any:
         table.add_column(heading, justify="right")
 
     def write(psnr: float, ssim: float | None, largest: float) -> tuple[str, str, str]:
-        spelt = "identical" if psnr == float("inf") else f"{psnr:.2f} dB"
-        return spelt, "" if ssim is None else f"{ssim:.4f}", f"{largest:g}"
+        decibels = "identical" if psnr == float("inf") else f"{psnr:.2f} dB"
+        return decibels, "" if ssim is None else f"{ssim:.4f}", f"{largest:g}"
 
     frames = comparison.frames
     if 1 < len(frames) <= _MOST_ROWS:

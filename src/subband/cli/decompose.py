@@ -13,9 +13,9 @@ from subband.cli.options import (
     DryRun,
     EngineName,
     Force,
+    ImageFile,
     Level,
     MostPixels,
-    PictureFile,
     Quiet,
     WaveletName,
 )
@@ -27,7 +27,7 @@ app = typer.Typer()
 
 @app.command()
 def decompose(
-    image: PictureFile,
+    image: ImageFile,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, an image."), Writes()],
     wavelet: WaveletName = "cdf97",
     level: Level = 3,

@@ -1,4 +1,4 @@
-"""``subband demo``: the main job in one command."""
+"""``subband demo``: denoise the bundled photograph and clip."""
 
 from __future__ import annotations
 

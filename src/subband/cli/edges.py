@@ -1,4 +1,4 @@
-"""``subband edges``: where the edges of images, video and volumes are."""
+"""``subband edges``: edge detection in images, video and volumes."""
 
 from __future__ import annotations
 

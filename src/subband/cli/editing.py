@@ -34,7 +34,7 @@ def edit_files(
     about: dict[str, Any],
     others: Sequence[Path] = (),
 ) -> None:
-    """Carry images and videos, frame by frame, through a change that is made for each of them.
+    """Apply an editing tool to every frame of images and videos, and write the results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What commands that turn files into files have in common: which become which, and what came of it."""
+"""Jobs of commands that turn files into files: planned, checked and run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def find_sources(inputs: Iterable[Path], *, recursive: bool = False, besides: Pa
 
 
 def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *, recursive: bool = False) -> list[Job]:
-    """Say which file becomes which.
+    """Plan which file becomes which.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def check_jobs(jobs: Sequence[Job], settings: Settings) -> None:
 
 
 def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[str, Any] | None = None) -> None:
-    """Go through files, show how far it is, and tell what came of it.
+    """Run jobs with progress, and report their results.
 
     What goes wrong with one of several files is told, and does not keep the others from being done; the exit code is
     then 2.

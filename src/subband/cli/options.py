@@ -18,6 +18,7 @@ __all__ = [
     "Ending",
     "EngineName",
     "Force",
+    "ImageFile",
     "Jobs",
     "KeepPartial",
     "Level",
@@ -25,7 +26,6 @@ __all__ = [
     "MostPixels",
     "NonFinite",
     "Paths",
-    "PictureFile",
     "PipeFormatName",
     "Preset",
     "Quality",
@@ -61,7 +61,7 @@ def _offer_wavelets(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-PictureFile = Annotated[
+ImageFile = Annotated[
     Path,
     typer.Argument(
         exists=True, dir_okay=False, readable=True, metavar="IMAGE", help="An image: PNG, TIFF, JPEG, WebP, ..."

@@ -46,7 +46,7 @@ class Writes:
 
 
 class Files:
-    """Files that are known by what they are, not by how they are spelt: a link to one of them is that one.
+    """Files compared by identity, not by name: a link to one of them is that one.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class _Beginning(Source):
                 return
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Close the source."""
         self._source.close()
 
 

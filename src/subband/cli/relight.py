@@ -1,4 +1,4 @@
-"""``subband relight``: texture and light apart."""
+"""``subband relight``: separate an image into texture and light, or change the light."""
 
 from __future__ import annotations
 

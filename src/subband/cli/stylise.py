@@ -1,4 +1,4 @@
-"""``subband stylise``: the bumps of one image on another."""
+"""``subband stylise``: transfer the texture of one image to another."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stylise(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Carry the bumps of one image onto another, or onto every frame of a video.
+    """Transfer the texture of one image to another, or to every frame of a video.
 
     `subband stylise photo.jpg wall.jpg bumpy.png` keeps the colours of the photo.
     """

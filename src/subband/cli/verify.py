@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, Boundary, EngineName, Level, MostPixels, PictureFile, WaveletName
+from subband.cli.options import AsJson, Boundary, EngineName, ImageFile, Level, MostPixels, WaveletName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,7 +16,7 @@ app = typer.Typer()
 
 @app.command()
 def verify(
-    image: PictureFile,
+    image: ImageFile,
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
     boundary: Boundary = None,

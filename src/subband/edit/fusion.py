@@ -1,4 +1,4 @@
-"""One image from several of the same scene: in focus everywhere, or exposed well everywhere.
+"""Image fusion: one image from several of the same scene, in focus or well exposed everywhere.
 
 Where an image is sharp its details are strong. So of a stack of focus, for each pixel and scale the details are taken
 from the image that is most active there. Each choice is checked against its neighbourhood and follows the majority,
@@ -132,7 +132,7 @@ class Fusion:
 
 
 class Fuser:
-    """Makes one image of several, stack after stack.
+    """Fuses images into one, stack after stack.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class Fuser:
 def fuse(
     pictures: Sequence[Any], fusion: Fusion | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Make one image of several of the same scene.
+    """Fuse several images of the same scene into one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A texture apart from the light that fell on it.
+"""Relighting: an image separated into its texture and the light that fell on it.
 
 The light on a photographed surface changes slowly across it, and its texture quickly. So the light is what
 the coarsest band alone gives back, and the image divided by it is a *decal*: the surface evenly lit, ready for
@@ -267,7 +267,7 @@ class Relighter:
 def decouple(
     picture: Any, lighting: Lighting | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Decoupled:
-    """Take an image apart into its texture and the light on it.
+    """Separate an image into its texture and the light on it.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def decouple(
 
 
 def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: str | Engine | None = None) -> Any:
-    """Put a decal under a light.
+    """Multiply a decal by a light.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ def _float_like(pixels: Any) -> np.dtype[Any]:
 
 
 def _take_light(light: Any, image: Image, white: float | None = None) -> Image:
-    """Look at an array as the light that is to fall on an image."""
+    """Check that an array is a light that can fall on an image."""
     falling = take_image(light, "light", white)
     if falling.channels > image.channels:
         raise ShapeError("light is in colour and the image in grey; give a light in grey, or an image in colour")

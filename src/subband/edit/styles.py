@@ -1,4 +1,4 @@
-"""The bumps of one image carried onto another.
+"""Texture transfer: the details of one image carried onto another.
 
 What makes a surface look bumpy lies in the fine bands of its brightness, and what makes it light or dark in the
 coarsest. So the details of a texture are combined with those of an image, coefficient by coefficient, and the coarsest
@@ -273,7 +273,7 @@ class Stylist:
 def stylise(
     picture: Any, texture: Any, style: Style | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Carry the bumps of one image onto another.
+    """Transfer the texture of one image to another.
 
     Parameters
     ----------

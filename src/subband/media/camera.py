@@ -96,7 +96,7 @@ class CameraSource(Source):
         raise DeviceError(f"the camera {self._name!r} is gone after {number} frames; plug it in and open it again")
 
     def close(self) -> None:
-        """Let go of the camera."""
+        """Close the camera."""
         self._video.close()
 
 

@@ -1,4 +1,4 @@
-"""A part of a source, and another pace."""
+"""Trimming a source, and changing its frame rate."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class CutSource(Source):
             number += 1
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._source.close()
 
 

@@ -1,4 +1,4 @@
-"""One way to open whatever holds frames, and one to open whatever takes them."""
+"""Opening sources and sinks of frames by name: images, video, volumes, series and cameras."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class FilmSource(Source):
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._container.close()
 
     def _choose_stream(self) -> Any:

@@ -29,7 +29,7 @@ _HEAD = 1 << 20
 def complete_head(
     path: Path, container: str, aspect: Fraction = Fraction(1), metadata: Mapping[str, Any] | None = None
 ) -> bool:
-    """Complete the head of a file; tell whether it could be.
+    """Complete the header of a video file; tell whether it could be.
 
     Parameters
     ----------

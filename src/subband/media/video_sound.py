@@ -201,7 +201,7 @@ class Soundtrack:
             self._next = next(self._packets, None)
 
     def close(self) -> None:
-        """Let go of the video with the sound."""
+        """Close the video with the sound."""
         self._container.close()
 
 
