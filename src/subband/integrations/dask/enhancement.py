@@ -17,7 +17,7 @@ from dask.delayed import Delayed
 
 from subband.arrays import computed_dtype, to_host
 from subband.engines import Engine, get_engine
-from subband.enhance.blockwise import Findings
+from subband.enhance.blockwise import Findings, PixelForm
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import Layout, find_layout
 from subband.enhance.methods import DecidingMethod, find_method
@@ -26,9 +26,10 @@ from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
 from subband.errors import DtypeError, ShapeError
 from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
+from subband.integrations.dask.graphs import draw_array, find_grid
 from subband.integrations.dask.jobs import compute_decision
+from subband.integrations.dask.margins import Blocks
 from subband.integrations.dask.passes import read_again
-from subband.integrations.dask.pixels import PixelForm
 from subband.integrations.dask.stages import Flow, StageWork
 from subband.typing import Array
 
@@ -213,7 +214,7 @@ class _Work:
         for stage in self.enhancer.stages:
             flow.planes = self._stages.run(stage, flow, replace(findings, noise=noise), form.enhancer.model)
         kept = _result_dtype(pixels.dtype)
-        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=meta_from_array(pixels, dtype=kept))
+        result = _draw_each(form.leave, flow.planes, "pixels", meta_from_array(pixels, dtype=kept))
         if known is not None:
             result = restore(result, flow.pixels, flow.known)
         if self.order != tuple(range(len(self.order))):
@@ -271,7 +272,7 @@ class _Work:
         bare = replace(enhancer, stages=(), sigma=None, noise=model)
         form = PixelForm(bare, self.space, 3 if self.is_colour else 1, dtype, self.engine)
         wide = np.float64 if _is_wide(dtype) else np.float32
-        planes = whole.map_blocks(form.enter, dtype=wide, meta=meta_from_array(pixels, dtype=wide))
+        planes = _draw_each(form.enter, whole, "planes", meta_from_array(pixels, dtype=wide))
         return form, Flow(planes, pixels, known, facts)
 
     def _prepare_noise(self) -> Array | None:
@@ -292,6 +293,11 @@ class _Work:
                 "for each"
             )
         return np.array(np.broadcast_to(numbers, self.leading))
+
+
+def _draw_each(work: Callable[..., Any], x: Any, title: str, meta: Any) -> Any:
+    """Draw work on each chunk by itself."""
+    return draw_array(Blocks(find_grid(x).edges, ()).map(work, x), title, meta=meta)
 
 
 def _is_wide(dtype: np.dtype[Any]) -> bool:

@@ -18,7 +18,18 @@ from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.engines.filters.median import FEW
-from subband.enhance.blockwise import BandTally, Findings, NoiseSearch, Reach, reach_of_spatial
+from subband.enhance.blockwise import (
+    BandShrink,
+    BandTally,
+    BandTallyWork,
+    Findings,
+    GuideWork,
+    NoiseSearch,
+    Reach,
+    SpatialWork,
+    average,
+    reach_of_spatial,
+)
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.noise import combine_gains
@@ -32,7 +43,6 @@ from subband.integrations.dask.graphs import BlockMap, draw_array, draw_bundle, 
 from subband.integrations.dask.margins import Blocks
 from subband.integrations.dask.passes import read_again
 from subband.integrations.dask.windows import Edges, Window
-from subband.integrations.dask.works import BandShrink, BandTallyWork, GuideWork, SpatialWork, average
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
 
