@@ -45,6 +45,23 @@ class PixelForm:
     dtype: np.dtype[Any]
     engine: str | Engine | None = None
 
+    @property
+    def read_dtype(self) -> np.dtype[Any]:
+        """Of the pixels as filters read them."""
+        dtype: np.dtype[Any] = check_pixels(np.empty(1, self.dtype), "image").dtype
+        return dtype
+
+    @property
+    def plane_dtype(self) -> np.dtype[Any]:
+        """Of the planes."""
+        return np.dtype(np.float64 if self.read_dtype == np.float64 else np.float32)
+
+    @property
+    def result_dtype(self) -> np.dtype[Any]:
+        """Of the pixels that come of planes."""
+        dtype: np.dtype[Any] = as_dtype(np.empty(0, self.read_dtype), self.dtype).dtype
+        return dtype
+
     def enter(self, _block: Block, pixels: Any) -> Any:
         """Turn a block of pixels, channels first, into planes."""
         pixels = check_pixels(pixels, "image")
@@ -54,12 +71,11 @@ class PixelForm:
 
     def leave(self, _block: Block, planes: Any) -> Any:
         """Turn a block of planes into pixels."""
-        # integers that filters do not write are rounded afterwards
-        known = check_pixels(np.empty(1, self.dtype), "image").dtype
 
         def work(each: Any) -> Any:
-            return self._program(each)._leave(each, known, None)
+            return self._program(each)._leave(each, self.read_dtype, None)
 
+        # integers that filters do not write are rounded afterwards
         return as_dtype(self._reshape(planes, work, is_entering=False), self.dtype)
 
     def _program(self, block: Any) -> Program:
