@@ -60,7 +60,7 @@ class CudaLaunches:
 
     def __call__(self, arrays: Sequence[Any]) -> None:
         """Launch all kernels on arrays of CuPy, on its current stream."""
-        self.launch([array.data.ptr for array in arrays], self._find_stream().ptr)
+        self.launch([each.data.ptr for each in arrays], self._find_stream().ptr)
 
     def launch(self, addresses: Sequence[int], stream: int) -> None:
         """Launch all kernels on the arrays at these addresses, whose device is the current one."""
