@@ -276,6 +276,8 @@ def test_errors_are_those_of_memory():
         subband.idwt(x, np.zeros((32, 32)), "db2")
     with pytest.raises(ArgumentTypeError, match="cwt does not take arrays of Dask"):
         subband.cwt(x, [1, 2], "mexh")
+    with pytest.raises(ArgumentTypeError, match="icwt does not take arrays of Dask"):
+        subband.icwt(x, range(1, 33), "mexh")
 
 
 def test_blocks_of_another_library_stay_there():
