@@ -1,4 +1,4 @@
-"""Libraries that only benchmarks need, imported when they are asked for."""
+"""Optional libraries that only benchmarks need, imported on demand."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Measurement:
 
 
 def time_contenders(contenders: Mapping[str, Contender], effort: Effort, clock: Clock) -> dict[str, float]:
-    """Let contenders take turns, and take off what they had to do besides.
+    """Time contenders in turn, and subtract their set-up.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def capture_call(name: str, bench: Harness, call: Callable[[], Any], remarks: li
 def _prepare_contenders(
     case: Case, bench: Harness, samples: Any, given: Any, peers: Sequence[tuple[Peer, Any]], remarks: list[str]
 ) -> Iterator[tuple[str, Contender]]:
-    """Yield what a case is compared with, each after it has run once."""
+    """Yield the contenders of a case, each after it has run once."""
     if case.dtype != FULL_PRECISION:
         wide = replace(case, dtype=FULL_PRECISION)
         # by the host, because PyOpenCL does not convert half precision on devices that do not compute with it

@@ -124,7 +124,7 @@ def peers(
 
     from subband.bench.cases import select_cases
     from subband.bench.peers import comparison, find_peers
-    from subband.bench.peers.cases import PEER_CASES, PictureCase
+    from subband.bench.peers.cases import PEER_CASES, ImageCase
     from subband.engines.measuring.harness import open_harness
     from subband.engines.measuring.timing import Effort
 
@@ -135,7 +135,7 @@ def peers(
     bench = open_harness(engine)
     if bench.is_device:
         # what is done with images begins and ends on the host
-        cases = tuple(case for case in cases if not isinstance(case, PictureCase))
+        cases = tuple(case for case in cases if not isinstance(case, ImageCase))
     found, remarks = find_peers(comparison.PEERS)
     effort = Effort(seconds=0.1, fewest=2, most=9) if quick else Effort(seconds=0.5, fewest=3)
     measured = watch_cases(cases, lambda case: comparison.measure_peers([case], effort, bench, found))

@@ -178,8 +178,8 @@ def _tabulate(wavelet: Any) -> list[Table]:
         terms = (f"{tap:+.15g} {source}[{_format_index(step['start'] + j)}]" for j, tap in enumerate(step["taps"]))
         steps.add_row(step["kind"], Text(f"{target}[n] += " + " ".join(terms)))
     for band, source in (("lo", "s"), ("hi", "d")):
-        index = _format_index(lifting[f"shift_{band}"])
-        steps.add_row("scale", Text(f"{band}[n] = {lifting[f'scale_{band}']:.15g} {source}[{index}]"))
+        at = _format_index(lifting[f"shift_{band}"])
+        steps.add_row("scale", Text(f"{band}[n] = {lifting[f'scale_{band}']:.15g} {source}[{at}]"))
     steps.caption = Text("s[n] = x[2n], d[n] = x[2n + 1]")
     return [facts, taps, steps]
 

@@ -20,14 +20,14 @@ __all__ = ["AS_CALCULATED", "PRINTED", "ClassicalModel"]
 
 @dataclass(frozen=True)
 class ClassicalModel:
-    """What the equations need, and what they give, in seconds.
+    """The parameters of the equations, and their results in seconds.
 
     Attributes
     ----------
     elements : int
         Pixels, of four subelements each.
     upload_bandwidth, memory_bandwidth : float
-        Bytes a second from the host to the device, and within it.
+        Bytes per second from the host to the device, and within it.
     arithmetic_rate : float
         Operations of the device in a second.
     arithmetic_operations, texture_operations : float

@@ -30,7 +30,7 @@ from subband.enhance.shrinking import make_shrinker
 
 __all__ = ["IDLE", "RATE", "THEIRS", "Load", "Loads", "list_load_programs", "measure_loads", "report", "run_stream"]
 
-#: Frames a second that their transducers deliver.
+#: Frames per second that their transducers deliver.
 RATE = 20.0
 
 #: Load of their CPU at that rate, by program and size.
@@ -78,7 +78,7 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.frames / self.wall
 
     @property
@@ -188,14 +188,14 @@ def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: 
     shape = (program.channels, size, size)
     frames = [draw_on_host(shape, program.dtype, seed) for seed in range(_DIFFERENT)]
     filters = find_filters(bench.engine)
-    passage = Roundtrip(STAGE, shape, bench.engine, filters)
+    roundtrip = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
     check_filtering(bench, STAGE, bench.upload(frames[0]))
 
     def step(number: int) -> Any:
-        coefficients = passage.forward(bench.upload(frames[number % _DIFFERENT]))
+        coefficients = roundtrip.forward(bench.upload(frames[number % _DIFFERENT]))
         shrink(coefficients, True)
-        return passage.inverse(coefficients, shape)
+        return roundtrip.inverse(coefficients, shape)
 
     finish = _choose_finish(bench)
     # compiles and allocates everything, and tells how many frames a while at full speed is
@@ -206,7 +206,7 @@ def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: 
 
 
 def _choose_finish(bench: Harness) -> Callable[[], Any] | None:
-    """Return what waits for the device: its clock, which stops when all that was asked for before is done."""
+    """Return a call that waits for the device: its clock, which stops when all queued work is done."""
     return (lambda: bench.time_calls(lambda: None, 1)) if bench.is_device else None
 
 
@@ -285,7 +285,7 @@ def _mark(load: Load) -> str:
 
 
 def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> list[Goal]:
-    """Ask of devices what the paper found: less work for the CPU than if it filtered itself."""
+    """Judge devices by the finding of the paper: less work for the CPU than if it filtered itself."""
     single = next((each for name, each in loads.items() if name == "cpu-mono-32-single"), None)
     if single is None:
         return []
@@ -293,9 +293,7 @@ def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> li
     for name in names:
         for size in (size for size in loads[name] if size >= _TYPICAL):
             own, other = loads[name][size].paced, single[size].paced
-            text = (
-                f"{name}: less work for the CPU than if one thread of it filtered, {size}² at {RATE:g} frames a second"
-            )
+            text = f"{name}: less work for the CPU than if one thread of it filtered, {size}² at {RATE:g} fps"
             goals.append(Goal(text, f"{own.share:.1%} and {other.share:.1%}", own.share < other.share))
     return goals
 

@@ -1,4 +1,4 @@
-"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames a second, breakdown.
+"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames per second, breakdown.
 
 A frame is transformed by three levels of CDF 9/7, its details are thresholded, and it is transformed back. Monochrome
 frames have one channel and those in colour four, in 16 or 32 bits.
@@ -35,7 +35,7 @@ __all__ = ["PARTS", "SIZES", "STAGE", "Program", "list_programs", "measure_progr
 #: Rows, and as many columns, of the frames.
 SIZES = (128, 256, 512, 1024, 2048)
 
-#: Their figures by program: elements in a microsecond, times as fast as one thread, frames a second.
+#: Their figures by program: elements in a microsecond, times as fast as one thread, frames per second.
 _ELEMENTS = {
     "gpu-mono-16": (29.2, 93.7, 255.5, 425.0, 394.3),
     "gpu-mono-32": (29.5, 92.7, 255.5, 321.2, 273.8),
@@ -90,7 +90,7 @@ class Program:
     Attributes
     ----------
     engine : str
-        Who computes.
+        The engine that computes.
     channels : int
         1, or 4 in colour.
     dtype : str
@@ -118,7 +118,7 @@ class Program:
 
 
 def list_programs(engines: Sequence[str]) -> list[Program]:
-    """List what there is for some engines: 16 bits on devices, one thread and all of them on the CPU."""
+    """List the programs of some engines: 16 bits on devices, one thread and all of them on the CPU."""
     programs = []
     for engine in engines:
         if engine == "cpu":
@@ -158,15 +158,15 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     shape = (program.channels, size, size)
     planes = bench.draw(shape, program.dtype)
     filters = find_filters(bench.engine)
-    passage = Roundtrip(STAGE, shape, bench.engine, filters)
+    roundtrip = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
-    check_transform(bench, passage.plan(shape), planes, f"{program.name} of {size}²")
-    _check_shrinking(bench, passage, shrink, planes)
-    coefficients = passage.forward(planes)
+    check_transform(bench, roundtrip.plan(shape), planes, f"{program.name} of {size}²")
+    _check_shrinking(bench, roundtrip, shrink, planes)
+    coefficients = roundtrip.forward(planes)
     calls: dict[str, Any] = {
-        "forward": lambda: passage.forward(planes),
+        "forward": lambda: roundtrip.forward(planes),
         "filter": lambda: shrink(coefficients, True),
-        "inverse": lambda: passage.inverse(coefficients, shape),
+        "inverse": lambda: roundtrip.inverse(coefficients, shape),
     }
     times = take_turns(calls, effort, bench.time_calls)
     times["upload"] = 0.0
@@ -176,9 +176,9 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     return times
 
 
-def _check_shrinking(bench: Harness, passage: Roundtrip, shrink: Work, planes: Any) -> None:
+def _check_shrinking(bench: Harness, roundtrip: Roundtrip, shrink: Work, planes: Any) -> None:
     """Compare what the threshold leaves of every detail with what it has to leave."""
-    coefficients = passage.forward(planes)
+    coefficients = roundtrip.forward(planes)
     before = copy_bands(bench, coefficients)
     shrink(coefficients, True)
     after = copy_bands(bench, coefficients)
@@ -194,7 +194,7 @@ def _check_shrinking(bench: Harness, passage: Roundtrip, shrink: Work, planes: A
 
 @contextmanager
 def use_threads(count: int | None) -> Iterator[None]:
-    """Let the CPU have so many threads for a while; as many as before if None."""
+    """Use so many threads of the CPU inside a ``with`` block; as many as before if None."""
     before = get_threads()
     if count is not None:
         set_threads(count)
@@ -215,7 +215,7 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         What was measured.
     """
     sizes = list(next(iter(times.values())))
-    places = [SIZES.index(size) for size in sizes]
+    indices = [SIZES.index(size) for size in sizes]
     columns = ["program", *(f"{size}²" for size in sizes)]
     channels = {program.name: program.channels for program in programs}
 
@@ -226,7 +226,7 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         return channels[name] * size * size / frame(name, size) / 1e6
 
     def theirs(rows: Mapping[str, Sequence[float]], form: str) -> list[list[str]]:
-        return [[f"theirs: {name}", *(format(row[place], form) for place in places)] for name, row in rows.items()]
+        return [[f"theirs: {name}", *(format(row[index], form) for index in indices)] for name, row in rows.items()]
 
     def ours(value: Any, form: str, names: Sequence[str] | None = None) -> list[list[str]]:
         return [[name, *(format(value(name, size), form) for size in sizes)] for name in names or times]
@@ -248,12 +248,14 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
             ],
         ),
         Sheet(
-            "Table 4.4: frames a second",
+            "Table 4.4: frames per second",
             columns,
             [*theirs(_FRAMES, ",.0f"), *ours(lambda name, size: 1 / frame(name, size), ",.0f")],
         ),
     ]
-    rows = [[f"theirs: gpu-mono-16, {part}", *(f"{_BREAKDOWN[part][place]:.3f}" for place in places)] for part in PARTS]
+    rows = [
+        [f"theirs: gpu-mono-16, {part}", *(f"{_BREAKDOWN[part][index]:.3f}" for index in indices)] for part in PARTS
+    ]
     monochrome = [name for name in times if channels[name] == 1]
     rows += [
         [f"{name}, {part}", *(f"{1e3 * times[name][size][part]:.3f}" for size in sizes)]
@@ -275,12 +277,12 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         )
     )
     figures = {name: {str(size): dict(parts) for size, parts in each.items()} for name, each in times.items()}
-    return Report(sheets, (), {"seconds": figures}, drawings={"Frames a second": _draw(times, sizes)})
+    return Report(sheets, (), {"seconds": figures}, drawings={"Frames per second": _draw(times, sizes)})
 
 
 def _draw(times: Mapping[str, Mapping[int, Mapping[str, float]]], sizes: Sequence[int]) -> Figure:
     """Draw table 4.4: the best of theirs on both kinds of hardware, and ours in one channel."""
-    panel = Panel("monochrome", "rows and columns", "frames a second", is_x_log=True, is_y_log=True)
+    panel = Panel("monochrome", "rows and columns", "frames per second", is_x_log=True, is_y_log=True)
     for name, colour in (("gpu-mono-32", ORANGE), ("cpu-mono-32-dual", VIOLET)):
         theirs = [_FRAMES[name][SIZES.index(size)] for size in sizes]
         panel.add_curve(sizes, theirs, colour, f"theirs: {name}")

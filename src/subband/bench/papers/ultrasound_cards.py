@@ -1,6 +1,6 @@
 """Wavelet filtering of ultrasound, 2007: the slower of their two graphics cards, and what a dollar buys.
 
-Table 4.8 is headed as elements in a microsecond; its figures are frames a second, as those of the CPU in it tell, which
+Table 4.8 is headed as elements in a microsecond; its figures are frames per second, as those of the CPU tell, which
 are in table 4.4 too. Table 4.9 is the ratio of frames, so that a frame in colour counts as much as one of one channel.
 Table 4.10 divides elements in a microsecond by a price: its figures follow from tables 4.2 and 4.8 if the price is that
 of the text in units of 1000/6 dollars, 87.5 dollars for the slower card, and pixels of its frames in colour count
@@ -21,7 +21,7 @@ from subband.bench.tables import Report, Sheet
 
 __all__ = ["FRAMES", "PER_PRICE", "PRICES", "PRICE_UNIT", "SPEEDUPS", "report"]
 
-#: Table 4.8: frames a second by program and size; None where the card has too little memory.
+#: Table 4.8: frames per second by program and size; None where the card has too little memory.
 FRAMES: dict[str, tuple[float | None, ...]] = {
     "gpu-mono-16-7600gs": (1917, 535, 174, 42, 10),
     "gpu-mono-32-7600gs": (1470, 387, 103, 25, 6),

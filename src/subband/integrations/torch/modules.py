@@ -9,17 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from subband.errors import ArgumentError, CoefficientsError
-from subband.integrations.torch.operators import (
-    ANY_SHAPE,
-    Modes,
-    Wavelets,
-    list_details,
-    list_keys,
-    make_spec,
-    merge,
-    number_of,
-    split,
-)
+from subband.integrations.torch.operators import list_details, merge, split
+from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, list_keys, make_spec, number_of
 
 __all__ = ["DWT2", "IDWT2", "DWTn", "IDWTn", "WaveletDenoise"]
 
