@@ -196,7 +196,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name in _LATER:
         from subband import enhance
 
-        return getattr(enhance, name)
+        # the next one who asks finds it without a call
+        found = globals()[name] = getattr(enhance, name)
+        return found
     raise AttributeError(f"module 'subband' has no attribute {name!r}")
 
 
