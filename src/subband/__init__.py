@@ -210,6 +210,5 @@ def __getattr__(name: str) -> _typing.Any:
     return found
 
 
-
 def __dir__() -> list[str]:
     return __all__
