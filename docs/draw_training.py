@@ -21,7 +21,7 @@ def main() -> None:
     page = (DOCS / "tutorial-torch.md").read_text(encoding="utf-8").partition("## A network on bands")[0]
     names: dict[str, Any] = {"__name__": "__main__"}
     for program in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
-        exec(program, names)  # noqa: S102 - our own page
+        exec(program, names)
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     axes = figure.subplots()
     axes.axhline(names["measure"](names["noisy_test"]), color="0.6", linestyle=":", label="noisy")
