@@ -1,4 +1,4 @@
-"""How the coefficients of a band are spread, and where the threshold lies among them."""
+"""Histogram of the coefficients of a band, and its threshold."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ _REFUSED = {
     "cwt": "its filters are as long as the signal",
     "dtcwt": "its trees meet at the borders of the whole array",
     "idtcwt": "its trees meet at the borders of the whole array",
+    "icwt": "its filters are as long as the signal",
 }
 
 

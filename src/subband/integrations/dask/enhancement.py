@@ -254,14 +254,14 @@ class _Work:
     def _enter(self, pixels: Any, known: Any, findings: Findings) -> tuple[PixelForm, Flow]:
         """Return planes, and the form in which they were pixels."""
         enhancer, dtype = self.enhancer, pixels.dtype
-        settled: list[Delayed] = []
+        facts: list[Delayed] = []
         whole = pixels
         if known is not None:
             filling = findings.filling
             if filling is None:
                 filling = draw_filling(pixels, known)
                 pixels, known = read_again([pixels, known], [filling])
-                settled.append(filling)
+                facts.append(filling)
             whole = draw_filled(pixels, known, filling)
         model = enhancer.model
         if isinstance(model, Speckle) and model.floor is None and dtype.kind == "f":
@@ -272,7 +272,7 @@ class _Work:
         form = PixelForm(bare, self.space, 3 if self.is_colour else 1, dtype, self.engine)
         wide = np.float64 if _is_wide(dtype) else np.float32
         planes = whole.map_blocks(form.enter, dtype=wide, meta=meta_from_array(pixels, dtype=wide))
-        return form, Flow(planes, pixels, known, settled)
+        return form, Flow(planes, pixels, known, facts)
 
     def _prepare_noise(self) -> Array | None:
         """Return the strength of noise in all planes, if it is known."""

@@ -23,8 +23,8 @@ from subband.enhance.blockwise import Block, Reach, flatten
 from subband.enhance.layout import Layout, check_pixels, fill_known, halve_known
 from subband.errors import ArgumentError, ShapeError
 from subband.integrations.dask.blocks import stay_with
-from subband.integrations.dask.graphs import find_grid
-from subband.integrations.dask.maps import Blocks, Look, draw_array, draw_statistic
+from subband.integrations.dask.graphs import BlockMap, draw_array, draw_statistic, find_grid
+from subband.integrations.dask.margins import Blocks
 
 __all__ = ["draw_filled", "draw_filling", "find_known", "restore"]
 
@@ -123,11 +123,10 @@ class _Small:
         """Length of the squares that become one sample."""
         return int(2**self.steps)
 
-    def make_look(self, work: Callable[..., Any], pixels: Any, known: Any) -> Look:
+    def map(self, work: Callable[..., Any], pixels: Any, known: Any) -> BlockMap:
         """Return work on blocks that hold the whole of all squares that their chunks have a part of."""
         blocks = Blocks(find_grid(pixels).edges, [Reach(0, self.cell - 1, self.cell)] * self.dimensions)
-        marks = blocks.windows[pixels.ndim - known.ndim :]
-        return Look(work, blocks, [(pixels, None), (known, marks)])
+        return blocks.map(work, pixels, (known, blocks.windows[pixels.ndim - known.ndim :]))
 
     def halve(self, block: Block, pixels: Any, known: Any) -> dict[Any, Any]:
         """Return a block at the small size, and where something is known of it, by its place there."""
@@ -197,8 +196,7 @@ def draw_filling(pixels: Any, known: Any) -> Delayed:
         Not 0 where pixels are known; of the shape of space.
     """
     small = _Small.find(pixels.shape, known.ndim)
-    looks = {"": small.make_look(small.halve, pixels, known)}
-    return draw_statistic([looks], "filling", small.merge, small.join)
+    return draw_statistic([{"": small.map(small.halve, pixels, known)}], "filling", small.merge, small.join)
 
 
 def draw_filled(pixels: Any, known: Any, filling: Any) -> Any:
@@ -216,7 +214,7 @@ def draw_filled(pixels: Any, known: Any, filling: Any) -> Any:
         # a task of its own: on a cluster each task travels by itself, and would bring all of it along
         filling = delayed(filling, pure=True)
     meta = meta_from_array(pixels, dtype=check_pixels(np.empty(1, pixels.dtype), "image").dtype)
-    return draw_array(small.make_look(small.fill, pixels, known), "filled", [filling], meta)
+    return draw_array(small.map(small.fill, pixels, known), "filled", [filling], meta)
 
 
 def restore(result: Any, pixels: Any, known: Any) -> Any:
