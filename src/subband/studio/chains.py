@@ -111,10 +111,14 @@ def make_view_enhancer(settings: Settings) -> Enhancer:
 
 def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
     """Change settings that do not go together, and say why; see `Tool.correct`."""
-    if settings["form"] == "undecimated" and settings["boundary"] != "auto" and settings["filter"] != "none":
-        settings["boundary"] = "auto"
-        yield "An undecimated transform always mirrors; the boundary is chosen by itself."
     wavelet = as_wavelet(str(settings["wavelet"]))
+    if settings["form"] == "dual-tree" and not wavelet.is_whole_sample_symmetric:
+        settings["form"] = "auto"
+        yield f"The dual tree takes symmetric wavelets such as cdf97, not {wavelet.name}; the form is chosen by itself."
+    always_mirrors = {"undecimated": "An undecimated", "dual-tree": "A dual-tree"}.get(str(settings["form"]))
+    if always_mirrors and settings["boundary"] != "auto" and settings["filter"] != "none":
+        settings["boundary"] = "auto"
+        yield f"{always_mirrors} transform always mirrors; the boundary is chosen by itself."
     try:
         modes = choose_modes(_read_boundary(settings), (wavelet,) * 2, (0, 1))
         # not every wavelet can take every mode, which a plan finds out
