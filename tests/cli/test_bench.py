@@ -252,7 +252,7 @@ def tiny_peers(monkeypatch):
 
     found = (
         peer_cases.PeerCase((32, 48), "db2", "symmetric", 2, is_quick=True),
-        peer_cases.PictureCase((64, 64), "db2", "symmetric", 1, task="noise"),
+        peer_cases.ImageCase((64, 64), "db2", "symmetric", 1, task="noise"),
     )
     monkeypatch.setattr(peer_cases, "PEER_CASES", found)
     return found

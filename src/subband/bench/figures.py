@@ -192,17 +192,17 @@ class BarChart:
         for row, (name, values) in enumerate(self.series.items()):
             groups = np.array([index for index, value in enumerate(values) if value is not None], int)
             lengths = np.array([value for value in values if value is not None], float)
-            places = groups if self.is_stacked else groups - 0.4 + thickness * (row + 0.5)
+            positions = groups if self.is_stacked else groups - 0.4 + thickness * (row + 0.5)
             begins = starts[groups] if self.is_stacked else np.full(len(groups), zero)
             ends = begins + lengths if self.is_stacked else np.clip(lengths, low, high)
             colour = COLOURS[row % len(COLOURS)]
-            axes.barh(places, ends - begins, thickness, begins, color=colour, label=name, zorder=2)
+            axes.barh(positions, ends - begins, thickness, begins, color=colour, label=name, zorder=2)
             starts[groups] += lengths
-            for place, length, begin in zip(places, lengths, begins, strict=True):
+            for position, length, begin in zip(positions, lengths, begins, strict=True):
                 if not self.is_stacked:
                     text = f"{length:,.0f}" if abs(length) >= 100 else f"{length:.3g}"
                     spot = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 7}
-                    axes.annotate(text, (max(length, begin), place), color=GREY, **spot)
+                    axes.annotate(text, (max(length, begin), position), color=GREY, **spot)
         self._draw_mark(axes)
 
     def _draw_axes(self, axes: Any) -> None:
@@ -252,7 +252,7 @@ class DotChart(BarChart):
 
 
 class Drawable(Protocol):
-    """What fills a place of a figure."""
+    """A panel that fills one position of the grid of a figure."""
 
     def draw(self, axes: Any) -> None:
         """Draw itself over a pair of axes of matplotlib."""
@@ -303,13 +303,13 @@ class Figure:
             library.backends.backend_agg.FigureCanvasAgg(made)
             made.suptitle(self.title, fontsize=_LARGE)
             rows = np.ravel(made.subfigures(len(self.panels), 1, height_ratios=self.heights))
-            for place, panels in zip(rows, self.panels, strict=True):
-                for axes, panel in zip(np.ravel(place.subplots(1, len(panels))), panels, strict=True):
+            for row, panels in zip(rows, self.panels, strict=True):
+                for axes, panel in zip(np.ravel(row.subplots(1, len(panels))), panels, strict=True):
                     panel.draw(axes)
         return made
 
     def render(self) -> Image:
-        """Draw everything and return the picture."""
+        """Draw everything and return the image."""
         from PIL.Image import fromarray
 
         canvas = self.draw().canvas

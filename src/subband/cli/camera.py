@@ -27,7 +27,7 @@ app = typer.Typer()
 @take_files("force dry_run as_json quiet", writing="keep_partial codec quality preset", preset="ultrafast")
 def camera(
     output: Annotated[
-        Path | None, typer.Argument(metavar="OUT", help="The film that is recorded."), Writes("results")
+        Path | None, typer.Argument(metavar="OUT", help="The video that is recorded."), Writes("results")
     ] = None,
     device: Annotated[
         str, typer.Option("--device", "-d", metavar="NAME", help="A number, /dev/video0, or test: for a pattern.")
@@ -51,7 +51,7 @@ def camera(
 ) -> None:
     """Record a camera through an enhancer.
 
-    Ctrl-C ends the recording, and what was recorded until then is a complete film.
+    Ctrl-C ends the recording, and what was recorded until then is a complete video.
     """
     from subband.cli.chain import make_enhancer
     from subband.cli.enhancing import calm_threads, read_chain
@@ -60,8 +60,8 @@ def camera(
 
     if output is None:
         raise ArgumentError(
-            "for a live view use `subband studio`; to record, give the film, such as "
-            "`subband camera film.mp4 --seconds 10`"
+            "for a live view use `subband studio`; to record, give the video, such as "
+            "`subband camera video.mp4 --seconds 10`"
         )
     calm_threads()
     base = Enhancer((Denoise(**pick_settings(Denoise, chosen)),)) if chain is None else read_chain(chain)

@@ -1,4 +1,4 @@
-"""``subband denoise``: pictures, film and volumes without noise."""
+"""``subband denoise``: images, video and volumes without noise."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def denoise(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Remove noise from pictures, film and volumes.
+    """Remove noise from images, video and volumes.
 
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.

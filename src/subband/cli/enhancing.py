@@ -1,4 +1,4 @@
-"""Files through an enhancer, with what the options of commands say about reading and writing."""
+"""Enhancing files, with what the options of commands say about reading and writing."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def enhance_files(
     part_of_white: str | None = None,
     nonfinite: str = "refuse",
 ) -> None:
-    """Carry all files through an enhancer, whose numbers are those of 8 bits.
+    """Apply an enhancer, whose numbers are those of 8 bits, to all files.
 
     Volumes have no white, and are refused if an option is named whose threshold is a part of it.
     """

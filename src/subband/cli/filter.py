@@ -1,4 +1,4 @@
-"""``subband filter``: any chain of filters over pictures, film and volumes."""
+"""``subband filter``: any chain of filters, applied to images, video and volumes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def filter(  # noqa: A001 - the name of the command
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Carry pictures, film and volumes through a chain of filters, in the order of the options.
+    """Apply a chain of filters to images, video and volumes, in the order of the options.
 
     `subband filter in.png out.png --soft 0.05 --level-weights 1,0.7,0.4 --sharpen 0.3` shrinks, then sharpens.
     """

@@ -1,4 +1,4 @@
-"""``subband noise``: noise added to pictures, film and volumes, to try things on."""
+"""``subband noise``: noise added to images, video and volumes, to try things on."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_noise(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Add noise to pictures, film and volumes."""
+    """Add noise to images, video and volumes."""
     from subband.cli.files import check_jobs, plan_jobs, run_jobs, split_paths
     from subband.cli.pipes import Pipes
     from subband.enhance import Gaussian

@@ -1,4 +1,4 @@
-"""The tables that tell kernels of devices the sizes of arrays and what lies outside them.
+"""Argument tables of device kernels: sizes of arrays and the map of the boundary extension.
 
 Nothing here touches a device.
 """
@@ -29,7 +29,7 @@ def can_align(
     pairs: int,
     direction: Direction,
 ) -> bool:
-    """Say whether every lane's part of every row begins at a multiple of its own size."""
+    """Return whether every lane's part of every row begins at a multiple of its own size."""
     horizontal = programs[1]
     if layout.inner > 1 or layout.width % (2 * pairs):
         return False
@@ -87,7 +87,7 @@ def tabulate(
 def tabulate_volume(
     sweep: Sweep, shape: tuple[int, ...], spec: VolumeSpec, launch: VolumeLaunch, resident: int
 ) -> tuple[Array, tuple[int, ...], Groups]:
-    """Return the map of what lies outside, the numbers that the kernel is told and how many groups to launch."""
+    """Return the boundary map, the arguments of the kernel and how many groups to launch."""
     programs = (spec.deep, spec.vertical, spec.horizontal)
     outside = [_map_outside(plan, program, spec.direction) for plan, program in zip(sweep.plans, programs, strict=True)]
     steps, down, across = (count_outputs(plan, spec.direction) for plan in sweep.plans)
@@ -109,13 +109,13 @@ def tabulate_volume(
 
 
 def is_uniform_volume(sweep: Sweep, direction: Direction) -> bool:
-    """Say whether all bands have the same shape and, where samples are stored, they come in whole pairs."""
+    """Return whether all bands have the same shape and, where samples are stored, they come in whole pairs."""
     plans = sweep.plans
     return all(p.low == p.high and (direction == "forward" or p.length == 2 * p.pairs) for p in plans)
 
 
 def misses_samples(sweep: Sweep, programs: Sequence[AxisProgram], direction: Direction) -> bool:
-    """Say whether some of what lies outside is none of the samples, but zero, or there may be none to take."""
+    """Return whether some positions of the boundary extension are zero and not a sample."""
     outside = [_map_outside(plan, program, direction)[2] for plan, program in zip(sweep.plans, programs, strict=True)]
     return any((index < 0).any() for index in outside) or any(plan.high == 0 for plan in sweep.plans)
 

@@ -212,7 +212,7 @@ class Preparation:
         *,
         is_interleaved: bool,
     ) -> Launch:
-        """Return what was asked for, else what was measured on this device, else what usually serves."""
+        """Return the launch parameters that were set, else those tuned for this device, else the default."""
         if self.launch_override is not None:
             return self.launch_override
         if self._tuned is None:

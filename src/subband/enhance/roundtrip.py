@@ -13,7 +13,6 @@ from typing import Any
 from subband.boundary import is_expansive
 from subband.engines import Engine
 from subband.engines.filters import Filters
-from subband.enhance.noise import combine_gains
 from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
 from subband.plan import TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
@@ -54,10 +53,6 @@ class Coefficients:
     shift: int = 0
     begin: tuple[int, ...] = ()
 
-    def measure_gain(self, level: int, key: str) -> float:
-        """Return the standard deviation of unit white noise in a band; the finest level is 1."""
-        return combine_gains(self.wavelets, level, key)
-
 
 class Roundtrip:
     """Forward and inverse transform of one stage, for planes of one shape.
@@ -82,6 +77,8 @@ class Roundtrip:
     margin : int
         Samples by which an undecimated form is extended on either side of these axes, to keep the periodic wrap out of
         reach of the wavelet and of spatial filters.
+    shift : int
+        That of decimated `Coefficients`.
     """
 
     def __init__(self, stage: Shrink | Denoise, shape: tuple[int, ...], engine: Engine, filters: Filters) -> None:
@@ -95,6 +92,9 @@ class Roundtrip:
         self.modes = choose_modes(stage.boundary, self.wavelets, self.axes) if self.axes else ()
         self.level = self._choose_level(space) if self.axes else 0
         self.margin = self._measure_margin() if self.axes else 0
+        # a coefficient of an expansive transform stands further to the right the longer the filter
+        is_wide = any(map(is_expansive, self.modes))
+        self.shift = max((wavelet.dec_len - 3) // 2 for wavelet in self.wavelets) if is_wide else 0
 
     def _choose_level(self, space: tuple[int, ...]) -> int:
         is_stationary = self.stage.form == "undecimated"
@@ -174,9 +174,7 @@ class Roundtrip:
         else:
             approximation, details = self.engine.forward_all(plan, planes)
             details = details[::-1]
-        # a coefficient of an expansive transform stands further to the right the longer the filter
-        shift = max((w.dec_len - 3) // 2 for w in self.wavelets) if any(map(is_expansive, self.modes)) else 0
-        return Coefficients(approximation, details, self.wavelets, True, shift)
+        return Coefficients(approximation, details, self.wavelets, True, self.shift)
 
     def inverse(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
         """Undo `forward`."""

@@ -410,7 +410,7 @@ def _check_filters(stage: Shrink | Denoise) -> None:
             raise ArgumentTypeError(f"filters hold a {type(each).__name__}; use Blur or Sharpen")
         if each.at == "picture":
             raise ArgumentError(
-                f"{each} works on the picture; between the transforms use at='details', 'approximation' or 'between', "
+                f"{each} works on the image; between the transforms use at='details', 'approximation' or 'between', "
                 "or make it a stage of its own"
             )
     object.__setattr__(stage, "filters", filters)

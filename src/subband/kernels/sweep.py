@@ -1,4 +1,4 @@
-"""The sweep: a level of an image, or of one axis, in one pass over memory.
+"""Kernel text of the sweep: a level of an image, or of one axis, in one pass over memory.
 
 A group of 32 lanes owns a strip of columns and walks down the rows. Each lane holds a few adjacent pairs of columns;
 steps along the row take what lies beyond from the neighbouring lanes, steps down the columns keep the last few pairs of
@@ -62,7 +62,7 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """All that the text of a sweep depends on.
+    """The parameters that determine the text of a sweep.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SweepSpec:
     is_large : bool
         Whether an image has more elements than an int can count.
     is_split : bool
-        Whether strips that lie wholly inside the image have a walk of their own, which asks no questions.
+        Whether strips that lie wholly inside the image have an interior fast path of their own, without bounds checks.
     """
 
     direction: Direction
@@ -164,7 +164,7 @@ def _render_types(spec: SweepSpec) -> str:
         f"typedef {samples.word} sample_t;",
         f"typedef {bands.word} band_t;",
         f"typedef {held} held_t;",
-        f"typedef {'wide_t' if spec.is_large else 'int'} place_t;",
+        f"typedef {'wide_t' if spec.is_large else 'int'} offset_t;",
         f"#define READ_SAMPLE(v) {samples.read}",
         f"#define WRITE_SAMPLE(v) {samples.write}",
         f"#define READ_BAND(v) {bands.read}",
@@ -177,12 +177,12 @@ def _render_types(spec: SweepSpec) -> str:
         f"#define HALO {spec.halo[0]}",
         f"#define BLOCK {spec.block}",
         f"#define INNER {'inner' if spec.is_interleaved else spec.channels}",
-        "#define OFFSET(k) ((place_t)((k) / C) * INNER + (k) % C)",
+        "#define OFFSET(k) ((offset_t)((k) / C) * INNER + (k) % C)",
         f"typedef struct ALIGN({_find_alignment(samples.size * spec.elements)}) {{ sample_t v[V]; }} samples_t;",
         f"typedef struct ALIGN({_find_alignment(bands.size * spec.elements)}) {{ band_t v[V]; }} bands_t;",
         f"typedef struct ALIGN({_find_alignment(bands.size * spec.elements // 2)}) {{ band_t v[P]; }} pairs_t;",
     ]
-    lines += [f"#define AT_{name.upper()} {place}" for place, name in enumerate(FIELDS)]
+    lines += [f"#define AT_{name.upper()} {index}" for index, name in enumerate(FIELDS)]
     lines.append(f"#define AT_MAP {len(FIELDS)}")
     return "\n".join(lines) + "\n"
 
@@ -242,8 +242,8 @@ KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RE
 """
 
 
-def _render_place(spec: SweepSpec) -> str:
-    """Return the lines that say which columns a lane holds."""
+def _render_columns(spec: SweepSpec) -> str:
+    """Return the lines that compute which columns a lane holds."""
     if spec.horizontal is None:
         return """\
 const int column = (strip * 32 + lane) * 2 * PAIRS;
@@ -291,7 +291,7 @@ UNROLL for (int k = 0; k < PAIRS; ++k) {{
 
 
 def _render_ways(spec: SweepSpec, border: str, inner: str) -> str:
-    """Return the way of strips at the borders, which serves all, and that of those inside if it is wanted."""
+    """Return the code path for border strips, which serves all, and the interior fast path if the sweep is split."""
     border = f"{_render_sources(spec)}\n{border}"
     if not spec.is_split:
         return border
@@ -314,7 +314,7 @@ def _render_forward(spec: SweepSpec) -> str:
 for (int n = start; n < stop; ++n) {{
     T u[V];
     held_t held[V];
-    GLOBAL const sample_t *row = image_at + (place_t)n * width * INNER;
+    GLOBAL const sample_t *row = image_at + (offset_t)n * width * INNER;
 {indent(render_load_row(spec, is_inside=is_inside, is_staged=False), "    ")}
 {indent(read, "    ")}
 {indent(along, "    ")}
@@ -337,7 +337,7 @@ if (n >= start && n < high_height) {{
         border = render_walk(vertical, number, spec.ahead, load=load, read=(read, read), along=both, emit=emit)
         inner = render_inner_walk(spec)
     return f"""\
-{_render_place(spec)}
+{_render_columns(spec)}
 const int stop = min(start + chunk, {"low_height" if vertical is not None else "height"});
 if (stop <= start) return;
 {_render_ways(spec, border, inner)}"""
@@ -352,12 +352,12 @@ def _render_inverse(spec: SweepSpec) -> str:
 for (int n = start; n < stop; ++n) {{
     T u[V];
     held_t held[V];
-    GLOBAL const band_t *low = image_aa + (place_t)n * low_width * INNER;
-    GLOBAL const band_t *high = image_ad + (place_t)n * high_width * INNER;
+    GLOBAL const band_t *low = image_aa + (offset_t)n * low_width * INNER;
+    GLOBAL const band_t *high = image_ad + (offset_t)n * high_width * INNER;
 {indent(render_load_bands(spec, is_inside=is_inside, is_staged=False), "    ")}
 {indent(render_read_bands(spec, 1.0), "    ")}
 {indent(render_row(spec, "u"), "    ")}
-    GLOBAL sample_t *row = image_at + (place_t)n * width * INNER;
+    GLOBAL sample_t *row = image_at + (offset_t)n * width * INNER;
 {indent(render_store_samples(spec, "u", is_inside=is_inside), "    ")}
 }}"""
 
@@ -373,7 +373,7 @@ for (int n = start; n < stop; ++n) {{
             emit.append(f"""\
 {render_row(spec, name)}
 if (n >= start && 2 * n + {member} < height) {{
-    GLOBAL sample_t *row = image_at + (place_t)(2 * n + {member}) * width * INNER;
+    GLOBAL sample_t *row = image_at + (offset_t)(2 * n + {member}) * width * INNER;
 {indent(render_store_samples(spec, name, is_inside=False), "    ")}
 }}""")
         first, second = vertical.scales
@@ -382,7 +382,7 @@ if (n >= start && 2 * n + {member} < height) {{
         border = render_walk(vertical, number, spec.ahead, load=load, read=read, along="", emit="\n".join(emit))
         inner = render_inner_walk(spec)
     return f"""\
-{_render_place(spec)}
+{_render_columns(spec)}
 const int stop = min(start + chunk, {"(height + 1) / 2" if vertical is not None else "height"});
 if (stop <= start) return;
 {_render_ways(spec, border, inner)}"""

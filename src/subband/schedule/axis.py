@@ -1,4 +1,4 @@
-"""What a sweep does along one axis: the pair process of a plan in the form that an engine runs, and its borders."""
+"""The program of a sweep along one axis: lifting steps or filter taps as an engine runs them, and its borders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Form:
-    """In which form an engine runs a pair process.
+    """How an engine runs a pair process: which wavelets are lifted, and how steps and filters are cut.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ _PLAIN = (Output(0, 0, 1.0), Output(1, 0, 1.0))
 
 @lru_cache(maxsize=2048)
 def axis_program(plan: AxisPlan, direction: Direction, form: Form = PLAIN) -> AxisProgram:
-    """Return what turns samples into coefficients, or back.
+    """Return the program that turns samples into coefficients, or back.
 
     Examples
     --------

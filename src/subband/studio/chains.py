@@ -45,12 +45,12 @@ def make_enhancer(settings: Settings) -> Enhancer:
     Parameters
     ----------
     settings : mapping
-        Complete and settled, with numbers where white is 255.
+        Complete and resolved, with numbers where white is 255.
 
     Examples
     --------
-    >>> from subband.studio.settings import settle
-    >>> settings = settle({"tool": "enhance", "filter": "bayes", "level": 2, "bands": "1:dd=2"}).settings
+    >>> from subband.studio.settings import resolve_settings
+    >>> settings = resolve_settings({"tool": "enhance", "filter": "bayes", "level": 2, "bands": "1:dd=2"}).settings
     >>> print(make_enhancer(settings))
     Enhancer: denoise by bayes with cdf97, 2 levels; shrink by a soft threshold with cdf97, 2 levels
     """
@@ -64,7 +64,7 @@ def make_enhancer(settings: Settings) -> Enhancer:
         mode = "soft" if chosen == "shrinkage" else chosen
         weights = None
         if chosen == "shrinkage":
-            weights = tuple(round(float(settings["falloff"]) ** place, 6) for place in range(level))
+            weights = tuple(round(float(settings["falloff"]) ** step, 6) for step in range(level))
         stages.append(
             _make_shrink(
                 settings, mode=mode, threshold=float(settings["threshold"]), level_weights=weights, gains=gains
@@ -138,7 +138,7 @@ def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None)
 
 
 def _fit_level(level: int, space: tuple[int, ...], settings: Settings, modes: tuple[str, ...]) -> int:
-    """Return the largest number of levels up to `level` that a picture has."""
+    """Return the largest number of levels up to `level` that an image has."""
     wavelets = (as_wavelet(str(settings["wavelet"])),) * 2
     is_stationary = settings["form"] == "undecimated"
     while level > 0:

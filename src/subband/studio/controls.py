@@ -67,7 +67,7 @@ class Control:
     Examples
     --------
     >>> level = slide("level", "Levels", 3, 1, 8, 1)
-    >>> level.settle(3.0), level.settle(11), level.settle("many")
+    >>> level.resolve(3.0), level.resolve(11), level.resolve("many")
     ((3, None), (8, 'level=11 is out of range; 8 is taken'), (3, "level='many' is not a number; 3 is taken"))
     """
 
@@ -105,12 +105,12 @@ class Control:
             entry["shown"] = {name: list(values) for name, values in self.shown.items()}
         return {**entry, **self.more}
 
-    def settle(self, value: Any) -> tuple[Scalar, str | None]:
+    def resolve(self, value: Any) -> tuple[Scalar, str | None]:
         """Return the value that is taken for what a page sent, and a note if that is another one."""
         if self.kind == "flag":
-            return self._settle_flag(value)
+            return self._resolve_flag(value)
         if self.kind == "range":
-            return self._settle_number(value)
+            return self._resolve_number(value)
         if not isinstance(value, str) and self.kind not in ("choice", "search"):
             return self.default, self._say(value, "not a text", self.default)
         if self.kind in ("choice", "search") and value not in [option[0] for option in self.options]:
@@ -123,7 +123,7 @@ class Control:
         """Tell whether it means something under other settings."""
         return all(settings.get(name) in values for name, values in self.shown.items())
 
-    def _settle_flag(self, value: Any) -> tuple[Scalar, str | None]:
+    def _resolve_flag(self, value: Any) -> tuple[Scalar, str | None]:
         # addresses hold everything as text
         texts = {"true": True, "false": False, "1": True, "0": False}
         found = texts.get(value) if isinstance(value, str) else value
@@ -131,7 +131,7 @@ class Control:
             return found, None
         return self.default, self._say(value, "neither true nor false", self.default)
 
-    def _settle_number(self, value: Any) -> tuple[Scalar, str | None]:
+    def _resolve_number(self, value: Any) -> tuple[Scalar, str | None]:
         if value == "auto" and self.more.get("auto"):
             return "auto", None
         try:
@@ -164,7 +164,7 @@ def slide(name: str, label: str, default: Scalar, least: float, most: float, ste
 
 
 def switch(name: str, label: str, default: bool = False, **more: Any) -> Control:
-    """Return what is on or off."""
+    """Return a switch."""
     return Control(name, label, "flag", default, **more)
 
 
@@ -174,7 +174,7 @@ def give_bands(name: str, label: str, **more: Any) -> Control:
 
 
 def give_source(name: str, label: str, default: str, **more: Any) -> Control:
-    """Return the choice of a further picture."""
+    """Return the choice of a further image."""
     return Control(name, label, "source", default, **more)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep does to one row, or to the ring of rows that it carries down: loading, lifting and filtering."""
+"""Compiled loading, lifting and filtering of one row, or of the ring of rows that a sweep carries down."""
 
 from __future__ import annotations
 
@@ -186,8 +186,8 @@ def load_samples(y, e, pitch, x, i, ints, numbers, start, n):
     for k in range(end, start + n):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
         y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
-    place = shift(y, e + begin - start)
-    split(place, shift(place, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
+    inner = shift(y, e + begin - start)
+    split(inner, shift(inner, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
@@ -273,9 +273,9 @@ def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor
     for k in range(end, start + n):
         _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
         _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
-    place = shift(y, e + begin - start)
-    copy_scaled(place, shift(low, i + begin + ints[EVEN] // 2), even, end - begin)
-    copy_scaled(shift(place, pitch), shift(high, j + begin + ints[ODD] // 2), odd, end - begin)
+    inner = shift(y, e + begin - start)
+    copy_scaled(inner, shift(low, i + begin + ints[EVEN] // 2), even, end - begin)
+    copy_scaled(shift(inner, pitch), shift(high, j + begin + ints[ODD] // 2), odd, end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0

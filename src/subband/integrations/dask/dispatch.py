@@ -21,6 +21,8 @@ __all__ = ["find_engine", "find_substitute"]
 _REFUSED = {
     "cwt": "its filters are as long as the signal",
     "icwt": "its filters are as long as the signal",
+    "dtcwt": "its trees meet at the borders of the whole array",
+    "idtcwt": "its trees meet at the borders of the whole array",
 }
 
 

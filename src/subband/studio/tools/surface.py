@@ -90,8 +90,8 @@ class SurfaceTool(Tool):
         }
         return header, [np.ascontiguousarray(each, "<f4").tobytes() for each in (mesh.vertices, mesh.normals)]
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:  # noqa: ARG002 - there is no source
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:  # noqa: ARG002 - there is no source
+        """Return the command line and Python that do the same."""
         shape, level, wavelet = str(settings["shape"]), int(settings["level"]), str(settings["wavelet"])
         target = f"{shape}-{self.result}.obj"
         gains = read_gains(str(settings["bands"]), level)

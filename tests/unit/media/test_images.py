@@ -1,4 +1,4 @@
-"""Pictures as sources and sinks: single, moving and numbered."""
+"""Images as sources and sinks: single, moving and numbered."""
 
 import contextlib
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from subband.errors import ArgumentError
 from subband.media.faults import LossWarning
-from subband.media.film import find_start, open_container
+from subband.media.video import find_start, open_container
 
 __all__ = ["Soundtrack"]
 
@@ -201,7 +201,7 @@ class Soundtrack:
             self._next = next(self._packets, None)
 
     def close(self) -> None:
-        """Let go of the video with the sound."""
+        """Close the video with the sound."""
         self._container.close()
 
 

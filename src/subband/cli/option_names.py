@@ -1,8 +1,8 @@
-"""How options are spelt: names of earlier versions, and errors of the library in the words of the command line.
+"""Names of options: those of earlier versions, and errors of the library in the words of the command line.
 
 The library speaks of its arguments, such as ``tolerant=True``; whoever sits before a terminal has ``--tolerant``.
 `translate` replaces the one by the other, with the options of the command that runs, so that no error has to know who
-will read it. `respell` takes the names that options had before, and says what they are called now.
+will read it. `rename_options` replaces the names that options had before, and says what they are called now.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["RENAMED", "list_options", "rename_arguments", "respell", "translate"]
+__all__ = ["RENAMED", "list_options", "rename_arguments", "rename_options", "translate"]
 
 #: Options that have another name now, by command.
 RENAMED: dict[str, dict[str, str]] = {
@@ -52,8 +52,8 @@ _ASSIGNED = re.compile(rf"{_NAME}=(?!=){_VALUE}(?P<more>(?:,| or) ')?")
 _QUOTED = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)`")
 
 
-def respell(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Put the names that options have now in the place of those they had.
+def rename_options(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Replace the names that options had in earlier versions by those they have now.
 
     Parameters
     ----------
@@ -65,40 +65,40 @@ def respell(command: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
     Returns
     -------
     list of str
-        The words, as they are spelt now.
+        The words, with the names of now.
     list of str
-        A remark for each that was spelt otherwise.
+        A remark for each that was replaced.
 
     Examples
     --------
-    >>> respell("encode", ["a.png", "a.jp2", "--rate=0.5"])
+    >>> rename_options("encode", ["a.png", "a.jp2", "--rate=0.5"])
     (['a.png', 'a.jp2', '--bpp=0.5'], ['--rate is called --bpp now'])
-    >>> respell("bench cpu", ["--json", "figures.json"])
+    >>> rename_options("bench cpu", ["--json", "figures.json"])
     (['--output', 'figures.json'], ['--json is a flag now; a file is named with --output'])
     """
     names = RENAMED.get(command, {})
     takes_file = command.partition(" ")[0] in ("bench", "model")
-    spelt: list[str] = []
+    renamed: list[str] = []
     remarks: list[str] = []
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "--":
-            return [*spelt, *words[place:]], remarks
+            return [*renamed, *words[index:]], remarks
         name, equals, value = word.partition("=")
-        follower = value if equals else words[place + 1] if place + 1 < len(words) else ""
+        follower = value if equals else words[index + 1] if index + 1 < len(words) else ""
         if takes_file and name == "--json" and follower.lower().endswith(".json"):
-            spelt.append(f"--output{equals}{value}")
+            renamed.append(f"--output{equals}{value}")
             remarks.append("--json is a flag now; a file is named with --output")
             continue
         if not name.startswith("--") and name[:2] in names:
             # a short name and its value may be one word
             now = names[name[:2]]
-            spelt.append(now if len(word) == 2 else f"{now}={word[2:]}")
+            renamed.append(now if len(word) == 2 else f"{now}={word[2:]}")
             remarks.append(f"{name[:2]} is called {now} now")
             continue
         if name in names:
             remarks.append(f"{name} is called {names[name]} now")
-        spelt.append(f"{names.get(name, name)}{equals}{value}")
-    return spelt, remarks
+        renamed.append(f"{names.get(name, name)}{equals}{value}")
+    return renamed, remarks
 
 
 def list_options(command: Any) -> dict[str, tuple[str, str | None]]:
@@ -128,7 +128,7 @@ def list_options(command: Any) -> dict[str, tuple[str, str | None]]:
 
 
 def rename_arguments(message: str, options: Mapping[str, tuple[str, str | None]]) -> str:
-    """Put options in the place of arguments of Python.
+    """Replace arguments of Python by the options of a command in a message.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def rename_arguments(message: str, options: Mapping[str, tuple[str, str | None]]
 
 
 def translate(message: str, command: Any) -> str:
-    """Say with the options of a command what an error says with arguments of Python.
+    """Translate an error of the library into the options of a command.
 
     Parameters
     ----------

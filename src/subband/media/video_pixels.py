@@ -1,4 +1,4 @@
-"""Between FFmpeg's frames and arrays.
+"""Conversion between FFmpeg's frames and arrays.
 
 The pixel formats of video are many, and fall into three kinds:
 

@@ -8,7 +8,7 @@ import pytest
 
 from subband.errors import ArgumentError, DtypeError, FormatError, ShapeError
 from subband.media import ColourTags, Frame, SourceInfo, open_sink, open_source
-from subband.media.film_pixels import FrameReader, FrameWriter, PixelFormat
+from subband.media.video_pixels import FrameReader, FrameWriter, PixelFormat
 
 pytest.importorskip("av", reason="PyAV is not installed: pip install 'subband[video]'")
 

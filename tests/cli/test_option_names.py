@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import subband
 from subband.cli import app
 from subband.cli.group import explain, walk_commands
+from subband.cli.option_names import RENAMED, list_options, rename_options, translate
 from subband.cli.outputs import find_kind
-from subband.cli.spelling import RENAMED, list_options, respell, translate
 from subband.media import Still, read_still, write_still
 
 COMMANDS = walk_commands()
@@ -107,7 +107,7 @@ def test_every_old_name_is_gone_and_every_new_one_there():
     ],
 )
 def test_old_names_become_new_ones(command, words, spelt):
-    found, remarks = respell(command, words)
+    found, remarks = rename_options(command, words)
     assert found == spelt
     assert bool(remarks) == (spelt != words)
 

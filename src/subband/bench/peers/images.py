@@ -1,4 +1,4 @@
-"""What other libraries do with pictures, where ours does the same or something as good."""
+"""Image operations of other libraries: denoising, noise estimation and JPEG 2000."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from subband.bench.cases import Case
 from subband.bench.peers.base import Contender, Peer
-from subband.bench.peers.cases import SIGMA, PictureCase
+from subband.bench.peers.cases import SIGMA, ImageCase
 from subband.codecs.jpeg2000 import encode
 from subband.errors import FormatError
 from subband.typing import Array
 
-__all__ = ["PICTURE_PEERS", "describe_tasks"]
+__all__ = ["IMAGE_PEERS", "describe_tasks"]
 
 #: Shifts in each direction that cycle spinning averages over.
 _SHIFTS = 3
@@ -25,7 +25,7 @@ _STRENGTH, _PATCH, _WINDOW = SIGMA, 7, 21
 
 
 def describe_tasks() -> str:
-    """Say what is compared with what, where names alone do not."""
+    """Describe the operations that are compared, where names alone do not."""
     return (
         f"Denoise, BayesShrink: denoise_wavelet of scikit-image, and ours with its settings. Whatever the shift: its "
         f"cycle_spin over {(_SHIFTS + 1) ** 2} shifts of that, and one undecimated transform. Estimate noise: its "
@@ -36,7 +36,7 @@ def describe_tasks() -> str:
 
 
 def _prepare_skimage(module: Any, case: Case, samples: Any) -> Contender | None:
-    if not isinstance(case, PictureCase):
+    if not isinstance(case, ImageCase):
         return None
     settings = {
         "sigma": SIGMA,
@@ -55,13 +55,13 @@ def _prepare_skimage(module: Any, case: Case, samples: Any) -> Contender | None:
 
 
 def _prepare_opencv(module: Any, case: Case, samples: Any) -> Contender | None:
-    if not isinstance(case, PictureCase):
+    if not isinstance(case, ImageCase):
         return None
     if case.task == "smooth":
         return Contender(partial(module.fastNlMeansDenoising, samples, None, _STRENGTH, _PATCH, _WINDOW))
     if case.task not in ("encode", "decode"):
         return None
-    if not module.haveImageWriter("picture.jp2"):
+    if not module.haveImageWriter("image.jp2"):
         raise FormatError("it was built without JPEG 2000")
     # blue comes first there
     if case.task == "encode":
@@ -73,12 +73,12 @@ def _prepare_opencv(module: Any, case: Case, samples: Any) -> Contender | None:
     return Contender(partial(module.imdecode, file, module.IMREAD_UNCHANGED), read=_turn_colours)
 
 
-def _turn_colours(picture: Array) -> Array:
-    return picture[..., ::-1]
+def _turn_colours(image: Array) -> Array:
+    return image[..., ::-1]
 
 
-#: Libraries that work on pictures.
-PICTURE_PEERS = (
+#: Libraries that work on images.
+IMAGE_PEERS = (
     Peer("scikit-image", "skimage.restoration", _prepare_skimage, "pip install 'subband[bench]'", "scikit-image", True),
     Peer("OpenCV", "cv2", _prepare_opencv, "pip install opencv-python-headless", "opencv-python-headless", True),
 )

@@ -1,4 +1,4 @@
-"""Pictures as callers hand them to editing tools: grey or in colour, of any depth, with what is transparent kept."""
+"""Images as callers hand them to editing tools: grey or in colour, of any depth, with what is transparent kept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from subband.enhance.layout import Layout, arrange, check_mask, check_pixels, fi
 from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError, ShapeError
 
-__all__ = ["Picture", "fit_pixels", "match_channels", "take_picture"]
+__all__ = ["Image", "fit_pixels", "match_channels", "take_image"]
 
 
 @dataclass(frozen=True)
-class Picture:
+class Image:
     """Pixels as engines take them, and the way back to the array that they come from.
 
     Attributes
@@ -51,8 +51,8 @@ class Picture:
         return int(self.pixels.shape[2])
 
 
-def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
-    """Look at a native array as an image.
+def take_image(image: Any, name: str, white: float | None = None) -> Image:
+    """Check that a native array is an image, and return its pixels as rows × columns × channels.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
 
     Examples
     --------
-    >>> picture = take_picture(np.zeros((4, 6, 4), np.uint16), "picture")
-    >>> picture.pixels.shape, picture.white, picture.put_back(picture.pixels).shape
+    >>> image = take_image(np.zeros((4, 6, 4), np.uint16), "image")
+    >>> image.pixels.shape, image.white, image.put_back(image.pixels).shape
     ((4, 6, 3), 65535.0, (4, 6, 4))
     """
     pixels = check_pixels(image, name)
@@ -84,7 +84,7 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
     is_single = len(shape) == 3 and shape[2] == 1
     if not (len(shape) == 2 or is_single or (len(shape) == 3 and shape[2] in (3, 4))):
         raise ShapeError(
-            f"{name} has shape {shape}; a picture is rows × columns, rows × columns × 3, or × 4 with an alpha channel"
+            f"{name} has shape {shape}; an image is rows × columns, rows × columns × 3, or × 4 with an alpha channel"
         )
     layout = Layout((0, 1), 2) if is_single else find_layout(shape, None, "auto")
     try:
@@ -108,14 +108,14 @@ def take_picture(image: Any, name: str, white: float | None = None) -> Picture:
                 f"{name} holds {kind}, which does not say what white is; give uint8 or uint16, or a white such as 255"
             )
         white = float(np.iinfo(kind).max) if is_whole else 1.0
-    return Picture(arranged.pixels, put_back, float(white), len(shape) == 2, is_whole)
+    return Image(arranged.pixels, put_back, float(white), len(shape) == 2, is_whole)
 
 
 def match_channels(pixels: Any, channels: int, name: str) -> Any:
     """Return grey pixels as coloured ones where those are needed; colour where grey is needed is left as it is."""
     if pixels.shape[2] == channels or channels == 1:
         return pixels
-    xp = namespace(pixels, f"{name} in grey beside a picture in colour")
+    xp = namespace(pixels, f"{name} in grey beside an image in colour")
     return xp.ascontiguousarray(xp.broadcast_to(pixels, (*pixels.shape[:2], channels)))
 
 
@@ -169,11 +169,11 @@ def fit_pixels(pixels: Any, size: tuple[int, int], fit: str, name: str) -> Any:
         if fit == "stretch":
             pixels = _stretch(pixels, axis, need, xp)
         else:
-            places = xp.arange(need) + (have - need) // 2 if fit == "crop" else xp.arange(need)
+            indices = xp.arange(need) + (have - need) // 2 if fit == "crop" else xp.arange(need)
             if fit == "mirror":
-                places = places % (2 * have)
-                places = xp.minimum(places, 2 * have - 1 - places)
-            pixels = xp.take(pixels, places % have, axis)
+                indices = indices % (2 * have)
+                indices = xp.minimum(indices, 2 * have - 1 - indices)
+            pixels = xp.take(pixels, indices % have, axis)
     if dtype.kind in "iu" and pixels.dtype != dtype:
         pixels = xp.rint(pixels)
     return xp.ascontiguousarray(pixels.astype(dtype))
@@ -194,9 +194,9 @@ def _stretch(pixels: Any, axis: int, need: int, xp: Any) -> Any:
     return _interpolate(values, axis, (xp.arange(need) + 0.5) * (have / need) - 0.5, xp)
 
 
-def _interpolate(values: Any, axis: int, places: Any, xp: Any) -> Any:
+def _interpolate(values: Any, axis: int, positions: Any, xp: Any) -> Any:
     last = values.shape[axis] - 1
-    places = xp.clip(places, 0, last)
-    low = xp.minimum(xp.floor(places).astype(np.int64), last)
-    share = (places - low).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+    positions = xp.clip(positions, 0, last)
+    low = xp.minimum(xp.floor(positions).astype(np.int64), last)
+    share = (positions - low).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
     return xp.take(values, low, axis) * (1 - share) + xp.take(values, xp.minimum(low + 1, last), axis) * share

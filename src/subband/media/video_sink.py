@@ -15,14 +15,14 @@ import numpy as np
 from subband.errors import ArgumentError, DtypeError, NoDeviceError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import LossWarning, explain_output_error, require
-from subband.media.film_clock import Clock
-from subband.media.film_fields import FieldMarker
-from subband.media.film_formats import RAW, VideoFormat, choose_encoder, choose_options, choose_pixel_format
-from subband.media.film_head import Y4mHead, complete_head
-from subband.media.film_light import list_light_options
-from subband.media.film_pixels import FrameWriter, choose_matrix
-from subband.media.film_sound import Soundtrack
 from subband.media.formats.lookup import find_format, list_endings
+from subband.media.video_clock import Clock
+from subband.media.video_fields import FieldMarker
+from subband.media.video_formats import RAW, VideoFormat, choose_encoder, choose_options, choose_pixel_format
+from subband.media.video_hdr import list_light_options
+from subband.media.video_headers import Y4mHead, complete_head
+from subband.media.video_pixels import FrameWriter, choose_matrix
+from subband.media.video_sound import Soundtrack
 from subband.outputs import Unfinished
 
 __all__ = ["FilmSink"]

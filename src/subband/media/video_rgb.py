@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from subband.media.base import Frame, Sink, SourceInfo
-from subband.media.film_pixels import FrameReader, FrameWriter
+from subband.media.video_pixels import FrameReader, FrameWriter
 
 __all__ = ["RgbSink", "describe_as_rgb"]
 

@@ -1,4 +1,4 @@
-"""What tools have in common that make another picture of each frame."""
+"""What tools have in common that make another image of each frame."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from subband.typing import Array
 
 __all__ = [
     "VIEWS",
-    "PictureTool",
-    "fit_picture",
+    "ImageTool",
+    "fit_image",
+    "format_reading",
+    "format_script",
     "name_source",
-    "spell_reading",
-    "spell_script",
 ]
 
 #: What is shown.
@@ -32,8 +32,8 @@ VIEWS = (("synthesis", "Result"), ("split", "Before and after"))
 VIEW = choose("view", "View", "synthesis", VIEWS, group="View")
 
 
-class PictureTool(Tool):
-    """From a frame to another picture of the same size."""
+class ImageTool(Tool):
+    """From a frame to another image of the same size."""
 
     #: The smallest number of levels.
     fewest_levels: ClassVar[int] = 1
@@ -45,7 +45,7 @@ class PictureTool(Tool):
 
     @abstractmethod
     def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
-        """Return what makes a picture of a frame."""
+        """Return what makes an image of a frame."""
 
     def prepare(self, settings: Settings, inputs: Inputs) -> Work:
         """Return what is done to each frame."""
@@ -55,15 +55,13 @@ class PictureTool(Tool):
             start = perf_counter()
             result = change(pixels)
             seconds = {"filter": perf_counter() - start}
-            pictures = (
-                (("result", result), ("before", pixels)) if settings["view"] == "split" else (("result", result),)
-            )
-            return Shown(pictures, (), seconds)
+            images = (("result", result), ("before", pixels)) if settings["view"] == "split" else (("result", result),)
+            return Shown(images, (), seconds)
 
         return work
 
     def correct(self, settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
-        """Lower the number of levels until a picture has room for them."""
+        """Lower the number of levels until an image has room for them."""
         level = settings.get("level")
         if shape is None or not isinstance(level, int):
             return
@@ -81,24 +79,24 @@ class PictureTool(Tool):
             settings["level"] = level
 
     def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
-        """Raise a LevelError if a picture has fewer levels."""
+        """Raise a LevelError if an image has fewer levels."""
 
 
-def fit_picture(picture: Array, shape: tuple[int, ...]) -> Array:
-    """Return a picture stretched to the shape of a frame, in grey or colours as that is.
+def fit_image(pixels: Array, shape: tuple[int, ...]) -> Array:
+    """Return an image stretched to the shape of a frame, in grey or colours as that is.
 
     Examples
     --------
-    >>> fit_picture(np.zeros((8, 8), np.uint8), (4, 6, 3)).shape
+    >>> fit_image(np.zeros((8, 8), np.uint8), (4, 6, 3)).shape
     (4, 6, 3)
     """
-    image = Image.fromarray(picture).convert("RGB" if len(shape) == 3 else "L")
+    image = Image.fromarray(pixels).convert("RGB" if len(shape) == 3 else "L")
     size = (shape[1], shape[0])
     return np.asarray(image if image.size == size else image.resize(size, Image.Resampling.BICUBIC))
 
 
 def name_source(text: Scalar, usual: str) -> str:
-    """Return what the file of a further picture may be called.
+    """Return what the file of a further image may be called.
 
     Examples
     --------
@@ -123,33 +121,33 @@ def is_video(name: str) -> bool:
     return form is not None and form.kinds == ("video",)
 
 
-def spell_script(imports: str, setup: str, call: str, name: str, target: str) -> str:
-    """Return Python that carries a still or a film through a call on ``picture``.
+def format_script(imports: str, setup: str, call: str, name: str, target: str) -> str:
+    """Return Python that applies a call on ``image`` to a still or a video.
 
     Examples
     --------
-    >>> print(spell_script("", "", "picture[::-1]", "in.png", "out.png"))
+    >>> print(format_script("", "", "image[::-1]", "in.png", "out.png"))
     from pathlib import Path
     from subband.media import Still, read_still, write_still
     <BLANKLINE>
-    picture = read_still(Path('in.png')).pixels
-    write_still(Path('out.png'), Still(picture[::-1]))
+    image = read_still(Path('in.png')).pixels
+    write_still(Path('out.png'), Still(image[::-1]))
     """
     if is_video(name):
         return (
             f"{imports}from subband.media import open_sink, open_source\n\n{setup}"
             f"with open_source({name!r}) as source, open_sink({target!r}, source.info) as sink:\n"
             "    for frame in source:\n"
-            "        picture = frame.pixels\n"
+            "        image = frame.pixels\n"
             f"        sink.write(frame.replace_pixels({call}))"
         )
     return (
         f"from pathlib import Path\n{imports}from subband.media import Still, read_still, write_still\n\n{setup}"
-        f"picture = read_still(Path({name!r})).pixels\n"
+        f"image = read_still(Path({name!r})).pixels\n"
         f"write_still(Path({target!r}), Still({call}))"
     )
 
 
-def spell_reading(name: str) -> str:
+def format_reading(name: str) -> str:
     """Return Python that reads the first frame of a file."""
     return f"next(iter(open_source({name!r}))).pixels"

@@ -15,10 +15,10 @@ import numpy as np
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Colours, ColourTags, FieldOrder, Frame, Source, SourceInfo
 from subband.media.faults import DamagedError, DamageWarning, require
-from subband.media.film_fields import find_first_field
-from subband.media.film_light import describe_light
-from subband.media.film_pixels import FrameReader
 from subband.media.limits import choose_most_pixels, refuse_bomb
+from subband.media.video_fields import find_first_field
+from subband.media.video_hdr import describe_light
+from subband.media.video_pixels import FrameReader
 
 __all__ = ["FilmSource", "find_start", "open_container"]
 
@@ -73,7 +73,7 @@ class FilmSource(Source):
     path : Path or str
         A file, or an address that FFmpeg understands.
     colours : {"rgb", "ycbcr"}
-        Red, green and blue, or the Y'CbCr of the file as it stands; see `subband.media.film_pixels`. Grey video and
+        Red, green and blue, or the Y'CbCr of the file as it stands; see `subband.media.video_pixels`. Grey video and
         video of red, green and blue come as what they are.
     quick : bool
         Convert to red, green and blue with less care, ten times as fast.
@@ -182,7 +182,7 @@ class FilmSource(Source):
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._container.close()
 
     def _choose_stream(self) -> Any:

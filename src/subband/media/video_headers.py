@@ -29,7 +29,7 @@ _HEAD = 1 << 20
 def complete_head(
     path: Path, container: str, aspect: Fraction = Fraction(1), metadata: Mapping[str, Any] | None = None
 ) -> bool:
-    """Complete the head of a file; tell whether it could be.
+    """Complete the header of a video file; tell whether it could be.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def complete_head(
     aspect : Fraction
         Width of a pixel by its height.
     metadata : mapping, optional
-        For Matroska, with what `subband.media.film_light.describe_light` finds.
+        For Matroska, with what `subband.media.video_hdr.describe_light` finds.
     """
     with path.open("r+b") as file:
         head = file.read(_HEAD)

@@ -1,14 +1,14 @@
-"""Pictures as callers hand them over, and textures made to fit."""
+"""Images as callers hand them over, and textures made to fit."""
 
 import numpy as np
 import pytest
 
-from subband.edit.pictures import fit_pixels, match_channels, take_picture
+from subband.edit.images import fit_pixels, match_channels, take_image
 from subband.errors import ArgumentError, DtypeError, ShapeError
 
 
 def test_every_picture_goes_there_and_back(picture):
-    taken = take_picture(picture, "picture")
+    taken = take_image(picture, "picture")
     assert taken.pixels.ndim == 3
     assert taken.channels in (1, 3)
     assert taken.pixels.flags.c_contiguous
@@ -21,8 +21,8 @@ def test_every_picture_goes_there_and_back(picture):
     ("dtype", "white"), [("uint8", 255), ("uint16", 65535), ("int32", 2**31 - 1), ("float32", 1), ("float64", 1)]
 )
 def test_white(dtype, white):
-    assert take_picture(np.ones((2, 2), dtype), "picture").white == white
-    given = take_picture(np.ones((2, 2), dtype), "picture", 7.0).white
+    assert take_image(np.ones((2, 2), dtype), "picture").white == white
+    given = take_image(np.ones((2, 2), dtype), "picture", 7.0).white
     assert given == (white if dtype.startswith("u") else 7.0)
 
 
@@ -63,8 +63,8 @@ def test_channels():
 def test_what_is_refused():
     for shape in ((), (5,), (4, 5, 2), (4, 5, 6), (2, 4, 5, 3), (0, 4)):
         with pytest.raises(ShapeError, match="picture has shape"):
-            take_picture(np.zeros(shape), "picture")
+            take_image(np.zeros(shape), "picture")
     with pytest.raises(DtypeError, match="real"):
-        take_picture(np.zeros((4, 5), complex), "picture")
+        take_image(np.zeros((4, 5), complex), "picture")
     with pytest.raises(ArgumentError, match="NaN or infinite"):
-        take_picture(np.full((4, 5), np.inf), "picture")
+        take_image(np.full((4, 5), np.inf), "picture")
