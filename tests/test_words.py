@@ -51,7 +51,8 @@ ALLOWED = [
     r'"--pictures?"|"picture_(?:depth|alpha)"',  # options, and names in files of coefficients
     r"\bPicture\b|jpeg2000\.picture\b",  # what the JPEG 2000 decoder returns
     r"\b(?:scene|each|result)\.picture\b|^    picture: (?:Array|str)$",  # fields of records of benchmarks
-    r"\['picture'|['\"]picture (?:\d+x|\{)|\"Pictures\"",  # names of cases and tables in records
+    # names of cases and tables in records
+    r"\['picture'|['\"]picture (?:\d+x|\{)|\"Pictures\"|Table 4\.4: frames a second",
     r"[Uu]nits? in the last place|decimal places",
     r"\b[Ii]n(?:to)? place\b|\bis_in_place\b",
     r"place_output|\.place\(|def place\(|`place`",  # to move a file to its name

@@ -9,10 +9,14 @@ from subband.arrays.operations import (
     allocate_zeros,
     concatenate,
     find_extremes,
+    flip,
     is_finite_sum,
     is_opencl,
+    join_complex,
     namespace,
     pad_zeros,
+    rearrange,
+    split_complex,
 )
 
 __all__ = [
@@ -31,14 +35,18 @@ __all__ = [
     "find_extremes",
     "find_kind",
     "find_owner",
+    "flip",
     "is_array",
     "is_finite_sum",
     "is_foreign",
     "is_on_device",
     "is_opencl",
+    "join_complex",
     "map_arrays",
     "namespace",
     "numpy_dtype",
     "pad_zeros",
+    "rearrange",
+    "split_complex",
     "to_host",
 ]

@@ -238,22 +238,13 @@ def report(found: Sequence[Finding]) -> Report:
         "ours": [each.ours.balance for each in found],
         "Canny, tuned": [None if each.canny is None else each.canny.balance for each in found],
     }
-    figures = {
-        "edges": [
-            {
-                "phantom": each.phantom,
-                "sigma": each.sigma,
-                "ours": asdict(each.ours),
-                "canny": None if each.canny is None else asdict(each.canny),
-            }
-            for each in found
-        ]
-    }
     drawing = draw_bars(
         "Edges under noise", BarChart("", "F, the harmonic mean of precision and recall", labels, series)
     )
     title = f"Edges of phantoms, within {_TOLERANCE:g} pixels"
-    return Report([Sheet(title, columns, rows)], (), figures, drawings={"Edges under noise": drawing})
+    return Report(
+        [Sheet(title, columns, rows)], (), {"edges": list(map(asdict, found))}, drawings={"Edges under noise": drawing}
+    )
 
 
 def _average(scores: Sequence[Score]) -> Score:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
@@ -30,6 +31,7 @@ from subband.codecs.jpeg2000.parameters import ComponentSize
 from subband.codecs.jpeg2000.transform import analyse
 from subband.engines import get_threads
 from subband.engines.measuring.judging import TOLERANCE, compare_bands, find_largest
+from subband.engines.measuring.timing import time_calls
 from subband.errors import ArgumentError, MissingExtraError
 from subband.quality import measure_psnr
 from subband.typing import Array
@@ -151,11 +153,9 @@ def load_peer() -> Any:
     >>> load_peer() is None or hasattr(load_peer(), "jpeg2k_encode")
     True
     """
-    try:
-        import imagecodecs
-    except ImportError:
-        return None
-    return imagecodecs
+    with suppress(MissingExtraError):
+        return load_library("imagecodecs")
+    return None
 
 
 def list_engines() -> list[str]:
@@ -204,7 +204,7 @@ def measure_breakdown(
     sizes : sequence of int
         Rows, and as many columns.
     engines : sequence of str
-        Who transforms.
+        The engines that transform.
     repeats : int
         The fastest of so many counts.
     is_lossless : bool
@@ -244,9 +244,7 @@ def _break_down(image: Array, engine: str, repeats: int, peer: Any, is_lossless:
     if is_lossless and psnr != inf:
         raise ArgumentError("the lossless file does not give the image back")
     with tempfile.TemporaryDirectory() as folder:
-        begin = perf_counter()
-        Path(folder, "image.jp2").write_bytes(data)
-        disk = perf_counter() - begin
+        disk = time_calls(lambda: Path(folder, "image.jp2").write_bytes(data), 1)
     theirs = None
     if peer is not None:
         quality = {} if is_lossless else {"level": psnr}
@@ -301,12 +299,7 @@ def _check(image: Array, data: bytes, peer: Any) -> float:
 
 def _time(call: Callable[[], object], repeats: int) -> float:
     """Return the shortest of a few calls."""
-    found = []
-    for _ in range(repeats):
-        begin = perf_counter()
-        call()
-        found.append(perf_counter() - begin)
-    return min(found)
+    return min(time_calls(call, 1) for _ in range(repeats))
 
 
 def measure_duels(size: int = _DUEL_SIZE, repeats: int = 5) -> Iterator[Duel]:
@@ -317,9 +310,7 @@ def measure_duels(size: int = _DUEL_SIZE, repeats: int = 5) -> Iterator[Duel]:
     MissingExtraError
         If OpenJPEG is not there to compare with.
     """
-    peer = load_peer()
-    if peer is None:
-        raise MissingExtraError("comparing with OpenJPEG", "bench")
+    peer = load_library("imagecodecs")
     image, threads = make_image(size), get_threads()
     lossless, lossy = encode(image), encode(image, rate=_RATE)
     psnr = _check(image, lossy, peer)

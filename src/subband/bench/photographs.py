@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
@@ -122,35 +123,22 @@ def measure_greys(images: Mapping[str, Array], sigmas: Sequence[float] = SIGMAS)
     Result
         As soon as an image is done.
     """
-    peer = load_library("scikit-image").restoration.denoise_wavelet
-    contenders: dict[str, Contender] = {
-        PEER: lambda y, sigma: peer(
-            y, sigma=sigma, wavelet=_PEER_WAVELET, method="BayesShrink", mode="soft", rescale_sigma=True
-        ),
-        SAME: denoise_as_peer,
-    }
-    contenders |= {method: _bind(Denoise(method)) for method in METHODS}
-    yield from _measure(images, sigmas, contenders)
+    methods = {method: _bind(Denoise(method)) for method in METHODS}
+    yield from _measure(images, sigmas, {PEER: _bind_peer(), SAME: denoise_as_peer, **methods})
 
 
 def measure_colours(images: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -> Iterator[Result]:
     """Denoise images in colours by the default method in every space of colours, and by the peer."""
-    peer = load_library("scikit-image").restoration.denoise_wavelet
-    contenders: dict[str, Contender] = {
-        PEER: lambda y, sigma: peer(
-            y,
-            sigma=sigma,
-            wavelet=_PEER_WAVELET,
-            method="BayesShrink",
-            mode="soft",
-            rescale_sigma=True,
-            convert2ycbcr=True,
-            channel_axis=-1,
-        ),
-    }
+    contenders = {PEER: _bind_peer(convert2ycbcr=True, channel_axis=-1)}
     contenders |= {colour: _bind(Denoise(), colour) for colour in COLOURS}
     contenders[f"wiener, {COLOURS[-1]}"] = _bind(Denoise("wiener"), COLOURS[-1])
     yield from _measure(images, [sigma], contenders)
+
+
+def _bind_peer(**options: Any) -> Contender:
+    peer = load_library("scikit-image").restoration.denoise_wavelet
+    options |= {"wavelet": _PEER_WAVELET, "method": "BayesShrink", "mode": "soft", "rescale_sigma": True}
+    return lambda y, sigma: peer(y, sigma=sigma, **options)
 
 
 def _bind(stage: Denoise, colour: str = COLOURS[-1]) -> Contender:
@@ -204,12 +192,7 @@ def judge_greys(results: Sequence[Result]) -> list[Goal]:
     ]
 
 
-def report(
-    greys: Sequence[Result],
-    colours: Sequence[Result],
-    *,
-    is_whole: bool = True,
-) -> Report:
+def report(greys: Sequence[Result], colours: Sequence[Result], *, is_whole: bool = True) -> Report:
     """Make a report of results.
 
     Parameters
@@ -224,13 +207,9 @@ def report(
         _tabulate(greys, "ssim", 3, "The same, structural similarity"),
         _tabulate(colours, "psnr", 2, "Photographs in colours, PSNR in decibels"),
     ]
-    figures = {
-        "greys": list(map(asdict, greys)),
-        "colours": list(map(asdict, colours)),
-    }
-    return Report(
-        sheets, judge_greys(greys) if is_whole else [], figures, drawings={"Denoising": _draw(greys, colours)}
-    )
+    figures = {"greys": list(map(asdict, greys)), "colours": list(map(asdict, colours))}
+    goals = judge_greys(greys) if is_whole else []
+    return Report(sheets, goals, figures, drawings={"Denoising": _draw(greys, colours)})
 
 
 def _draw(greys: Sequence[Result], colours: Sequence[Result]) -> Figure:

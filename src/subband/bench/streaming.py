@@ -184,7 +184,7 @@ def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: 
     measured : sequence of Streaming
         From `measure_pipeline`.
     engine : str
-        Who computed.
+        The engine that computed.
     in_flight : int
         Frames under way at the same time.
     machine : Machine, optional

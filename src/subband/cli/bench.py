@@ -84,7 +84,7 @@ def gpu(
     """
     from subband.bench import device_cases
     from subband.bench.cases import select_cases
-    from subband.bench.measuring import measure_on_device
+    from subband.bench.measuring import measure_cases
     from subband.bench.peers import DEVICE_PEERS, find_peers
     from subband.bench.report import report
     from subband.engines.measuring.devices import describe_machine
@@ -100,7 +100,7 @@ def gpu(
     bench = open_device(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-    measurements = watch_cases(cases, lambda case: measure_on_device([case], effort, bench, found))
+    measurements = watch_cases(cases, lambda case: measure_cases([case], effort, bench, found))
     outputs.write(f"Transforms by {family}", {family: report(measurements, describe_machine(bench.name), remarks)})
 
 
@@ -140,6 +140,41 @@ def peers(
     effort = Effort(seconds=0.1, fewest=2, most=9) if quick else Effort(seconds=0.5, fewest=3)
     measured = watch_cases(cases, lambda case: comparison.measure_peers([case], effort, bench, found))
     outputs.write("Other libraries on the same work", {part: comparison.report(measured, bench, remarks)})
+
+
+@app.command()
+@with_outputs
+def calls(
+    outputs: Outputs,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One size only, each for a moment; nothing is judged.")
+    ] = False,
+    only: Only = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the ratios."), Writes()] = None,
+) -> None:
+    """Measure every function of PyWavelets from 16 samples to 512 × 512, beside PyWavelets, taking turns in one run.
+
+    A result that is not PyWavelets' ends the run. The exit code does not depend on the targets.
+    """
+    from subband.bench import calls as functions
+    from subband.bench.call_cases import CALL_CASES
+    from subband.bench.cases import select_cases
+    from subband.bench.libraries import load_library
+    from subband.engines.measuring.timing import Effort
+
+    cases = select_cases(CALL_CASES, is_quick=quick, patterns=only or ())
+    for library in ("PyWavelets", *(["matplotlib"] if plot is not None else [])):
+        load_library(library)
+    others = [] if plot is None else [plot]
+    for path in others:
+        check_file(path, Files(), force=outputs.force)
+    outputs.check("calls", is_partial=only is not None, others=others)
+    effort = Effort(seconds=0.01, fewest=3, most=5, turn=1e-3) if quick else Effort(seconds=0.3, fewest=5)
+    measured = watch_results(functions.measure_calls(cases, effort), len(cases))
+    report = functions.report_calls(measured, is_whole=not quick and only is None)
+    outputs.write("Calls beside PyWavelets", {"calls": report})
+    if plot is not None:
+        functions.draw_ratios(measured).save(plot, overwrite=outputs.force)
 
 
 @app.command()
@@ -384,6 +419,30 @@ def dask(
     cases = chunks.QUICK_CASES if quick else chunks.CASES
     found = watch_results(chunks.measure_overhead(cases, is_quick=quick), 2 * len(cases))
     outputs.write("What chunks cost", {"dask": chunks.report_overhead(found, is_whole=not quick)})
+
+
+@app.command()
+@with_outputs
+def torch(
+    outputs: Outputs,
+    device: Annotated[str, typer.Option(metavar="NAME", help="As Torch calls it: cpu, cuda, or cuda:1.")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="One small batch; nothing is judged.")] = False,
+) -> None:
+    """Measure transforms of Torch's tensors and their gradients, beside ptwt and pytorch_wavelets.
+
+    Bands and gradients are compared first. The exit code does not depend on the targets.
+    """
+    from subband.bench import gradients
+    from subband.bench.peers import find_peers
+    from subband.engines.measuring.timing import Effort
+
+    part = f"torch {device.partition(':')[0]}"
+    outputs.check(part)
+    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES
+    effort = Effort(seconds=0.05, fewest=2, most=5) if quick else Effort(seconds=0.5, fewest=5)
+    _, remarks = find_peers(gradients.PEERS)
+    found = watch_results(gradients.measure_gradients(shapes, effort, device), len(shapes))
+    outputs.write("Gradients of Torch", {part: gradients.report(found, remarks, is_whole=not quick)})
 
 
 @app.command()

@@ -5,7 +5,9 @@ Only the addresses of arrays are filled in by a call: setting arguments one by o
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -37,35 +39,35 @@ class CudaLaunches:
         self._launch_kernel = cupy.cuda.driver.launchKernel
         self._find_stream = cupy.cuda.get_current_stream
         self._tables = [call.tables for call in calls]  # kept for their memory
-        self._kernels: list[tuple[Any, ...]] = []
         # each argument has a word of 8 bytes, of which a number of 32 bits takes the first half
         words: list[int] = []
-        slots: list[int] = []
-        goals: list[int] = []
+        starts: list[int] = []
+        self._slots: list[tuple[int, int]] = []
         for call in calls:
+            starts.append(len(words))
+            self._slots += [(len(words) + index, slot) for index, slot in enumerate(call.slots)]
+            words += [0 for _ in call.slots]
+            words += [int(each) if isinstance(each, np.generic) else each.data.ptr for each in call.tables]
+        self._words = array("q", words)
+        first, _ = self._words.buffer_info()
+        self._pointers = array("q", range(first, first + 8 * len(words), 8))
+        first, _ = self._pointers.buffer_info()
+        self._kernels = []
+        for start, call in zip(starts, calls, strict=True):
             grid, threads = count_threads(call.groups, call.block)
-            self._kernels.append((8 * len(words), call.kernel.kernel.ptr, *grid, threads, 1, 1, 0))
-            goals.extend(range(len(words), len(words) + len(call.slots)))
-            slots.extend(call.slots)
-            words.extend(0 for _ in call.slots)
-            words.extend(int(each) if isinstance(each, np.generic) else each.data.ptr for each in call.tables)
-        self._words, self._slots, self._goals = np.array(words), np.array(slots), np.array(goals)
-        self._offsets = 8 * np.arange(len(words))
+            self._kernels.append(((call.kernel.kernel.ptr, *grid, threads, 1, 1, 0), first + 8 * start))
+        self._filling = Lock()
 
     def __call__(self, arrays: Sequence[Any]) -> None:
         """Launch all kernels on arrays of CuPy, on its current stream."""
-        self.launch([array.data.ptr for array in arrays], self._find_stream().ptr)
+        self.launch([each.data.ptr for each in arrays], self._find_stream().ptr)
 
     def launch(self, addresses: Sequence[int], stream: int) -> None:
         """Launch all kernels on the arrays at these addresses, whose device is the current one."""
-        words = self._words.copy()
-        words[self._goals] = np.array(addresses)[self._slots]
-        pointers = self._offsets + _address_of(words)
-        first = _address_of(pointers)
-        for offset, *kernel in self._kernels:
-            self._launch_kernel(*kernel, stream, first + offset, 0)
-
-
-def _address_of(x: Any) -> int:
-    address: int = x.__array_interface__["data"][0]
-    return address
+        words, launch_kernel = self._words, self._launch_kernel
+        # CUDA copies the arguments of a kernel before it returns
+        with self._filling:
+            for index, slot in self._slots:
+                words[index] = addresses[slot]
+            for kernel, pointers in self._kernels:
+                launch_kernel(*kernel, stream, pointers, 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import (
+    PARAMETRIC,
     Family,
     count_moments,
     find_family,
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from subband.wavelets.cascade import FloatArray
 
 __all__ = ["Wavelet"]
-
-_PARAMETRIC = ("cmor", "shan", "fbsp")
 
 
 class Wavelet:
@@ -115,7 +114,7 @@ class Wavelet:
 
     def _look_up(self, name: str) -> None:
         """Fill in a wavelet of the catalogue."""
-        if name not in known_names() and name.startswith(_PARAMETRIC):
+        if name not in known_names() and name.startswith(PARAMETRIC):
             # PyWavelets' own words, which its users compare with.
             error = UnknownWaveletError(f"Invalid wavelet name '{name}'.")
             error.add_note(f"'{name[:4]}' is a family of continuous wavelets, see ContinuousWavelet")
@@ -412,12 +411,10 @@ class Wavelet:
         samples = count_samples(len(self), level, self._orthogonal)
         x = np.arange(samples) / 2.0**level
         dec_lo, dec_hi, rec_lo, rec_hi = self._bank
-        phi = iterate_cascade(rec_lo, rec_lo, level, samples)
-        psi = iterate_cascade(rec_hi, rec_lo, level, samples)
+        phi, psi = iterate_cascade((rec_lo, rec_hi), rec_lo, level, samples)
         if self._orthogonal:
             return [phi, psi, x]
-        dual_phi = iterate_cascade(dec_lo[::-1], dec_lo[::-1], level, samples)
-        dual_psi = iterate_cascade(dec_hi[::-1], dec_lo[::-1], level, samples)
+        dual_phi, dual_psi = iterate_cascade((dec_lo[::-1], dec_hi[::-1]), dec_lo[::-1], level, samples)
         sign = -1.0 if self._shows_negative_wavelet() else 1.0
         return [dual_phi, sign * dual_psi, phi, sign * psi, x]
 

@@ -12,7 +12,7 @@ from math import ceil
 from time import perf_counter
 from typing import Any
 
-from subband.engines.measuring.timing import Clock, Effort
+from subband.engines.measuring.timing import Clock, Effort, time_calls
 
 __all__ = ["Rounds"]
 
@@ -92,13 +92,4 @@ class Rounds:
         if self._clock is not None:
             # the clocks of devices time what is queued, and not a single call
             return self._clock(call, count) / count
-        return min(_time_once(call) for _ in range(count))
-
-
-def _time_once(call: Callable[[], Any]) -> float:
-    """Return the seconds of a call; its result is freed after the clock has stopped."""
-    start = perf_counter()
-    result = call()
-    seconds = perf_counter() - start
-    del result
-    return seconds
+        return min(time_calls(call, 1) for _ in range(count))

@@ -52,7 +52,7 @@ class Stages:
     size : int
         Its side.
     engine, kind : str
-        Who transformed, and ``lossless`` or ``lossy``.
+        The engine that transformed, and ``lossless`` or ``lossy``.
     seconds : dict of str to float
         By stage, one of `STAGES`.
 

@@ -30,7 +30,17 @@ from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import Work, make_shrinker
 from subband.enhance.stages import Shrink
 
-__all__ = ["PARTS", "SIZES", "STAGE", "Program", "list_programs", "measure_programs", "report", "use_threads"]
+__all__ = [
+    "PARTS",
+    "SIZES",
+    "STAGE",
+    "Program",
+    "list_programs",
+    "measure_programs",
+    "report",
+    "tabulate_sizes",
+    "use_threads",
+]
 
 #: Rows, and as many columns, of the frames.
 SIZES = (128, 256, 512, 1024, 2048)
@@ -214,70 +224,75 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
     programs : sequence of Program
         What was measured.
     """
-    sizes = list(next(iter(times.values())))
-    indices = [SIZES.index(size) for size in sizes]
-    columns = ["program", *(f"{size}²" for size in sizes)]
     channels = {program.name: program.channels for program in programs}
-
-    def frame(name: str, size: int) -> float:
-        return sum(times[name][size].values())
-
-    def elements(name: str, size: int) -> float:
-        return channels[name] * size * size / frame(name, size) / 1e6
-
-    def theirs(rows: Mapping[str, Sequence[float]], form: str) -> list[list[str]]:
-        return [[f"theirs: {name}", *(format(row[index], form) for index in indices)] for name, row in rows.items()]
-
-    def ours(value: Any, form: str, names: Sequence[str] | None = None) -> list[list[str]]:
-        return [[name, *(format(value(name, size), form) for size in sizes)] for name in names or times]
-
-    single = next((name for name in times if name.endswith("cpu-mono-32-single")), None)
-    sheets = [
-        Sheet(
-            "Table 4.2: elements in a microsecond",
-            columns,
-            [*theirs(_ELEMENTS, ".1f"), *ours(elements, ".1f")],
-            "Theirs: on a GeForce 8800 GTX; those of the CPU on a Core 2 Duo T7200 of 2 GHz.",
-        ),
-        Sheet(
-            "Table 4.3: times as fast as one thread of the CPU",
-            columns,
-            [
-                *theirs(_SPEEDUPS, ".1f"),
-                *(ours(lambda name, size: elements(name, size) / elements(single, size), ".1f") if single else []),
-            ],
-        ),
-        Sheet(
-            "Table 4.4: frames per second",
-            columns,
-            [*theirs(_FRAMES, ",.0f"), *ours(lambda name, size: 1 / frame(name, size), ",.0f")],
-        ),
-    ]
-    rows = [
-        [f"theirs: gpu-mono-16, {part}", *(f"{_BREAKDOWN[part][index]:.3f}" for index in indices)] for part in PARTS
-    ]
+    frames = {name: {size: 1 / sum(parts.values()) for size, parts in each.items()} for name, each in times.items()}
+    elements = {
+        name: {size: channels[name] * size * size * rate / 1e6 for size, rate in each.items()}
+        for name, each in frames.items()
+    }
+    single = next((each for name, each in elements.items() if name.endswith("cpu-mono-32-single")), None)
     monochrome = [name for name in times if channels[name] == 1]
-    rows += [
-        [f"{name}, {part}", *(f"{1e3 * times[name][size][part]:.3f}" for size in sizes)]
+    parts = {
+        f"{name}, {part}": {size: 1e3 * each[part] for size, each in times[name].items()}
         for name in monochrome
         for part in PARTS
-    ]
-    sheets.append(Sheet("Table 4.5: milliseconds of each part", columns, rows))
-    pairs = {name: name.replace("mono", "colour") for name in monochrome}
-    efficiency = ours(
-        lambda name, size: elements(name, size) / elements(pairs[name], size),
-        ".1%",
-        [name for name, other in pairs.items() if other in times],
-    )
-    sheets.append(
-        Sheet(
+    }
+    their_parts = {f"gpu-mono-16, {part}": _BREAKDOWN[part] for part in PARTS}
+    in_colour = {name: elements.get(name.replace("mono", "colour")) for name in monochrome}
+    efficiency = {name: _divide(elements[name], other) for name, other in in_colour.items() if other is not None}
+    speedups = {name: _divide(each, single) for name, each in elements.items() if single is not None}
+    sizes = list(next(iter(times.values())))
+    sheets = [
+        tabulate_sizes(
+            "Table 4.2: elements in a microsecond",
+            sizes,
+            _ELEMENTS,
+            elements,
+            ".1f",
+            note="Theirs: on a GeForce 8800 GTX; those of the CPU on a Core 2 Duo T7200 of 2 GHz.",
+        ),
+        tabulate_sizes("Table 4.3: times as fast as one thread of the CPU", sizes, _SPEEDUPS, speedups, ".1f"),
+        tabulate_sizes("Table 4.4: frames a second", sizes, _FRAMES, frames, ",.0f"),
+        tabulate_sizes("Table 4.5: milliseconds of each part", sizes, their_parts, parts, ".3f"),
+        tabulate_sizes(
             "Table 4.7: elements of monochrome frames, by those of frames in colour",
-            columns,
-            [*theirs(_EFFICIENCY, ".1%"), *efficiency],
-        )
-    )
+            sizes,
+            _EFFICIENCY,
+            efficiency,
+            ".1%",
+        ),
+    ]
     figures = {name: {str(size): dict(parts) for size, parts in each.items()} for name, each in times.items()}
     return Report(sheets, (), {"seconds": figures}, drawings={"Frames per second": _draw(times, sizes)})
+
+
+def tabulate_sizes(
+    title: str,
+    sizes: Sequence[int],
+    theirs: Mapping[str, Sequence[float | None]],
+    ours: Mapping[str, Mapping[int, Any]],
+    form: str,
+    own_form: str | None = None,
+    note: str = "",
+) -> Sheet:
+    """Make a table of programs by the size of their frames, theirs first; ours may be formatted otherwise.
+
+    Examples
+    --------
+    >>> tabulate_sizes("fps", [128, 512], {"gpu": (9, 8, 7, 6, None)}, {"cpu": {128: 1, 512: 0.5}}, ".1f").rows
+    [['theirs: gpu', '9.0', '7.0'], ['cpu', '1.0', '0.5']]
+    """
+    rows = []
+    for name, row in theirs.items():
+        numbers = (row[SIZES.index(size)] for size in sizes)
+        rows.append([f"theirs: {name}", *("NA" if number is None else format(number, form) for number in numbers)])
+    own_form = form if own_form is None else own_form
+    rows += [[name, *(format(each[size], own_form) for size in sizes)] for name, each in ours.items()]
+    return Sheet(title, ["program", *(f"{size}²" for size in sizes)], rows, note)
+
+
+def _divide(each: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
+    return {size: number / other[size] for size, number in each.items()}
 
 
 def _draw(times: Mapping[str, Mapping[int, Mapping[str, float]]], sizes: Sequence[int]) -> Figure:

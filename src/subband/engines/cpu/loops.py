@@ -36,7 +36,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "n
 
 @intrinsic
 def data(typingctx, array):
-    """Return the address of an array's first number; the array must be kept alive by who calls."""
+    """Return the address of an array's first number; the array must be kept alive by the caller."""
 
     def codegen(context, builder, signature, args):
         return context.make_array(signature.args[0])(context, builder, args[0]).data

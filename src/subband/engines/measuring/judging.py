@@ -94,7 +94,7 @@ def compare_bands(
     limit : float
         The largest difference of a number to accept.
     judge : str
-        Who computed what is expected.
+        The engine that computed what is expected.
 
     Returns
     -------

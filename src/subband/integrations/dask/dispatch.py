@@ -20,6 +20,9 @@ __all__ = ["find_engine", "find_substitute"]
 #: Functions that cannot be told chunk by chunk, and what is to be done instead.
 _REFUSED = {
     "cwt": "its filters are as long as the signal",
+    "icwt": "its filters are as long as the signal",
+    "dtcwt": "its trees meet at the borders of the whole array",
+    "idtcwt": "its trees meet at the borders of the whole array",
 }
 
 

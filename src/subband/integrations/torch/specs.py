@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 
 import torch
 
-from subband.errors import ArgumentError, ShapeError
+from subband.errors import ArgumentError, CoefficientsError, ShapeError
 from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
 from subband.transforms.arguments import ModeLike, wavelets_for_axes
@@ -62,9 +62,18 @@ class Spec:
         return _make_plan(self, shape)
 
     def plan_merged(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
-        """Return the plan of one level that has bands of these shapes."""
-        named = tuple(zip(list_keys(len(self.wavelets)), shapes, strict=True))
-        return self.plan(inverse_plan(named, self.find_axes(shapes[0]), self.wavelets, self.modes).shape)
+        """Return the plan of the transform that has bands of these shapes, in the order of `list_shapes`."""
+        *details, _ = reversed(list_keys(len(self.wavelets)))
+        level, rest = divmod(len(shapes) - 1, len(details))
+        if rest or level < 1:
+            raise CoefficientsError(
+                f"there are {len(shapes)} bands, and each level has {len(details)} besides the first"
+            )
+        # the finest details tell the shape; with one level the approximation has to fit, too
+        names = [*details, "a" * len(self.wavelets)] if level == 1 else details
+        named = tuple(zip(reversed(names), shapes[-len(names) :], strict=True))
+        shape = inverse_plan(named, self.find_axes(shapes[0]), self.wavelets, self.modes).shape
+        return replace(self, level=level).plan(shape)
 
 
 @lru_cache(maxsize=256)
