@@ -122,25 +122,22 @@ class Roundtrip:
             reach += beside * self.level if spatial.at == "between" else beside
         return reach
 
-    def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
+    def run(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
         """Transform planes, let `work` change the coefficients in place, and transform back.
 
-        ``work(coefficients, is_first)`` is called once; with cycle spinning, once for each of two shifts, whose results
-        are averaged.
+        It is called once; with cycle spinning, once for each of two shifts, whose results are averaged.
         """
         if self.level == 0:
             return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
         if self.stage.form != "spun":
-            return self._run_once(planes, lambda coefficients: work(coefficients, True))
+            return self._run_once(planes, work)
         space = planes.shape[1:]
         origin = (0,) * len(space)
         steps = tuple(min(SPIN, length - 1) for length in space)
-        total = self._run_once(planes, lambda coefficients: work(coefficients, True))
+        total = self._run_once(planes, work)
         if not any(steps):
             return total
-        shifted = self._run_once(
-            self.filters.extend(planes, steps, origin), lambda coefficients: work(coefficients, False)
-        )
+        shifted = self._run_once(self.filters.extend(planes, steps, origin), work)
         mean = self.filters.take_part(total, origin, space, 0.5)
         return self.filters.add_part(mean, shifted, steps, 0.5)
 

@@ -39,8 +39,8 @@ __all__ = [
 #: From planes and a first guess, the planes with weaker noise, and how many times as weak it is.
 Refine = Callable[[Any, Any], tuple[Any, float]]
 
-#: Changes coefficients in place; told whether these are the first of several positions of the image.
-Work = Callable[[Coefficients, bool], None]
+#: Changes coefficients in place.
+Work = Callable[[Coefficients], None]
 
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
 ROUNDS = 3
@@ -163,7 +163,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     # a level that stays as it is need not be read and written
     changes = ((low > 0) | (gain != 1)).any(axis=(1, 2))
 
-    def work(coefficients: Coefficients, _is_first: bool) -> None:
+    def work(coefficients: Coefficients) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
                 columns = [_DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
@@ -220,7 +220,7 @@ def make_denoiser(
     def denoise(planes: Any, mask: Array | None) -> Any:
         found = noise
 
-        def work(coefficients: Coefficients, _is_first: bool) -> None:
+        def work(coefficients: Coefficients) -> None:
             nonlocal found
             if found is None:
                 found = measure_planes(filters, coefficients, mask)
