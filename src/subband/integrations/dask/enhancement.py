@@ -154,7 +154,7 @@ def _begin(
         raise ShapeError(f"image has shape {image.shape}; it needs at least 1 pixel, and 1 axis")
     computed_dtype(image.dtype, "image")
     if image.dtype.kind == "c":
-        raise DtypeError(f"image has dtype {image.dtype}; a picture is real: give image.real or abs(image)")
+        raise DtypeError(f"image has dtype {image.dtype}; an image is real: give image.real or abs(image)")
     layout = find_layout(tuple(image.shape), axes, channel_axis)
     known = find_known(image, layout, mask, nonfinite)
     return _Work(enhancer, layout, tuple(image.shape), engine), image, known
@@ -275,7 +275,7 @@ class _Work:
             numbers = np.asarray(sigma, np.float64)
         if numbers.ndim and (not self.leading or len(numbers) != self.leading[-1]):
             raise ShapeError(
-                f"sigma has {len(numbers)} entries, and the picture has {(*self.leading, 1)[-1]} channels; give one "
+                f"sigma has {len(numbers)} entries, and the image has {(*self.leading, 1)[-1]} channels; give one "
                 "for each"
             )
         return np.array(np.broadcast_to(numbers, self.leading))

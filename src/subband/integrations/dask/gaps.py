@@ -60,7 +60,7 @@ def _open_mask(mask: Any, chunks: tuple[tuple[int, ...], ...]) -> Any:
     if not isinstance(mask, da.Array):
         mask = to_host(mask) != 0
     if mask.shape != space:
-        raise ShapeError(f"mask has shape {mask.shape}, and the picture has {space}; give one value for each pixel")
+        raise ShapeError(f"mask has shape {mask.shape}, and the image has {space}; give one value for each pixel")
     if isinstance(mask, da.Array):
         return (mask != 0).rechunk(chunks)
     if not mask.any():
@@ -69,7 +69,7 @@ def _open_mask(mask: Any, chunks: tuple[tuple[int, ...], ...]) -> Any:
 
 
 def _is_finite(block: Any) -> Any:
-    return namespace(block, "a picture").isfinite(block)
+    return namespace(block, "an image").isfinite(block)
 
 
 def _both(a: Any, b: Any) -> Any:
@@ -77,7 +77,7 @@ def _both(a: Any, b: Any) -> Any:
 
 
 def draw_filling(pixels: Any, known: Any) -> Delayed:
-    """Return the picture at a small size, without gaps: leading axes, then those of space.
+    """Return the image at a small size, without gaps: leading axes, then those of space.
 
     Parameters
     ----------
@@ -124,5 +124,5 @@ def restore(result: Any, pixels: Any, known: Any) -> Any:
 
 
 def _put_back(result: Any, pixels: Any, known: Any) -> Any:
-    xp = namespace(result, "a picture")
+    xp = namespace(result, "an image")
     return xp.where(xp.asarray(known) != 0, result, pixels.astype(result.dtype))

@@ -115,7 +115,7 @@ class StageWork:
     before : int
         Number of axes before those.
     engine : str, Engine or None
-        Who computes.
+        The engine that computes.
     """
 
     space: tuple[int, ...]
@@ -134,7 +134,7 @@ class StageWork:
         findings : Findings
             What is known already.
         model : NoiseModel
-            Of the noise in the picture.
+            Of the noise in the image.
         """
         if isinstance(stage, Blur | Sharpen):
             return self._filter(flow.planes, [stage])
@@ -144,6 +144,11 @@ class StageWork:
         method = find_method(stage.method) if isinstance(stage, Denoise) else None
         if isinstance(method, DecidingMethod) and (obstacle := method.find_obstacle(str(stage.form))):
             raise ArgumentError(f"{obstacle}; use form='spun' or 'decimated', or compute() the array first")
+        if stage.form == "dual-tree":
+            raise ArgumentError(
+                "form='dual-tree' has two trees that meet at the borders of the whole array; use form='spun', "
+                "'decimated' or 'undecimated', or compute() the array first"
+            )
         if isinstance(stage, Denoise):
             findings = self.learn(stage, flow, findings, flow.wait)
         noise, statistic = findings.noise, findings.statistic
@@ -275,7 +280,7 @@ class StageWork:
         return self._make_blocks(band, rule, roundtrip).map(BandTallyWork(dimensions, self.engine, tally), band)
 
     def _list_positions(self, roundtrip: Roundtrip, planes: Any) -> Iterator[tuple[Any, list[Edges]]]:
-        """Yield planes for each position of the picture, and where their chunks are in what comes back."""
+        """Yield planes for each position of the image, and where their chunks are in what comes back."""
         margin = roundtrip.margin if roundtrip.stage.form == "undecimated" else 0
         margins = [margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
         yield planes, self._move_edges(planes, margins)
@@ -302,7 +307,7 @@ class StageWork:
     def _run_position(
         self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
-        """Draw the way there and back, for one position of the picture."""
+        """Draw the way there and back, for one position of the image."""
         way = self._forward(roundtrip, x, roundtrip.level)
         approximation, details = way.approximation, []
         for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
@@ -401,7 +406,7 @@ class StageWork:
         if rule is not None and roundtrip is not None:
             half = rule.window // 2
             for axis in roundtrip.axes:
-                # from an even one on, so that parents keep their places
+                # from an even one on, so that parents stay theirs
                 reaches[axis] = Reach(half, half, 2)
         return Blocks(find_grid(x).edges, reaches)
 
