@@ -1,4 +1,4 @@
-"""Arrays as the kernels read them."""
+"""Conversion of arrays for the kernels: contiguous, and bands of one dtype."""
 
 from __future__ import annotations
 

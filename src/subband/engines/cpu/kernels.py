@@ -32,10 +32,13 @@ from subband.engines.cpu.loops import (
 )
 from subband.engines.cpu.program import (
     BASE,
+    BEGIN,
     CHANNELS,
     COLUMNS,
+    CONVOLUTION,
     COUNT,
     DEPTH,
+    END,
     EVEN,
     FIRST,
     FRAME,
@@ -49,6 +52,8 @@ from subband.engines.cpu.program import (
     LIFTING,
     LOW_COLUMNS,
     LOW_ROWS,
+    MIXTURE,
+    MIXTURE_ROOM,
     P_MEMBER,
     P_SHIFT,
     PIXELS,
@@ -67,6 +72,7 @@ from subband.engines.cpu.program import (
 )
 from subband.engines.cpu.rows import (
     blend_row,
+    can_weave,
     emit_pair,
     fetch_pixels,
     find_coefficient,
@@ -78,9 +84,14 @@ from subband.engines.cpu.rows import (
     load_coefficients,
     load_samples,
     mix_row,
+    mix_rows,
+    weave_row,
 )
 
 __all__ = ["forward", "inverse"]
+
+#: Pairs of columns from which on a loop need not be of rounded length.
+LONG = 128
 
 
 @pointed(**OPTIONS)
@@ -89,8 +100,8 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
 
     An axis with the identity program counts single rows or columns instead of pairs. The bands given may be a part of
     the whole: their first row is the pair `BASE` of `sizes`. If the tables of the rows hold those of a frame,
-    coefficients shrink before they leave the cache, and its pixels may take the place of the samples: all its channels
-    are then one image.
+    coefficients shrink before they leave the cache, and its pixels may be read instead of samples: all its channels are
+    then one image.
     """
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
     tile, base = sizes[STRIP], sizes[BASE]
@@ -108,8 +119,9 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     line = misalignment(scratch)  # a row that is filtered from there into the ring
     mixture = make_room(px, (4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0)
     unwanted = make_room(px, members)
-    places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, mix, spare, at = data(scratch), data(mixture), data(unwanted), data(places)
+    ends = make_room(px, h[MIXTURE_ROOM])
+    offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
+    buf, mix, spare, mixed, at = data(scratch), data(mixture), data(unwanted), data(ends), data(offsets)
     clear(buf, room)
     low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
     rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
@@ -123,6 +135,8 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
             if horizontal != IDENTITY:
                 size = 2 * pitch
                 highs = min(left + columns, high_width) - left
+            # rows that are long enough for loops of any length go straight to the bands
+            is_direct = vertical == IDENTITY and horizontal == CONVOLUTION and columns >= LONG and highs == columns
             if horizontal == LIFTING:
                 low = h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
                 high = h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
@@ -135,28 +149,39 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                     for channel in range(channels):
                         image = (b * channels + channel) * height * width
                         source, row = px, image + newest * width
-                        place = line + members
+                        offset = line + members
                         if vertical != IDENTITY:
-                            place += ((channel * v[DEPTH] + newest % v[DEPTH]) * 2 + member) * size
+                            offset += ((channel * v[DEPTH] + newest % v[DEPTH]) * 2 + member) * size
                         if has_pixels:
                             source, row = mix, channel * width
                         elif vertical != IDENTITY:
                             found = find_row(v, vn, position)
                             row = image + found * width
-                            if found < 0:
+                            if found < 0 and v[MIXTURE]:
+                                source, row, start, stop = mix, 0, begin, end
+                                if horizontal == IDENTITY:
+                                    start, stop = left, left + columns
+                                goal, origin = shift(mix, start), shift(px, image + start)
+                                mix_rows(goal, origin, origin, False, width, v, vn, position, stop - start)
+                            elif found < 0:
                                 nearest = shift(px, image + find_nearest(v, position) * width)
                                 first, last = shift(px, image), shift(px, image + (v[LENGTH] - 1) * width)
                                 mix_row(mix, nearest, first, last, v, vn, position, width)
                                 source, row = mix, 0
                         if horizontal == IDENTITY:
-                            copy_scaled(shift(buf, place), shift(source, row + left), hn[SCALE_P], columns)
+                            copy_scaled(shift(buf, offset), shift(source, row + left), hn[SCALE_P], columns)
                         elif horizontal == LIFTING:
-                            load_samples(buf, place, pitch, source, row, h, hn, left + h[FIRST], n)
-                            lift_row(buf, place, n, pitch, h, hn)
+                            load_samples(buf, offset, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
+                            lift_row(buf, offset, n, pitch, h, hn)
                         else:
-                            load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], n)
-                            goal = shift(buf, place)
-                            blend_row(goal, shift(goal, pitch), buf, line, pitch, h, hn, at, round_up(columns))
+                            load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
+                            goal = shift(buf, offset)
+                            goal_high, count = shift(goal, pitch), round_up(columns)
+                            if is_direct:
+                                goal = shift(p_aa, (b * rows + newest - base) * low_width + left)
+                                goal_high = shift(p_ad, (b * rows + newest - base) * high_width + left)
+                                count = columns
+                            blend_row(goal, goal_high, buf, line, pitch, h, hn, at, count)
                 for channel in range(channels):
                     ring = line + members + channel * v[DEPTH] * 2 * size
                     if vertical == LIFTING:
@@ -167,6 +192,8 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                     image = b * channels + channel
                     out = (image * rows + pair - base) * low_width + left
                     out_high = (image * rows + pair - base) * high_width + left
+                    if is_direct:
+                        continue
                     if vertical == IDENTITY:
                         copy_scaled(shift(p_aa, out), shift(buf, ring + low), hn[SCALE_P], columns)
                         copy_scaled(shift(p_ad, out_high), shift(buf, ring + high), hn[SCALE_Q], highs)
@@ -189,7 +216,8 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     keep(scratch)
     keep(mixture)
     keep(unwanted)
-    keep(places)
+    keep(ends)
+    keep(offsets)
 
 
 @pointed(**OPTIONS)
@@ -197,7 +225,7 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     """Undo `forward` for a box of images: pairs of rows, pairs of columns of samples.
 
     The samples given may be a part of the whole: their first row is the first of the pair `BASE` of `sizes`. If the
-    tables of the rows hold those of a frame, its pixels take the place of the samples: all its channels are then one
+    tables of the rows hold those of a frame, its pixels are written instead of samples: all its channels are then one
     image.
     """
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
@@ -214,32 +242,42 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     room = 64 + members * (4 + 2 * v[DEPTH] * channels)
     scratch = make_room(py, room)
     lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
-    planes = make_room(py, 2 * channels * span)
-    places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, canvas, at = data(scratch), data(planes), data(places)
-    clear(buf, room)
     low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
     rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
+    planes = make_room(py, 2 * channels * span)
+    ends = make_room(py, h[MIXTURE_ROOM])
+    offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
+    mixture = make_room(py, low_width + high_width if v[MIXTURE] else 0)
+    buf, canvas, mix, mixed, at = data(scratch), data(planes), data(mixture), data(ends), data(offsets)
+    clear(buf, room)
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             n = columns + h[LAST] - h[FIRST]
             pitch = room_for(n)
             size = pitch if horizontal == IDENTITY else 2 * pitch
+            is_even = 2 * (left + columns) <= width  # or else the last pair is half a pair
+            if vertical == IDENTITY and is_even and not has_pixels and can_weave(h, left + h[FIRST], n):
+                for row in range(r0, r1):
+                    line, out = b * rows + row, shift(py, (b * height + row) * width + 2 * left)
+                    weave_row(out, p_aa, line * low_width, p_ad, line * high_width, h, hn, at, left, columns)
+                continue
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 pair = newest - v[LAST]
                 for channel in range(channels):
                     image = b * channels + channel
                     ring = lines + 4 * members + channel * v[DEPTH] * 2 * size
                     for member in range(1 if vertical == IDENTITY else 2):
-                        place, found = lines, 2 * newest
+                        offset, found = lines, 2 * newest
                         factor = vn[SCALE_EVEN + member]
+                        position = 2 * newest + v[EVEN + member]
+                        is_mixed = v[MIXTURE] > 0 and not v[BEGIN] <= position < v[END]
                         if vertical != IDENTITY:
-                            place = ring + (newest % v[DEPTH] * 2 + member) * size
-                            found = find_coefficient(v, vn, 2 * newest + v[EVEN + member])
+                            offset = ring + (newest % v[DEPTH] * 2 + member) * size
+                            found = 0 if is_mixed else find_coefficient(v, vn, position)
                             if found < 0:
                                 for k in range(size):
-                                    buf[place + k] = 0
+                                    buf[offset + k] = 0
                                 continue
                         low, high = p_aa, p_ad
                         line = image * rows + found // 2
@@ -247,11 +285,27 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                             low, high = p_da, p_dd
                             line = image * rows_below + found // 2
                         row, row_high = line * low_width, line * high_width
+                        if is_mixed:
+                            low, high, row, row_high = mix, mix, 0, low_width
+                            start, end = 2 * left, 2 * (left + columns)
+                            if horizontal != IDENTITY:
+                                start, end = find_columns(h, left + h[FIRST], n, low_width + high_width)
+                            start, end = start // 2, (end + 1) // 2
+                            above, below = image * rows, image * rows_below
+                            lows = shift(p_aa, above * low_width + start)
+                            highs = shift(p_da, below * low_width + start)
+                            goal, count = shift(mix, start), min(end, low_width) - start
+                            mix_rows(goal, lows, highs, True, low_width, v, vn, position, count)
+                            if horizontal != IDENTITY:
+                                lows = shift(p_ad, above * high_width + start)
+                                highs = shift(p_dd, below * high_width + start)
+                                goal, count = shift(mix, low_width + start), min(end, high_width) - start
+                                mix_rows(goal, lows, highs, True, high_width, v, vn, position, count)
                         if horizontal == IDENTITY:
-                            copy_scaled(shift(buf, place), shift(low, row + left), factor, columns)
+                            copy_scaled(shift(buf, offset), shift(low, row + left), factor, columns)
                         else:
                             load_coefficients(
-                                buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, n
+                                buf, offset, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, mixed, n
                             )
                     if vertical == LIFTING:
                         lift_ring(buf, ring, size, newest, v, vn)
@@ -264,18 +318,18 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         line = pair if vertical == IDENTITY else 2 * (pair - base) + member
                         if line >= height:
                             continue
-                        place = lines + member * size
+                        offset = lines + member * size
                         start = (image * height + line) * width
                         if horizontal == IDENTITY:
-                            copy_scaled(shift(py, start + left), shift(buf, place), hn[SCALE_P], columns)
+                            copy_scaled(shift(py, start + left), shift(buf, offset), hn[SCALE_P], columns)
                             continue
                         p, q = lines + 2 * members, lines + 3 * members
                         if horizontal == LIFTING:
-                            lift_row(buf, place, n, pitch, h, hn)
-                            p = place + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
-                            q = place + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
+                            lift_row(buf, offset, n, pitch, h, hn)
+                            p = offset + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
+                            q = offset + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
                         else:
-                            blend_row(shift(buf, p), shift(buf, q), buf, place, pitch, h, hn, at, round_up(columns))
+                            blend_row(shift(buf, p), shift(buf, q), buf, offset, pitch, h, hn, at, round_up(columns))
                         odd = min(columns, width // 2 - left)
                         out = shift(py, start + 2 * left)
                         if has_pixels:
@@ -290,4 +344,6 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         pass_pixels(ready, span, f, fn, 2 * pair + member, 2 * left, count)
     keep(scratch)
     keep(planes)
-    keep(places)
+    keep(mixture)
+    keep(ends)
+    keep(offsets)

@@ -17,10 +17,12 @@ from subband.engines.cpu.program import MARGIN
 
 __all__ = [
     "OPTIONS",
+    "add_scaled",
     "blend",
     "clear",
     "copy_scaled",
     "data",
+    "distance",
     "keep",
     "keep_apart",
     "lift",
@@ -33,6 +35,7 @@ __all__ = [
     "shift",
     "split",
     "weave",
+    "weave_sums",
 ]
 
 # Sums may be reordered and fused, but NaN and infinity keep their meaning.
@@ -41,7 +44,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "n
 
 @intrinsic
 def data(typingctx, array):
-    """Return the address of an array's first number; the array must be kept alive by who calls."""
+    """Return the address of an array's first number; the array must be kept alive by the caller."""
 
     def codegen(context, builder, signature, args):
         return context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -57,6 +60,19 @@ def shift(typingctx, address, count):
         return builder.gep(args[0], [args[1]], source_etype=context.get_data_type(signature.args[0].dtype))
 
     return address(address, count), codegen
+
+
+@intrinsic
+def distance(typingctx, address, other):
+    """Return how many numbers one address lies behind another, both of them whole numbers apart."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        first, second = (builder.ptrtoint(arg, word) for arg in args)
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        return builder.sdiv(builder.sub(first, second), word(size))
+
+    return nb.types.int64(address, other), codegen
 
 
 @intrinsic
@@ -108,6 +124,14 @@ def copy_scaled(y, x, factor, n):
 
 
 @nb.njit(**OPTIONS)
+def add_scaled(y, x, factor, n):
+    """Add `x` times a factor."""
+    keep_apart()
+    for k in range(n):
+        y[k] += factor * x[k]
+
+
+@nb.njit(**OPTIONS)
 def scale(y, factor, n):
     """Multiply by a factor."""
     for k in range(n):
@@ -130,13 +154,6 @@ def weave(y, p, q, n):
     for k in range(n):
         y[2 * k] = p[k]
         y[2 * k + 1] = q[k]
-
-
-@nb.njit(**OPTIONS)
-def _lift_one(t, a, ca, n):
-    keep_apart()
-    for k in range(n):
-        t[k] += ca * a[k]
 
 
 @nb.njit(**OPTIONS)
@@ -193,7 +210,7 @@ _lift_both_000 = _make_lift_both(False, False, False)
 
 @nb.njit(**OPTIONS)
 def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, two_sources, two_taps, n):
-    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`; all are places in `x`."""
+    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`; offsets in `x`."""
     if two_sources and s == b:
         a, b, ca, cb = b, a, cb, ca
     shared = s == a
@@ -277,6 +294,54 @@ def _blend_eight(p, q, x, at, k, t, w, width, add, n):
 
 
 @nb.njit(**OPTIONS)
+def _weave_two(y, x, at, t, n):
+    keep_apart()
+    x0, x1 = at[0], at[1]
+    a0, a1 = t[0], t[1]
+    b0, b1 = t[2], t[3]
+    for m in range(n):
+        u0, u1 = x[x0 + m], x[x1 + m]
+        y[2 * m] = a0 * u0 + a1 * u1
+        y[2 * m + 1] = b0 * u0 + b1 * u1
+
+
+@nb.njit(**OPTIONS)
+def _weave_four(y, x, at, t, n):
+    keep_apart()
+    x0, x1, x2, x3 = at[0], at[1], at[2], at[3]
+    a0, a1, a2, a3 = t[0], t[1], t[2], t[3]
+    b0, b1, b2, b3 = t[4], t[5], t[6], t[7]
+    for m in range(n):
+        u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+        y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
+        y[2 * m + 1] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+
+
+@nb.njit(**OPTIONS)
+def _weave_eight(y, x, at, t, n):
+    keep_apart()
+    x0, x1, x2, x3, x4, x5, x6, x7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+    a0, a1, a2, a3, a4, a5, a6, a7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
+    b0, b1, b2, b3, b4, b5, b6, b7 = t[8], t[9], t[10], t[11], t[12], t[13], t[14], t[15]
+    for m in range(n):
+        u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+        u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
+        y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
+        y[2 * m + 1] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
+
+
+@nb.njit(**OPTIONS)
+def weave_sums(y, x, at, weights, width, n):
+    """Write two weighted sums of `width` runs of numbers in turn, at the places `at` in `x`: two, four or eight."""
+    if width == 2:
+        _weave_two(y, x, at, weights, n)
+    elif width == 4:
+        _weave_four(y, x, at, weights, n)
+    else:
+        _weave_eight(y, x, at, weights, n)
+
+
+@nb.njit(**OPTIONS)
 def round_up(n):
     """Return the next multiple of what a vectorised loop takes at a time: the rest, done singly, would cost more."""
     return (n + 31) // 32 * 32
@@ -295,7 +360,7 @@ def misalignment(array):
 
 
 def lift(x, weights, w, t, a, b, taps, n):
-    """Add one or two weighted runs of numbers to another, all at places in `x`, rounding if they are integers."""
+    """Add one or two weighted runs of numbers to another, all at offsets in `x`, rounding if they are integers."""
 
 
 @overload(lift)
@@ -310,7 +375,7 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
 
     def lift_numbers(x, weights, w, t, a, b, taps, n):
         if taps == 1:
-            _lift_one(shift(x, t), shift(x, a), weights[w], n)
+            add_scaled(shift(x, t), shift(x, a), weights[w], n)
         else:
             _lift_two(shift(x, t), shift(x, a), shift(x, b), weights[w], weights[w + 1], n)
 
@@ -319,7 +384,7 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
 
 @nb.njit(**OPTIONS)
 def blend(p, q, x, at, weights, w, width, n):
-    """Write two weighted sums of `width` runs of numbers, at the places `at` in `x`; `width` is even."""
+    """Write two weighted sums of `width` runs of numbers, at the offsets `at` in `x`; `width` is even."""
     k = 0
     while width - k >= 8:
         _blend_eight(p, q, x, at, k, weights, w + k, width, k > 0, n)

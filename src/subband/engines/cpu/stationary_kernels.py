@@ -39,18 +39,18 @@ def split_rows(x, low, high, _a, _b, shifts, weights, _c, _d, sizes, box):
     # shifts fall with the taps
     first, reach = shifts[count - 1], shifts[0] - shifts[count - 1]
     window = make_room(x, min(_TILE, c1 - c0) + reach)
-    places = np.empty(count, np.int64)
-    w, at = data(window), data(places)
+    offsets = np.empty(count, np.int64)
+    w, at = data(window), data(offsets)
     for k in range(count):
         at[k] = shifts[k] - first
     for row in range(r0, r1):
         for left in range(c0, c1, _TILE):
             columns = min(_TILE, c1 - left)
             _unroll(w, x, row * length, length, left + first, columns + reach)
-            place = row * length + left
-            blend(shift(low, place), shift(high, place), w, at, weights, 0, count, columns)
+            offset = row * length + left
+            blend(shift(low, offset), shift(high, offset), w, at, weights, 0, count, columns)
     keep(window)
-    keep(places)
+    keep(offsets)
 
 
 @pointed(**OPTIONS)
@@ -92,16 +92,16 @@ def split_images(x, low, high, _a, _b, shifts, weights, _c, _d, sizes, box):
     """Write the low and high coefficients down the columns of images."""
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
     height, width, count = sizes[ROWS], sizes[COLUMNS], sizes[TAP_COUNT]
-    places = np.empty(count, np.int64)
-    at = data(places)
+    offsets = np.empty(count, np.int64)
+    at = data(offsets)
     for b in range(b0, b1):
         image = b * height * width
         for row in range(r0, r1):
             for k in range(count):
                 at[k] = image + (row + shifts[k]) % height * width + c0
-            place = image + row * width + c0
-            blend(shift(low, place), shift(high, place), x, at, weights, 0, count, c1 - c0)
-    keep(places)
+            offset = image + row * width + c0
+            blend(shift(low, offset), shift(high, offset), x, at, weights, 0, count, c1 - c0)
+    keep(offsets)
 
 
 @pointed(**OPTIONS)
@@ -112,8 +112,8 @@ def merge_images(y, low, high, _a, _b, shifts, weights, _c, _d, sizes, box):
     for b in range(b0, b1):
         image = b * height * width
         for row in range(r0, r1):
-            place = image + row * width + c0
+            offset = image + row * width + c0
             for k in range(count):
                 at = image + (row + shifts[k]) % height * width + c0
                 a, d = weights[k], weights[count + k]
-                _add_pair(shift(y, place), shift(low, at), shift(high, at), a, d, k > 0, c1 - c0)
+                _add_pair(shift(y, offset), shift(low, at), shift(high, at), a, d, k > 0, c1 - c0)

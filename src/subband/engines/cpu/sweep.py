@@ -13,7 +13,7 @@ from subband.engines.cpu.jobs import Job
 from subband.engines.cpu.program import Program, identity_program, tabulate_program
 from subband.engines.memory import allocate
 from subband.plan import AxisPlan
-from subband.schedule.axis import count_outputs
+from subband.schedule.axis import Form, count_outputs
 from subband.schedule.sweeps import Sweep
 from subband.typing import Array, Bands, Direction
 
@@ -41,6 +41,7 @@ class ImageLayout:
     band_shapes: tuple[tuple[int, ...], ...]
     images: tuple[int, int, int]
     axes: tuple[AxisPlan | None, AxisPlan | None]
+    form: Form
     tile: int
 
     @cached_property
@@ -56,7 +57,7 @@ class ImageLayout:
     def make_job(self, direction: Direction, rows: Program | None = None, channels: int = 1) -> Job:
         """Return the sweep in one direction, perhaps with another program down the rows, several channels at a time."""
         own, along = (
-            tabulate_program(plan, direction, self.dtype) if plan else identity_program(self.dtype)
+            tabulate_program(plan, direction, self.dtype, self.form) if plan else identity_program(self.dtype)
             for plan in self.axes
         )
         down = rows or own
@@ -131,4 +132,4 @@ class ImageSweep:
         seen, axes = self._sweep.lay_out(shape), self._sweep.orient(shape)
         images = seen.outer, seen.height, seen.width
         tile = (TILE if axes[0] else ROW_TILE) // dtype.itemsize
-        return ImageLayout(dtype, shape, self._sweep.list_band_shapes(shape), images, axes, tile)
+        return ImageLayout(dtype, shape, self._sweep.list_band_shapes(shape), images, axes, self._sweep.form, tile)
