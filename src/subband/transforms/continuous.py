@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from subband.arrays import as_computable, device_of, is_on_device
+from subband.arrays import as_computable, device_of, is_functional, is_on_device
 from subband.engines.dispatch import takes_arrays
 from subband.engines.memory import on_release
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -88,7 +88,7 @@ def cwt(
     1
     """
     x = as_computable(data)
-    if is_on_device(x):
+    if is_on_device(x) and not is_functional(x):
         raise ArgumentTypeError(f"data is on {device_of(data)}, and cwt computes on the host; give a copy there")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
@@ -105,12 +105,15 @@ def cwt(
     kernels = [_sample_kernel(shape, scale, x.real.dtype, x.shape[axis]) for scale in steps]
     is_complex = shape.integral.dtype.kind == "c" or x.dtype.kind == "c"
     dtype = np.result_type(x.dtype, np.complex64) if is_complex else x.dtype
+    frequencies = shape.frequency / steps / sampling_period
 
+    if is_functional(x):
+        return _convolve_functionally(x, kernels, dtype, axis), frequencies
     coefs = np.empty((steps.size, *x.shape), dtype)
     # Both views have the transformed axis last, so that results are written where the caller wants them.
     signals, results = np.moveaxis(x, axis, -1), np.moveaxis(coefs, axis + 1, -1)
     (_convolve_directly if method == "conv" else _convolve_by_fft)(signals, kernels, results)
-    return coefs, shape.frequency / steps / sampling_period
+    return coefs, frequencies
 
 
 class _Shape(NamedTuple):
@@ -209,21 +212,43 @@ def _convolve_directly(signals: Array, kernels: Sequence[_Kernel], results: Arra
 def _convolve_by_fft(signals: Array, kernels: Sequence[_Kernel], results: Array) -> None:
     """Do as `_convolve_directly`, with one Fourier transform of the signals and one of each kernel."""
     length = signals.shape[-1]
-    # What wraps round may fall on results that are not kept, so that half the kernel is room enough.
-    reach = max((max(kernel.centre, kernel.taps.size - 1 - kernel.centre) for kernel in kernels), default=0)
-    size = _fast_length(length + reach)
+    size = _find_room(kernels, length)
     is_real = results.dtype.kind != "c"
     forward, inverse = (np.fft.rfft, np.fft.irfft) if is_real else (np.fft.fft, np.fft.ifft)
     spectrum = forward(signals, size)
     batch = max(1, _BATCH // max(size, spectrum.size))
     for first in range(0, len(kernels), batch):
         chosen = kernels[first : first + batch]
-        rolled = np.zeros((len(chosen), size), np.result_type(*(kernel.taps for kernel in chosen)))
-        for row, (taps, centre) in zip(rolled, chosen, strict=True):
-            row[: taps.size - centre] = taps[centre:]
-            row[size - centre :] = taps[:centre]
-        products = forward(rolled).reshape(len(chosen), *(1,) * (signals.ndim - 1), -1) * spectrum
+        products = forward(_roll_kernels(chosen, size)).reshape(len(chosen), *(1,) * (signals.ndim - 1), -1) * spectrum
         results[first : first + batch] = inverse(products, size)[..., :length]
+
+
+def _convolve_functionally(x: Array, kernels: Sequence[_Kernel], dtype: np.dtype[Any], axis: int) -> Array:
+    """Return what `_convolve_by_fft` writes, for arrays that nobody can write into."""
+    signals = np.moveaxis(x, axis, -1)
+    size = _find_room(kernels, signals.shape[-1])
+    spectrum = np.fft.fft(signals.astype(np.result_type(dtype, np.complex64)), size)
+    results = []
+    for row in np.fft.fft(_roll_kernels(kernels, size)):
+        result = np.fft.ifft(spectrum * row, size)[..., : signals.shape[-1]]
+        results.append(np.moveaxis(result if dtype.kind == "c" else result.real, -1, axis))
+    return np.stack(results)
+
+
+def _find_room(kernels: Sequence[_Kernel], length: int) -> int:
+    """Return how many numbers to transform, so that nothing wraps round to results that are kept."""
+    # What wraps round may fall on results that are not kept, so that half the kernel is room enough.
+    reach = max((max(kernel.centre, kernel.taps.size - 1 - kernel.centre) for kernel in kernels), default=0)
+    return _fast_length(length + reach)
+
+
+def _roll_kernels(kernels: Sequence[_Kernel], size: int) -> Array:
+    """Return kernels in rows of `size` numbers, each with its centre in front."""
+    rolled = np.zeros((len(kernels), size), np.result_type(*(kernel.taps for kernel in kernels)))
+    for row, (taps, centre) in zip(rolled, kernels, strict=True):
+        row[: taps.size - centre] = taps[centre:]
+        row[size - centre :] = taps[:centre]
+    return rolled
 
 
 @lru_cache(maxsize=1024)
