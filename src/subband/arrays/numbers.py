@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.arrays.functional import is_functional
 from subband.arrays.kinds import HOST, find_kind
 from subband.errors import ArgumentTypeError, DtypeError, ShapeError, TextError
 from subband.typing import COMPUTED, Array
@@ -63,7 +64,7 @@ def as_computable(x: Any, name: str = "data") -> Array:
         if own.dtype in _COMPUTED:
             return own
     array = as_numbers(x, name)
-    if type(array) is not np.ndarray and _is_half(array.dtype):
+    if type(array) is not np.ndarray and _is_half(array.dtype) and not is_functional(array):
         return array
     return cast(array, computed_dtype(array.dtype, name))
 

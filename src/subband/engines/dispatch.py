@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, device_of, find_kind, find_owner, map_arrays
+from subband.arrays import (
+    HOST,
+    TRACED,
+    Owner,
+    as_numbers,
+    cast,
+    computed_dtype,
+    device_of,
+    find_kind,
+    find_owner,
+    map_arrays,
+)
 from subband.engines import registry
 from subband.engines.base import Engine
 from subband.engines.registry import ENGINES, get_engine, is_device_engine
@@ -160,6 +171,11 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     name = engine.name if isinstance(engine, Engine) else get_engine(engine).name
     if name == device.partition(":")[0] and (isinstance(engine, Engine) or f"{device}:".startswith(f"{engine}:")):
         return engine if isinstance(engine, Engine) else get_engine(device)
+    if device == TRACED:
+        raise ArgumentError(
+            f"engine={engine!r} needs numbers, and a traced array has none yet; leave engine out, or call this outside "
+            "of what traces it, such as jax.jit"
+        )
     raise ArgumentError(
         f"engine={engine!r} does not reach an array on {device}; leave engine out to compute there, "
         "or give a copy on the host"

@@ -190,12 +190,6 @@ class TestTorch:
         assert find_kind(x) is None
 
 
-def test_traced_arrays_of_jax_are_refused():
-    jax = pytest.importorskip("jax")
-    with pytest.raises(ArgumentTypeError, match=r"jax\.jit.*traces an array.*jax\.pure_callback"):
-        jax.jit(lambda x: sb.dwt(x, "haar")[0])(jax.numpy.ones(8))
-
-
 class TestOpenCL:
     pytestmark = pytest.mark.opencl
 

@@ -35,6 +35,10 @@ def _make_filters(engine: Engine) -> Filters:
         from subband.engines.filters.compiled import CompiledFilters
 
         return CompiledFilters()
+    if engine.name == "array":
+        from subband.engines.filters.functional import FunctionalFilters
+
+        return FunctionalFilters()
     from subband.engines.device_engine import DeviceEngine
 
     if isinstance(engine, DeviceEngine):
