@@ -158,7 +158,7 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     if type(x) is np.ndarray or (device := device_of(x)) == HOST:
         return get_engine(engine)
     kind = find_kind(x)
-    if kind is not None and (own := kind.find_engine(engine)) is not None:
+    if kind is not None and (own := kind.find_engine(x, engine)) is not None:
         chosen: Engine = own
         return chosen
     uploader = _uploader.get()

@@ -36,7 +36,7 @@ GLOBAL const int *terms = column_offsets + before + lead + tail + behind + 1;"""
 
 
 def render_entries(spec: SweepSpec) -> str:
-    """Return the lines that find, once for all rows, which columns of a lane are mixtures: its ``entry``."""
+    """Return the lines that find, once for all rows, which columns of a lane are mixtures, and of which terms."""
     assert spec.horizontal is not None
     if spec.direction == "forward":
         length, position = "width", "column + c"
@@ -44,13 +44,15 @@ def render_entries(spec: SweepSpec) -> str:
         length = "low_width + high_width"
         position = f"2 * (pair + c % PAIRS) + (c < PAIRS ? ({spec.horizontal.even}) : ({spec.horizontal.odd}))"
     return f"""\
-int source[2 * PAIRS], entry[2 * PAIRS];
+int source[2 * PAIRS], first_term[2 * PAIRS], terms_of[2 * PAIRS], most_terms = 0;
 bool is_mixed = false;
 UNROLL for (int c = 0; c < 2 * PAIRS; ++c) {{
-    const int i = {position};
-    entry[c] = find_entry(i, {length}, before, lead, tail, behind);
-    source[c] = entry[c] == -1 ? i : -1;
-    is_mixed = is_mixed || entry[c] >= 0;
+    const int i = {position}, entry = find_entry(i, {length}, before, lead, tail, behind);
+    source[c] = entry == -1 ? i : -1;
+    first_term[c] = entry >= 0 ? column_offsets[entry] : 0;
+    terms_of[c] = entry >= 0 ? column_offsets[entry + 1] - first_term[c] : 0;
+    most_terms = max(most_terms, terms_of[c]);
+    is_mixed = is_mixed || entry >= 0;
 }}"""
 
 
@@ -60,14 +62,16 @@ def render_mixed_load(spec: SweepSpec, plain: str) -> str:
         return plain
     return f"""\
 if (is_mixed) {{
-    UNROLL for (int c = 0; c < V; ++c) {{
-        T value = 0;
-        if (source[c / C] >= 0) value = {_read(spec, "source[c / C]")};
-        else if (entry[c / C] >= 0)
-            for (int t = column_offsets[entry[c / C]]; t < column_offsets[entry[c / C] + 1]; ++t)
-                value += weights[t] * {_read(spec, "terms[t]")};
-        held[c] = value;
-    }}
+    T value[V];
+    UNROLL for (int c = 0; c < V; ++c) value[c] = source[c / C] >= 0 ? {_read(spec, "source[c / C]")} : 0;
+    // one term of every column at a time, so that the loads of one do not wait for those of another
+    UNROLL_FEW for (int k = 0; k < most_terms; ++k)
+        UNROLL for (int c = 0; c < V; ++c)
+            if (k < terms_of[c / C]) {{
+                const int t = first_term[c / C] + k;
+                value[c] += weights[t] * {_read(spec, "terms[t]")};
+            }}
+    UNROLL for (int c = 0; c < V; ++c) held[c] = value[c];
 }} else {{
 {indent(plain, "    ")}
 }}"""
