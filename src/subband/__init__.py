@@ -200,14 +200,14 @@ _register_integration("dask.array.Array", _load_dask)
 
 def __getattr__(name: str) -> _typing.Any:
     if name in ("Enhancer", "denoise"):
-        from subband import enhance
-
-        return getattr(enhance, name)
-    if name in _LATER:
-        from subband.transforms import dual_tree
-
-        return getattr(dual_tree, name)
-    raise AttributeError(f"module 'subband' has no attribute {name!r}")
+        from subband import enhance as module
+    elif name in _LATER:
+        from subband.transforms import dual_tree as module  # type: ignore[no-redef]  # whichever has the name
+    else:
+        raise AttributeError(f"module 'subband' has no attribute {name!r}")
+    # the next one who asks finds it without a call
+    found = globals()[name] = getattr(module, name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from subband.engines.measuring.harness import draw_on_host
 from subband.errors import ArgumentError
@@ -274,7 +274,19 @@ def _list_cases() -> Iterable[Case]:
     yield Case(_SHORT, "db4", "symmetric", is_quick=True)
 
 
-AnyCase = TypeVar("AnyCase", bound=Case)
+class Named(Protocol):
+    """What can be chosen by its name."""
+
+    @property
+    def name(self) -> str:
+        """All of it in one line."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is part of the short run."""
+
+
+AnyCase = TypeVar("AnyCase", bound=Named)
 
 #: Every case of ``subband bench cpu``, each followed by its inverse.
 CPU_CASES: tuple[Case, ...] = tuple(

@@ -144,6 +144,41 @@ def peers(
 
 @app.command()
 @with_outputs
+def calls(
+    outputs: Outputs,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One size only, each for a moment; nothing is judged.")
+    ] = False,
+    only: Only = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the ratios."), Writes()] = None,
+) -> None:
+    """Measure every function of PyWavelets from 16 samples to 512 × 512, beside PyWavelets, taking turns in one run.
+
+    A result that is not PyWavelets' ends the run. The exit code does not depend on the targets.
+    """
+    from subband.bench import calls as functions
+    from subband.bench.call_cases import CALL_CASES
+    from subband.bench.cases import select_cases
+    from subband.bench.libraries import load_library
+    from subband.engines.measuring.timing import Effort
+
+    cases = select_cases(CALL_CASES, is_quick=quick, patterns=only or ())
+    for library in ("PyWavelets", *(["matplotlib"] if plot is not None else [])):
+        load_library(library)
+    others = [] if plot is None else [plot]
+    for path in others:
+        check_file(path, Files(), force=outputs.force)
+    outputs.check("calls", is_partial=only is not None, others=others)
+    effort = Effort(seconds=0.01, fewest=3, most=5, turn=1e-3) if quick else Effort(seconds=0.3, fewest=5)
+    measured = watch_results(functions.measure_calls(cases, effort), len(cases))
+    report = functions.report_calls(measured, is_whole=not quick and only is None)
+    outputs.write("Calls beside PyWavelets", {"calls": report})
+    if plot is not None:
+        functions.draw_ratios(measured).save(plot, overwrite=outputs.force)
+
+
+@app.command()
+@with_outputs
 def enhance(
     outputs: Outputs,
     engine: EngineName = "cpu",

@@ -15,7 +15,6 @@ from subband.arrays import concatenate
 from subband.boundary import is_expansive
 from subband.engines import Engine
 from subband.engines.filters import Filters
-from subband.enhance.noise import combine_gains
 from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
 from subband.plan import TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
@@ -65,10 +64,6 @@ class Coefficients:
     begin: tuple[int, ...] = ()
     is_complex: bool = False
 
-    def measure_gain(self, level: int, key: str) -> float:
-        """Return the standard deviation of unit white noise in a band; the finest level is 1."""
-        return combine_gains(self.wavelets, level, key)
-
 
 class Roundtrip:
     """Forward and inverse transform of one stage, for planes of one shape.
@@ -93,6 +88,8 @@ class Roundtrip:
     margin : int
         Samples by which an undecimated form is extended on either side of these axes, to keep the periodic wrap out of
         reach of the wavelet and of spatial filters.
+    shift : int
+        That of decimated `Coefficients`.
     """
 
     def __init__(self, stage: Shrink | Denoise, shape: tuple[int, ...], engine: Engine, filters: Filters) -> None:
@@ -106,6 +103,9 @@ class Roundtrip:
         self.modes = choose_modes(stage.boundary, self.wavelets, self.axes) if self.axes else ()
         self.level = self._choose_level(space) if self.axes else 0
         self.margin = self._measure_margin() if self.axes else 0
+        # a coefficient of an expansive transform stands further to the right the longer the filter
+        is_wide = any(map(is_expansive, self.modes))
+        self.shift = max((wavelet.dec_len - 3) // 2 for wavelet in self.wavelets) if is_wide else 0
 
     def _choose_level(self, space: tuple[int, ...]) -> int:
         is_stationary = self.stage.form == "undecimated"
@@ -122,25 +122,22 @@ class Roundtrip:
             reach += beside * self.level if spatial.at == "between" else beside
         return reach
 
-    def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
+    def run(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
         """Transform planes, let `work` change the coefficients in place, and transform back.
 
-        ``work(coefficients, is_first)`` is called once; with cycle spinning, once for each of two shifts, whose results
-        are averaged.
+        It is called once; with cycle spinning, once for each of two shifts, whose results are averaged.
         """
         if self.level == 0:
             return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
         if self.stage.form != "spun":
-            return self._run_once(planes, lambda coefficients: work(coefficients, True))
+            return self._run_once(planes, work)
         space = planes.shape[1:]
         origin = (0,) * len(space)
         steps = tuple(min(SPIN, length - 1) for length in space)
-        total = self._run_once(planes, lambda coefficients: work(coefficients, True))
+        total = self._run_once(planes, work)
         if not any(steps):
             return total
-        shifted = self._run_once(
-            self.filters.extend(planes, steps, origin), lambda coefficients: work(coefficients, False)
-        )
+        shifted = self._run_once(self.filters.extend(planes, steps, origin), work)
         mean = self.filters.take_part(total, origin, space, 0.5)
         return self.filters.add_part(mean, shifted, steps, 0.5)
 
@@ -187,9 +184,7 @@ class Roundtrip:
         else:
             approximation, details = self.engine.forward_all(plan, planes)
             details = details[::-1]
-        # a coefficient of an expansive transform stands further to the right the longer the filter
-        shift = max((w.dec_len - 3) // 2 for w in self.wavelets) if any(map(is_expansive, self.modes)) else 0
-        return Coefficients(approximation, details, self.wavelets, True, shift)
+        return Coefficients(approximation, details, self.wavelets, True, self.shift)
 
     def inverse(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
         """Undo `forward`."""

@@ -9,11 +9,11 @@ from typing import Any
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import Method, find_method, list_methods
 from subband.enhance.stages import Stage
-from subband.errors import ArgumentError, LevelError, SubbandError
+from subband.errors import ArgumentError, SubbandError
 from subband.plan import transform_plan
 from subband.settings import list_settings
 from subband.studio.bands import read_gains
-from subband.studio.controls import Scalar, Settings
+from subband.studio.controls import Scalar, Settings, lower_level
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.wavelets import as_wavelet
 
@@ -145,14 +145,7 @@ def _fit_level(level: int, space: tuple[int, ...], settings: Settings, modes: tu
     """Return the largest number of levels up to `level` that an image has."""
     wavelets = (as_wavelet(str(settings["wavelet"])),) * 2
     is_stationary = settings["form"] == "undecimated"
-    while level > 0:
-        try:
-            choose_level(level, space, (0, 1), wavelets, modes, is_stationary)
-        except LevelError:
-            level -= 1
-        else:
-            break
-    return level
+    return lower_level(level, lambda each: choose_level(each, space, (0, 1), wavelets, modes, is_stationary), 0)
 
 
 def _make_shrink(settings: Settings, *, gains: tuple[tuple[float, ...], ...] | None = None, **more: Any) -> Shrink:

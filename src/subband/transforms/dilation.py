@@ -25,9 +25,6 @@ __all__ = ["Shape", "find_admissibility", "find_shape", "sample_kernel"]
 
 _PARAMETERS = ("dt", "lower_bound", "upper_bound", "center_frequency", "bandwidth_frequency", "fbsp_order")
 
-#: Names without their parameters, which are deprecated: whoever takes them is told so each time.
-_BARE = ("cmor", "shan", "fbsp")
-
 
 class Shape(NamedTuple):
     """A wavelet ready to be stretched: its integral, where that is sampled, and the centre of its band.
@@ -63,17 +60,11 @@ def find_shape(wavelet: Any, precision: int) -> Shape:
     ArgumentError
         If the wavelet does not exist, or is not orthogonal.
     """
-    if isinstance(wavelet, str) and wavelet.lower() not in _BARE:
-        # a name always means the same wavelet, so that it need not be read again
-        return _shapes.find((wavelet, precision), lambda: _find_known(_read_wavelet(wavelet), precision))
-    return _find_known(_read_wavelet(wavelet), precision)
-
-
-def _find_known(wavelet: ContinuousWavelet | Wavelet, precision: int) -> Shape:
-    """Return the integral of a wavelet by what it consists of, because its parameters can be changed."""
-    is_complex = getattr(wavelet, "complex_cwt", False)
-    key = (wavelet if isinstance(wavelet, Wavelet) else _list_parameters(wavelet), is_complex, precision)
-    return _shapes.find(key, lambda: _sample_shape(wavelet, precision, key))
+    resolved = _read_wavelet(wavelet)
+    is_complex = getattr(resolved, "complex_cwt", False)
+    # by what it consists of, because the parameters of an object can be changed
+    key = (resolved if isinstance(resolved, Wavelet) else _list_parameters(resolved), is_complex, precision)
+    return _shapes.find(key, lambda: _sample_shape(resolved, precision, key))
 
 
 def _read_wavelet(wavelet: Any) -> ContinuousWavelet | Wavelet:

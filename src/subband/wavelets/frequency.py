@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from subband.errors import ArgumentError, ArgumentTypeError
+from subband.wavelets.catalogue import PARAMETRIC
 from subband.wavelets.continuous import ContinuousWavelet, DiscreteContinuousWavelet
 from subband.wavelets.waveforms import Samples
 from subband.wavelets.wavelet import Wavelet
@@ -34,10 +36,16 @@ AnyWavelet: TypeAlias = str | Wavelet | ContinuousWavelet
 def _resolve(wavelet: Any) -> Wavelet | ContinuousWavelet:
     """Take a name or a wavelet of either kind."""
     if isinstance(wavelet, str):
-        return DiscreteContinuousWavelet(wavelet)
+        return DiscreteContinuousWavelet(wavelet) if wavelet.lower() in PARAMETRIC else _resolve_name(wavelet)
     if hasattr(wavelet, "wavefun"):
         return wavelet  # type: ignore[no-any-return]  # any object that can be sampled will do
     raise ArgumentTypeError(f"wavelet={wavelet!r} is neither a name nor a wavelet")
+
+
+@lru_cache(maxsize=256)
+def _resolve_name(name: str) -> Wavelet | ContinuousWavelet:
+    """Return the wavelet of a name, the same object each time: nobody else gets it, so it does not change."""
+    return DiscreteContinuousWavelet(name)
 
 
 def _integrate(values: npt.ArrayLike, x: npt.ArrayLike) -> Samples:
@@ -102,7 +110,19 @@ def central_frequency(wavelet: AnyWavelet, precision: int = 8) -> float:
     >>> central_frequency("cmor1.5-1.0")
     1.0
     """
-    functions = _resolve(wavelet).wavefun(precision)
+    if isinstance(wavelet, str) and isinstance(precision, int) and wavelet.lower() not in PARAMETRIC:
+        return _find_peak_of_name(wavelet, precision)
+    return _find_peak(_resolve(wavelet), precision)
+
+
+@lru_cache(maxsize=256)
+def _find_peak_of_name(name: str, precision: int) -> float:
+    return _find_peak(_resolve_name(name), precision)
+
+
+def _find_peak(wavelet: Wavelet | ContinuousWavelet, precision: int) -> float:
+    """Return the frequency, in cycles per unit, at which the spectrum is largest."""
+    functions = wavelet.wavefun(precision)
     psi, x = functions[0 if len(functions) == 2 else 1], functions[-1]
     spectrum = np.abs(np.fft.fft(psi))
     peak = int(np.argmax(spectrum[1:])) + 1

@@ -6,7 +6,7 @@ Everything here takes blocks of NumPy or CuPy, computes where they are, and know
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from subband.engines import get_threads, set_threads
 from subband.engines.memory import allocate
 from subband.typing import Array
 
-__all__ = ["Part", "Recipe", "compact", "compute_all", "compute_one", "cut", "gather", "share_cores", "stay_with"]
+__all__ = ["Part", "Recipe", "compact", "compute_all", "compute_one", "cut", "gather", "share_cores"]
 
 Slices = tuple[slice, ...]
 
@@ -92,7 +92,7 @@ def compute_all(
 ) -> dict[str, Any]:
     """Fetch the blocks of each work, and return what counts of the results, by name."""
     found = {}
-    with share_cores(), _stay_with_piece(pieces[0]):
+    with share_cores(), _stay_with(pieces[0]):
         for name, work in works.items():
             blocks = [part.fetch(pieces) for (own, _), part in parts.items() if own == name]
             found[name] = result = work(wheres[name], *blocks, *given)
@@ -119,19 +119,11 @@ def compact(part: Array, whole: int) -> Array:
     return part.copy() if part.size * _WASTE < whole else part
 
 
-def _stay_with_piece(piece: Any) -> Any:
-    return stay_with(next(iter(piece.values())) if isinstance(piece, dict) else piece)
-
-
-@contextmanager
-def stay_with(x: Any) -> Iterator[None]:
-    """Compute on the device of a block."""
+def _stay_with(piece: Any) -> AbstractContextManager[Any]:
+    """Return the context in which to compute on the device of a piece, or of bands."""
+    x = next(iter(piece.values())) if isinstance(piece, dict) else piece
     kind = find_kind(x)
-    if kind is None:
-        yield
-        return
-    with kind.enter(x):
-        yield
+    return nullcontext() if kind is None else kind.enter(x)
 
 
 _counting = Lock()

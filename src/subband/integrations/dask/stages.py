@@ -6,7 +6,7 @@ everything is read again, and computed chunk by chunk. The source is read twice 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -18,7 +18,18 @@ from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.engines.filters.median import FEW
-from subband.enhance.blockwise import BandTally, Findings, NoiseSearch, Reach, reach_of_spatial
+from subband.enhance.blockwise import (
+    BandShrink,
+    BandTally,
+    BandTallyWork,
+    Findings,
+    GuideWork,
+    NoiseSearch,
+    Reach,
+    SpatialWork,
+    average,
+    reach_of_spatial,
+)
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.noise import combine_gains
@@ -32,7 +43,6 @@ from subband.integrations.dask.graphs import BlockMap, draw_array, draw_bundle, 
 from subband.integrations.dask.margins import Blocks
 from subband.integrations.dask.passes import read_again
 from subband.integrations.dask.windows import Edges, Window
-from subband.integrations.dask.works import BandShrink, BandTallyWork, GuideWork, SpatialWork, average
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
 
@@ -58,19 +68,18 @@ class Flow:
     known: Any
     known_facts: list[Delayed]
 
-    def wait(self, *found: Any) -> None:
+    def wait(self, *found: Any) -> Sequence[Any]:
         """Read everything once more, and not before all is found, so that nothing has to be kept in the meantime."""
         # by what they are: Dask would draw a comparison as well
         done = set(map(id, self.known_facts))
         waited = [each for each in found if isinstance(each, Delayed) and id(each) not in done]
-        if not waited:
-            return
-        if self.known is None:
+        if waited and self.known is None:
             (self.planes,) = read_again([self.planes], waited, self.known_facts)
-        else:
+        elif waited:
             everything = [self.planes, self.pixels, self.known]
             self.planes, self.pixels, self.known = read_again(everything, waited, self.known_facts)
         self.known_facts += waited
+        return found
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ class StageWork:
     before : int
         Number of axes before those.
     engine : str, Engine or None
-        Who computes.
+        The engine that computes.
     """
 
     space: tuple[int, ...]
@@ -125,7 +134,7 @@ class StageWork:
         findings : Findings
             What is known already.
         model : NoiseModel
-            Of the noise in the picture.
+            Of the noise in the image.
         """
         if isinstance(stage, Blur | Sharpen):
             return self._filter(flow.planes, [stage])
@@ -140,7 +149,9 @@ class StageWork:
                 "form='dual-tree' has two trees that meet at the borders of the whole array; use form='spun', "
                 "'decimated' or 'undecimated', or compute() the array first"
             )
-        noise, statistic = self._learn(stage, roundtrip, flow, findings)
+        if isinstance(stage, Denoise):
+            findings = self.learn(stage, flow, findings, flow.wait)
+        noise, statistic = findings.noise, findings.statistic
         results = []
         for position, (x, edges) in enumerate(self._list_positions(roundtrip, flow.planes)):
             results.append(self._run_position(roundtrip, x, edges, position, noise, statistic))
@@ -159,41 +170,61 @@ class StageWork:
             stage = replace(stage, filters=())
         return Roundtrip(stage, (1, *self.space), engine, find_filters(engine))
 
-    def _learn(self, stage: Denoise | Shrink, roundtrip: Roundtrip, flow: Flow, findings: Findings) -> tuple[Any, Any]:
-        """Return what has to be known about all planes, which are read again when it is."""
-        if isinstance(stage, Shrink):
-            return None, None
+    def learn(
+        self,
+        stage: Denoise,
+        flow: Flow,
+        findings: Findings,
+        resolve: Callable[..., Sequence[Any]],
+        *,
+        is_noise_enough: bool = False,
+    ) -> Findings:
+        """Return what has to be known about all planes.
+
+        Parameters
+        ----------
+        stage : Denoise
+            What is to be done.
+        flow : Flow
+            The planes.
+        findings : Findings
+            What is known already.
+        resolve : callable
+            Returns what small results have come to: their values, or themselves, for which the planes then wait.
+        is_noise_enough : bool
+            Leave out what the method decides about whole bands.
+        """
+        roundtrip = self.find_roundtrip(stage)
+        if roundtrip.level == 0:
+            return findings
         noise: Any = findings.noise
         statistic: Any = findings.statistic
-        is_measured = noise is None
-        if is_measured:
-            aims = self.draw_aims(stage, roundtrip, flow.planes, flow.known)
-            if aims is not None:
-                flow.wait(aims)
-            noise = self.draw_noise(roundtrip, flow.planes, flow.known, aims)
         method = find_method(stage.method)
-        if isinstance(method, DecidingMethod) and statistic is None:
-            if is_measured and method.needs_noise:
-                flow.wait(noise)
-            statistic = self.decide(stage, roundtrip, flow.planes, noise)
-        flow.wait(noise, statistic)
-        return noise, statistic
+        is_deciding = isinstance(method, DecidingMethod)
+        if noise is None:
+            aims: Any = self._draw_aims(roundtrip, flow) if is_deciding else None
+            (aims,) = resolve(aims)
+            noise = self._draw_noise(roundtrip, flow, aims)
+            if isinstance(method, DecidingMethod) and method.needs_noise:
+                (noise,) = resolve(noise)
+        if is_deciding and statistic is None and not is_noise_enough:
+            statistic = self._decide(stage, roundtrip, flow.planes, noise)
+        noise, statistic = resolve(noise, statistic)
+        return Findings(noise, statistic)
 
-    def draw_aims(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, known: Any) -> Delayed | None:
+    def _draw_aims(self, roundtrip: Roundtrip, flow: Flow) -> Delayed | None:
         """Draw the sketches after which noise is measured exactly; None where that is not needed.
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
         """
-        if not isinstance(find_method(stage.method), DecidingMethod):
-            return None
-        look, search = self._search_noise(roundtrip, planes, known)
+        look, search = self._search_noise(roundtrip, flow.planes, flow.known)
         if prod(edges[-1] for edges in look.edges[self.before :]) <= FEW:
             return None
         return draw_statistic([{"": look}], "sketch", search.merge, search.aim)
 
-    def draw_noise(self, roundtrip: Roundtrip, planes: Any, known: Any, aims: Any = None) -> Delayed:
+    def _draw_noise(self, roundtrip: Roundtrip, flow: Flow, aims: Any) -> Delayed:
         """Draw the measurement of noise: from sketches, or where `aims` say that medians are to be looked for."""
-        look, search = self._search_noise(roundtrip, planes, known)
+        look, search = self._search_noise(roundtrip, flow.planes, flow.known)
         if aims is None:
             return draw_statistic([{"": look}], "sketch", search.merge, search.find)
         return draw_statistic([{"": look}], "sketch", search.merge, search.pick, given=[aims], facts=[aims])
@@ -226,7 +257,7 @@ class StageWork:
         ]
         return blocks.map(search.look_at_known, band, (known, marks)), search
 
-    def decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
+    def _decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""
         method = find_method(stage.method)
         given = noise if isinstance(method, DecidingMethod) and method.needs_noise else None
@@ -249,7 +280,7 @@ class StageWork:
         return self._make_blocks(band, rule, roundtrip).map(BandTallyWork(dimensions, self.engine, tally), band)
 
     def _list_positions(self, roundtrip: Roundtrip, planes: Any) -> Iterator[tuple[Any, list[Edges]]]:
-        """Yield planes for each position of the picture, and where their chunks are in what comes back."""
+        """Yield planes for each position of the image, and where their chunks are in what comes back."""
         margin = roundtrip.margin if roundtrip.stage.form == "undecimated" else 0
         margins = [margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
         yield planes, self._move_edges(planes, margins)
@@ -276,7 +307,7 @@ class StageWork:
     def _run_position(
         self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
-        """Draw the way there and back, for one position of the picture."""
+        """Draw the way there and back, for one position of the image."""
         way = self._forward(roundtrip, x, roundtrip.level)
         approximation, details = way.approximation, []
         for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
@@ -375,7 +406,7 @@ class StageWork:
         if rule is not None and roundtrip is not None:
             half = rule.window // 2
             for axis in roundtrip.axes:
-                # from an even one on, so that parents keep their places
+                # from an even one on, so that parents stay theirs
                 reaches[axis] = Reach(half, half, 2)
         return Blocks(find_grid(x).edges, reaches)
 

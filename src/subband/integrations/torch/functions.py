@@ -158,9 +158,7 @@ def idwtn(coeffs: Mapping[str, Tensor], wavelet: Wavelets, mode: Modes = "symmet
     """
     count = len(next(iter(coeffs), ""))
     if set(coeffs) != set(list_keys(count)) or not count:
-        raise CoefficientsError(
-            f"coeffs has the bands {sorted(coeffs)}; put torch.zeros in the place of those that are missing"
-        )
+        raise CoefficientsError(f"coeffs has the bands {sorted(coeffs)}; put torch.zeros for those that are missing")
     return merge([coeffs[key] for key in list_keys(count)], find_number(wavelet, mode, count, 1), ANY_SHAPE)
 
 

@@ -1,4 +1,4 @@
-"""How pixels become planes, and planes pixels, chunk by chunk."""
+"""How pixels become planes, and planes pixels, block by block."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from subband.arrays import namespace
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
+from subband.enhance.blockwise.statistics import Block
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import check_pixels
 from subband.enhance.program import Program, prepare_program
 from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError
-from subband.integrations.dask.blocks import share_cores, stay_with
 
 __all__ = ["PixelForm"]
 
@@ -36,7 +36,7 @@ class PixelForm:
     dtype : dtype
         Of the pixels.
     engine : str, Engine or None
-        Who computes.
+        The engine that computes.
     """
 
     enhancer: Enhancer
@@ -45,24 +45,38 @@ class PixelForm:
     dtype: np.dtype[Any]
     engine: str | Engine | None = None
 
-    def enter(self, block: Any) -> Any:
+    @property
+    def read_dtype(self) -> np.dtype[Any]:
+        """Of the pixels as filters read them."""
+        dtype: np.dtype[Any] = check_pixels(np.empty(1, self.dtype), "image").dtype
+        return dtype
+
+    @property
+    def plane_dtype(self) -> np.dtype[Any]:
+        """Of the planes."""
+        return np.dtype(np.float64 if self.read_dtype == np.float64 else np.float32)
+
+    @property
+    def result_dtype(self) -> np.dtype[Any]:
+        """Of the pixels that come of planes."""
+        dtype: np.dtype[Any] = as_dtype(np.empty(0, self.read_dtype), self.dtype).dtype
+        return dtype
+
+    def enter(self, _block: Block, pixels: Any) -> Any:
         """Turn a block of pixels, channels first, into planes."""
-        with share_cores(), stay_with(block):
-            pixels = check_pixels(block, "image")
-            if pixels.dtype.kind == "f":
-                _refuse_nonfinite(pixels)
-            return self._reshape(pixels, lambda each: self._program(each)._enter(each), is_entering=True)
+        pixels = check_pixels(pixels, "image")
+        if pixels.dtype.kind == "f":
+            _refuse_nonfinite(pixels)
+        return self._reshape(pixels, lambda each: self._program(each)._enter(each), is_entering=True)
 
-    def leave(self, block: Any) -> Any:
+    def leave(self, _block: Block, planes: Any) -> Any:
         """Turn a block of planes into pixels."""
-        with share_cores(), stay_with(block):
-            # integers that filters do not write are rounded afterwards
-            known = check_pixels(np.empty(1, self.dtype), "image").dtype
 
-            def work(planes: Any) -> Any:
-                return self._program(planes)._leave(planes, known, None)
+        def work(each: Any) -> Any:
+            return self._program(each)._leave(each, self.read_dtype, None)
 
-            return as_dtype(self._reshape(block, work, is_entering=False), self.dtype)
+        # integers that filters do not write are rounded afterwards
+        return as_dtype(self._reshape(planes, work, is_entering=False), self.dtype)
 
     def _program(self, block: Any) -> Program:
         return prepare_program(
@@ -71,7 +85,7 @@ class PixelForm:
 
     def _reshape(self, block: Any, work: Callable[[Any], Any], *, is_entering: bool) -> Any:
         """Work on pixels whose channels come last, or on planes whose channels come first, and put axes back."""
-        xp = namespace(block, "a picture")
+        xp = namespace(block, "an image")
         shape, count = block.shape, len(self.space)
         flat = block.reshape(-1, self.channels, *shape[len(shape) - count :])
         results = []
@@ -87,7 +101,7 @@ def _refuse_nonfinite(pixels: Any) -> None:
     total = float(pixels.sum(dtype=np.float64))
     if np.isfinite(total):
         return
-    xp = namespace(pixels, "a picture")
+    xp = namespace(pixels, "an image")
     count = int((~xp.isfinite(pixels)).sum())
     if count:
         raise ArgumentError(

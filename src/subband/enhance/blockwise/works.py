@@ -1,4 +1,4 @@
-"""What workers do with a block: shrink a band, count what is in it, filter it, or put blocks together.
+"""Work on one block: shrink a band, count what is in it, filter it, or average two.
 
 Planes have any number of leading axes, such as channels or frames, and then one to three axes of space. Filters want
 the leading ones as a single one.
@@ -15,7 +15,7 @@ import numpy as np
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.engines.filters import Filters, find_filters
-from subband.enhance.blockwise import BandTally, Block, flatten, narrow
+from subband.enhance.blockwise.statistics import BandTally, Block, flatten, narrow
 from subband.enhance.methods import DecidingMethod
 from subband.enhance.models import NoiseModel
 from subband.enhance.roundtrip import Coefficients, apply_spatial
@@ -35,7 +35,7 @@ class _Work:
     dimensions : int
         Number of axes of space.
     engine : str, Engine or None
-        Who computes; the engine of the block's place if None.
+        The engine that computes; that of the block's device if None.
     """
 
     dimensions: int
@@ -76,8 +76,8 @@ class BandShrink(_Work):
         band : array
             The part.
         rest
-            The same of the next coarser level if that has a say; then the strength of noise in each plane of the array,
-            and what the method has decided about whole bands.
+            The same of the next coarser level if the rule takes parents; then the strength of noise in each plane of
+            the array, and what the method has decided about whole bands.
         """
         *parents, noise, decisions = rest
         if 0 in band.shape:
@@ -89,7 +89,7 @@ class BandShrink(_Work):
                 # at most one band at a time, so that thresholds of others cannot be touched
                 before: list[Any] = [{} for _ in range(self.rule.level - 1)]
                 alone = Coefficients(None, [*before, {self.key: values.copy()}], self.rule.wavelets)
-                make_shrinker(stage, len(values), self.dimensions, filters)(alone, True)
+                make_shrinker(stage, len(values), self.dimensions, filters)(alone)
                 return alone.details[-1][self.key]
             assert method is not None
             above = flatten(parents[0], self.dimensions) if parents else None
