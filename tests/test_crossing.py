@@ -51,11 +51,11 @@ def find_crossed(call):
 
 
 def cross_denoise():
-    """Return what denoising a picture crosses, when all is prepared."""
-    picture = data.camera()
+    """Return what denoising an image crosses, when all is prepared."""
+    image = data.camera()
     with one_thread():
-        subband.denoise(picture)
-        return find_crossed(lambda: subband.denoise(picture))
+        subband.denoise(image)
+        return find_crossed(lambda: subband.denoise(image))
 
 
 def cross_frame():
@@ -71,9 +71,9 @@ def count(crossed):
     return len(crossed), len({module for module, _ in crossed})
 
 
-WAYS = {"denoise(picture)": cross_denoise, "a frame of a video": cross_frame}
+WAYS = {"denoise(image)": cross_denoise, "a frame of a video": cross_frame}
 #: Functions and modules that may be crossed; lower them with every step that is saved.
-MOST = {"denoise(picture)": (147, 43), "a frame of a video": (110, 36)}
+MOST = {"denoise(image)": (105, 31), "a frame of a video": (84, 25)}
 
 
 @pytest.mark.parametrize("way", WAYS)

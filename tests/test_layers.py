@@ -138,7 +138,7 @@ def test_no_modules_import_each_other():
     [
         ("subband.plan", "from subband.engines import get_engine"),
         ("subband.plan", "def f():\n    import subband.cli.denoise"),
-        ("subband.media.film", "from subband.wavelets import Wavelet"),
+        ("subband.media.video", "from subband.wavelets import Wavelet"),
         ("subband.enhance.stages", "import subband"),
         ("subband.enhance.stages", "from subband import denoise"),
         ("subband.arrays.kinds", "integration = 'subband.integrations.dask.dispatch'"),

@@ -37,6 +37,7 @@ from subband.transforms import (
     dwtn_max_level,
     fswavedecn,
     fswaverecn,
+    icwt,
     idwt,
     idwt2,
     idwtn,
@@ -92,11 +93,13 @@ from subband.wavelets import (
 
 if _typing.TYPE_CHECKING:
     from subband.enhance import Enhancer, denoise
+    from subband.transforms.dual_tree import DualTreePyramid, dtcwt, idtcwt
 
 __all__ = [
     "BaseNode",
     "ContinuousWavelet",
     "DiscreteContinuousWavelet",
+    "DualTreePyramid",
     "Enhancer",
     "FswavedecnResult",
     "LiftingScheme",
@@ -121,6 +124,7 @@ __all__ = [
     "decompose_adjoint",
     "denoise",
     "downcoef",
+    "dtcwt",
     "dwt",
     "dwt2",
     "dwt_coeff_len",
@@ -134,6 +138,8 @@ __all__ = [
     "fswaverecn",
     "get_engine",
     "get_threads",
+    "icwt",
+    "idtcwt",
     "idwt",
     "idwt2",
     "idwtn",
@@ -179,8 +185,8 @@ __all__ = [
     "waverecn",
 ]
 
-#: Names whose modules are imported when somebody asks for them: transforms alone do not need them.
-_LATER = ("Enhancer", "denoise")
+#: Names whose modules are imported when somebody asks for them: the transforms of PyWavelets do not need them.
+_LATER = ("DualTreePyramid", "Enhancer", "denoise", "dtcwt", "idtcwt")
 
 
 def _load_dask() -> _typing.Any:
@@ -193,11 +199,15 @@ _register_integration("dask.array.Array", _load_dask)
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name in _LATER:
-        from subband import enhance
-
-        return getattr(enhance, name)
-    raise AttributeError(f"module 'subband' has no attribute {name!r}")
+    if name in ("Enhancer", "denoise"):
+        from subband import enhance as module
+    elif name in _LATER:
+        from subband.transforms import dual_tree as module  # type: ignore[no-redef]  # whichever has the name
+    else:
+        raise AttributeError(f"module 'subband' has no attribute {name!r}")
+    # the next one who asks finds it without a call
+    found = globals()[name] = getattr(module, name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from subband.bench import checking
 from subband.bench.cases import Target
 from subband.bench.device_cases import DeviceCase, list_device_cases
-from subband.bench.measuring import measure_on_device
+from subband.bench.measuring import measure_cases
 from subband.bench.peers import Contender, Peer
 from subband.engines import get_engine
 from subband.engines.measuring.harness import Harness, Replay, open_device
@@ -87,7 +87,7 @@ def ours_is_partial(monkeypatch):
 
 def test_times_of_all_contenders_are_kept_apart():
     peers = [make_peer("slow", "slow"), make_peer("other", "there")]
-    (measurement,) = measure_on_device([CASE], EFFORT, HostHarness(TIMES, replays=True), peers)
+    (measurement,) = measure_cases([CASE], EFFORT, HostHarness(TIMES, replays=True), peers)
     assert measurement.ours == pytest.approx(1e-3)
     assert measurement.copy == pytest.approx(0.9e-3)
     assert measurement.graph == pytest.approx(0.5e-3)
@@ -99,7 +99,7 @@ def test_times_of_all_contenders_are_kept_apart():
 
 def test_copy_has_the_bytes_of_the_array():
     bench = HostHarness(TIMES)
-    list(measure_on_device([replace(CASE, dtype="float32")], EFFORT, bench))
+    list(measure_cases([replace(CASE, dtype="float32")], EFFORT, bench))
     assert set(bench.copies) == {64 * 96 * 4}
 
 
@@ -111,7 +111,7 @@ def test_what_a_peer_does_besides_is_taken_off():
         """there"""
 
     peer = Peer("back", "none", lambda module, case, samples: Contender(both, first)), None
-    (measurement,) = measure_on_device([CASE], EFFORT, HostHarness(TIMES), [peer])
+    (measurement,) = measure_cases([CASE], EFFORT, HostHarness(TIMES), [peer])
     assert measurement.peers["back"] == pytest.approx(5e-3)
 
 
@@ -123,7 +123,7 @@ def test_peer_that_fails_and_graph_that_cannot_be_are_told():
         return None
 
     peers = [(Peer("broken", "none", fail), None), (Peer("none", "none", cannot), None)]
-    (measurement,) = measure_on_device([CASE], EFFORT, HostHarness(TIMES), peers)
+    (measurement,) = measure_cases([CASE], EFFORT, HostHarness(TIMES), peers)
     assert measurement.peers == {}
     assert measurement.graph is None
     assert "no graphs today" in measurement.remarks[0]
@@ -135,12 +135,12 @@ def test_wrong_graph_is_found(monkeypatch):
     bench = HostHarness(TIMES, replays=True)
     monkeypatch.setattr(HostHarness, "capture", lambda self, call: Replay(lambda: None, call()))
     with pytest.raises(WrongResultError):
-        list(measure_on_device([CASE], EFFORT, bench))
+        list(measure_cases([CASE], EFFORT, bench))
 
 
 def test_half_precision_is_compared_with_full_precision():
     case = DeviceCase((64, 96), "haar", dtype="float16", goal=Target({"float32": 1.7}))
-    (measurement,) = measure_on_device([case], EFFORT, HostHarness(TIMES))
+    (measurement,) = measure_cases([case], EFFORT, HostHarness(TIMES))
     assert set(measurement.peers) == {"float32"}
     assert measurement.is_met is False
 
@@ -153,7 +153,7 @@ def test_one_wrong_number_stops_the_benchmark(monkeypatch, limit, inverse, is_ba
     # what is measured is the CPU's own engine in single precision, with a fault that its judge does not have
     monkeypatch.setattr(checking, "JUDGED_SIZE", limit)
     case = DeviceCase((64, 96), "cdf97", "whole", inverse=inverse, is_bare=is_bare)
-    (measurement,) = measure_on_device([case], EFFORT, HostHarness(TIMES))
+    (measurement,) = measure_cases([case], EFFORT, HostHarness(TIMES))
     assert measurement.error < 1e-6
     engine = type(get_engine("cpu"))
     name = "inverse" if inverse else "forward"
@@ -168,7 +168,7 @@ def test_one_wrong_number_stops_the_benchmark(monkeypatch, limit, inverse, is_ba
 
     monkeypatch.setattr(engine, name, spoil)
     with pytest.raises(WrongResultError, match="64x96 cdf97"):
-        list(measure_on_device([case], EFFORT, HostHarness(TIMES)))
+        list(measure_cases([case], EFFORT, HostHarness(TIMES)))
 
 
 def test_wrong_judge_is_found(monkeypatch):
@@ -183,7 +183,7 @@ def test_wrong_judge_is_found(monkeypatch):
 
     monkeypatch.setattr(engine, "forward", spoil)
     with pytest.raises(WrongResultError, match="32x32"):
-        list(measure_on_device([DeviceCase((512, 512), "cdf97", "whole")], EFFORT, HostHarness(TIMES)))
+        list(measure_cases([DeviceCase((512, 512), "cdf97", "whole")], EFFORT, HostHarness(TIMES)))
 
 
 @pytest.mark.opencl
@@ -196,7 +196,7 @@ def test_on_an_opencl_device():
         for case in list_device_cases("opencl")
         if case.wavelet == "haar" or (case.dimensions == 2 and case.dtype == "float16")
     ]
-    measurements = list(measure_on_device(cases, EFFORT, bench))
+    measurements = list(measure_cases(cases, EFFORT, bench))
     assert [measurement.case for measurement in measurements] == cases
     for measurement in measurements:
         assert min(measurement.ours, measurement.copy) > 0

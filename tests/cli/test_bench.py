@@ -252,7 +252,7 @@ def tiny_peers(monkeypatch):
 
     found = (
         peer_cases.PeerCase((32, 48), "db2", "symmetric", 2, is_quick=True),
-        peer_cases.PictureCase((64, 64), "db2", "symmetric", 1, task="noise"),
+        peer_cases.ImageCase((64, 64), "db2", "symmetric", 1, task="noise"),
     )
     monkeypatch.setattr(peer_cases, "PEER_CASES", found)
     return found
@@ -290,6 +290,48 @@ def test_peers_are_chosen_by_words(run, tiny_peers):
     assert run("peers", "--only", "quux").exit_code == 2
 
 
+@pytest.fixture
+def tiny_calls(monkeypatch):
+    from subband.bench import call_cases
+
+    found = tuple(case for case in call_cases.CALL_CASES if case.name in ("dwt 64", "dwt2 16²", "families"))
+    monkeypatch.setattr(call_cases, "CALL_CASES", found)
+    return found
+
+
+def test_calls(run, tmp_path, tiny_calls):
+    page, plot, output = (tmp_path / name for name in ("page.md", "calls.png", "calls.json"))
+    page.write_text("<!-- measured calls: begin -->\nold\n<!-- measured calls: end -->\n", encoding="utf-8")
+    result = run("calls", "--markdown", page, "--plot", plot, "--output", output)
+    assert result.exit_code == 0, result.output
+    assert "no call slower than by PyWavelets" in result.output
+    record = json.loads(output.read_text(encoding="utf-8"))["calls"]
+    assert [entry["function"] for entry in record["calls"]] == [case.label for case in tiny_calls]
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    text = page.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert "| dwt |" in text
+
+
+def test_calls_are_chosen_by_words_and_judged_as_a_whole_only(run, tmp_path, tiny_calls):
+    output = run("calls", "--only", "dwt2").output
+    assert "families" not in output
+    assert "no targets judged" in output
+    assert "dwt2" not in run("calls", "--quick").output
+    assert run("calls", "--only", "quux").exit_code == 2
+    plot = tmp_path / "calls.png"
+    plot.write_bytes(b"mine")
+    assert run("calls", "--plot", plot).exit_code == 2
+    assert plot.read_bytes() == b"mine"
+
+
+def test_a_wrong_call_is_an_error(run, tiny_calls, monkeypatch):
+    monkeypatch.setattr("subband.families", lambda: ["Haar"])
+    result = run("calls", "--only", "families")
+    assert result.exit_code != 0
+    assert "families" in result.stderr
+
+
 def test_hdf5_is_checked_before_measuring(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     result = run("cpu", "--hdf5", tmp_path / "figures.h5")
@@ -299,7 +341,21 @@ def test_hdf5_is_checked_before_measuring(run, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    ["cpu", "gpu", "peers", "enhance", "papers", "quality", "video", "studio", "jpeg2000", "pipeline", "dask", "edges"],
+    [
+        "cpu",
+        "gpu",
+        "peers",
+        "calls",
+        "enhance",
+        "papers",
+        "quality",
+        "video",
+        "studio",
+        "jpeg2000",
+        "pipeline",
+        "dask",
+        "edges",
+    ],
 )
 def test_every_command_writes_every_form(run, command):
     output = " ".join(run(command, "--help").output.split())

@@ -27,8 +27,8 @@ def make_page(path, *parts):
 
 @pytest.fixture
 def small(monkeypatch):
-    pictures = denoising.load_pictures()
-    monkeypatch.setattr(denoising, "load_pictures", lambda: {"photograph": pictures["photograph"][:64, :64]})
+    pictures = denoising.load_images()
+    monkeypatch.setattr(denoising, "load_images", lambda: {"photograph": pictures["photograph"][:64, :64]})
     monkeypatch.setattr(haar, "THEIRS", {64: (47.0, 16.0)})
     peers = [replace(peer, settings=peer.settings[:1]) for peer in speckle.PEERS if "1000" not in peer.name]
     monkeypatch.setattr(speckle, "PEERS", tuple(peers))

@@ -233,7 +233,7 @@ def test_empty_folder(tmp_path):
     (tmp_path / "in").mkdir()
     result = run("denoise", tmp_path / "in", tmp_path / "out")
     assert result.exit_code == 2
-    assert "holds no picture" in result.stderr
+    assert "holds no image" in result.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")

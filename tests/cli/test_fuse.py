@@ -50,7 +50,7 @@ def test_options(stack, tmp_path, options, settings):
     folder, pictures = stack
     result = run("fuse", *sorted(folder.iterdir()), tmp_path / "out.png", *options)
     assert result.exit_code == 0, result.output
-    assert "3 pictures" in result.output
+    assert "3 images" in result.output
     np.testing.assert_array_equal(load(tmp_path / "out.png"), fuse(pictures, **settings))
 
 
@@ -79,7 +79,7 @@ def test_errors(stack, tmp_path):
         ((folder / "0.png", tmp_path / "small.png", out), "small.png' has 50 × "),
         ((folder, out, "--rule", "focsu"), "did you mean 'focus'"),
         ((folder, out, "--window", 4), "odd number"),
-        ((folder, folder / "0.png", "--force"), "one of the pictures"),
+        ((folder, folder / "0.png", "--force"), "one of the images"),
         ((folder / "0.png", folder / "missing.png", out), "No such file"),
         ((folder, tmp_path / "no" / "out.png"), "does not exist"),
     ):

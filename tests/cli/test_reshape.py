@@ -67,7 +67,7 @@ def test_points_without_faces(tmp_path):
     [
         (["haed", "out.obj"], "did you mean 'head'"),
         (["none.obj", "out.obj"], "No such file"),
-        (["head", "out.stl"], "neither like a surface nor like a picture"),
+        (["head", "out.stl"], "neither like a surface nor like an image"),
         (["head", "no/out.obj"], "does not exist"),
         (["head", "out.obj", "--band-gains", "9:2"], "levels 1 to 5"),
         (["head", "out.obj", "--band-gains", "1=2"], "write level:gain"),

@@ -41,6 +41,21 @@ def test_inverse_level(case, seed):
     assert_close(CPU.inverse(case.plan, bands), expected, tolerance, largest(expected, bands))
 
 
+def check_adjoints(engine, case, seed):
+    """Compare both adjoints with the reference engine."""
+    bands = noise_for(case.plan, case.x.dtype, seed)
+    folded, expected = REFERENCE.forward_adjoint(case.plan, bands), REFERENCE.inverse_adjoint(case.plan, case.x)
+    tolerance = 4 * relative_tolerance(case.x.dtype, case.wavelets, same_filters=True)
+    assert_close(engine.forward_adjoint(case.plan, bands), folded, tolerance, largest(folded, bands))
+    split = engine.inverse_adjoint(case.plan, case.x)
+    assert_bands_close(split, expected, tolerance, largest(case.x, expected))
+
+
+@given(level_cases(), st.integers(0, 1000))
+def test_adjoints_of_a_level(case, seed):
+    check_adjoints(CPU, case, seed)
+
+
 @given(reversible_cases())
 def test_reversible_level(case):
     expected = REFERENCE.forward(case.plan, case.x)
@@ -89,6 +104,10 @@ def cut_finely(monkeypatch):
     yield
     set_threads(before)
     engine._prepare.cache_clear()
+
+
+def test_cuts_of_adjoints_leave_no_seam(cut_finely):
+    given(level_cases(("float32", "float64")))(lambda case: check_adjoints(CPU, case, 5))()
 
 
 @pytest.mark.parametrize("reversible", [False, True])

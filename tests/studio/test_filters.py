@@ -200,7 +200,7 @@ def test_divider_parts_the_picture_on_the_screen(studio):
     before, result = studio.colours("before"), studio.colours("result")
 
     def look():
-        picture = studio.page.locator("#picture").screenshot()
+        picture = studio.page.locator("#image").screenshot()
         return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(int)
 
     screen = look()
@@ -208,7 +208,7 @@ def test_divider_parts_the_picture_on_the_screen(studio):
     assert abs(screen[60:height, 10:120] - before[60:height, 10:120]).max() <= 2
     assert abs(screen[60:height, 200:500] - result[60:height, 200:500]).max() <= 2
     assert abs(screen[60:height, 200:500] - before[60:height, 200:500]).max() > 20
-    box = studio.page.locator("#picture").bounding_box()
+    box = studio.page.locator("#image").bounding_box()
     handle = divider.bounding_box()
     studio.page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + 100)
     studio.page.mouse.down()

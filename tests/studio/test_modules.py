@@ -32,8 +32,8 @@ def test_raw_pixels_are_spread_to_words(run):
     assert run("frames", script) == [0, 0, 0, 255, 7, 7, 7, 255, 255, 255, 255, 255]
 
 
-def test_gains_are_read_spelled_and_shaded(run):
-    script = "return ['2:dd=0.5;1:ad=1.5,da=1, dd=0', 'x;9:zz=1', ''].map(text => m.spellGains(m.readGains(text), 3));"
+def test_gains_are_read_formatted_and_shaded(run):
+    script = "return ['2:dd=0.5;1:ad=1.5,da=1, dd=0', 'x;9:zz=1', ''].map(text => m.formatGains(m.readGains(text), 3));"
     assert run("bands", script) == ["1:ad=1.5,dd=0;2:dd=0.5", "", ""]
     none, half, one, two, most = run("bands", "return [0, 0.5, 1, 2, 4].map(gain => m.shadeOf(gain, 4));")
     # grey is 1, darker is more, lighter is less

@@ -49,7 +49,7 @@ def test_film_is_picked_from_the_menu_and_obeys_the_transport(studio):
     studio.wait_for("frames => window.studio.stats().frames === frames + 1", frames)
     assert studio.stats()["position"] == (position + 1) % 60
     assert (studio.pixels() != before).any()
-    studio.page.get_by_label("Position in the film").fill("30")
+    studio.page.get_by_label("Position in the video").fill("30")
     studio.wait_for(
         "frames => window.studio.stats().frames > frames + 1 && window.studio.stats().position === 30", frames
     )

@@ -387,6 +387,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "concatenate": _concatenate,
     "fft": lambda x, n: FunctionalArray(x.library.fft.fft(x.array, n=n)),
+    "irfft": lambda x, n: FunctionalArray(x.library.fft.irfft(x.array, n=n)),
+    "rfft": lambda x, n: FunctionalArray(x.library.fft.rfft(x.array, n=n)),
     "fmax": _fmax,
     "ifft": lambda x, n: FunctionalArray(x.library.fft.ifft(x.array, n=n)),
     "iscomplexobj": lambda x: x.dtype.kind == "c",

@@ -70,6 +70,10 @@ class JaxLibrary(Library):
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:  # noqa: ARG002 - as above
         return self.module.zeros(shape, dtype=self.find_dtype(dtype))
 
+    def tensordot(self, a: Any, b: Any, *, axes: int) -> Any:
+        """Return a product of matrices in all the precision that there is."""
+        return self.module.tensordot(a, b, axes=axes, precision="highest")
+
 
 class TorchLibrary(Library):
     """PyTorch, whose functions have names and arguments of their own."""

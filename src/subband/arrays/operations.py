@@ -6,7 +6,7 @@ CuPy follows NumPy's functions to the letter, and takes part in `numpy.concatena
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,15 @@ __all__ = [
     "assemble",
     "concatenate",
     "find_extremes",
+    "flip",
     "is_finite_sum",
     "is_opencl",
+    "join_complex",
     "namespace",
     "pad_zeros",
+    "rearrange",
+    "split_complex",
+    "stack_last",
     "take_flat",
 ]
 
@@ -157,6 +162,93 @@ def take_flat(x: Any, indices: Any) -> Any:
         return module.take(x.reshape(-1), flat).reshape(indices.shape)
     library = namespace(x, "taking numbers")
     return x.reshape(-1)[library.asarray(indices)]
+
+
+def flip(x: Any, axis: int) -> Any:
+    """Return a native array, but one of PyOpenCL, with one axis reversed; a view where the library has such views.
+
+    Examples
+    --------
+    >>> flip(np.array([1, 2, 3]), 0)
+    array([3, 2, 1])
+    """
+    return x[(slice(None),) * axis + (slice(None, None, -1),)]
+
+
+def rearrange(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Return ``function(*arrays)`` for a function that moves, repeats and leaves out elements, and computes nothing.
+
+    PyOpenCL lacks most such operations: there the function is told the positions of the elements, which are then taken.
+
+    Examples
+    --------
+    >>> rearrange(lambda x: flip(x, 1).T, np.array([[1, 2], [3, 4]]))
+    array([[2, 4],
+           [1, 3]])
+    """
+    if not is_opencl(arrays[0]):
+        return function(*arrays)
+    ends = np.cumsum([0, *(x.size for x in arrays)])
+    positions = [np.arange(end, end + x.size).reshape(x.shape) for end, x in zip(ends, arrays, strict=False)]
+    whole = concatenate([x.reshape(-1) for x in arrays], 0) if len(arrays) > 1 else arrays[0]
+    return take_flat(whole, np.ascontiguousarray(function(*positions)))
+
+
+def stack_last(arrays: Sequence[Any]) -> Any:
+    """Return arrays of any one library, but not of PyOpenCL, with an entry for each in a new last axis.
+
+    Examples
+    --------
+    >>> stack_last([np.zeros(2), np.ones(2)])
+    array([[0., 1.],
+           [0., 1.]])
+    """
+    first = arrays[0]
+    if hasattr(first, "__array_namespace__"):
+        return first.__array_namespace__().stack(list(arrays), axis=-1)
+    return namespace(first, "stacking arrays").stack(list(arrays), -1)
+
+
+def join_complex(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Return a complex array of pairs of real and imaginary parts, with an entry for each pair in a new last axis.
+
+    Examples
+    --------
+    >>> join_complex([(np.array([1.0, 2.0]), np.array([0.0, 1.0]))])
+    array([[1.+0.j],
+           [2.+1.j]])
+    """
+    shape = pairs[0][0].shape
+    dtype = pairs[0][0].dtype
+    if is_opencl(pairs[0][0]):
+        last = rearrange(lambda *parts: np.stack(parts, -1), *(part for pair in pairs for part in pair))
+        return last.reshape(-1).view(np.result_type(dtype, np.complex64)).reshape((*shape, len(pairs)))
+    if type(pairs[0][0]).__module__.partition(".")[0] not in ("numpy", "cupy"):
+        # arrays that are traced cannot be written to
+        return stack_last([real + 1j * imaginary for real, imaginary in pairs])
+    xp = namespace(pairs[0][0], "complex numbers")
+    # each entry is contiguous, as those want it who look at one after the other
+    joined = xp.empty((len(pairs), *shape), np.result_type(dtype, np.complex64))
+    for entry, (real, imaginary) in zip(joined, pairs, strict=True):
+        entry.real = real
+        entry.imag = imaginary
+    return xp.moveaxis(joined, 0, -1)
+
+
+def split_complex(x: Any) -> list[tuple[Any, Any]]:
+    """Undo `join_complex`.
+
+    Examples
+    --------
+    >>> split_complex(np.array([[1.0], [2.0 + 1.0j]]))
+    [(array([1., 2.]), array([0., 1.]))]
+    """
+    if is_opencl(x):
+        parts = x.reshape(-1).view(np.empty(0, x.dtype).real.dtype).reshape((*x.shape, 2))
+        first = rearrange(lambda each: np.moveaxis(each, (-2, -1), (0, 1)), parts)
+        return [(first[entry, 0], first[entry, 1]) for entry in range(x.shape[-1])]
+    entries = [x[..., entry] for entry in range(x.shape[-1])]
+    return [(z.real, z.imag if hasattr(z, "imag") else (z * -1j).real) for z in entries]
 
 
 def find_extremes(x: Any) -> tuple[int, int]:

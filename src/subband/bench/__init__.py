@@ -1,4 +1,4 @@
-"""Benchmarks: how fast, how much memory, how good, and compared with what.
+"""Benchmarks of speed, memory and quality, beside other libraries and published results.
 
 A case is measured and checked against the reference engine, which makes a record, and records become a `Report`, which
 is shown on the terminal or written as Markdown, HTML, JSON or HDF5.

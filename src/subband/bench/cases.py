@@ -1,4 +1,4 @@
-"""What is measured, and what is expected of it.
+"""The cases of ``subband bench cpu`` and their speed targets.
 
 A case is called the same way in `subband` and in PyWavelets, because the two have the same vocabulary; so a case
 takes the library to call as an argument. The cases of devices are in `subband.bench.device_cases`.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from subband.engines.measuring.harness import draw_on_host
 from subband.errors import ArgumentError
@@ -33,7 +33,7 @@ _MEASURABLE_SIZE = 4 * 2**20
 
 @dataclass(frozen=True)
 class Target:
-    """What is expected of a case; None where nothing is.
+    """The speed and memory targets of a case; None where there is none.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Target:
     seconds: float | None = None
 
     def is_met(self, ours: float, peers: Mapping[str, float], copy: float) -> bool:
-        """Say whether times in seconds meet the target.
+        """Return whether times in seconds meet the target.
 
         Examples
         --------
@@ -77,7 +77,7 @@ class Target:
         )
 
     def restrict(self, peers: Iterable[str]) -> Target:
-        """Return what of it can be judged where only these peers were measured."""
+        """Return the part of the target that can be judged where only these peers were measured."""
         return replace(self, speedups={name: self.speedups[name] for name in peers if name in self.speedups})
 
     def __bool__(self) -> bool:
@@ -135,7 +135,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """All of it in one line, which `select_cases` searches."""
+        """The case in one line, which `select_cases` searches."""
         size = "x".join(map(str, self.shape))
         direction = "inverse" if self.inverse else "forward"
         parts = [f"{self.dimensions}-D", size, self.wavelet, self.mode, f"{self.level}-level", direction]
@@ -190,7 +190,7 @@ class Case:
         return draw_on_host(self.shape, "float32", seed)
 
     def prepare(self, library: Any, samples: Array) -> Callable[[], Any]:
-        """Return what is measured as a function without arguments.
+        """Return the measured call as a function without arguments.
 
         Parameters
         ----------
@@ -210,11 +210,11 @@ class Case:
         return self.bind(library, self.make_input(library, samples))
 
     def make_input(self, library: Any, samples: Any) -> Any:
-        """Return what is transformed: the samples, or for an inverse the coefficients that `library` makes of them."""
+        """Return the input: the samples, or for inverses the coefficients that `library` makes of them."""
         return self._bind_forward(library, samples)() if self.inverse else samples
 
     def bind(self, library: Any, given: Any) -> Callable[[], Any]:
-        """Return what is measured as a function without arguments.
+        """Return the measured call as a function without arguments.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Case:
 
     @property
     def _suffix(self) -> str:
-        """How the functions for so many axes are called."""
+        """The suffix of the functions for so many axes."""
         return {1: "", 2: "2"}.get(self.dimensions, "n")
 
 
@@ -274,7 +274,19 @@ def _list_cases() -> Iterable[Case]:
     yield Case(_SHORT, "db4", "symmetric", is_quick=True)
 
 
-AnyCase = TypeVar("AnyCase", bound=Case)
+class Named(Protocol):
+    """What can be chosen by its name."""
+
+    @property
+    def name(self) -> str:
+        """All of it in one line."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is part of the short run."""
+
+
+AnyCase = TypeVar("AnyCase", bound=Named)
 
 #: Every case of ``subband bench cpu``, each followed by its inverse.
 CPU_CASES: tuple[Case, ...] = tuple(

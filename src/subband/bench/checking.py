@@ -1,4 +1,4 @@
-"""What was measured must also be right: results of cases are compared before a time is believed."""
+"""Verification of the results of cases against the reference engine, before a time counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BORDER = 10
 
 
 def make_check(case: Case, given: Any, samples: Any, bench: Harness) -> Callable[[Any], float]:
-    """Return what compares a result of a case with the judge's, and tells how far it is from that.
+    """Return a function that compares a result of a case with the reference, and returns the largest difference.
 
     Large arrays of the host are judged by PyWavelets, because the CPU engine would judge itself else.
     """
@@ -43,7 +43,7 @@ def make_check(case: Case, given: Any, samples: Any, bench: Harness) -> Callable
 
 
 def judge_on_host(case: Case, given: Any) -> Any:
-    """Return what a case has to result in, in double precision, computed on the host.
+    """Return the reference result of a case, in double precision, computed on the host.
 
     The reference engine computes it, or for large arrays the CPU engine, whole and not in parts; then the two are
     compared on a smaller array of the same case first.
@@ -90,7 +90,7 @@ def check_result(
     *,
     is_inside: bool = False,
 ) -> float:
-    """Compare a result with the judge's.
+    """Compare a result with the reference.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What chunks cost: transforms of arrays of Dask beside those of the same arrays in memory.
+"""Overhead of Dask: transforms of chunked arrays beside those of the same arrays in memory.
 
 Both take turns in one process. A turn is two calls, of which the second counts, so that each finds the memory that it
 gave back itself. Besides the time on the clock stands that of the processor, which other programs disturb less. Results
@@ -128,7 +128,7 @@ def measure_overhead(
 
 
 def report_overhead(found: Sequence[Overhead], *, is_whole: bool = True) -> Report:
-    """Make the table.
+    """Make the table of the overhead of chunks.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def report_overhead(found: Sequence[Overhead], *, is_whole: bool = True) -> Repo
         name = f"{each.wavelet}, {each.dtype}, {each.direction}"
         numbers = [1000 * each.memory[1], 1000 * each.computed[1]]
         ratios = [
-            own[place] / each.memory[place] for own in (each.computed, each.persisted) for place in range(len(own))
+            own[index] / each.memory[index] for own in (each.computed, each.persisted) for index in range(len(own))
         ]
         rows.append([name, str(each.tasks), *(write_number(x, 0) for x in numbers), *(write_number(x) for x in ratios)])
         goals.append(
@@ -188,7 +188,7 @@ def _split(x: Any, wavelet: str, levels: int) -> list[Any]:
 
 def _merge(bands: Sequence[Any], wavelet: str) -> list[Any]:
     """Return the samples, as the only entry of a list."""
-    details = [tuple(bands[place : place + 3]) for place in range(1, len(bands), 3)]
+    details = [tuple(bands[start : start + 3]) for start in range(1, len(bands), 3)]
     return [subband.waverec2([bands[0], *details], wavelet)]
 
 

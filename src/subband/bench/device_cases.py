@@ -1,4 +1,4 @@
-"""What is measured on GPUs, and what is expected of it there."""
+"""The cases of ``subband bench gpu`` and their speed targets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DeviceCase(Case):
 
     @property
     def name(self) -> str:
-        """All of it in one line."""
+        """The case in one line."""
         return super().name + (" engine" if self.is_bare else "")
 
     @property
@@ -111,6 +111,6 @@ def _list_cuda_cases() -> Iterable[DeviceCase]:
 
 
 def _lower_target(case: DeviceCase) -> DeviceCase:
-    """Return a case with what is expected of OpenCL: a part of the copy's speed, for one level of a large image."""
+    """Return a case with the target for OpenCL: a part of the copy's speed, for one level of a large image."""
     is_bound_by_memory = case.shape == _IMAGE and case.level == 1 and case.dtype == "float32"
     return replace(case, goal=Target(bandwidth=0.65) if is_bound_by_memory else Target())

@@ -1,8 +1,8 @@
-"""How well edges are found under noise: phantoms of discs, boxes and balls, whose edges are known.
+"""Precision and recall of edge detection under noise, on phantoms of discs, boxes and balls with known edges.
 
 Figures are means over several draws of the noise. Ours have one setting for all
 of it, which was chosen on these phantoms with another draw; the table shows how it holds for noise that it was not
-chosen on, not for other pictures. The edges of scikit-image's Canny filter stand beside ours, for each draw with the
+chosen on, not for other images. The edges of scikit-image's Canny filter stand beside ours, for each draw with the
 settings, of several, that come out best against the truth.
 """
 
@@ -53,14 +53,14 @@ _CANNY = tuple((width, high) for width in (1.0, 1.5, 2.0, 3.0) for high in (4, 6
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A picture whose edges are known.
+    """An image whose edges are known.
 
     Attributes
     ----------
     picture : ndarray of float
         Rows × columns, or slices × rows × columns, out of 255; edges are one pixel wide.
     distance : ndarray of float
-        How far each place between the pixels is from the nearest edge: that of row r and column c is at r + ½, c + ½.
+        How far each point between the pixels is from the nearest edge: that of row r and column c is at r + ½, c + ½.
     centred : ndarray of float
         The same for the pixels themselves.
     """
@@ -72,7 +72,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Score:
-    """How many of the edges found are true, and how many of the true ones are found."""
+    """Precision and recall: how many of the edges found are true, and how many of the true ones are found."""
 
     precision: float
     recall: float
@@ -96,7 +96,7 @@ class Finding:
 
 @lru_cache(maxsize=4)
 def make_scene(size: int = 256) -> Scene:
-    """Make a picture of discs and turned boxes of several contrasts.
+    """Make an image of discs and turned boxes of several contrasts.
 
     Examples
     --------
@@ -104,15 +104,15 @@ def make_scene(size: int = 256) -> Scene:
     (256, 256)
     """
     row, column = np.mgrid[:size, :size].astype(np.float64)
-    picture = np.full((size, size), 100.0)
+    image = np.full((size, size), 100.0)
     between = np.full((size, size), np.inf)
     centred = np.full((size, size), np.inf)
     for number, contrast in enumerate(_CONTRASTS):
         depth = _measure_shape(number, size, row, column)
-        picture += contrast * np.clip(0.5 - depth, 0, 1)
+        image += contrast * np.clip(0.5 - depth, 0, 1)
         centred = np.minimum(centred, np.abs(depth))
         between = np.minimum(between, np.abs(_measure_shape(number, size, row + 0.5, column + 0.5)))
-    return Scene(picture, between, centred)
+    return Scene(image, between, centred)
 
 
 @lru_cache(maxsize=4)
@@ -189,7 +189,7 @@ def measure_edges(
     ours : Score
         With one setting for all, the mean over the seeds.
     canny : Score or None
-        The best that scikit-image's Canny filter reaches in a picture with settings tuned to the truth, if it is
+        The best that scikit-image's Canny filter reaches in an image with settings tuned to the truth, if it is
         installed.
 
     Examples
@@ -200,14 +200,14 @@ def measure_edges(
     scene = make_scene() if scene is None else scene
     finder = EdgeFinder() if finder is None else finder
     for sigma in noises:
-        pictures = [scene.picture + np.random.default_rng(seed).normal(0, sigma, scene.picture.shape) for seed in seeds]
-        ours = [score_edges(scene, finder.find(picture).mask) for picture in pictures]
-        others = [score for picture in pictures if (score := _tune_canny(scene, picture)) is not None]
+        images = [scene.picture + np.random.default_rng(seed).normal(0, sigma, scene.picture.shape) for seed in seeds]
+        ours = [score_edges(scene, finder.find(image).mask) for image in images]
+        others = [score for image in images if (score := _tune_canny(scene, image)) is not None]
         yield sigma, _average(ours), _average(others) if others else None
 
 
 def measure_phantoms(noises: Sequence[float] = NOISES) -> Iterator[Finding]:
-    """Find the edges of the picture and of the volume under noise.
+    """Find the edges of the image and of the volume under noise.
 
     Yields
     ------
@@ -220,7 +220,7 @@ def measure_phantoms(noises: Sequence[float] = NOISES) -> Iterator[Finding]:
 
 
 def report(found: Sequence[Finding]) -> Report:
-    """Put scores together.
+    """Make a report of scores.
 
     Examples
     --------
@@ -238,22 +238,13 @@ def report(found: Sequence[Finding]) -> Report:
         "ours": [each.ours.balance for each in found],
         "Canny, tuned": [None if each.canny is None else each.canny.balance for each in found],
     }
-    figures = {
-        "edges": [
-            {
-                "phantom": each.phantom,
-                "sigma": each.sigma,
-                "ours": asdict(each.ours),
-                "canny": None if each.canny is None else asdict(each.canny),
-            }
-            for each in found
-        ]
-    }
     drawing = draw_bars(
         "Edges under noise", BarChart("", "F, the harmonic mean of precision and recall", labels, series)
     )
     title = f"Edges of phantoms, within {_TOLERANCE:g} pixels"
-    return Report([Sheet(title, columns, rows)], (), figures, drawings={"Edges under noise": drawing})
+    return Report(
+        [Sheet(title, columns, rows)], (), {"edges": list(map(asdict, found))}, drawings={"Edges under noise": drawing}
+    )
 
 
 def _average(scores: Sequence[Score]) -> Score:
@@ -273,16 +264,16 @@ def _measure_shape(number: int, size: int, row: Array, column: Array) -> Array:
     return np.asarray(outside + np.minimum(np.maximum(u, v), 0))
 
 
-def _tune_canny(scene: Scene, picture: Array) -> Score | None:
+def _tune_canny(scene: Scene, image: Array) -> Score | None:
     try:
         from skimage.feature import canny
     except ImportError:
         return None
-    if picture.ndim != 2:
+    if image.ndim != 2:
         return None
     find: Any = canny
     scores = (
-        score_edges(scene, find(picture, sigma=width, low_threshold=0.4 * high, high_threshold=high), centred=True)
+        score_edges(scene, find(image, sigma=width, low_threshold=0.4 * high, high_threshold=high), centred=True)
         for width, high in _CANNY
     )
     return max(scores, key=lambda score: score.balance)

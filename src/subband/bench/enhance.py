@@ -1,4 +1,4 @@
-"""How fast frames are enhanced: bytes of red, green and blue in memory, to the same.
+"""Speed of enhancing frames of RGB bytes in memory.
 
 On the CPU, scikit-image's wavelet denoiser and a plain copy of the frame as float32 take turns with ours. On a device
 the frame lies there already, and the clock is the device's.
@@ -30,10 +30,10 @@ from subband.typing import Array
 
 __all__ = ["CASES", "SHAPE", "Case", "Speed", "make_frame", "measure_speeds", "report"]
 
-#: Of a frame of film.
+#: Of a frame of video.
 SHAPE = (1080, 1920, 3)
 
-#: Copies that 10 milliseconds hold, where one takes 1.5 milliseconds: 100 frames a second there.
+#: Copies that 10 milliseconds hold, where one takes 1.5 milliseconds: 100 frames per second there.
 MOST_COPIES = 10 / 1.5
 
 #: Grey levels that results may differ by: what lies between two may be rounded either way.
@@ -42,7 +42,7 @@ _LARGEST_DEVIATION = 1
 
 @dataclass(frozen=True)
 class Case:
-    """Something to do with a frame, and how fast it should be.
+    """A way to enhance a frame, and its speed targets.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Case:
     copies : float or None
         How many copies it should take at most.
     rate : float or None
-        Frames a second that a large GPU should reach.
+        Frames per second that a large GPU should reach.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Case:
     rate: float | None = None
 
     def bind_on_host(self, frame: Array, engine: str | Engine | None) -> Callable[[], Array]:
-        """Return what enhances a frame of film in the host's memory."""
+        """Return a call that enhances a frame of video in the host's memory."""
         pipeline = Pipeline(self.enhancer, engine=engine)
 
         def enhance() -> Array:
@@ -107,7 +107,7 @@ class Speed:
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return 1 / self.seconds
 
     @property
@@ -121,20 +121,20 @@ class Speed:
         return None if self.peer is None else self.peer / self.seconds
 
     def judge(self, *, is_on_device: bool) -> Iterator[Goal]:
-        """Yield what is expected of the case, as far as it was measured."""
+        """Yield the goals of the case, as far as it was measured."""
         case = self.case
         if is_on_device:
             if case.rate is not None:
                 best = max(self.rate, 0.0 if self.graph is None else 1 / self.graph)
                 graph = "" if self.graph is None else f", {1 / self.graph:,.0f} as a graph"
-                text = f"{case.name}: at least {case.rate:,.0f} frames a second on the device"
+                text = f"{case.name}: at least {case.rate:,.0f} fps on the device"
                 yield Goal(text, f"{self.rate:,.0f}{graph}", best >= case.rate)
             return
         if case.speedup is not None and self.speedup is not None:
             text = f"{case.name}: at least {case.speedup:g} times as fast as scikit-image"
             yield Goal(text, f"{self.speedup:.1f} times", self.speedup >= case.speedup)
         if case.copies is not None:
-            text = f"{case.name}: at most {case.copies:.2f} copies, 100 frames a second where a copy takes 1.5 ms"
+            text = f"{case.name}: at most {case.copies:.2f} copies, 100 fps where a copy takes 1.5 ms"
             yield Goal(text, f"{self.copies:.2f} copies", self.copies <= case.copies)
 
 
@@ -226,7 +226,7 @@ def _check(case: Case, result: Array, frame: Array) -> int:
 
 
 def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | None = None) -> Report:
-    """Put measurements together.
+    """Make a report of measurements.
 
     Parameters
     ----------
@@ -273,6 +273,6 @@ def report(speeds: Sequence[Speed], shape: tuple[int, ...], device: Machine | No
         series["subband, graph"] = [None if speed.graph is None else 1 / speed.graph for speed in speeds]
     if not is_on_device:
         series["scikit-image"] = [None if speed.peer is None else 1 / speed.peer for speed in speeds]
-    chart = BarChart(f"frames of {rows_columns}", "frames a second", [s.case.name for s in speeds], series, is_log=True)
+    chart = BarChart(f"frames of {rows_columns}", "fps", [s.case.name for s in speeds], series, is_log=True)
     drawings = {"Frames enhanced": draw_bars("Frames enhanced", chart)}
     return Report([sheet], goals, figures, device or describe_machine(libraries=["scikit-image"]), drawings)

@@ -1,7 +1,8 @@
 """Figures of reports: described as data, and drawn by matplotlib when they are asked for.
 
 A `Figure` is a grid of panels. A `Panel` holds curves, dots, bars or stems over a pair of axes; a `BarChart` holds
-horizontal bars of what has names instead of numbers along an axis. Reports are made without matplotlib.
+horizontal bars of what has names instead of numbers along an axis, and a `DotChart` dots. Reports are made without
+matplotlib.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = [
     "ORANGE",
     "VIOLET",
     "BarChart",
+    "DotChart",
     "Figure",
     "Lengths",
     "Panel",
@@ -183,39 +185,74 @@ class BarChart:
     def draw(self, axes: Any) -> None:
         """Draw everything over a pair of axes of matplotlib."""
         low, high = self.limits()
-        axes.set_title(self.title, loc="left", fontsize=_MIDDLE)
-        axes.set_xlabel(self.unit)
-        _scale_axis(axes.xaxis, self.is_log)
-        axes.set_xlim(low, high)
-        axes.set_yticks(range(len(self.labels)), self.labels)
-        axes.invert_yaxis()
-        axes.grid(visible=True, axis="x")
-        axes.spines[["top", "right", "left"]].set_visible(False)
+        self._draw_axes(axes)
         zero = (self.mark or low) if self.is_log else 0.0
         starts = np.zeros(len(self.labels))
         thickness = 0.8 if self.is_stacked else 0.8 / len(self.series)
         for row, (name, values) in enumerate(self.series.items()):
             groups = np.array([index for index, value in enumerate(values) if value is not None], int)
             lengths = np.array([value for value in values if value is not None], float)
-            places = groups if self.is_stacked else groups - 0.4 + thickness * (row + 0.5)
+            positions = groups if self.is_stacked else groups - 0.4 + thickness * (row + 0.5)
             begins = starts[groups] if self.is_stacked else np.full(len(groups), zero)
             ends = begins + lengths if self.is_stacked else np.clip(lengths, low, high)
             colour = COLOURS[row % len(COLOURS)]
-            axes.barh(places, ends - begins, thickness, begins, color=colour, label=name, zorder=2)
+            axes.barh(positions, ends - begins, thickness, begins, color=colour, label=name, zorder=2)
             starts[groups] += lengths
-            for place, length, begin in zip(places, lengths, begins, strict=True):
+            for position, length, begin in zip(positions, lengths, begins, strict=True):
                 if not self.is_stacked:
                     text = f"{length:,.0f}" if abs(length) >= 100 else f"{length:.3g}"
                     spot = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 7}
-                    axes.annotate(text, (max(length, begin), place), color=GREY, **spot)
+                    axes.annotate(text, (max(length, begin), position), color=GREY, **spot)
+        self._draw_mark(axes)
+
+    def _draw_axes(self, axes: Any) -> None:
+        axes.set_title(self.title, loc="left", fontsize=_MIDDLE)
+        axes.set_xlabel(self.unit)
+        _scale_axis(axes.xaxis, self.is_log)
+        axes.set_xlim(*self.limits())
+        axes.set_yticks(range(len(self.labels)), self.labels)
+        axes.invert_yaxis()
+        axes.grid(visible=True, axis="x")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+
+    def _draw_mark(self, axes: Any) -> None:
+        """Draw the line that numbers are compared with, and tell series apart."""
         if self.mark is not None:
             axes.axvline(self.mark, color=INK, linewidth=1.2, zorder=3)
         if len(self.series) > 1:
-            axes.figure.legend(loc="outside upper right", ncols=min(len(self.series), 4), fontsize=_SMALL)
+            axes.figure.legend(loc="outside upper right", ncols=min(len(self.series), 5), fontsize=_SMALL)
+
+
+@dataclass(frozen=True)
+class DotChart(BarChart):
+    """The same with a dot on one line for each series, where there are many labels.
+
+    Examples
+    --------
+    >>> chart = DotChart("Speed", "ms", ["a", "b"], {"ours": [1.0, 2.0], "theirs": [3.0, None]})
+    >>> chart.height < BarChart("Speed", "ms", ["a", "b"], chart.series).height
+    True
+    """
+
+    @property
+    def height(self) -> int:
+        """Pixels from title to unit."""
+        return _AROUND + len(self.labels) * (_BAR + _GAP // 2)
+
+    def draw(self, axes: Any) -> None:
+        """Draw everything over a pair of axes of matplotlib."""
+        self._draw_axes(axes)
+        axes.grid(visible=True, axis="y", linewidth=0.5)
+        axes.set_ylim(len(self.labels) - 0.5, -0.5)
+        for row, (name, values) in enumerate(self.series.items()):
+            points = [(value, index) for index, value in enumerate(values) if value is not None]
+            x, y = zip(*points, strict=True) if points else ((), ())
+            axes.plot(x, y, "o", markersize=5, color=COLOURS[row % len(COLOURS)], label=name, alpha=0.85)
+        self._draw_mark(axes)
 
 
 class Drawable(Protocol):
-    """What fills a place of a figure."""
+    """A panel that fills one position of the grid of a figure."""
 
     def draw(self, axes: Any) -> None:
         """Draw itself over a pair of axes of matplotlib."""
@@ -266,13 +303,13 @@ class Figure:
             library.backends.backend_agg.FigureCanvasAgg(made)
             made.suptitle(self.title, fontsize=_LARGE)
             rows = np.ravel(made.subfigures(len(self.panels), 1, height_ratios=self.heights))
-            for place, panels in zip(rows, self.panels, strict=True):
-                for axes, panel in zip(np.ravel(place.subplots(1, len(panels))), panels, strict=True):
+            for row, panels in zip(rows, self.panels, strict=True):
+                for axes, panel in zip(np.ravel(row.subplots(1, len(panels))), panels, strict=True):
                     panel.draw(axes)
         return made
 
     def render(self) -> Image:
-        """Draw everything and return the picture."""
+        """Draw everything and return the image."""
         from PIL.Image import fromarray
 
         canvas = self.draw().canvas

@@ -1,7 +1,7 @@
-"""How fast JPEG 2000 is encoded and decoded, part by part, and how good it looks; beside OpenJPEG.
+"""Speed of JPEG 2000 encoding and decoding, stage by stage, and its PSNR, beside OpenJPEG.
 
 The first table follows Table I of T.-T. Wong, C.-S. Leung, P.-A. Heng and J. Wang, Discrete wavelet transform on
-consumer-level graphics hardware, IEEE Transactions on Multimedia 9, 2007: pictures of growing size, CDF 9/7 over five
+consumer-level graphics hardware, IEEE Transactions on Multimedia 9, 2007: images of growing size, CDF 9/7 over five
 levels, one tile. Every file is decoded, by OpenJPEG where it is installed, before its times count.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
@@ -30,6 +31,7 @@ from subband.codecs.jpeg2000.parameters import ComponentSize
 from subband.codecs.jpeg2000.transform import analyse
 from subband.engines import get_threads
 from subband.engines.measuring.judging import TOLERANCE, compare_bands, find_largest
+from subband.engines.measuring.timing import time_calls
 from subband.errors import ArgumentError, MissingExtraError
 from subband.quality import measure_psnr
 from subband.typing import Array
@@ -45,7 +47,7 @@ __all__ = [
     "list_engines",
     "load_peer",
     "load_photographs",
-    "make_picture",
+    "make_image",
     "measure_breakdown",
     "measure_duels",
     "measure_quality",
@@ -53,11 +55,11 @@ __all__ = [
     "report_speed",
 ]
 
-#: Sides of the pictures of the first table, and of its short form.
+#: Sides of the images of the first table, and of its short form.
 SIZES = (128, 256, 512, 1024, 1280, 2048, 4096)
 QUICK_SIZES = (128, 256, 512)
 
-#: Bits a pixel at which quality is compared.
+#: Bits per pixel at which quality is compared.
 RATES = (0.25, 0.5, 1.0, 2.0)
 
 #: Seconds of the paper for its transform alone: by software, by a GPU of 2005 with everything it needs, and of that
@@ -77,14 +79,14 @@ NEAR, CLOSE, ENCODES, DECODES = 0.1, 0.01, 1.0, 0.7
 _RATE = 2.0
 _LEVELS = 5
 _DUEL_SIZE = 2048
-# Rows and columns of a picture whose bands are compared.
+# Rows and columns of an image whose bands are compared.
 _JUDGED = 1024
-_PICTURES = ("astronaut", "camera", "chelsea", "coffee", "moon", "rocket")
+_IMAGES = ("astronaut", "camera", "chelsea", "coffee", "moon", "rocket")
 
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The times of encoding one picture.
+    """The times of encoding one image.
 
     Attributes
     ----------
@@ -103,7 +105,7 @@ class Breakdown:
     length : int
         Bytes of the file.
     psnr : float or None
-        Of the decoded picture; None where it is the same, bit for bit.
+        Of the decoded image; None where it is the same, bit for bit.
     """
 
     size: int
@@ -133,7 +135,7 @@ class Duel:
 
 @dataclass(frozen=True)
 class Quality:
-    """A photograph at one rate: bytes asked for and written, and the PSNR of ours and of OpenJPEG's."""
+    """A photograph at one rate: bytes requested and written, and the PSNR of ours and of OpenJPEG's."""
 
     picture: str
     rate: float
@@ -151,15 +153,13 @@ def load_peer() -> Any:
     >>> load_peer() is None or hasattr(load_peer(), "jpeg2k_encode")
     True
     """
-    try:
-        import imagecodecs
-    except ImportError:
-        return None
-    return imagecodecs
+    with suppress(MissingExtraError):
+        return load_library("imagecodecs")
+    return None
 
 
 def list_engines() -> list[str]:
-    """Return the engines that there are here, but for the slow one that is only there to judge the others.
+    """Return the engines available here, without the reference engine.
 
     Examples
     --------
@@ -171,19 +171,19 @@ def list_engines() -> list[str]:
     return [record.engine for record in list_records() if not record.missing and record.engine != "reference"]
 
 
-def make_picture(size: int) -> Array:
+def make_image(size: int) -> Array:
     """Return a photograph in colour of any size: the bundled one, mirrored as often as it takes, with a little noise.
 
     Examples
     --------
-    >>> make_picture(600).shape
+    >>> make_image(600).shape
     (600, 600, 3)
     """
     from subband.data import photograph
 
-    picture = photograph()
-    pad = [(0, max(0, size - side)) for side in picture.shape[:2]]
-    whole = np.pad(picture, [*pad, (0, 0)], mode="symmetric")[:size, :size]
+    image = photograph()
+    pad = [(0, max(0, size - side)) for side in image.shape[:2]]
+    whole = np.pad(image, [*pad, (0, 0)], mode="symmetric")[:size, :size]
     # what repeats bit for bit would be kinder to caches than photographs are
     noise = np.random.default_rng(0).integers(-1, 2, whole.shape, dtype=np.int16)
     return np.ascontiguousarray(np.clip(whole.astype(np.int16) + noise, 0, 255).astype(np.uint8))
@@ -197,14 +197,14 @@ def measure_breakdown(
     is_lossless: bool = False,
     has_peer: bool = True,
 ) -> Iterator[Breakdown]:
-    """Encode pictures of growing size with each engine.
+    """Encode images of growing size with each engine.
 
     Parameters
     ----------
     sizes : sequence of int
         Rows, and as many columns.
     engines : sequence of str
-        Who transforms.
+        The engines that transform.
     repeats : int
         The fastest of so many counts.
     is_lossless : bool
@@ -215,51 +215,49 @@ def measure_breakdown(
     Raises
     ------
     ArgumentError
-        If a decoder does not find the picture in what was written.
+        If a decoder does not find the image in what was written.
     WrongResultError
         If a band of the transform is not that of the reference engine.
     """
     peer = load_peer() if has_peer else None
     for size in sizes:
-        picture = make_picture(size)
+        image = make_image(size)
         for engine in engines:
-            yield _break_down(picture, engine, repeats, peer, is_lossless)
+            yield _break_down(image, engine, repeats, peer, is_lossless)
 
 
-def _break_down(picture: Array, engine: str, repeats: int, peer: Any, is_lossless: bool) -> Breakdown:
-    check_tile(picture, _LEVELS, engine, is_lossless=is_lossless)
+def _break_down(image: Array, engine: str, repeats: int, peer: Any, is_lossless: bool) -> Breakdown:
+    check_tile(image, _LEVELS, engine, is_lossless=is_lossless)
     best: tuple[float, Times, bytes] | None = None
     goal: dict[str, Any] = {} if is_lossless else {"rate": _RATE}
     for number in range(repeats + 1):
         times = Times()
         begin = perf_counter()
-        data = encode(picture, levels=_LEVELS, engine=engine, times=times, **goal)
+        data = encode(image, levels=_LEVELS, engine=engine, times=times, **goal)
         seconds = perf_counter() - begin
         # the first call compiles
         if number and (best is None or seconds < best[0]):
             best = seconds, times, data
     assert best is not None
     seconds, times, data = best
-    psnr = _check(picture, data, peer)
+    psnr = _check(image, data, peer)
     if is_lossless and psnr != inf:
-        raise ArgumentError("the lossless file does not give the picture back")
+        raise ArgumentError("the lossless file does not give the image back")
     with tempfile.TemporaryDirectory() as folder:
-        begin = perf_counter()
-        Path(folder, "picture.jp2").write_bytes(data)
-        disk = perf_counter() - begin
+        disk = time_calls(lambda: Path(folder, "image.jp2").write_bytes(data), 1)
     theirs = None
     if peer is not None:
         quality = {} if is_lossless else {"level": psnr}
         theirs = _time(
-            lambda: peer.jpeg2k_encode(picture, reversible=is_lossless, numthreads=get_threads(), **quality), repeats
+            lambda: peer.jpeg2k_encode(image, reversible=is_lossless, numthreads=get_threads(), **quality), repeats
         )
-    return Breakdown(len(picture), engine, seconds, times, disk, theirs, len(data), None if is_lossless else psnr)
+    return Breakdown(len(image), engine, seconds, times, disk, theirs, len(data), None if is_lossless else psnr)
 
 
-def check_tile(picture: Array, levels: int, engine: str, *, is_lossless: bool) -> None:
-    """Compare every band of a picture in colour, as JPEG 2000 has them, with the reference engine's.
+def check_tile(image: Array, levels: int, engine: str, *, is_lossless: bool) -> None:
+    """Compare every band of an image in colour, as JPEG 2000 has them, with the reference engine's.
 
-    A lossless file gives its picture back whatever the transform is, if only it can be undone. Pictures are judged by
+    A lossless file gives its image back whatever the transform is, if only it can be undone. Images are judged by
     their corner of at most 1024 rows and columns.
 
     Raises
@@ -267,7 +265,7 @@ def check_tile(picture: Array, levels: int, engine: str, *, is_lossless: bool) -
     WrongResultError
         If a band is wrong.
     """
-    part = picture[:_JUDGED, :_JUDGED]
+    part = image[:_JUDGED, :_JUDGED]
     rows, columns = part.shape[:2]
     components, _ = as_components(part)
     sizes = tuple(ComponentSize(component.precision, component.is_signed, 1, 1) for component in components)
@@ -288,54 +286,47 @@ def check_tile(picture: Array, levels: int, engine: str, *, is_lossless: bool) -
     compare_bands(found, expected, f"the {kind} transform of {rows} × {columns}", limit)
 
 
-def _check(picture: Array, data: bytes, peer: Any) -> float:
+def _check(image: Array, data: bytes, peer: Any) -> float:
     """Decode by another decoder if there is one, and by ours; return the PSNR."""
     ours = imread(io.BytesIO(data))
     if peer is not None and np.abs(ours.astype(int) - np.asarray(peer.jpeg2k_decode(data)).astype(int)).max() > 1:
-        raise ArgumentError("OpenJPEG decodes the file to another picture than we do")
-    psnr = measure_psnr(ours, picture, 255)
+        raise ArgumentError("OpenJPEG decodes the file to another image than we do")
+    psnr = measure_psnr(ours, image, 255)
     if psnr < 25:
-        raise ArgumentError(f"the decoded picture has a PSNR of {psnr:.1f} dB, far from the original")
+        raise ArgumentError(f"the decoded image has a PSNR of {psnr:.1f} dB, far from the original")
     return psnr
 
 
 def _time(call: Callable[[], object], repeats: int) -> float:
     """Return the shortest of a few calls."""
-    found = []
-    for _ in range(repeats):
-        begin = perf_counter()
-        call()
-        found.append(perf_counter() - begin)
-    return min(found)
+    return min(time_calls(call, 1) for _ in range(repeats))
 
 
 def measure_duels(size: int = _DUEL_SIZE, repeats: int = 5) -> Iterator[Duel]:
-    """Encode and decode one picture in colour, lossless and lossy, in turns with OpenJPEG.
+    """Encode and decode one image in colour, lossless and lossy, in turns with OpenJPEG.
 
     Raises
     ------
     MissingExtraError
         If OpenJPEG is not there to compare with.
     """
-    peer = load_peer()
-    if peer is None:
-        raise MissingExtraError("comparing with OpenJPEG", "bench")
-    picture, threads = make_picture(size), get_threads()
-    lossless, lossy = encode(picture), encode(picture, rate=_RATE)
-    psnr = _check(picture, lossy, peer)
-    if not np.array_equal(imread(io.BytesIO(lossless)), picture):
-        raise ArgumentError("the lossless file does not give the picture back")
+    peer = load_library("imagecodecs")
+    image, threads = make_image(size), get_threads()
+    lossless, lossy = encode(image), encode(image, rate=_RATE)
+    psnr = _check(image, lossy, peer)
+    if not np.array_equal(imread(io.BytesIO(lossless)), image):
+        raise ArgumentError("the lossless file does not give the image back")
     tasks: list[tuple[str, Callable[[], object], Callable[[], object], float]] = [
         (
             "encode lossless",
-            lambda: encode(picture),
-            lambda: peer.jpeg2k_encode(picture, reversible=True, numthreads=threads),
+            lambda: encode(image),
+            lambda: peer.jpeg2k_encode(image, reversible=True, numthreads=threads),
             ENCODES,
         ),
         (
-            f"encode at {_RATE:g} bits a pixel",
-            lambda: encode(picture, rate=_RATE),
-            lambda: peer.jpeg2k_encode(picture, reversible=False, level=psnr, numthreads=threads),
+            f"encode at {_RATE:g} bits per pixel",
+            lambda: encode(image, rate=_RATE),
+            lambda: peer.jpeg2k_encode(image, reversible=False, level=psnr, numthreads=threads),
             ENCODES,
         ),
         (
@@ -362,31 +353,31 @@ def load_photographs(size: int | None = None) -> dict[str, Array]:
         If scikit-image is not installed.
     """
     library = load_library("scikit-image").data
-    pictures = {name: np.asarray(getattr(library, name)()) for name in _PICTURES}
-    return {name: np.ascontiguousarray(picture[:size, :size]) for name, picture in pictures.items()}
+    images = {name: np.asarray(getattr(library, name)()) for name in _IMAGES}
+    return {name: np.ascontiguousarray(image[:size, :size]) for name, image in images.items()}
 
 
-def measure_quality(pictures: Mapping[str, Array], rates: Sequence[float] = RATES) -> Iterator[Quality]:
+def measure_quality(images: Mapping[str, Array], rates: Sequence[float] = RATES) -> Iterator[Quality]:
     """Encode photographs to the very bytes that OpenJPEG takes for a rate, and compare the errors.
 
     OpenJPEG comes with Pillow, which lets it aim at a rate.
     """
-    for name, picture in pictures.items():
+    for name, image in images.items():
         for rate in rates:
-            theirs = _encode_with_pillow(picture, rate)
-            ours = encode(picture, form="j2k", size=len(theirs))
+            theirs = _encode_with_pillow(image, rate)
+            ours = encode(image, form="j2k", size=len(theirs))
             decoded = [imread(io.BytesIO(data)) for data in (ours, theirs)]
-            mine, other = (measure_psnr(each, picture, 255) for each in decoded)
+            mine, other = (measure_psnr(each, image, 255) for each in decoded)
             yield Quality(name, rate, len(theirs), len(ours), mine, other)
 
 
-def _encode_with_pillow(picture: Array, rate: float) -> bytes:
+def _encode_with_pillow(image: Array, rate: float) -> bytes:
     from PIL import Image
 
     file = io.BytesIO()
-    bits = 8 * (picture.shape[2] if picture.ndim == 3 else 1)
-    Image.fromarray(picture).save(
-        file, "JPEG2000", no_jp2=True, irreversible=True, mct=int(picture.ndim == 3), quality_mode="rates",
+    bits = 8 * (image.shape[2] if image.ndim == 3 else 1)
+    Image.fromarray(image).save(
+        file, "JPEG2000", no_jp2=True, irreversible=True, mct=int(image.ndim == 3), quality_mode="rates",
         quality_layers=[bits / rate],
     )  # fmt: skip
     return file.getvalue()
@@ -412,10 +403,10 @@ def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
             "Breakdown of the time to encode, milliseconds",
             found,
             columns,
-            f"Three components of 8 bits, CDF 9/7, five levels, one tile, {_RATE:g} bits a pixel; {get_threads()} "
+            f"Three components of 8 bits, CDF 9/7, five levels, one tile, {_RATE:g} bits per pixel; {get_threads()} "
             "threads. Transform: colours, wavelet and quantiser; blocks: the block coder, with the blocks that tell "
             "how fine the quantiser has to be; rate: which passes are kept; packets: headers, and all bytes put in "
-            "their places; disk: writing the file, not part of the total. OpenJPEG: its total for the same PSNR. "
+            "order; disk: writing the file, not part of the total. OpenJPEG: its total for the same PSNR. "
             "JasPer and GPU: the paper's times of the transform alone, by software and by a GPU of 2005, "
             "OpenGL's start included.",
             texts=2,
@@ -449,7 +440,7 @@ def _write_milliseconds(seconds: float | None, digits: int = 1) -> str:
 
 
 def _draw_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> dict[str, Figure]:
-    """Draw what encoding is made of, and how it compares."""
+    """Draw the stages of encoding, and the speed beside OpenJPEG."""
     names = [f"{each.size}², {each.engine}" for each in found]
     parts = {
         part: [1e3 * getattr(each.times, part) for each in found] for part in ("transform", "blocks", "rate", "packets")
@@ -465,18 +456,18 @@ def _draw_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> dict[str, 
 
 def report_quality(found: Sequence[Quality], *, is_whole: bool = True) -> Report:
     """Make the table of errors at equal sizes."""
-    pictures = list(dict.fromkeys(each.picture for each in found))
+    images = list(dict.fromkeys(each.picture for each in found))
     rates = list(dict.fromkeys(each.rate for each in found))
     table = {(each.picture, each.rate): each for each in found}
     rows = []
-    for picture in pictures:
-        cells = [table[picture, rate] for rate in rates]
-        rows.append([picture, *(f"{cell.ours:.2f} ({cell.ours - cell.theirs:+.2f})" for cell in cells)])
-    gains = [mean(table[picture, rate].ours - table[picture, rate].theirs for picture in pictures) for rate in rates]
+    for image in images:
+        cells = [table[image, rate] for rate in rates]
+        rows.append([image, *(f"{cell.ours:.2f} ({cell.ours - cell.theirs:+.2f})" for cell in cells)])
+    gains = [mean(table[image, rate].ours - table[image, rate].theirs for image in images) for rate in rates]
     rows.append(["mean difference", *(f"{gain:+.3f}" for gain in gains)])
     sheet = Sheet(
         "PSNR in dB at equal sizes, and how far above OpenJPEG",
-        ("picture", *(f"{rate:g} bits a pixel" for rate in rates)),
+        ("image", *(f"{rate:g} bits per pixel" for rate in rates)),
         rows,
         "Our file is asked to be as large as OpenJPEG's for that rate. Both are decoded by us.",
     )
@@ -488,9 +479,9 @@ def report_quality(found: Sequence[Quality], *, is_whole: bool = True) -> Report
             Goal(f"mean PSNR within {NEAR} dB of OpenJPEG's or better", f"{gain:+.3f} dB", gain >= -NEAR),
             Goal(f"size within {CLOSE:.0%} of what is asked", f"{off:.2%} at most", off <= CLOSE),
         ]
-    panel = Panel("mean of all pictures", "bits a pixel", "PSNR in dB", is_x_log=True)
+    panel = Panel("mean of all images", "bits per pixel", "PSNR in dB", is_x_log=True)
     for label, colour, attribute in (("OpenJPEG", ORANGE, "theirs"), ("subband", BLUE, "ours")):
-        means = [mean(getattr(table[picture, rate], attribute) for picture in pictures) for rate in rates]
+        means = [mean(getattr(table[image, rate], attribute) for image in images) for rate in rates]
         panel.add_curve(rates, means, colour, label)
     drawings = {"Errors at equal sizes": Figure("Errors at equal sizes", [[panel]], (720, 360))} if rates else {}
     return Report([sheet], goals, {"quality": list(map(asdict, found))}, drawings=drawings)

@@ -1,4 +1,4 @@
-"""Libraries that only benchmarks need, imported when they are asked for."""
+"""Optional libraries that only benchmarks need, imported on demand."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = ["load_library"]
 _LIBRARIES = {
     "Dask": ("measuring Dask", "dask", ("dask", "dask.array")),
     "h5py": ("writing HDF5", "volumes", ("h5py",)),
+    "imagecodecs": ("comparing with OpenJPEG", "bench", ("imagecodecs",)),
     "matplotlib": ("drawing figures", "bench", ("matplotlib.figure", "matplotlib.backends.backend_agg")),
     "PyWavelets": ("comparing with PyWavelets", "bench", ("pywt",)),
     "scikit-image": (

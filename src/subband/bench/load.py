@@ -1,4 +1,4 @@
-"""Other programs that want the cores: a machine as it is in CI, or on a shared server."""
+"""CPU load from other processes, as in CI or on a shared server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 
 @contextmanager
 def keep_busy(processes: int) -> Iterator[None]:
-    """Keep so many other processes at work in the meantime.
+    """Keep so many other processes busy inside a ``with`` block.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from subband.engines.measuring.harness import Harness, Replay, open_harness
 from subband.engines.measuring.judging import poison_memory
 from subband.engines.measuring.timing import Clock, Effort, take_turns
 
-__all__ = ["Measurement", "capture_call", "measure_cases", "measure_on_device", "time_contenders"]
+__all__ = ["Measurement", "capture_call", "measure_cases", "time_contenders"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Measurement:
 
 
 def time_contenders(contenders: Mapping[str, Contender], effort: Effort, clock: Clock) -> dict[str, float]:
-    """Let contenders take turns, and take off what they had to do besides.
+    """Time contenders in turn, and subtract their set-up.
 
     Examples
     --------
@@ -102,10 +102,13 @@ def time_contenders(contenders: Mapping[str, Contender], effort: Effort, clock: 
 def measure_cases(
     cases: Iterable[Case],
     effort: Effort,
+    bench: Harness | None = None,
+    peers: Sequence[tuple[Peer, Any]] = (),
+    *,
     library: Any = subband,
     memory: Callable[[Case], float | None] | None = None,
 ) -> Iterator[Measurement]:
-    """Measure and check cases one after the other, on the host, beside PyWavelets and ``np.copyto``.
+    """Measure and check cases one after the other, beside a plain copy and other libraries.
 
     Parameters
     ----------
@@ -113,6 +116,10 @@ def measure_cases(
         What to measure.
     effort : Effort
         How long.
+    bench : Harness, optional
+        Where; on the host, beside PyWavelets and ``np.copyto``, if left out.
+    peers : sequence of Peer and module
+        As `find_peers` returns them.
     library : module
         What is measured: `subband`.
     memory : callable, optional
@@ -126,43 +133,14 @@ def measure_cases(
     Raises
     ------
     WrongResultError
-        If a result is not that of the judge.
+        If a result is not that of the reference engine, or of PyWavelets for large arrays of the host.
     """
-    peers = [(TRANSFORM_PEERS[0], load_library("PyWavelets"))]
-    bench = open_harness(None, has_plain_copies=True)
+    if bench is None:
+        bench = open_harness(None, has_plain_copies=True)
+        peers = [(TRANSFORM_PEERS[0], load_library("PyWavelets"))]
     for case in cases:
         peak = memory(case) if memory is not None and case.is_measurable else None
         yield replace(_measure(case, effort, bench, peers, library), memory=peak)
-
-
-def measure_on_device(
-    cases: Iterable[Case], effort: Effort, bench: Harness, peers: Sequence[tuple[Peer, Any]] = ()
-) -> Iterator[Measurement]:
-    """Measure and check cases one after the other, on arrays that are on a device.
-
-    Parameters
-    ----------
-    cases : iterable of Case
-        What to measure.
-    effort : Effort
-        How long.
-    bench : Harness
-        Where.
-    peers : sequence of Peer and module
-        As `find_peers` returns them.
-
-    Yields
-    ------
-    Measurement
-        As soon as a case is done.
-
-    Raises
-    ------
-    WrongResultError
-        If a result is not that of the reference engine.
-    """
-    for case in cases:
-        yield _measure(case, effort, bench, peers, subband)
         bench.release()
 
 
@@ -206,7 +184,7 @@ def capture_call(name: str, bench: Harness, call: Callable[[], Any], remarks: li
 def _prepare_contenders(
     case: Case, bench: Harness, samples: Any, given: Any, peers: Sequence[tuple[Peer, Any]], remarks: list[str]
 ) -> Iterator[tuple[str, Contender]]:
-    """Yield what a case is compared with, each after it has run once."""
+    """Yield the contenders of a case, each after it has run once."""
     if case.dtype != FULL_PRECISION:
         wide = replace(case, dtype=FULL_PRECISION)
         # by the host, because PyOpenCL does not convert half precision on devices that do not compute with it

@@ -1,7 +1,7 @@
-"""How well photographs are denoised: every method, beside BayesShrink of scikit-image.
+"""PSNR and SSIM of denoised photographs: every method, beside BayesShrink of scikit-image.
 
 Noise is white and its strength is known to all contenders, so that methods are compared and not estimates of noise.
-Pictures are those of scikit-image, and each has noise from a seed of its own: figures are the same in every run.
+Images are those of scikit-image, and each has noise from a seed of its own: figures are the same in every run.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
@@ -57,13 +58,13 @@ _COLOUR_SIGMA = 25
 _SIZE = 512
 _PEER_WAVELET = "db2"
 
-#: ``contender(noisy, sigma)`` returns the denoised picture.
+#: ``contender(noisy, sigma)`` returns the denoised image.
 Contender = Callable[[Array, float], Array]
 
 
 @dataclass(frozen=True)
 class Result:
-    """One picture under noise of one strength, with what every contender made of it.
+    """One image under noise of one strength, with what every contender made of it.
 
     Attributes
     ----------
@@ -90,11 +91,11 @@ def load_greys(size: int | None = None) -> dict[str, Array]:
         At most so many rows and columns, from the middle.
     """
     library = load_library("scikit-image")
-    pictures = {name: getattr(library.data, name)() for name in ("camera", "astronaut", "coffee", "moon", "coins")}
-    pictures["retina"] = _take_middle(library.data.retina(), _SIZE)
+    images = {name: getattr(library.data, name)() for name in ("camera", "astronaut", "coffee", "moon", "coins")}
+    images["retina"] = _take_middle(library.data.retina(), _SIZE)
     greys = {
         name: pixels.astype(np.float64) if pixels.ndim == 2 else library.color.rgb2gray(pixels) * 255
-        for name, pixels in pictures.items()
+        for name, pixels in images.items()
     }
     return {name: _take_middle(pixels, size) for name, pixels in greys.items()}
 
@@ -102,9 +103,9 @@ def load_greys(size: int | None = None) -> dict[str, Array]:
 def load_colours(size: int | None = None) -> dict[str, Array]:
     """Return three photographs in colours, between 0 and 255."""
     library = load_library("scikit-image")
-    pictures = {name: getattr(library.data, name)() for name in ("astronaut", "coffee")}
-    pictures["retina"] = _take_middle(library.data.retina(), _SIZE)
-    return {name: _take_middle(pixels.astype(np.float64), size) for name, pixels in pictures.items()}
+    images = {name: getattr(library.data, name)() for name in ("astronaut", "coffee")}
+    images["retina"] = _take_middle(library.data.retina(), _SIZE)
+    return {name: _take_middle(pixels.astype(np.float64), size) for name, pixels in images.items()}
 
 
 def _take_middle(pixels: Array, size: int | None) -> Array:
@@ -114,43 +115,30 @@ def _take_middle(pixels: Array, size: int | None) -> Array:
     return pixels[rows, columns]
 
 
-def measure_greys(pictures: Mapping[str, Array], sigmas: Sequence[float] = SIGMAS) -> Iterator[Result]:
-    """Denoise pictures in grey by every method and by the peer.
+def measure_greys(images: Mapping[str, Array], sigmas: Sequence[float] = SIGMAS) -> Iterator[Result]:
+    """Denoise images in grey by every method and by the peer.
 
     Yields
     ------
     Result
-        As soon as a picture is done.
+        As soon as an image is done.
     """
-    peer = load_library("scikit-image").restoration.denoise_wavelet
-    contenders: dict[str, Contender] = {
-        PEER: lambda y, sigma: peer(
-            y, sigma=sigma, wavelet=_PEER_WAVELET, method="BayesShrink", mode="soft", rescale_sigma=True
-        ),
-        SAME: denoise_as_peer,
-    }
-    contenders |= {method: _bind(Denoise(method)) for method in METHODS}
-    yield from _measure(pictures, sigmas, contenders)
+    methods = {method: _bind(Denoise(method)) for method in METHODS}
+    yield from _measure(images, sigmas, {PEER: _bind_peer(), SAME: denoise_as_peer, **methods})
 
 
-def measure_colours(pictures: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -> Iterator[Result]:
-    """Denoise pictures in colours by the default method in every space of colours, and by the peer."""
-    peer = load_library("scikit-image").restoration.denoise_wavelet
-    contenders: dict[str, Contender] = {
-        PEER: lambda y, sigma: peer(
-            y,
-            sigma=sigma,
-            wavelet=_PEER_WAVELET,
-            method="BayesShrink",
-            mode="soft",
-            rescale_sigma=True,
-            convert2ycbcr=True,
-            channel_axis=-1,
-        ),
-    }
+def measure_colours(images: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -> Iterator[Result]:
+    """Denoise images in colours by the default method in every space of colours, and by the peer."""
+    contenders = {PEER: _bind_peer(convert2ycbcr=True, channel_axis=-1)}
     contenders |= {colour: _bind(Denoise(), colour) for colour in COLOURS}
     contenders[f"wiener, {COLOURS[-1]}"] = _bind(Denoise("wiener"), COLOURS[-1])
-    yield from _measure(pictures, [sigma], contenders)
+    yield from _measure(images, [sigma], contenders)
+
+
+def _bind_peer(**options: Any) -> Contender:
+    peer = load_library("scikit-image").restoration.denoise_wavelet
+    options |= {"wavelet": _PEER_WAVELET, "method": "BayesShrink", "mode": "soft", "rescale_sigma": True}
+    return lambda y, sigma: peer(y, sigma=sigma, **options)
 
 
 def _bind(stage: Denoise, colour: str = COLOURS[-1]) -> Contender:
@@ -165,29 +153,29 @@ def denoise_as_peer(y: Array, sigma: float) -> Array:
 
 
 def _measure(
-    pictures: Mapping[str, Array], sigmas: Sequence[float], contenders: Mapping[str, Contender]
+    images: Mapping[str, Array], sigmas: Sequence[float], contenders: Mapping[str, Contender]
 ) -> Iterator[Result]:
-    for place, (name, clean) in enumerate(pictures.items()):
+    for index, (name, clean) in enumerate(images.items()):
         for sigma in sigmas:
-            noisy = clean + np.random.default_rng(1000 * place + int(sigma)).normal(0, sigma, clean.shape)
+            noisy = clean + np.random.default_rng(1000 * index + int(sigma)).normal(0, sigma, clean.shape)
             found = {NOISY: noisy} | {who: denoise(noisy, sigma) for who, denoise in contenders.items()}
             yield Result(
                 name,
                 sigma,
-                {who: measure_psnr(picture, clean, 255) for who, picture in found.items()},
-                {who: measure_ssim(picture, clean, 255) for who, picture in found.items()},
+                {who: measure_psnr(image, clean, 255) for who, image in found.items()},
+                {who: measure_ssim(image, clean, 255) for who, image in found.items()},
             )
 
 
 def judge_greys(results: Sequence[Result]) -> list[Goal]:
-    """Say which targets the means over all results meet."""
+    """Judge the means over all results by their targets."""
     means = _average([result.psnr for result in results])
     best = max(METHODS, key=means.__getitem__)
     distance = max(abs(result.psnr[SAME] - result.psnr[PEER]) for result in results)
     best_gain, default_gain = means[best] - means[PEER], means[DEFAULT] - means[PEER]
     return [
         Goal(
-            f"BayesShrink with the settings of scikit-image within {NEAR} dB of it, for every picture",
+            f"BayesShrink with the settings of scikit-image within {NEAR} dB of it, for every image",
             f"{distance:.4f} dB apart",
             distance <= NEAR,
         ),
@@ -204,48 +192,39 @@ def judge_greys(results: Sequence[Result]) -> list[Goal]:
     ]
 
 
-def report(
-    greys: Sequence[Result],
-    colours: Sequence[Result],
-    *,
-    is_whole: bool = True,
-) -> Report:
-    """Put results together.
+def report(greys: Sequence[Result], colours: Sequence[Result], *, is_whole: bool = True) -> Report:
+    """Make a report of results.
 
     Parameters
     ----------
     greys, colours : sequence of Result
         From `measure_greys` and `measure_colours`.
     is_whole : bool
-        Whether they are of all pictures and strengths of noise, so that targets can be judged.
+        Whether they are of all images and strengths of noise, so that targets can be judged.
     """
     sheets = [
         _tabulate(greys, "psnr", 2, "Photographs in grey, PSNR in decibels"),
         _tabulate(greys, "ssim", 3, "The same, structural similarity"),
         _tabulate(colours, "psnr", 2, "Photographs in colours, PSNR in decibels"),
     ]
-    figures = {
-        "greys": list(map(asdict, greys)),
-        "colours": list(map(asdict, colours)),
-    }
-    return Report(
-        sheets, judge_greys(greys) if is_whole else [], figures, drawings={"Denoising": _draw(greys, colours)}
-    )
+    figures = {"greys": list(map(asdict, greys)), "colours": list(map(asdict, colours))}
+    goals = judge_greys(greys) if is_whole else []
+    return Report(sheets, goals, figures, drawings={"Denoising": _draw(greys, colours)})
 
 
 def _draw(greys: Sequence[Result], colours: Sequence[Result]) -> Figure:
-    """Draw how many decibels each contender gains over the noisy picture."""
+    """Draw how many decibels each contender gains over the noisy image."""
     charts = []
     for title, results in (("photographs in grey", greys), ("photographs in colours", colours)):
         means = _average([result.psnr for result in results])
         names = [name for name in means if name != NOISY]
         gains = {"gain": [means[name] - means[NOISY] for name in names]}
-        charts.append(BarChart(title, "dB above the noisy picture, mean", names, gains))
+        charts.append(BarChart(title, "dB above the noisy image, mean", names, gains))
     return draw_bars("Denoising", *charts)
 
 
 def _tabulate(results: Sequence[Result], measure: str, digits: int, title: str) -> Sheet:
-    """Make a table with a row for each picture and strength of noise, and rows of means."""
+    """Make a table with a row for each image and strength of noise, and rows of means."""
     columns = tuple(getattr(results[0], measure))
     rows = [_write_row(result.picture, f"{result.sigma:g}", getattr(result, measure), digits) for result in results]
     sigmas = tuple(dict.fromkeys(result.sigma for result in results))
@@ -253,7 +232,7 @@ def _tabulate(results: Sequence[Result], measure: str, digits: int, title: str) 
         own = [getattr(result, measure) for result in results if result.sigma == sigma]
         rows.append(_write_row("mean", f"{sigma:g}", _average(own), digits))
     rows.append(_write_row("mean", "all", _average([getattr(result, measure) for result in results]), digits))
-    return Sheet(title, ("picture", "sigma", *columns), rows)
+    return Sheet(title, ("image", "sigma", *columns), rows)
 
 
 def _write_row(name: str, sigma: str, values: Mapping[str, float], digits: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Reports in pages of Markdown, with records of them as JSON beside the pages; and both read back.
+"""Writing and reading of reports in Markdown pages, with JSON records beside the pages.
 
 A part of a page stands between two comments that name it. A page in a folder with a folder ``records`` gets a record
 there, under its own name. Whoever writes a figure into a sentence can look it up there, and a test can compare the two.
@@ -89,11 +89,11 @@ def _read_goal(line: str) -> dict[str, Any] | None:
     if match is None:
         return None
     verdict, rest = match.groups()
-    depth, place = 1, len(rest)
-    while depth and place:
-        place -= 1
-        depth += {")": 1, "(": -1}.get(rest[place], 0)
-    return {"text": rest[:place].rstrip(), "found": rest[place + 1 :], "is_met": verdict == "met"}
+    depth, index = 1, len(rest)
+    while depth and index:
+        index -= 1
+        depth += {")": 1, "(": -1}.get(rest[index], 0)
+    return {"text": rest[:index].rstrip(), "found": rest[index + 1 :], "is_met": verdict == "met"}
 
 
 def read_page(page: Path) -> dict[str, dict[str, Any]]:
@@ -107,21 +107,21 @@ def read_page(page: Path) -> dict[str, dict[str, Any]]:
 
 
 def insert_section(page: Path, section: str, part: str = "cpu") -> str:
-    """Return the text of a page with a section in the place that two comments mark.
+    """Return the text of a page with a section between the two comments that mark a part.
 
     Parameters
     ----------
     page : Path
         A Markdown file; if there is none, the text is the section alone.
     section : str
-        What takes the place of all that stood there.
+        The new contents.
     part : str
-        Which of the page's places, such as ``cpu``, ``cuda``; the others stay as they are.
+        The name of the part, such as ``cpu``, ``cuda``; the others stay as they are.
 
     Raises
     ------
     FormatError
-        If the page has no such place.
+        If the page has no such part.
     """
     first, last = _mark(part)
     section = f"{first}\n\n{section}\n\n{last}"
@@ -132,12 +132,12 @@ def insert_section(page: Path, section: str, part: str = "cpu") -> str:
 
 
 def read_section(page: Path, part: str) -> str:
-    """Return what stands in a place of a page; nothing where there is no page yet.
+    """Return the contents of a part of a page; an empty text where there is no page yet.
 
     Raises
     ------
     FormatError
-        If the page has no such place.
+        If the page has no such part.
     """
     return _cut(page, part)[1].strip() if page.exists() else ""
 
@@ -184,14 +184,14 @@ def write_page(page: Path, parts: Mapping[str, Report | Mapping[str, Report]], *
     page : Path
         A Markdown file.
     parts : mapping of str to Report, or to reports by the headings of chapters
-        What takes the place of all that stood there.
+        The new contents.
     keeps : bool
         Whether chapters that are not among the reports stay as they were.
 
     Raises
     ------
     FormatError
-        If the page has no place for one of the parts.
+        If the page lacks the comments of one of the parts.
     """
     is_new, texts, path = not page.exists(), [], find_record(page)
     for part, reports in parts.items():

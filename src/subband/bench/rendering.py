@@ -40,7 +40,7 @@ nav a { margin-right: 1rem; }
 
 
 def show_report(report: Report, console: Console) -> None:
-    """Print the tables of a report, what became of what was expected, and what was left out."""
+    """Print the tables of a report, its goals, and its remarks."""
     for sheet in report.sheets:
         console.print(sheet.to_table())
     for line in (*report.goals, *report.remarks, report.summarise(), f"Measured on: {report.machine}"):
@@ -82,7 +82,7 @@ def _slug(name: str) -> str:
 
 def _write_section(name: str, report: Report) -> str:
     parts = [f"<section id='{_slug(name)}'><h2>{escape(name)}</h2>"]
-    parts += [_write_picture(title, figure) for title, figure in report.drawings.items()]
+    parts += [_write_image(title, figure) for title, figure in report.drawings.items()]
     parts += [_write_sheet(sheet) for sheet in report.sheets]
     if report.goals:
         lines = (f"<li class='{'met' if goal.is_met else 'missed'}'>{escape(str(goal))}</li>" for goal in report.goals)
@@ -96,8 +96,8 @@ def _write_section(name: str, report: Report) -> str:
 def _write_sheet(sheet: Sheet) -> str:
     def write_row(cells: Sequence[str], tag: str, kind: str = "") -> str:
         marked = (
-            f"<{tag} class='text'>{escape(cell)}</{tag}>" if sheet.is_text(place) else f"<{tag}>{escape(cell)}</{tag}>"
-            for place, cell in enumerate(cells)
+            f"<{tag} class='text'>{escape(cell)}</{tag}>" if sheet.is_text(index) else f"<{tag}>{escape(cell)}</{tag}>"
+            for index, cell in enumerate(cells)
         )
         return f"<tr{kind}>{''.join(marked)}</tr>"
 
@@ -108,7 +108,7 @@ def _write_sheet(sheet: Sheet) -> str:
     return f"<table>{caption}<thead>{write_row(sheet.columns, 'th')}</thead><tbody>{rows}</tbody></table>{note}"
 
 
-def _write_picture(title: str, figure: Figure) -> str:
+def _write_image(title: str, figure: Figure) -> str:
     memory = BytesIO()
     figure.render().save(memory, "PNG", optimize=True)
     code = base64.b64encode(memory.getvalue()).decode("ascii")
@@ -131,22 +131,22 @@ def write_hdf5(path: Path, reports: Mapping[str, Report]) -> None:
     # Into memory first: HDF5 ends the process if a disk does not take what it has to write before it closes a file.
     memory = BytesIO()
     with load_library("h5py").File(memory, "w") as file:
-        for place, value in _walk({name: report.to_json() for name, report in reports.items()}):
-            file[place] = value
+        for key, value in _walk({name: report.to_json() for name, report in reports.items()}):
+            file[key] = value
     path.write_bytes(memory.getbuffer())
 
 
-def _walk(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield where each number, text or list of numbers belongs."""
+def _walk(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each number, text or list of numbers with its path in the file."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
-            yield from _walk(entry, f"{place}/{str(key).replace('/', '|')}")
+            yield from _walk(entry, f"{path}/{str(key).replace('/', '|')}")
     elif isinstance(value, Sequence) and not isinstance(value, str):
         numbers = np.asarray(value) if all(isinstance(entry, int | float) for entry in value) else None
         if numbers is not None:
-            yield place, numbers
+            yield path, numbers
         else:
             for number, entry in enumerate(value):
-                yield from _walk(entry, f"{place}/{number}")
+                yield from _walk(entry, f"{path}/{number}")
     elif value is not None:
-        yield place, value
+        yield path, value

@@ -30,7 +30,7 @@ _DEVICE_LEGEND = (
 
 
 def summarise(measurements: Sequence[Measurement]) -> str:
-    """Say in one line how many targets were met.
+    """Return in one line how many targets were met.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def report(
     note: str | None = None,
     has_copies: bool = True,
 ) -> Report:
-    """Put measurements together.
+    """Make a report of measurements.
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ def _is_on_device(measurements: Sequence[Measurement]) -> bool:
 
 
 def _legend(measurements: Sequence[Measurement]) -> str:
-    """Say what the columns mean that are there."""
+    """Return the legend of the columns that there are."""
     if not _is_on_device(measurements):
         return _CPU_LEGEND
     has_graph = any(measurement.graph is not None for measurement in measurements)
     has_peers = any(measurement.peers for measurement in measurements)
     columns = ["subband: the call as users write it, many of them queued one behind the other"]
     columns += ["graph: the same call recorded as a CUDA graph and repeated without Python"] * has_graph
-    columns += ["copy: the same bytes from one place of the device to another"]
+    columns += ["copy: the same bytes copied within the memory of the device"]
     columns += ["of copy: the speed as a part of the copy's" + ", of the call and of its graph" * has_graph]
     columns += ["× a peer: how many times as fast as its call"] * has_peers
     met = " Met: by the call itself (yes), by its graph only (graph), or not." * has_graph
@@ -173,13 +173,13 @@ def _write_speedup(name: str, measurement: Measurement) -> str:
 
 
 def _write_target(measurement: Measurement) -> str:
-    """Write what is expected of a case, the memory where it was measured."""
+    """Format the target of a case, the memory where it was measured."""
     target = str(measurement.target)
     return target if measurement.memory is None else f"{target}, ≤ {MOST_MEMORY:g} memory"
 
 
 def _write_verdict(measurement: Measurement) -> str:
-    """Say whether all that is expected is met, and by what."""
+    """Format whether all targets are met, and by what."""
     if measurement.is_met is None:
         return ""
     if measurement.is_met and measurement.is_lean is not False:
@@ -188,7 +188,7 @@ def _write_verdict(measurement: Measurement) -> str:
 
 
 def write_ratio(ratio: float | None) -> str:
-    """Write a ratio with as many digits as mean something, and nothing where there is none.
+    """Format a ratio with as many digits as mean something, and nothing where there is none.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def write_ratio(ratio: float | None) -> str:
 
 
 def write_milliseconds(seconds: float | None) -> str:
-    """Write a time in seconds as milliseconds with as many digits as mean something, and nothing where there is none.
+    """Format a time in seconds as milliseconds with as many digits as mean something, and nothing where there is none.
 
     Examples
     --------

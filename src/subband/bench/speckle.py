@@ -1,7 +1,7 @@
-"""How well speckle is removed from a simulated ultrasound scan, beside filters that people use for it.
+"""Quality of despeckling of a simulated ultrasound scan, beside common speckle filters.
 
 Each of the others is tuned to the scan: of several settings the one with the best PSNR counts, measured against the
-clean picture. Ours has one setting for all scans of such a scanner.
+clean image. Ours has one setting for all scans of such a scanner.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _RANGE = 60.0
 #: What the speckle of one look looks like on the screen: standard deviation out of 1.
 _SPREAD = LogSpeckle(_RANGE).stabilised_sigma / 255
 
-#: The part of the phantom that the picture shows, as fractions of rows and columns.
+#: The part of the phantom that the image shows, as fractions of rows and columns.
 _WINDOW = ((0.17, 0.67), (0.45, 0.95))
 _GAP = 8
 
 
 @dataclass(frozen=True)
 class Filtered:
-    """What one filter made of a scan.
+    """The result of one filter, and its scores.
 
     Attributes
     ----------
     name, setting : str
         The filter, and what it was tuned to.
-    picture : ndarray
+    image : ndarray
         Between 0 and 255.
     psnr, ssim : float
-        Against the clean picture.
+        Against the clean image.
     contrast : float
         Contrast-to-noise ratio, the mean over the regions of the phantom.
     restored : float
@@ -56,7 +56,7 @@ class Filtered:
 
     name: str
     setting: str
-    picture: Array
+    image: Array
     psnr: float
     ssim: float
     contrast: float
@@ -80,7 +80,7 @@ class Peer:
     settings : tuple
         What is tried.
     apply : callable
-        ``apply(picture, setting)`` returns the filtered picture; both are between 0 and 1.
+        ``apply(image, setting)`` returns the filtered image; both are between 0 and 1.
     """
 
     name: str
@@ -89,30 +89,30 @@ class Peer:
     apply: Callable[[Array, Any], Array]
 
 
-def _median(picture: Array, radius: int) -> Array:
+def _median(image: Array, radius: int) -> Array:
     library = load_library("scikit-image")
     shape = library.morphology.disk(radius)
     # the filter works on bytes much faster than on numbers
-    return np.asarray(library.filters.median(np.rint(picture * 255).astype(np.uint8), shape, mode="reflect") / 255)
+    return np.asarray(library.filters.median(np.rint(image * 255).astype(np.uint8), shape, mode="reflect") / 255)
 
 
-def _wiener(picture: Array, size: int) -> Array:
-    return np.asarray(load_library("SciPy").signal.wiener(picture, size))
+def _wiener(image: Array, size: int) -> Array:
+    return np.asarray(load_library("SciPy").signal.wiener(image, size))
 
 
-def _vary(picture: Array, weight: float) -> Array:
-    return np.asarray(load_library("scikit-image").restoration.denoise_tv_chambolle(picture, weight))
+def _vary(image: Array, weight: float) -> Array:
+    return np.asarray(load_library("scikit-image").restoration.denoise_tv_chambolle(image, weight))
 
 
-def _vary_longer(picture: Array, weight: float) -> Array:
+def _vary_longer(image: Array, weight: float) -> Array:
     chambolle = load_library("scikit-image").restoration.denoise_tv_chambolle
-    return np.asarray(chambolle(picture, weight, eps=0, max_num_iter=1000))
+    return np.asarray(chambolle(image, weight, eps=0, max_num_iter=1000))
 
 
-def _shrink(picture: Array, setting: tuple[str, float]) -> Array:
+def _shrink(image: Array, setting: tuple[str, float]) -> Array:
     wavelet, sigma = setting
     denoise = load_library("scikit-image").restoration.denoise_wavelet
-    return np.asarray(denoise(picture, sigma * _SPREAD, wavelet, method="BayesShrink", rescale_sigma=True))
+    return np.asarray(denoise(image, sigma * _SPREAD, wavelet, method="BayesShrink", rescale_sigma=True))
 
 
 #: What people use, with the settings that are tried.
@@ -133,7 +133,7 @@ PEERS = (
 
 
 def make_enhancer() -> Enhancer:
-    """Return what removes speckle from a scan of an ultrasound scanner.
+    """Return the enhancer that removes speckle from an ultrasound scan.
 
     The last three stages take away what is left of the speckle: by then it is fainter than edges.
 
@@ -160,18 +160,20 @@ def measure_filters(phantom: Phantom, peers: Iterable[Peer] = PEERS, seed: int =
     yield _score(phantom, NOISY, "", pixels)
     for peer in peers:
         tried = (
-            _score(phantom, peer.name, f"{peer.knob} {_spell(setting)}", peer.apply(pixels / 255, setting) * 255)
+            _score(
+                phantom, peer.name, f"{peer.knob} {_format_setting(setting)}", peer.apply(pixels / 255, setting) * 255
+            )
             for setting in peer.settings
         )
         yield max(tried, key=lambda found: found.psnr)
     yield _score(phantom, OURS, "", make_enhancer().apply(pixels))
 
 
-def _score(phantom: Phantom, name: str, setting: str, picture: Array) -> Filtered:
+def _score(phantom: Phantom, name: str, setting: str, image: Array) -> Filtered:
     clean = phantom.show(_RANGE).astype(np.float64)
-    shown = np.clip(picture, 0, 255)
+    shown = np.clip(image, 0, 255)
     # ours has had that back already
-    restored = shown if name == OURS else np.clip(LogSpeckle(_RANGE).restore(picture), 0, 255)
+    restored = shown if name == OURS else np.clip(LogSpeckle(_RANGE).restore(image), 0, 255)
     return Filtered(
         name,
         setting,
@@ -183,12 +185,12 @@ def _score(phantom: Phantom, name: str, setting: str, picture: Array) -> Filtere
     )
 
 
-def _spell(setting: Any) -> str:
+def _format_setting(setting: Any) -> str:
     return " ".join(map(str, setting)) if isinstance(setting, tuple) else str(setting)
 
 
 def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
-    """Put results together.
+    """Make a report of results.
 
     Parameters
     ----------
@@ -226,12 +228,12 @@ def report(found: Sequence[Filtered], *, is_whole: bool = True) -> Report:
         BarChart("", "PSNR in dB", names, {"PSNR": [each.psnr for each in found]}),
         BarChart("", "contrast-to-noise ratio", names, {"contrast": [each.contrast for each in found]}),
     )
-    numbers = [{name: value for name, value in vars(each).items() if name != "picture"} for each in found]
+    numbers = [{name: value for name, value in vars(each).items() if name != "image"} for each in found]
     return Report([sheet], goals if is_whole else [], {"speckle": numbers}, drawings={"Speckle": drawing})
 
 
 def join_images(phantom: Phantom, found: Sequence[Filtered]) -> Array:
-    """Return a part of the clean picture, the scan, the best of the peers and ours, side by side.
+    """Return a part of the clean image, the scan, the best of the peers and ours, side by side.
 
     The best is that with the highest PSNR once all have had the mean of the speckle taken off: a bias of a few grey
     levels is nothing that can be seen.
@@ -242,12 +244,12 @@ def join_images(phantom: Phantom, found: Sequence[Filtered]) -> Array:
         Rows × columns.
     """
     best = max(found[1:-1] or found[:1], key=lambda each: each.restored)
-    pictures = (phantom.show(_RANGE), found[0].picture, best.picture, found[-1].picture)
+    images = (phantom.show(_RANGE), found[0].image, best.image, found[-1].image)
     parts = [
         slice(round(first * length), round(last * length))
         for (first, last), length in zip(_WINDOW, phantom.echoes.shape, strict=True)
     ]
-    cut = [np.clip(np.rint(picture[parts[0], parts[1]]), 0, 255).astype(np.uint8) for picture in pictures]
+    cut = [np.clip(np.rint(image[parts[0], parts[1]]), 0, 255).astype(np.uint8) for image in images]
     gap = np.full((len(cut[0]), _GAP), 255, np.uint8)
-    pieces = [piece for picture in cut for piece in (picture, gap)]
+    pieces = [piece for image in cut for piece in (image, gap)]
     return np.hstack(pieces[:-1])

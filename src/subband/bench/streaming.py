@@ -1,4 +1,4 @@
-"""How fast frames go from the host through an engine and back, and how near that is to what the bus can carry.
+"""Throughput of frames from the host through an engine and back, beside the bandwidth of the bus.
 
 The limit is measured in the same run: a frame has to be uploaded and downloaded, and whichever of the two takes longer
 is the least that a frame can take when everything overlaps.
@@ -28,7 +28,7 @@ from subband.typing import Array
 
 __all__ = ["SIZES", "Streaming", "choose_sizes", "measure_pipeline", "report"]
 
-#: Frames of film, rows × columns.
+#: Frames of video, rows × columns.
 SIZES = {"1080p": (1080, 1920), "4K": (2160, 3840), "8K": (4320, 7680)}
 
 #: What is done to each frame.
@@ -49,7 +49,7 @@ _BYTES = 4 << 30
 
 @dataclass(frozen=True)
 class Streaming:
-    """What was measured for frames of one size.
+    """The measurements of frames of one size.
 
     Attributes
     ----------
@@ -79,12 +79,12 @@ class Streaming:
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return 1 / self.seconds
 
     @property
     def limit(self) -> float | None:
-        """Frames a second that the slower direction of the bus can carry."""
+        """Frames per second that the slower direction of the bus can carry."""
         return 1 / max(self.stages["upload"], self.stages["download"]) if self.stages else None
 
     @property
@@ -122,7 +122,7 @@ def measure_pipeline(
     name : str
         One of `SIZES`, or any name if `shape` is given.
     engine : str, optional
-        Who computes.
+        The engine that computes.
     operation : Shrink
         What is done to each frame.
     in_flight : int
@@ -177,14 +177,14 @@ def choose_sizes(names: Sequence[str] | None = None) -> list[str]:
 
 
 def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: Machine | None = None) -> Report:
-    """Put measurements together.
+    """Make a report of measurements.
 
     Parameters
     ----------
     measured : sequence of Streaming
         From `measure_pipeline`.
     engine : str
-        Who computed.
+        The engine that computed.
     in_flight : int
         Frames under way at the same time.
     machine : Machine, optional
@@ -207,8 +207,8 @@ def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: 
     for stage in ("upload", "compute", "download", "both"):
         columns[f"{stage} ms"] = partial(_write_stage, stage)
     note = (
-        "Limit: frames a second that the slower direction of the bus carries, measured with pinned memory; both: "
-        "upload and download at the same time; from ordinary memory: frames a second that are not in the pipeline's "
+        "Limit: frames per second that the slower direction of the bus carries, measured with pinned memory; both: "
+        "upload and download at the same time; from ordinary memory: frames per second that are not in the pipeline's "
         "buffers. Every pixel was compared with the CPU's, and overlapped frames with frames one at a time."
     )
     title = (
@@ -236,7 +236,7 @@ def report(measured: Sequence[Streaming], engine: str, in_flight: int, machine: 
         "from ordinary memory": [1 / each.ordinary for each in measured],
         "limit of the bus": [each.limit for each in measured],
     }
-    drawing = draw_bars("Frames host to host", BarChart("", "frames a second", names, series))
+    drawing = draw_bars("Frames host to host", BarChart("", "fps", names, series))
     sheet = Sheet.from_records(title, measured, columns, note)
     return Report([sheet], goals, figures, machine or describe_machine(), {"Frames host to host": drawing})
 
@@ -246,7 +246,7 @@ def _write_stage(stage: str, each: Streaming) -> str:
 
 
 def _make_frame(pipeline: Pipeline, shape: tuple[int, ...], seed: int) -> Array:
-    """Fill a buffer of the pipeline with a smooth picture under noise."""
+    """Fill a buffer of the pipeline with a smooth image under noise."""
     frame = pipeline.buffer(shape)
     rows, columns, _ = shape
     smooth = 100 + 80 * np.sin(np.arange(rows)[:, np.newaxis] / 40 + seed) * np.cos(np.arange(columns) / 60)

@@ -1,6 +1,6 @@
-"""The studio in a real browser: frames a second from file to screen, and how soon a slider shows.
+"""The studio in a real browser: frames per second from file to screen, and the latency of a slider.
 
-A server in a process of its own plays a film to a page in headless Chromium on the same machine, which share its cores.
+A server in a process of its own plays a video to a page in headless Chromium on the same machine; they share its cores.
 Frames are counted where the page has drawn them. The time of a slider runs from its change to the moment at which the
 browser is about to show the first frame computed under it, by the page's own clock.
 """
@@ -24,7 +24,7 @@ import numpy as np
 
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.bench.video import fit_film
+from subband.bench.video import fit_video
 from subband.data import clip_path
 from subband.errors import DeviceError, MissingExtraError
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["BAR", "CASES", "LATENCY", "Case", "Showing", "measure", "report"]
 
-#: Frames a second of the smaller film, and seconds until a slider shows in it, that are asked for.
+#: Frames per second of the smaller video, and seconds until a slider shows in it, that are required.
 BAR, LATENCY = 24.0, 0.15
 
-#: Rows and columns of the smaller film, which is judged, and of the larger one.
+#: Rows and columns of the smaller video, which is judged, and of the larger one.
 SMALL, LARGE = (360, 640), (720, 1280)
 
 _PATIENCE = 60_000
@@ -68,12 +68,12 @@ _CHANGE = """([label, value]) => {
 
 @dataclass(frozen=True)
 class Case:
-    """A film under a filter.
+    """A video under a filter.
 
     Attributes
     ----------
     shape : tuple of int
-        Rows and columns of the film.
+        Rows and columns of the video.
     filter, title : str
         By which the studio and people know the filter.
     label : str
@@ -90,7 +90,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What the row of a table is called."""
+        """The name of the row in a table."""
         return f"{self.shape[1]} × {self.shape[0]}, {self.title}"
 
 
@@ -107,20 +107,20 @@ CASES = tuple(
 
 @dataclass(frozen=True)
 class Showing:
-    """What was measured of a case.
+    """The measurements of a case.
 
     Attributes
     ----------
     case : Case
         Which.
     rate, free_rate : float
-        Frames a second that the page has drawn, at the pace of the film and as fast as all of it goes.
+        Frames per second that the page has drawn, at the pace of the video and as fast as all of it goes.
     engine_rate : float
-        Frames a second that the engine alone would compute.
+        Frames per second that the engine alone would compute.
     dropped : int
-        Frames that were left out at the pace of the film.
+        Frames that were left out at the pace of the video.
     latencies : tuple of float
-        Seconds from a change of a slider to its picture, at the pace of the film.
+        Seconds from a change of a slider to its image, at the pace of the video.
     format : str
         As what frames were sent last.
 
@@ -153,14 +153,14 @@ class Showing:
 def measure(
     cases: Sequence[Case] = CASES, engine: str | None = None, *, seconds: float = 8.0, changes: int = 30
 ) -> Iterator[Showing]:
-    """Play each film in a browser, and move a slider meanwhile.
+    """Play each video in a browser, and move a slider meanwhile.
 
     Parameters
     ----------
     cases : sequence of Case
         What is played.
     engine : str, optional
-        Who computes.
+        The engine that computes.
     seconds : float
         For which frames are counted.
     changes : int
@@ -175,23 +175,23 @@ def measure(
     """
     with TemporaryDirectory(prefix="subband-") as folder, _browse() as browser:
         shapes = dict.fromkeys(case.shape for case in cases)
-        films = {shape: fit_film(clip_path(), Path(folder, f"film-{shape[0]}.mp4"), shape) for shape in shapes}
-        with _serve(list(films.values()), engine) as address:
+        videos = {shape: fit_video(clip_path(), Path(folder, f"video-{shape[0]}.mp4"), shape) for shape in shapes}
+        with _serve(list(videos.values()), engine) as address:
             for case in cases:
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 try:
-                    yield _measure_case(page, address, case, films[case.shape], seconds, changes)
+                    yield _measure_case(page, address, case, videos[case.shape], seconds, changes)
                 finally:
                     page.close()
 
 
 def report(showings: Sequence[Showing], engine_name: str) -> Report:
-    """Write everything measured as tables, with what is expected of the smaller film."""
+    """Write everything measured as tables, with what is expected of the smaller video."""
     judged = [showing for showing in showings if showing.case.shape == SMALL]
     goals = [
         Goal(
-            f"{showing.case.name}: at least {BAR:g} frames a second from file to screen",
-            f"{showing.rate:.1f} of the film's 25, {showing.free_rate:.1f} without its pace",
+            f"{showing.case.name}: at least {BAR:g} fps from file to screen",
+            f"{showing.rate:.1f} of the video's 25, {showing.free_rate:.1f} without its pace",
             showing.rate >= BAR,
         )
         for showing in judged
@@ -217,11 +217,11 @@ def report(showings: Sequence[Showing], engine_name: str) -> Report:
         for showing in showings
     ]
     sheet = Sheet(
-        f"Film in the studio, from file to screen, engine {engine_name}",
-        ("film", "frames a second", "as fast as it goes", "engine alone", "left out", "slider ms, median", "90 %"),
+        f"Video in the studio, from file to screen, engine {engine_name}",
+        ("video", "fps", "as fast as it goes", "engine alone", "left out", "slider ms, median", "90 %"),
         rows,
-        "Server and headless Chromium on the same machine; the film has 25 frames a second. Left out: frames that came "
-        "too late for that pace. Slider: from its change to the picture that shows it, while the film plays.",
+        "Server and headless Chromium on the same machine; the video has 25 fps. Left out: frames that came "
+        "too late for that pace. Slider: from its change to the image that shows it, while the video plays.",
     )
     figures = {
         "engine": engine_name,
@@ -229,7 +229,7 @@ def report(showings: Sequence[Showing], engine_name: str) -> Report:
     }
     names = [showing.case.name for showing in showings]
     rates = {
-        "at the film's pace": [showing.rate for showing in showings],
+        "at the video's pace": [showing.rate for showing in showings],
         "as fast as it goes": [showing.free_rate for showing in showings],
         "engine alone": [showing.engine_rate for showing in showings],
     }
@@ -239,33 +239,33 @@ def report(showings: Sequence[Showing], engine_name: str) -> Report:
     }
     drawing = draw_bars(
         "The studio in a browser",
-        BarChart("from file to screen", "frames a second", names, rates, mark=BAR),
-        BarChart("from a slider to its picture", "milliseconds", names, waits, mark=1e3 * LATENCY),
+        BarChart("from file to screen", "fps", names, rates, mark=BAR),
+        BarChart("from a slider to its image", "milliseconds", names, waits, mark=1e3 * LATENCY),
     )
     return Report([sheet], goals, figures, drawings={"The studio in a browser": drawing})
 
 
-def _measure_case(page: Page, address: str, case: Case, film: Path, seconds: float, changes: int) -> Showing:
+def _measure_case(page: Page, address: str, case: Case, video: Path, seconds: float, changes: int) -> Showing:
     page.set_default_timeout(_PATIENCE)
 
-    def open_film(pace: str) -> None:
-        settings = {"source": f"media:{film.name}", "filter": case.filter, "pace": pace}
+    def open_video(pace: str) -> None:
+        settings = {"source": f"media:{video.name}", "filter": case.filter, "pace": pace}
         page.goto("about:blank")
         page.goto(f"{address}#{urlencode(settings)}")
         page.wait_for_function("() => window.studio !== undefined")
         page.evaluate("() => window.studio.ready")
         page.wait_for_function("count => window.studio.stats().frames >= count", arg=_WARM_FRAMES)
 
-    open_film("fast")
+    open_video("fast")
     free_rate, _, _ = _count_frames(page, seconds / 2)
-    open_film("film")
+    open_video("film")
     rate, dropped, engine_rate = _count_frames(page, seconds)
     latencies = _move_slider(page, case, changes)
     return Showing(case, rate, free_rate, engine_rate, dropped, latencies, page.evaluate(_FORMAT))
 
 
 def _count_frames(page: Page, seconds: float) -> tuple[float, int, float]:
-    """Return frames a second drawn by a page, how many were left out, and the rate of the engine alone."""
+    """Return frames per second drawn by a page, how many were left out, and the rate of the engine alone."""
     looks: list[list[float]] = [page.evaluate(_COUNT)]
     for _ in range(_LOOKS):
         page.wait_for_timeout(1000 * seconds / _LOOKS)
@@ -275,14 +275,14 @@ def _count_frames(page: Page, seconds: float) -> tuple[float, int, float]:
 
 
 def _move_slider(page: Page, case: Case, changes: int) -> tuple[float, ...]:
-    """Return how long each change took to show."""
+    """Return the latency of each change of a slider."""
     page.evaluate("() => { window.studio.before = window.studio.stats().latency.length; }")
     for number, value in enumerate(np.linspace(*case.values, changes)):
         page.evaluate(_CHANGE, [case.label, f"{value:.2f}"])
         page.wait_for_function(
             "count => window.studio.stats().latency.length >= window.studio.before + count", arg=number + 1
         )
-        # not in step with the frames of the film
+        # not in step with the frames of the video
         page.wait_for_timeout(40 + 13 * (number % 5))
     found: list[float] = page.evaluate("() => window.studio.stats().latency.slice(window.studio.before)")
     return tuple(milliseconds / 1000 for milliseconds in found)
@@ -312,9 +312,9 @@ def _browse() -> Iterator[Browser]:
 
 
 @contextmanager
-def _serve(films: Sequence[Path], engine: str | None) -> Iterator[str]:
+def _serve(videos: Sequence[Path], engine: str | None) -> Iterator[str]:
     """Start a studio in a process of its own, as users do, and give its address."""
-    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, films)]
+    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, videos)]
     process = subprocess.Popen(
         command if engine is None else [*command, "--engine", engine], stdout=subprocess.PIPE, text=True
     )

@@ -1,4 +1,4 @@
-"""Tables of a report, for the screen, for pages and for programs, and what is expected of their figures."""
+"""Reports: tables, goals and figures, for the terminal, for Markdown pages and for JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LIBRARIES = ("scikit-image", "scipy")
 
 @dataclass(frozen=True)
 class Goal:
-    """What is expected, and what came of it.
+    """A target, and whether it was met.
 
     Attributes
     ----------
@@ -73,10 +73,10 @@ class Sheet:
 
     Examples
     --------
-    >>> print(Sheet("Noise", ("picture", "PSNR"), [("camera", "28.13")]).to_markdown())
+    >>> print(Sheet("Noise", ("image", "PSNR"), [("camera", "28.13")]).to_markdown())
     **Noise**
     <BLANKLINE>
-    | picture | PSNR |
+    | image | PSNR |
     | --- | ---: |
     | camera | 28.13 |
     """
@@ -109,28 +109,28 @@ class Sheet:
         return cls(title, list(columns), rows, note, **options)
 
     def to_json(self) -> dict[str, Any]:
-        """Return title, columns and cells as what JSON can hold."""
+        """Return title, columns and cells as a dict for JSON."""
         return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
 
-    def is_text(self, place: int) -> bool:
+    def is_text(self, index: int) -> bool:
         """Tell whether a column holds words."""
-        return place < self.texts or place >= len(self.columns) - self.last_texts
+        return index < self.texts or index >= len(self.columns) - self.last_texts
 
     def to_markdown(self) -> str:
-        """Write the table for a page."""
-        rules = ("---" if self.is_text(place) else "---:" for place in range(len(self.columns)))
+        """Format the table as Markdown."""
+        rules = ("---" if self.is_text(index) else "---:" for index in range(len(self.columns)))
         lines = [f"| {' | '.join(cells)} |" for cells in (self.columns, tuple(rules), *self.rows)]
         parts = [f"**{self.title}**", "\n".join(lines)]
         return "\n\n".join([*parts, self.note] if self.note else parts)
 
     def to_table(self) -> Table:
-        """Make the table for the screen."""
+        """Make the table for the terminal."""
         from rich import box
         from rich.table import Table
 
         table = Table(title=self.title, caption=self.note, box=box.SIMPLE_HEAVY, title_justify="left")
-        for place, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if self.is_text(place) else "right", overflow="fold")
+        for index, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if self.is_text(index) else "right", overflow="fold")
         for number, row in enumerate(self.rows):
             table.add_row(*row, style="yellow" if number in self.missed else None)
         return table
@@ -138,7 +138,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Report:
-    """What one command found out.
+    """The results of one benchmark.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Report:
     machine : Machine
         Where.
     drawings : mapping of str to Figure
-        Pictures of the figures, by what they show.
+        Images of the figures, by what they show.
     remarks : sequence of str
         What could not be measured, and why.
     summary : str or None
@@ -173,7 +173,7 @@ class Report:
     summary: str | None = None
 
     def summarise(self) -> str:
-        """Say in one line how many targets were met."""
+        """Return in one line how many targets were met."""
         if self.summary is not None:
             return self.summary
         if not self.goals:
@@ -181,7 +181,7 @@ class Report:
         return f"{sum(goal.is_met for goal in self.goals)} of {len(self.goals)} targets met"
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return the whole report as a dict for JSON."""
         return {
             "machine": self.machine.to_dict(),
             "measured_on": str(self.machine),
@@ -193,7 +193,7 @@ class Report:
         }
 
     def to_markdown(self) -> str:
-        """Write the section of a page: the tables, and what was expected of them."""
+        """Format tables, goals and remarks as Markdown."""
         parts = [sheet.to_markdown() for sheet in self.sheets]
         if self.goals:
             parts.append("\n".join(f"- {goal}" for goal in self.goals))
@@ -205,7 +205,7 @@ class Report:
 
 
 def as_record(measured: Any, *names: str) -> dict[str, Any]:
-    """Return the fields of a dataclass, and properties of it by their names, as what JSON can hold.
+    """Return the fields of a dataclass, and properties of it by their names, as a dict for JSON.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def as_record(measured: Any, *names: str) -> dict[str, Any]:
 
 
 def write_number(number: float | None, digits: int = 2) -> str:
-    """Write a number with so many digits behind the point, and nothing where there is none.
+    """Format a number with so many digits behind the point, and nothing where there is none.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Film in real time: the acceptance test of a GPU implementation of 2012, and files through the whole chain.
+"""Video in real time: the acceptance test of a GPU implementation of 2012, and files through the whole chain.
 
 The test takes frames of 1920 × 1080 in colour, as planes of float32 in memory, through three levels of the CDF 9/7
-wavelet and back, each direction timed frame by frame; 25 frames a second are asked for, of the slowest frame too. The
+wavelet and back, each direction timed frame by frame; 25 frames per second are required, of the slowest frame too. The
 second part goes from file to file at 1280 × 720: decode, denoise, encode.
 """
 
@@ -40,23 +40,23 @@ __all__ = [
     "Passes",
     "Run",
     "as_planes",
-    "fit_film",
+    "fit_video",
     "measure_files",
     "measure_transform",
     "report",
     "time_frames",
 ]
 
-#: Frames a second that both parts should reach.
+#: Frames per second that both parts should reach.
 BAR = 25.0
 
-#: Rows and columns of the frames of the first part, and of the film of the second.
+#: Rows and columns of the frames of the first part, and of the video of the second.
 FULL, SMALL = (1080, 1920), (720, 1280)
 
 #: Seconds that the lifting implementation of the report took for a frame, on its GPU: average, least, most.
 THEIRS = {"forward": (16.42e-3, 12.96e-3, 20.06e-3), "inverse": (16.23e-3, 12.72e-3, 20.78e-3)}
 
-#: What is done to the film of the second part; the first is what `subband denoise` does by default.
+#: What is done to the video of the second part; the first is what `subband denoise` does by default.
 CASES = {
     "denoise": Enhancer((Denoise(),)),
     "denoise --form decimated --level 3": Enhancer((Denoise(level=3, form="decimated"),)),
@@ -69,7 +69,7 @@ _JUDGED = "denoise --form decimated --level 3"
 _LEVELS, _WAVELET = 3, "cdf97"
 # Frames in memory, 25 MB each and as much again transformed: more than caches hold, and less than four hundred take.
 _BATCH = 8
-# Rows and columns by which frames of a short film are moved, so that all of them differ.
+# Rows and columns by which frames of a short video are moved, so that all of them differ.
 _STEP = (7, 11)
 # What float32 loses of 255 grey levels on the way there and back.
 _NEAR = 0.05
@@ -79,7 +79,7 @@ _BAR_WIDTH = 24
 
 @dataclass(frozen=True)
 class Passes:
-    """How long each frame took in one direction.
+    """The times of all frames in one direction.
 
     Attributes
     ----------
@@ -100,39 +100,39 @@ class Passes:
 
     @property
     def average(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return len(self.seconds) / sum(self.seconds)
 
     @property
     def least(self) -> float:
-        """Frames a second, if all were as slow as the slowest."""
+        """Frames per second, if all were as slow as the slowest."""
         return 1 / max(self.seconds)
 
     @property
     def most(self) -> float:
-        """Frames a second, if all were as fast as the fastest."""
+        """Frames per second, if all were as fast as the fastest."""
         return 1 / min(self.seconds)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A film that went from file to file."""
+    """A video that went from file to file."""
 
     name: str
     result: FileReport
 
 
 def measure_transform(
-    film: Path, engine: str | Engine | None = None, count: int = 100, shape: tuple[int, int] = FULL
+    video: Path, engine: str | Engine | None = None, count: int = 100, shape: tuple[int, int] = FULL
 ) -> list[Passes]:
     """Time both directions, frame by frame, no two of them the same.
 
     Parameters
     ----------
-    film : Path
-        Frames are taken from all over it, and scaled; a film that has fewer is taken again, moved by some pixels.
+    video : Path
+        Frames are taken from all over it, and scaled; a video that has fewer is taken again, moved by some pixels.
     engine : str, optional
-        Who computes.
+        The engine that computes.
     count : int
         Frames in each direction.
     shape : tuple of int
@@ -143,7 +143,7 @@ def measure_transform(
     WrongResultError
         If a band of the first frame is not that of the reference engine, or a frame does not come back.
     """
-    frames = (as_planes(frame, shape) for frame in _list_frames(film, count))
+    frames = (as_planes(frame, shape) for frame in _list_frames(video, count))
     seconds = time_frames(frames, get_engine(engine), {"lifting": as_wavelet(_WAVELET)})
     return [Passes(name, tuple(times)) for name, times in zip(("forward", "inverse"), seconds.values(), strict=True)]
 
@@ -159,7 +159,7 @@ def time_frames(frames: Iterable[Array], engine: Engine, ways: Mapping[str, Wave
     frames : iterable of ndarray
         Planes × rows × columns of float32, between 0 and 255.
     engine : Engine
-        Who computes.
+        The engine that computes.
     ways : mapping of str to Wavelet
         All of them CDF 9/7, by lifting or by filters.
 
@@ -214,16 +214,16 @@ def _check_bands(forward: Callable[[Array], Pyramid], frame: Array, what: str) -
 
 
 def measure_files(
-    film: Path, engine: str | Engine | None = None, *, is_quick: bool = False, shape: tuple[int, int] = SMALL
+    video: Path, engine: str | Engine | None = None, *, is_quick: bool = False, shape: tuple[int, int] = SMALL
 ) -> Iterator[Run]:
-    """Carry a film from file to file, with each of the `CASES`.
+    """Carry a video from file to file, with each of the `CASES`.
 
     Parameters
     ----------
-    film : Path
-        Scaled, and repeated, to a film of about a hundred frames of `shape` if it is another.
+    video : Path
+        Scaled, and repeated, to a video of about a hundred frames of `shape` if it is another.
     engine : str, optional
-        Who computes.
+        The engine that computes.
     is_quick : bool
         A few frames only.
     shape : tuple of int
@@ -231,8 +231,8 @@ def measure_files(
     """
     chosen = get_engine(engine)
     with TemporaryDirectory(prefix="subband-") as folder:
-        fitting = fit_film(film, Path(folder, "film.mp4"), shape, 24 if is_quick else 120)
-        short = fit_film(film, Path(folder, "short.mp4"), shape, 4)
+        fitting = fit_video(video, Path(folder, "video.mp4"), shape, 24 if is_quick else 120)
+        short = fit_video(video, Path(folder, "short.mp4"), shape, 4)
         for name, enhancer in CASES.items():
             for source in (short, fitting):
                 # once over a few frames, so that nothing is compiled or loaded while the clock runs
@@ -247,13 +247,13 @@ def measure_files(
             yield Run(name, done)
 
 
-def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film: Path) -> Report:
+def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, video: Path) -> Report:
     """Write everything measured as tables, with what is expected."""
     goals = [
         Goal(
-            f"{each.direction}: at least {BAR:g} frames of 1920 × 1080 in colour a second, three levels of 9/7, by the "
+            f"{each.direction}: at least {BAR:g} fps of 1920 × 1080 in colour, three levels of 9/7, by the "
             "slowest frame",
-            f"{each.least:.1f} a second, {each.average:.1f} on average; "
+            f"{each.least:.1f} fps, {each.average:.1f} on average; "
             f"{1 / THEIRS[each.direction][2]:.1f} and {1 / THEIRS[each.direction][0]:.1f} in the report",
             each.least >= BAR,
         )
@@ -261,8 +261,8 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
     ]
     goals += [
         Goal(
-            f"{run.name}, file to file: at least {BAR:g} frames of 1280 × 720 a second",
-            f"{run.result.rate:.1f} a second",
+            f"{run.name}, file to file: at least {BAR:g} fps of 1280 × 720",
+            f"{run.result.rate:.1f} fps",
             run.result.rate >= BAR,
         )
         for run in runs
@@ -270,9 +270,9 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
     ]
     sheets = [_tabulate_passes(passes, engine_name), _draw_histogram(passes)]
     if runs:
-        sheets.append(_tabulate_runs(runs, film))
+        sheets.append(_tabulate_runs(runs, video))
     figures = {
-        "film": film.name,
+        "film": video.name,
         "engine": engine_name,
         "passes": {each.direction: list(each.seconds) for each in passes},
         "theirs": {name: dict(zip(("average", "least", "most"), times, strict=True)) for name, times in THEIRS.items()},
@@ -282,7 +282,7 @@ def report(passes: Sequence[Passes], runs: Sequence[Run], engine_name: str, film
 
 
 def _draw(passes: Sequence[Passes], runs: Sequence[Run]) -> dict[str, Figure]:
-    """Draw how long frames took, and what a film from file to file is made of."""
+    """Draw the times of frames, and the stages of a video from file to file."""
     seconds = {each.direction: each.seconds for each in passes}
     drawings = {"Frames in both directions": draw_histograms("How many frames took how long", seconds)}
     if runs:
@@ -307,7 +307,7 @@ def _tabulate_passes(passes: Sequence[Passes], engine_name: str) -> Sheet:
             )
         )
     return Sheet(
-        f"Frames a second: 1920 × 1080 in colour, {_LEVELS} levels of CDF 9/7, engine {engine_name}",
+        f"Frames per second: 1920 × 1080 in colour, {_LEVELS} levels of CDF 9/7, engine {engine_name}",
         ("direction", "average", "minimum", "maximum", "theirs: average", "minimum", "maximum"),
         rows,
         f"{len(passes[0].seconds)} different frames of float32 in memory; theirs are 400 frames, many times over, on a "
@@ -322,17 +322,17 @@ def _draw_histogram(passes: Sequence[Passes]) -> Sheet:
     rows = []
     counts = [np.histogram(1e3 * np.array(each.seconds), [*edges, np.inf])[0] for each in passes]
     longest = max(int(count.max()) for count in counts)
-    for place, low in enumerate(edges):
-        high = f"to {edges[place + 1]:.1f}" if place + 1 < len(edges) else "and more"
-        bars = ["█" * round(_BAR_WIDTH * int(count[place]) / longest) for count in counts]
+    for index, low in enumerate(edges):
+        high = f"to {edges[index + 1]:.1f}" if index + 1 < len(edges) else "and more"
+        bars = ["█" * round(_BAR_WIDTH * int(count[index]) / longest) for count in counts]
         rows.append(
-            (f"{low:.1f} {high}", *(f"{int(c[place])} {bar}".rstrip() for c, bar in zip(counts, bars, strict=True)))
+            (f"{low:.1f} {high}", *(f"{int(c[index])} {bar}".rstrip() for c, bar in zip(counts, bars, strict=True)))
         )
     columns = ("milliseconds", *(each.direction for each in passes))
     return Sheet("How many frames took how long", columns, rows, texts=len(columns))
 
 
-def _tabulate_runs(runs: Sequence[Run], film: Path) -> Sheet:
+def _tabulate_runs(runs: Sequence[Run], video: Path) -> Sheet:
     rows = []
     for run in runs:
         shares = run.result.shares
@@ -340,15 +340,15 @@ def _tabulate_runs(runs: Sequence[Run], film: Path) -> Sheet:
         cells = (f"{1e3 * stages[name] / run.result.frames:.1f} ms, {share:.0%}" for name, share in shares.items())
         rows.append((run.name, f"{run.result.rate:.1f}", *cells))
     return Sheet(
-        f"From file to file: {film.name}, 1280 × 720, H.264 in and out (ultrafast)",
-        ("subband", "frames a second", "decode", "compute", "encode"),
+        f"From file to file: {video.name}, 1280 × 720, H.264 in and out (ultrafast)",
+        ("subband", "fps", "decode", "compute", "encode"),
         rows,
         "Stages work at the same time and share the cores; their times are those that each was busy.",
     )
 
 
 def _clock(work: Callable[[Any], Any], things: Sequence[Any], seconds: list[float]) -> list[Any]:
-    """Do something to each thing, and note how long it took."""
+    """Call a function for each item, and record how long it took."""
     done = []
     for thing in things:
         begin = perf_counter()
@@ -358,17 +358,17 @@ def _clock(work: Callable[[Any], Any], things: Sequence[Any], seconds: list[floa
     return done
 
 
-def _list_frames(film: Path, count: int) -> Iterator[Array]:
-    """Yield as many frames as asked for, no two of them from the same place of the film and of the picture."""
-    with open_source(film) as source:
+def _list_frames(video: Path, count: int) -> Iterator[Array]:
+    """Yield as many frames as required, no two of them the same: from other times of the video, or moved."""
+    with open_source(video) as source:
         total = source.info.count or sum(1 for _ in source)
     done = turn = 0
     while done < count:
-        wanted = {round(place) for place in np.linspace(0, total - 1, min(count - done, total))}
-        with open_source(film) as source:
+        wanted = {round(time) for time in np.linspace(0, total - 1, min(count - done, total))}
+        with open_source(video) as source:
             for frame in source:
                 if frame.pixels.dtype != np.uint8 or frame.pixels.ndim != 3:
-                    raise ArgumentError(f"{str(film)!r} is no film of 8 bits in colour; take another one")
+                    raise ArgumentError(f"{str(video)!r} is no video of 8 bits in colour; take another one")
                 if frame.number in wanted:
                     yield np.roll(frame.pixels, [turn * step for step in _STEP], axis=(0, 1))
                     done += 1
@@ -388,31 +388,31 @@ def _scale(frame: Array, shape: tuple[int, int]) -> Array:
     return np.asarray(Image.fromarray(frame).resize((shape[1], shape[0]), Image.Resampling.BICUBIC))
 
 
-def fit_film(film: Path, target: Path, shape: tuple[int, int], count: int | None = None) -> Path:
-    """Return a film of that size and at least that length: the film itself, or one that is made of it.
+def fit_video(video: Path, target: Path, shape: tuple[int, int], count: int | None = None) -> Path:
+    """Return a video of that size and at least that length: the video itself, or one that is made of it.
 
     Parameters
     ----------
-    film, target : Path
+    video, target : Path
         What there is, and where another one goes.
     shape : tuple of int
         Rows and columns.
     count : int, optional
-        Frames; as many as the film has if left out.
+        Frames; as many as the video has if left out.
     """
-    with open_source(film) as source:
+    with open_source(video) as source:
         info = source.info
         count = count or info.count or sum(1 for _ in source)
         if info.shape[:2] == shape and info.count is not None and count <= info.count < 2 * count:
-            return film
+            return video
     made = replace(info, shape=(*shape, 3), count=count, has_audio=False)
     with open_sink(target, made, preset="ultrafast") as sink:
-        for number, frame in enumerate(islice(_repeat(film), count)):
+        for number, frame in enumerate(islice(_repeat(video), count)):
             sink.write(Frame(_scale(frame.pixels, shape), number, number / float(info.rate or 25)))
     return target
 
 
-def _repeat(film: Path) -> Iterator[Frame]:
+def _repeat(video: Path) -> Iterator[Frame]:
     while True:
-        with open_source(film) as source:
+        with open_source(video) as source:
             yield from source

@@ -1,4 +1,4 @@
-"""``subband bench``: how fast, compared with what."""
+"""``subband bench``: benchmarks, beside other libraries and a plain copy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def gpu(
     """
     from subband.bench import device_cases
     from subband.bench.cases import select_cases
-    from subband.bench.measuring import measure_on_device
+    from subband.bench.measuring import measure_cases
     from subband.bench.peers import DEVICE_PEERS, find_peers
     from subband.bench.report import report
     from subband.engines.measuring.devices import describe_machine
@@ -100,7 +100,7 @@ def gpu(
     bench = open_device(engine)
     found, remarks = find_peers(DEVICE_PEERS) if peers and family == "cuda" else ([], [])
     effort = Effort(seconds=0.05, fewest=3, most=11) if quick else Effort(seconds=0.3, fewest=5)
-    measurements = watch_cases(cases, lambda case: measure_on_device([case], effort, bench, found))
+    measurements = watch_cases(cases, lambda case: measure_cases([case], effort, bench, found))
     outputs.write(f"Transforms by {family}", {family: report(measurements, describe_machine(bench.name), remarks)})
 
 
@@ -112,7 +112,7 @@ def peers(
     only: Only = None,
     engine: EngineName = "cpu",
 ) -> None:
-    """Measure every other library that is installed on the same work: transforms, and what is done with pictures.
+    """Measure every other library that is installed on the same work: transforms, and what is done with images.
 
     PyWavelets, ptwt, pytorch_wavelets, jaxwt, PDWT, scikit-image and OpenCV; those that are missing are named, with how
     to install them. A result that is not ours is not timed. The exit code does not depend on who is faster.
@@ -124,7 +124,7 @@ def peers(
 
     from subband.bench.cases import select_cases
     from subband.bench.peers import comparison, find_peers
-    from subband.bench.peers.cases import PEER_CASES, PictureCase
+    from subband.bench.peers.cases import PEER_CASES, ImageCase
     from subband.engines.measuring.harness import open_harness
     from subband.engines.measuring.timing import Effort
 
@@ -134,12 +134,47 @@ def peers(
     outputs.check(part, is_partial=only is not None)
     bench = open_harness(engine)
     if bench.is_device:
-        # what is done with pictures begins and ends on the host
-        cases = tuple(case for case in cases if not isinstance(case, PictureCase))
+        # what is done with images begins and ends on the host
+        cases = tuple(case for case in cases if not isinstance(case, ImageCase))
     found, remarks = find_peers(comparison.PEERS)
     effort = Effort(seconds=0.1, fewest=2, most=9) if quick else Effort(seconds=0.5, fewest=3)
     measured = watch_cases(cases, lambda case: comparison.measure_peers([case], effort, bench, found))
     outputs.write("Other libraries on the same work", {part: comparison.report(measured, bench, remarks)})
+
+
+@app.command()
+@with_outputs
+def calls(
+    outputs: Outputs,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One size only, each for a moment; nothing is judged.")
+    ] = False,
+    only: Only = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the ratios."), Writes()] = None,
+) -> None:
+    """Measure every function of PyWavelets from 16 samples to 512 × 512, beside PyWavelets, taking turns in one run.
+
+    A result that is not PyWavelets' ends the run. The exit code does not depend on the targets.
+    """
+    from subband.bench import calls as functions
+    from subband.bench.call_cases import CALL_CASES
+    from subband.bench.cases import select_cases
+    from subband.bench.libraries import load_library
+    from subband.engines.measuring.timing import Effort
+
+    cases = select_cases(CALL_CASES, is_quick=quick, patterns=only or ())
+    for library in ("PyWavelets", *(["matplotlib"] if plot is not None else [])):
+        load_library(library)
+    others = [] if plot is None else [plot]
+    for path in others:
+        check_file(path, Files(), force=outputs.force)
+    outputs.check("calls", is_partial=only is not None, others=others)
+    effort = Effort(seconds=0.01, fewest=3, most=5, turn=1e-3) if quick else Effort(seconds=0.3, fewest=5)
+    measured = watch_results(functions.measure_calls(cases, effort), len(cases))
+    report = functions.report_calls(measured, is_whole=not quick and only is None)
+    outputs.write("Calls beside PyWavelets", {"calls": report})
+    if plot is not None:
+        functions.draw_ratios(measured).save(plot, overwrite=outputs.force)
 
 
 @app.command()
@@ -149,7 +184,7 @@ def enhance(
     engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Each case for a moment.")] = False,
 ) -> None:
-    """Measure how many frames of film a second are enhanced, beside scikit-image and a plain copy.
+    """Measure at how many fps video is enhanced, beside scikit-image and a plain copy.
 
     Results are checked. The exit code does not depend on the targets.
     """
@@ -189,7 +224,7 @@ def papers(
         list[str] | None,
         typer.Option("--engine", "-e", metavar="NAME", help="cpu, cuda, opencl, or one device; repeatable."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller pictures, each for a moment: a few minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller images, each for a moment: a few minutes.")] = False,
 ) -> None:
     """Compute the tables of five papers on wavelets and graphics hardware anew: theirs beside ours.
 
@@ -211,16 +246,16 @@ def papers(
 @with_outputs
 def quality(
     outputs: Outputs,
-    quick: Annotated[bool, typer.Option("--quick", help="Small pictures and few settings; nothing is judged.")] = False,
-    pictures: Annotated[
+    quick: Annotated[bool, typer.Option("--quick", help="Small images and few settings; nothing is judged.")] = False,
+    images: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write what became of the scan as speckle.png."),
+        typer.Option("--pictures", metavar="FOLDER", help="Write what became of the scan as speckle.png."),
         Writes("folder"),
     ] = None,
 ) -> None:
     """Measure how well noise and speckle are removed, beside scikit-image and SciPy.
 
-    All pictures have noise from fixed seeds. The exit code does not depend on the targets.
+    All images have noise from fixed seeds. The exit code does not depend on the targets.
     """
     from subband.bench import photographs, speckle
     from subband.bench.libraries import load_library
@@ -228,7 +263,7 @@ def quality(
     from subband.media import Still, write_still
 
     load_library("scikit-image")
-    others = [] if pictures is None else [pictures / "speckle.png"]
+    others = [] if images is None else [images / "speckle.png"]
     for path in others:
         check_file(path, Files(), force=outputs.force)
     outputs.check("photographs", "speckle", others=others)
@@ -245,17 +280,17 @@ def quality(
         "speckle": speckle.report(found, is_whole=not quick),
     }
     outputs.write("Noise and speckle removed", reports)
-    if pictures is not None:
-        write_still(pictures / "speckle.png", Still(speckle.join_images(phantom, found)), overwrite=outputs.force)
+    if images is not None:
+        write_still(images / "speckle.png", Still(speckle.join_images(phantom, found)), overwrite=outputs.force)
 
 
 @app.command()
 @with_outputs
 def video(
     outputs: Outputs,
-    film: Annotated[
+    source: Annotated[
         Path | None,
-        typer.Argument(exists=True, dir_okay=False, metavar="FILM", help="In colour; the bundled clip by default."),
+        typer.Argument(exists=True, dir_okay=False, metavar="VIDEO", help="In colour; the bundled clip by default."),
         Reads(),
     ] = None,
     engine: EngineName = "cpu",
@@ -263,7 +298,7 @@ def video(
     files: Annotated[bool, typer.Option(help="Measure from file to file, too.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="A few frames only.")] = False,
 ) -> None:
-    """Measure film in real time: 1920 × 1080 there and back, and 1280 × 720 from file to file.
+    """Measure video in real time: 1920 × 1080 there and back, and 1280 × 720 from file to file.
 
     Beside it stand the figures of a GPU of 2012. The exit code does not depend on the targets.
     """
@@ -277,10 +312,10 @@ def video(
     family = engine.partition(":")[0]
     part = f"video {family}"
     outputs.check(part)
-    chosen = clip_path() if film is None else film
+    chosen = clip_path() if source is None else source
     passes = speed.measure_transform(chosen, engine, min(frames, 10) if quick else frames)
     runs = watch_results(speed.measure_files(chosen, engine, is_quick=quick), len(speed.CASES)) if files else []
-    outputs.write("Film in real time", {part: speed.report(passes, runs, engine, chosen)})
+    outputs.write("Video in real time", {part: speed.report(passes, runs, engine, chosen)})
 
 
 @app.command()
@@ -288,9 +323,9 @@ def video(
 def studio(
     outputs: Outputs,
     engine: EngineName = "cpu",
-    quick: Annotated[bool, typer.Option("--quick", help="The small film only, and not for long.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="The small video only, and not for long.")] = False,
 ) -> None:
-    """Measure the studio in a real browser: frames a second from file to screen, and how soon a slider shows.
+    """Measure the studio in a real browser: fps from file to screen, and how soon a slider shows.
 
     It needs Playwright and a Chromium, of its own or named in SUBBAND_CHROMIUM. The exit code does not depend on the
     targets.
@@ -315,7 +350,7 @@ def jpeg2000(
     equal_sizes: Annotated[
         bool, typer.Option("--equal-sizes", help="Compare errors at equal sizes instead of times.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Small pictures only; nothing is judged.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small images only; nothing is judged.")] = False,
 ) -> None:
     """Measure JPEG 2000 beside OpenJPEG: the parts of encoding by size, and speed or errors at equal sizes.
 
@@ -326,9 +361,9 @@ def jpeg2000(
     part = "jpeg2000 quality" if equal_sizes else "jpeg2000 speed"
     outputs.check(part)
     if equal_sizes:
-        pictures = codec.load_photographs(192 if quick else None)
+        images = codec.load_photographs(192 if quick else None)
         rates = codec.RATES[1:3] if quick else codec.RATES
-        found = watch_results(codec.measure_quality(pictures, rates), len(pictures) * len(rates))
+        found = watch_results(codec.measure_quality(images, rates), len(images) * len(rates))
         outputs.write("JPEG 2000 at equal sizes", {part: codec.report_quality(found, is_whole=not quick)})
         return
     sizes, engines = codec.QUICK_SIZES if quick else codec.SIZES, engine or codec.list_engines()
@@ -384,6 +419,30 @@ def dask(
     cases = chunks.QUICK_CASES if quick else chunks.CASES
     found = watch_results(chunks.measure_overhead(cases, is_quick=quick), 2 * len(cases))
     outputs.write("What chunks cost", {"dask": chunks.report_overhead(found, is_whole=not quick)})
+
+
+@app.command()
+@with_outputs
+def torch(
+    outputs: Outputs,
+    device: Annotated[str, typer.Option(metavar="NAME", help="As Torch calls it: cpu, cuda, or cuda:1.")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="One small batch; nothing is judged.")] = False,
+) -> None:
+    """Measure transforms of Torch's tensors and their gradients, beside ptwt and pytorch_wavelets.
+
+    Bands and gradients are compared first. The exit code does not depend on the targets.
+    """
+    from subband.bench import gradients
+    from subband.bench.peers import find_peers
+    from subband.engines.measuring.timing import Effort
+
+    part = f"torch {device.partition(':')[0]}"
+    outputs.check(part)
+    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES
+    effort = Effort(seconds=0.05, fewest=2, most=5) if quick else Effort(seconds=0.5, fewest=5)
+    _, remarks = find_peers(gradients.PEERS)
+    found = watch_results(gradients.measure_gradients(shapes, effort, device), len(shapes))
+    outputs.write("Gradients of Torch", {part: gradients.report(found, remarks, is_whole=not quick)})
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,10 +23,10 @@ app = typer.Typer()
 @app.command()
 @take_settings(Enhancer, "noise sigma colour", noise=None, colour=None)
 @take_settings(Denoise, "method wavelet level strength form", level=3, form="decimated")
-@take_files("force dry_run as_json quiet", writing="keep_partial codec quality preset", preset="ultrafast")
+@take_files("force dry_run as_json quiet keep_partial", writing="codec quality preset", preset="ultrafast")
 def camera(
     output: Annotated[
-        Path | None, typer.Argument(metavar="OUT", help="The film that is recorded."), Writes("results")
+        Path | None, typer.Argument(metavar="OUT", help="The video that is recorded."), Writes("results")
     ] = None,
     device: Annotated[
         str, typer.Option("--device", "-d", metavar="NAME", help="A number, /dev/video0, or test: for a pattern.")
@@ -51,7 +50,7 @@ def camera(
 ) -> None:
     """Record a camera through an enhancer.
 
-    Ctrl-C ends the recording, and what was recorded until then is a complete film.
+    Ctrl-C ends the recording, and what was recorded until then is a complete video.
     """
     from subband.cli.chain import make_enhancer
     from subband.cli.enhancing import calm_threads, read_chain
@@ -60,13 +59,12 @@ def camera(
 
     if output is None:
         raise ArgumentError(
-            "for a live view use `subband studio`; to record, give the film, such as "
-            "`subband camera film.mp4 --seconds 10`"
+            "for a live view use `subband studio`; to record, give the video, such as "
+            "`subband camera video.mp4 --seconds 10`"
         )
     calm_threads()
     base = Enhancer((Denoise(**pick_settings(Denoise, chosen)),)) if chain is None else read_chain(chain)
     enhancer = make_enhancer(base, pick_settings(Enhancer, chosen))
-    settings = replace(settings, keep_partial=writing.keep_partial)
     job = Job(Path(device), output)
     check_jobs([job], settings)
     # here, because Ctrl-C comes to the main thread, and files are written in others
@@ -75,7 +73,7 @@ def camera(
             [job],
             lambda job, observe, cancelled: record_camera(
                 lambda colours: open_camera(device, size, rate, colours),
-                lambda info: writing.open(job.output, info, force=settings.force),
+                lambda info: writing.open(job.output, info, settings),
                 enhancer,
                 seconds=seconds,
                 frames=frames,

@@ -1,4 +1,4 @@
-"""Enhancers from what stands on the command line, in the order in which it stands there."""
+"""Enhancers from the options of a command line, in their order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from typer.core import TyperCommand
 
 from subband.cli.editing import read_levels
+from subband.cli.option_names import rename_arguments
 from subband.cli.settings import Command, add_options, make_option
-from subband.cli.spelling import rename_arguments
 from subband.enhance import Enhancer
 from subband.enhance.description import STAGES
 from subband.enhance.stages import Stage
@@ -104,14 +104,14 @@ class ChainCommand(TyperCommand):
     """A command that remembers in which order the options of a chain were given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Note the options of the chain, and parse all as usual."""
+        """Note the options of the chain, and parse all of them."""
         entries: list[tuple[str, str]] = []
-        for place, word in enumerate(args):
+        for index, word in enumerate(args):
             if word == "--":
                 break
             name, equals, value = word.partition("=")
             if name in (*STAGE_OPTIONS, *_MORE):
-                entries.append((name, value if equals else args[place + 1] if place + 1 < len(args) else ""))
+                entries.append((name, value if equals else args[index + 1] if index + 1 < len(args) else ""))
         ctx.meta[CHAIN_KEY] = entries
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
@@ -157,8 +157,8 @@ def build_stages(
         if name in _MORE:
             about, takers = _MORE[name]
             if kind not in takers:
-                places = " and no ".join(_TITLES[taker] for taker in takers)
-                raise ArgumentError(f"{name} {text} stands behind no {places}; put it there")
+                titles = " and no ".join(_TITLES[taker] for taker in takers)
+                raise ArgumentError(f"{name} {text} stands behind no {titles}; put it there")
             own[about.name] = _read_more(name, about, text)
         elif name == "--gains" and kind == "shrink" and "gains" not in own:
             own["gains"] = read_numbers(name, text)
@@ -170,7 +170,7 @@ def build_stages(
 
 
 def find_part_of_white(entries: Sequence[tuple[str, str]]) -> str | None:
-    """Return the first option whose threshold is a part of white, which means nothing where there is no white.
+    """Return the first option whose threshold is a part of white, which applies to images and video only.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pyramids of pictures on disk: what `Pyramid.save` writes, and beside it what belongs to the picture alone."""
+"""Pyramids of images on disk: what `Pyramid.save` writes, and beside it what belongs to the image alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_name(path: Path) -> None:
 
 
 def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: bool = False) -> None:
-    """Write the pyramid of a picture, with its depth and its transparency.
+    """Write the pyramid of an image, with its depth and its transparency.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: 
 
 
 def load_coefficients(path: Path) -> tuple[Pyramid, Still]:
-    """Read the pyramid of a picture, and an empty picture of its size, depth and transparency.
+    """Read the pyramid of an image, and an empty image of its size, depth and transparency.
 
     A pyramid that `Pyramid.save` wrote by itself is taken for one of 8 bits, unless it holds integers of 16.
 
@@ -63,12 +63,12 @@ def load_coefficients(path: Path) -> tuple[Pyramid, Still]:
     FormatError
         If the file is not a saved pyramid.
     ArgumentError
-        If it is not that of a picture.
+        If it is not that of an image.
     """
     pyramid = Pyramid.load(path)
     if len(pyramid.shape) not in (2, 3) or pyramid.shape[2:] not in ((), (3,)):
         raise ArgumentError(
-            f"{str(path)!r} holds an array of shape {pyramid.shape}, which is no picture; "
+            f"{str(path)!r} holds an array of shape {pyramid.shape}, which is no image; "
             "use subband.Pyramid.load and subband.reconstruct in Python"
         )
     extra = read_pyramid_file(path, has_bands=False).extra

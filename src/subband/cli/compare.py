@@ -1,4 +1,4 @@
-"""``subband compare``: how far two pictures, films or volumes are from each other."""
+"""``subband compare``: PSNR and SSIM of two images, videos or volumes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ _MOST_ROWS = 20
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A picture, a film or a volume."), Reads()],
+    first: Annotated[Path, typer.Argument(metavar="A", help="An image, a video or a volume."), Reads()],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another one of the same size."), Reads()],
-    picture: Annotated[
+    image: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write both and their difference side by side; of film, where they differ most."
+            "--picture",
+            metavar="FILE",
+            help="Write both and their difference side by side; of video, where they differ most.",
         ),
         Writes(),
     ] = None,
@@ -54,15 +56,15 @@ def compare(
     from subband.pipeline.comparison import compare_sources, join_images
 
     if dry_run:
-        show_plan([first, second], [picture], as_json=as_json)
+        show_plan([first, second], [image], as_json=as_json)
         return
     reading = Reading(most_pixels, tolerant, series)
     with watch_progress(is_quiet=as_json) as observe_file:
         comparison = compare_sources(
             lambda: reading.open(first), lambda: reading.open(second), ssim=ssim, on_progress=observe_file(first.name)
         )
-    if picture is not None:
-        write_still(picture, Still(join_images(comparison)), overwrite=force)
+    if image is not None:
+        write_still(image, Still(join_images(comparison)), overwrite=force)
     if as_json:
         typer.echo(json.dumps({"first": str(first), "second": str(second), **comparison.to_dict()}, indent=2))
         return
@@ -81,8 +83,8 @@ def _tabulate(comparison: Comparison, first: Path, second: Path) -> Any:
         table.add_column(heading, justify="right")
 
     def write(psnr: float, ssim: float | None, largest: float) -> tuple[str, str, str]:
-        spelt = "identical" if psnr == float("inf") else f"{psnr:.2f} dB"
-        return spelt, "" if ssim is None else f"{ssim:.4f}", f"{largest:g}"
+        decibels = "identical" if psnr == float("inf") else f"{psnr:.2f} dB"
+        return decibels, "" if ssim is None else f"{ssim:.4f}", f"{largest:g}"
 
     frames = comparison.frames
     if 1 < len(frames) <= _MOST_ROWS:

@@ -1,4 +1,4 @@
-"""``subband decode``: a JPEG 2000 picture, or a part of it, as another kind of picture."""
+"""``subband decode``: a JPEG 2000 image, or a part of it, as another kind of image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def decode(
         Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream."), Reads()
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A picture, or .npy for the samples as they are."), Writes()
+        Path, typer.Argument(metavar="OUT", help="An image, or .npy for the samples as they are."), Writes()
     ],
     reduce: Annotated[int, typer.Option(min=0, metavar="N", help="Halve rows and columns so many times.")] = 0,
     region: Annotated[
@@ -36,7 +36,7 @@ def decode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Decode a JPEG 2000 picture, smaller or in part if that is enough.
+    """Decode a JPEG 2000 image, smaller or in part if that is enough.
 
     `subband decode scan.jp2 scan.png --reduce 2 --region 0,0,1024,1024` reads only what it needs. What is damaged is
     decoded as far as it goes, with a warning.
@@ -46,7 +46,7 @@ def decode(
     from time import perf_counter
 
     from subband.codecs.jpeg2000 import CodecWarning
-    from subband.codecs.jpeg2000 import decode as decode_picture
+    from subband.codecs.jpeg2000 import decode as decode_image
     from subband.media import place_output, write_still
     from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
@@ -62,7 +62,7 @@ def decode(
         if output.suffix.lower() == ".npy":
             import numpy as np
 
-            samples = decode_picture(source, most_pixels=most, **options).upsample()
+            samples = decode_image(source, most_pixels=most, **options).upsample()
             seconds = perf_counter() - begin
             with place_output(output, overwrite=force) as unfinished:
                 np.save(unfinished, samples)

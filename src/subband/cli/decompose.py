@@ -1,4 +1,4 @@
-"""``subband decompose``: a picture as the mosaic of its bands."""
+"""``subband decompose``: an image as the mosaic of its bands."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from subband.cli.options import (
     DryRun,
     EngineName,
     Force,
+    ImageFile,
     Level,
     MostPixels,
-    PictureFile,
     Quiet,
     WaveletName,
 )
@@ -27,8 +27,8 @@ app = typer.Typer()
 
 @app.command()
 def decompose(
-    image: PictureFile,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, a picture."), Writes()],
+    image: ImageFile,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The mosaic, an image."), Writes()],
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
     boundary: Boundary = None,
@@ -47,7 +47,7 @@ def decompose(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Transform a picture into the classical mosaic: the approximation in a corner, details around mid-grey."""
+    """Transform an image into the classical mosaic: the approximation in a corner, details around mid-grey."""
     import json
 
     import numpy as np

@@ -1,4 +1,4 @@
-"""``subband demo``: the main job in one command."""
+"""``subband demo``: denoise the bundled photograph and clip."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ app = typer.Typer()
 # Strong enough to see at a glance: what a camera adds in poor light.
 _SIGMA, _SEED = 20.0, 7
 _GAP = 8
-_PICTURES = ("original", "noisy", "denoised", "side-by-side")
+_IMAGES = ("original", "noisy", "denoised", "side-by-side")
 
 
 @app.command()
 def demo(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where pictures and films go; out by default."),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where images and videos go; out by default."),
         Writes("folder"),
     ] = Path("out"),
     clip: Annotated[bool, typer.Option(help="Whether the clip is done, too.")] = True,
@@ -41,7 +41,7 @@ def demo(
     from subband.cli.enhancing import calm_threads
     from subband.errors import MissingExtraError
 
-    made = [*(output / f"photograph-{name}.png" for name in _PICTURES), *(_name_clips(output) if clip else ())]
+    made = [*(output / f"photograph-{name}.png" for name in _IMAGES), *(_name_clips(output) if clip else ())]
     for path in made if output.is_dir() else ():
         check_file(path, Files(), force=force)
     if dry_run:
@@ -61,7 +61,7 @@ def demo(
 
 
 def _show_photograph(output: Path, console: Console) -> list[Path]:
-    """Denoise the photograph, print a table, and return the pictures."""
+    """Denoise the photograph, print a table, and return the images."""
     import subband
     from subband.engines.measuring.timing import Effort, take_turns
     from subband.enhance import denoise
@@ -77,9 +77,9 @@ def _show_photograph(output: Path, console: Console) -> list[Path]:
         progress.update("measuring")
         seconds = take_turns({"ours": lambda: denoise(noisy.pixels, engine=engine)}, Effort())["ours"]
         joined = Still(_join([still.pixels for still in (noisy, denoised, original)]))
-        pictures = dict(zip(_PICTURES, (original, noisy, denoised, joined), strict=True))
-        progress.update("writing the pictures")
-        for name, still in pictures.items():
+        images = dict(zip(_IMAGES, (original, noisy, denoised, joined), strict=True))
+        progress.update("writing the images")
+        for name, still in images.items():
             write_still(output / f"photograph-{name}.png", still)
         quality = {
             measure: [measure(still.pixels, original.pixels, original.peak) for still in (noisy, denoised)]
@@ -98,11 +98,11 @@ def _show_photograph(output: Path, console: Console) -> list[Path]:
             ("engine", "", f"{engine.name}, {subband.get_threads()} threads"),
         ],
     )
-    return [output / f"photograph-{name}.png" for name in pictures]
+    return [output / f"photograph-{name}.png" for name in images]
 
 
 def _show_clip(output: Path, console: Console) -> list[Path]:
-    """Denoise the clip from file to file, print a table, and return the films."""
+    """Denoise the clip from file to file, print a table, and return the videos."""
     from subband.data import clip_path
     from subband.enhance import Denoise, Enhancer, Gaussian
     from subband.media import open_sink, open_source
@@ -161,10 +161,10 @@ def _add_noise(pixels: Array) -> Array:
     return pixels + np.random.default_rng(_SEED).normal(0, _SIGMA, pixels.shape)
 
 
-def _join(pictures: list[Array]) -> Array:
-    """Put pictures of one size side by side, white between them."""
+def _join(images: list[Array]) -> Array:
+    """Put images of one size side by side, white between them."""
     import numpy as np
 
-    gap = np.full((pictures[0].shape[0], _GAP, *pictures[0].shape[2:]), 255, pictures[0].dtype)
-    parts = [part for picture in pictures for part in (gap, picture)]
+    gap = np.full((images[0].shape[0], _GAP, *images[0].shape[2:]), 255, images[0].dtype)
+    parts = [part for image in images for part in (gap, image)]
     return np.concatenate(parts[1:], axis=1)

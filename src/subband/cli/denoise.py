@@ -1,8 +1,7 @@
-"""``subband denoise``: pictures, film and volumes without noise."""
+"""``subband denoise``: images, video and volumes without noise."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,13 +54,12 @@ def denoise(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Remove noise from pictures, film and volumes.
+    """Remove noise from images, video and volumes.
 
     `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
     from subband.cli.enhancing import enhance_files
-    from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
 
     stage = Denoise(**pick_settings(Denoise, chosen))
@@ -92,15 +90,15 @@ def denoise(
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
     refuse_stores(paths, {**for_stores, "--mask": mask})
-    with Pipes(paths, pipe_format) as pipes:
-        enhance_files(
-            pipes.paths,
-            enhancer,
-            settings,
-            replace(reading, pipes=pipes),
-            replace(writing, pipes=pipes),
-            view=view,
-            engine=engine,
-            memory=memory,
-            nonfinite=nonfinite or "refuse",
-        )
+    enhance_files(
+        paths,
+        enhancer,
+        settings,
+        reading,
+        writing,
+        pipe_format=pipe_format,
+        view=view,
+        engine=engine,
+        memory=memory,
+        nonfinite=nonfinite or "refuse",
+    )

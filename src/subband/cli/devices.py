@@ -1,4 +1,4 @@
-"""``subband devices``: what there is to compute on."""
+"""``subband devices``: the engines and devices of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``subband edges``: where the edges of pictures, film and volumes are."""
+"""``subband edges``: edge detection in images, video and volumes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def edges(
         bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
     ] = False,
     edges_only: Annotated[
-        bool, typer.Option("--edges-only", help="Write white edges on black, not the picture with edges.")
+        bool, typer.Option("--edges-only", help="Write white edges on black, not the image with edges.")
     ] = False,
     engine: EngineName = None,
     *,
@@ -46,7 +46,7 @@ def edges(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Draw the edges of pictures and film over them; volumes become masks, 255 where there is an edge.
+    """Draw the edges of images and video over them; volumes become masks, 255 where there is an edge.
 
     `subband edges photo.png edges.png` finds what stands out from the noise at several scales.
     """
@@ -61,7 +61,6 @@ def edges(
     from subband.pipeline.units import WHITE
 
     finder = EdgeFinder(**chosen, channels="strongest" if each_channel else "brightness")
-    settings = replace(settings, keep_partial=writing.keep_partial)
     inputs, output = split_paths(paths)
     planned = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
     check_jobs(planned, settings)
@@ -71,8 +70,8 @@ def edges(
         with reading.open(job.source) as source:
             info = source.info
             own = replace(finder, white=None if info.kind == "volume" else WHITE)
-            sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=settings.force)
-            # a mask with the holes of its picture would hide edges
+            sink = writing.open(job.output, _describe_result(info, mask=edges_only), settings)
+            # a mask with the holes of its image would hide edges
             frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
             return relay_frames(
                 frames,
@@ -95,7 +94,7 @@ def _describe_result(info: SourceInfo, *, mask: bool) -> SourceInfo:
     if info.kind == "volume" or mask:
         shape, dtype = info.shape[:2], np.dtype(np.uint8)
         return replace(info, shape=shape, dtype=dtype, colours="grey", bits=8, has_alpha=False, pixel_format="")
-    # film of one channel, and pictures of it, get colours for the edges
+    # video of one channel, and images of it, get colours for the edges
     return replace(info, shape=(*info.shape[:2], 3), colours="rgb", pixel_format="")
 
 

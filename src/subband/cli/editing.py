@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from subband.pipeline.relay import Observe, Report
     from subband.typing import Array
 
-__all__ = ["edit_files", "read_levels", "read_picture"]
+__all__ = ["edit_files", "read_image", "read_levels"]
 
 #: Turns a frame into another of the same shape and dtype.
 Change = Callable[["Array"], "Array"]
@@ -34,7 +33,7 @@ def edit_files(
     about: dict[str, Any],
     others: Sequence[Path] = (),
 ) -> None:
-    """Carry pictures and films, frame by frame, through a change that is made for each of them.
+    """Apply an editing tool to every frame of images and videos, and write the results.
 
     Parameters
     ----------
@@ -66,24 +65,24 @@ def edit_files(
     def work(job: Job, observe: Observe, cancelled: Event) -> Report:
         with reading.open(job.source) as source:
             if source.info.kind == "volume":
-                raise ArgumentError(f"{str(job.source)!r} is a volume; this works on pictures and film")
+                raise ArgumentError(f"{str(job.source)!r} is a volume; this works on images and video")
             change = make_change(job, source.info)
 
             def each(frames: Iterator[Array]) -> Iterator[Array]:
                 return (change(frame) for frame in frames)
 
-            sink = writing.open(job.output, source.info, force=settings.force)
+            sink = writing.open(job.output, source.info, settings)
             return relay_frames(source, each, sink, count=source.info.count, on_progress=observe, cancelled=cancelled)
 
-    run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), about)
+    run_jobs(jobs, work, settings, about)
 
 
-def read_picture(path: Path, reading: Reading) -> Array:
-    """Return the pixels of a picture, or of the first frame of a film."""
+def read_image(path: Path, reading: Reading) -> Array:
+    """Return the pixels of an image, or of the first frame of a video."""
     with reading.open(path) as source:
         frame = next(iter(source), None)
     if frame is None:
-        raise ArgumentError(f"{str(path)!r} holds no picture")
+        raise ArgumentError(f"{str(path)!r} holds no image")
     return frame.pixels
 
 
@@ -99,7 +98,7 @@ def read_levels(text: str | None) -> tuple[int, ...] | None:
         return None
     numbers: list[int] = []
     for part in text.split(","):
-        # no picture has a hundred levels, and a list of more might not fit into memory
+        # no image has a hundred levels, and a list of more might not fit into memory
         found = re.fullmatch(r"\s*([0-9]{1,2})(?:-([0-9]{1,2}))?\s*", part)
         chosen = range(int(found[1]), int(found[2] or found[1]) + 1) if found else range(0)
         if not chosen or chosen[0] < 1:

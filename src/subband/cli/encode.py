@@ -1,4 +1,4 @@
-"""``subband encode``: a picture as JPEG 2000."""
+"""``subband encode``: an image as JPEG 2000."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STYLES = ("bypass", "reset", "terminate", "causal", "predictable", "segmentatio
 def encode(
     source: Annotated[
         Path,
-        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A picture: PNG, TIFF, JPEG, JP2, ..."),
+        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="An image: PNG, TIFF, JPEG, JP2, ..."),
         Reads(),
     ],
     output: Annotated[
@@ -79,7 +79,7 @@ def encode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Encode a picture as JPEG 2000, without a loss or to a size or quality.
+    """Encode an image as JPEG 2000, without a loss or to a size or quality.
 
     `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
     for each pixel.
@@ -88,7 +88,7 @@ def encode(
     from time import perf_counter
 
     from subband.cli.progress import watch_progress
-    from subband.codecs.jpeg2000 import encode as encode_picture
+    from subband.codecs.jpeg2000 import encode as encode_image
     from subband.codecs.jpeg2000.files import ENDINGS, STREAM_ENDINGS
     from subband.media import place_output, read_still
     from subband.media.jpeg2000 import pack_metadata
@@ -131,7 +131,7 @@ def encode(
         def watch(part: float) -> None:
             observe(Progress(round(100 * part), 100, perf_counter() - begin))
 
-        data = encode_picture(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
+        data = encode_image(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
     if "form" not in boxes and size is None:  # what was asked for as a size holds for the file
         data += pack_metadata(still.exif, still.metadata)
     seconds = perf_counter() - begin
@@ -153,7 +153,7 @@ def _join(still: Still) -> Any:
     import numpy as np
 
     if still.pixels.dtype.kind == "f":
-        raise ArgumentError("the picture holds floating point, which JPEG 2000 does not; convert it to 16 bits first")
+        raise ArgumentError("the image holds floating point, which JPEG 2000 does not; convert it to 16 bits first")
     return still.pixels if still.alpha is None else np.dstack([still.pixels, still.alpha])
 
 

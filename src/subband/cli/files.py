@@ -1,4 +1,4 @@
-"""What commands that turn files into files have in common: which become which, and what came of it."""
+"""Jobs of commands that turn files into files: planned, checked and run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from subband.cli.options import AsJson, DryRun, Force, Jobs, Quiet, Recursive, SkipExisting
+from subband.cli.options import AsJson, DryRun, Force, Jobs, KeepPartial, Quiet, Recursive, SkipExisting
 from subband.cli.outputs import Files, check_file
 from subband.cli.results import describe_result, format_error, format_report, show_error
 from subband.errors import ArgumentError, SubbandError
@@ -47,7 +47,7 @@ class Settings:
     skip_existing: SkipExisting = False
     quiet: Quiet = False
     recursive: Recursive = False
-    keep_partial: bool = False
+    keep_partial: KeepPartial = False
 
 
 #: Turns one file into the other.
@@ -79,16 +79,16 @@ def find_sources(inputs: Iterable[Path], *, recursive: bool = False, besides: Pa
     besides : Path, optional
         A folder that is left out: that of the results.
     """
-    return [source for source, _ in _place_sources(inputs, recursive=recursive, besides=besides)]
+    return [source for source, _ in _find_folders(inputs, recursive=recursive, besides=besides)]
 
 
 def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *, recursive: bool = False) -> list[Job]:
-    """Say which file becomes which.
+    """Plan which file becomes which.
 
     Parameters
     ----------
     inputs : sequence of Path
-        Files; folders, which stand for all pictures, films and volumes in them; patterns.
+        Files; folders, which stand for all images, videos and volumes in them; patterns.
     output : Path
         A file for a single file; a folder, made when it is needed, for several ones, for a folder, or if it is one
         already or its name has no ending.
@@ -104,7 +104,7 @@ def plan_jobs(inputs: Sequence[Path], output: Path, ending: str | None = None, *
     """
     if any(str(path) == "-" for path in (*inputs, output)):
         raise ArgumentError("- for standard input or output is known to denoise, filter and noise; give names of files")
-    placed = _place_sources(inputs, recursive=recursive, besides=output)
+    placed = _find_folders(inputs, recursive=recursive, besides=output)
     sources = [source for source, _ in placed]
     is_single = len(sources) == 1 and (_is_one(inputs[0]) or sources[0] == inputs[0])
     is_dataset = _strip_dataset(output) != output
@@ -141,7 +141,7 @@ def check_jobs(jobs: Sequence[Job], settings: Settings) -> None:
 
 
 def run_jobs(jobs: Sequence[Job], work: Work, settings: Settings, about: dict[str, Any] | None = None) -> None:
-    """Go through files, show how far it is, and tell what came of it.
+    """Run jobs with progress, and report their results.
 
     What goes wrong with one of several files is told, and does not keep the others from being done; the exit code is
     then 2.
@@ -246,15 +246,15 @@ def _run_all(jobs: Sequence[Job], work: Work, settings: Settings) -> dict[Job, R
     return dict(zip(jobs, results, strict=True))
 
 
-def _place_sources(inputs: Iterable[Path], *, recursive: bool, besides: Path | None) -> list[tuple[Path, Path]]:
-    """Return files, each with the folder that it has below the one that was named."""
+def _find_folders(inputs: Iterable[Path], *, recursive: bool, besides: Path | None) -> list[tuple[Path, Path]]:
+    """Return files, each with its folder relative to the one that was named."""
     # what is named twice, as a file and by its folder for instance, is done once
     placed: dict[Path, Path] = {}
     for each in inputs:
         if recursive and each.is_dir():
             found = list(_walk_folder(each, besides))
             if not found:
-                raise ArgumentError(f"the folder {str(each)!r} holds no picture, film or volume, nor does one in it")
+                raise ArgumentError(f"the folder {str(each)!r} holds no image, video or volume, nor does one in it")
         else:
             found = [(source, Path()) for source in _find_sources(each)]
         for source, folder in found:
@@ -300,7 +300,7 @@ def _find_sources(path: Path) -> list[Path]:
 def _is_one(path: Path) -> bool:
     """Tell whether a name stands for one thing to read, not for as many as there happen to be."""
     from subband.media.camera import is_camera
-    from subband.media.pictures import is_numbered
+    from subband.media.images import is_numbered
 
     return path.is_file() or is_numbered(path) or is_camera(str(path)) or _strip_dataset(path).is_file()
 
@@ -326,7 +326,7 @@ def _list_folder(folder: Path) -> list[Path]:
         return [folder]
     found = list(known)
     if not found:
-        raise ArgumentError(f"the folder {str(folder)!r} holds no picture, film or volume")
+        raise ArgumentError(f"the folder {str(folder)!r} holds no image, video or volume")
     return found
 
 
@@ -342,8 +342,8 @@ def _change_ending(path: Path, ending: str) -> str:
 
 
 def _list_results(job: Job) -> list[tuple[Path, Path]]:
-    """List what is known beforehand of the files that become others: one, or the pictures of a series."""
-    from subband.media.pictures import is_numbered, list_series
+    """List what is known beforehand of the files that become others: one, or the images of a series."""
+    from subband.media.images import is_numbered, list_series
 
     source, output = _strip_dataset(job.source), _strip_dataset(job.output)
     if not is_numbered(source) or not is_numbered(output):

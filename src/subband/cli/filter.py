@@ -1,8 +1,7 @@
-"""``subband filter``: any chain of filters over pictures, film and volumes."""
+"""``subband filter``: any chain of filters, applied to images, video and volumes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,13 +53,12 @@ def filter(  # noqa: A001 - the name of the command
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Carry pictures, film and volumes through a chain of filters, in the order of the options.
+    """Apply a chain of filters to images, video and volumes, in the order of the options.
 
     `subband filter in.png out.png --soft 0.05 --level-weights 1,0.7,0.4 --sharpen 0.3` shrinks, then sharpens.
     """
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import enhance_files, read_chain
-    from subband.cli.pipes import Pipes
     from subband.media import place_output
 
     base = Enhancer(()) if chain is None else read_chain(chain)
@@ -75,16 +73,16 @@ def filter(  # noqa: A001 - the name of the command
         typer.echo(enhancer.to_toml(), nl=False, err=settings.as_json)
     if not paths and (show_chain or save_chain is not None):
         return
-    with Pipes(paths, pipe_format) as pipes:
-        enhance_files(
-            pipes.paths,
-            enhancer,
-            settings,
-            replace(reading, pipes=pipes),
-            replace(writing, pipes=pipes),
-            view=view,
-            engine=engine,
-            memory=memory,
-            nonfinite=nonfinite or "refuse",
-            part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
-        )
+    enhance_files(
+        paths,
+        enhancer,
+        settings,
+        reading,
+        writing,
+        pipe_format=pipe_format,
+        view=view,
+        engine=engine,
+        memory=memory,
+        nonfinite=nonfinite or "refuse",
+        part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
+    )

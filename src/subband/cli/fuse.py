@@ -1,4 +1,4 @@
-"""``subband fuse``: one picture from several of the same scene."""
+"""``subband fuse``: one image from several of the same scene."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def fuse(
     most_pixels: MostPixels = None,
     **chosen: Any,
 ) -> None:
-    """Make one picture of several, in focus or well exposed everywhere.
+    """Make one image of several, in focus or well exposed everywhere.
 
-    `subband fuse near.jpg far.jpg sharp.png`; a folder or a quoted pattern stands for all pictures in it.
+    `subband fuse near.jpg far.jpg sharp.png`; a folder or a quoted pattern stands for all images in it.
     """
     import json
     from dataclasses import asdict
@@ -59,10 +59,10 @@ def fuse(
     inputs, output = split_paths(paths)
     sources = find_sources(inputs)
     if output.resolve() in {source.resolve() for source in sources}:
-        raise ArgumentError(f"{str(output)!r} is one of the pictures to fuse; take another name")
+        raise ArgumentError(f"{str(output)!r} is one of the images to fuse; take another name")
     check_file(output, Files(sources), force=force)
     if len(sources) < 2:
-        raise ArgumentError(f"{len(sources)} picture is not enough to fuse; give two or more of the same scene")
+        raise ArgumentError(f"{len(sources)} image is not enough to fuse; give two or more of the same scene")
     if dry_run:
         show_plan(sources, [output], as_json=as_json)
         return
@@ -81,9 +81,9 @@ def fuse(
         typer.echo(json.dumps({"fusion": asdict(fusion), **record, "seconds": round(seconds, 6)}, indent=2))
         return
     if not quiet:
-        typer.echo(f"{output}: {len(stills)} pictures in {seconds:.2f} s")
+        typer.echo(f"{output}: {len(stills)} images in {seconds:.2f} s")
 
 
 def _name_files(message: str, sources: list[Path]) -> str:
-    """Say of files what a message says of numbered pictures."""
+    """Say of files what a message says of numbered images."""
     return re.sub(r"pictures\[(\d+)\]", lambda found: repr(str(sources[int(found[1])])), message)

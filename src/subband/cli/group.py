@@ -83,9 +83,9 @@ class LazyGroup(TyperGroup):
         except BrokenPipeError:
             raise
         except KeyboardInterrupt as error:
-            from subband.cli.signals import spell_interrupt
+            from subband.cli.signals import describe_interrupt
 
-            word, code = spell_interrupt(error)
+            word, code = describe_interrupt(error)
             typer.echo(word, err=True)
             raise typer.Exit(code) from None
         except (SubbandError, OSError) as error:
@@ -117,7 +117,7 @@ def explain(error: BaseException | str, command: Any = None) -> str:
     >>> explain(FileNotFoundError(2, "No such file or directory", "a.png"))
     "'a.png': No such file or directory"
     """
-    from subband.cli.spelling import translate
+    from subband.cli.option_names import translate
 
     if (
         isinstance(error, OSError)
@@ -161,8 +161,8 @@ def _plain_warnings(command: Any) -> Iterator[None]:
 
 def _guard(command: Any, name: str) -> None:
     """Let a command, or all of a group, take old names of options, and look at what it would write before it runs."""
+    from subband.cli.option_names import rename_options
     from subband.cli.outputs import check_outputs, find_marks
-    from subband.cli.spelling import respell
 
     if parts := getattr(command, "commands", None):
         for part, each in parts.items():
@@ -171,7 +171,7 @@ def _guard(command: Any, name: str) -> None:
     parse, run = command.parse_args, command.callback
 
     def parse_args(ctx: Any, args: list[str]) -> Any:
-        words, remarks = respell(name, args)
+        words, remarks = rename_options(name, args)
         ctx.meta[_COMMAND_KEY] = command
         if not ctx.resilient_parsing:
             for remark in dict.fromkeys(remarks):

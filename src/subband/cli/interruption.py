@@ -1,4 +1,4 @@
-"""Several pieces of work at once, and an end to them as soon as somebody wants it.
+"""Tasks in several threads, which an interrupt cancels.
 
 Work runs in threads that do not hold the end of the program, and the main thread only waits: so Ctrl-C is seen at once,
 however long a kernel takes. Whoever is at work then is asked to stop, and has a moment to clean up. Who does not answer
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 # Seconds between two looks at whether somebody wants to end.
 _PATIENCE = 0.1
-# Seconds to clean up in: a frame is written to its end, a file is removed; or a film is made playable first.
+# Seconds to clean up in: a frame is written to its end, a file is removed; or a video is made playable first.
 _GRACE, _GRACE_TO_KEEP = 0.7, 10.0
 
 _LEFT: list[Thread] = []
@@ -35,7 +35,7 @@ def run_together(
     *,
     keep_partial: bool = False,
 ) -> list[Result]:
-    """Do all tasks, some at the same time, in threads.
+    """Run tasks, some at the same time, in threads.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def run_together(
 
 
 def has_left_threads() -> bool:
-    """Tell whether some work was left that would not stop."""
+    """Tell whether threads are still running that did not stop when asked to."""
     return any(thread.is_alive() for thread in _LEFT)
 
 

@@ -50,7 +50,7 @@ def _grow(element: Element, onto: Tree | None = None) -> Tree:
 
     label = Text(element.name, style="bold red" if element.kind == "damage" else "bold")
     label.append(f" {element.kind}, {element.length} bytes at {element.offset}", style="dim")
-    said = ", ".join(f"{name} {_spell(value)}" for name, value in element.fields.items())
+    said = ", ".join(f"{name} {_format_value(value)}" for name, value in element.fields.items())
     if said:
         label.append(f"  {said}", style="none")
     branch = Tree(label) if onto is None else onto.add(label)
@@ -59,10 +59,10 @@ def _grow(element: Element, onto: Tree | None = None) -> Tree:
     return branch
 
 
-def _spell(value: object) -> str:
-    """Write a value in short."""
+def _format_value(value: object) -> str:
+    """Format a value in short."""
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_spell(each) for each in value) + "]"
+        return "[" + ", ".join(_format_value(each) for each in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name} {_spell(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name} {_format_value(each)}" for name, each in value.items()) + "}"
     return str(value)

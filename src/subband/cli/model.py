@@ -13,7 +13,7 @@ from subband.cli.reporting import JsonFile, Markdown
 
 app = typer.Typer()
 
-# What is measured in a moment: no larger pictures, and none for calibration.
+# What is measured in a moment: no larger images, and none for calibration.
 _QUICK_SIZE = 2**21
 _QUICK_SIDES = (32, 96, 320, 1024)
 
@@ -31,7 +31,7 @@ def model(
     ] = "cdf97",
     level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Levels of your own transform.")] = 3,
     engine: EngineName = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small pictures only, a few seconds in all.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small images only, a few seconds in all.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the roofline."), Writes()] = None,
     output: JsonFile = None,
     markdown: Markdown = None,

@@ -18,6 +18,7 @@ __all__ = [
     "Ending",
     "EngineName",
     "Force",
+    "ImageFile",
     "Jobs",
     "KeepPartial",
     "Level",
@@ -25,7 +26,6 @@ __all__ = [
     "MostPixels",
     "NonFinite",
     "Paths",
-    "PictureFile",
     "PipeFormatName",
     "Preset",
     "Quality",
@@ -61,10 +61,10 @@ def _offer_wavelets(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-PictureFile = Annotated[
+ImageFile = Annotated[
     Path,
     typer.Argument(
-        exists=True, dir_okay=False, readable=True, metavar="IMAGE", help="A picture: PNG, TIFF, JPEG, WebP, ..."
+        exists=True, dir_okay=False, readable=True, metavar="IMAGE", help="An image: PNG, TIFF, JPEG, WebP, ..."
     ),
     Reads(),
 ]
@@ -142,7 +142,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 
 KeepPartial = Annotated[
     bool,
-    typer.Option("--keep-partial", help="Keep what there is of an interrupted film, playable under its .part name."),
+    typer.Option("--keep-partial", help="Keep what there is of an interrupted video, playable under its .part name."),
 ]
 
 Ending = Annotated[
@@ -156,7 +156,7 @@ MemoryLimit = Annotated[
 ]
 
 MostPixels = Annotated[
-    int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read pictures of up to so many pixels.")
+    int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read images of up to so many pixels.")
 ]
 
 Series = Annotated[
@@ -174,19 +174,21 @@ NonFinite = Annotated[
     ),
 ]
 
-Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged film on, as far as that is possible.")]
+Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged video on, as far as that is possible.")]
 
-Codec = Annotated[str | None, typer.Option("--codec", metavar="NAME", help="Of film: h264, vp9, ffv1, mpeg2, raw, ...")]
+Codec = Annotated[
+    str | None, typer.Option("--codec", metavar="NAME", help="Of video: h264, vp9, ffv1, mpeg2, raw, ...")
+]
 
 Quality = Annotated[
-    float | None, typer.Option("--quality", min=0, max=100, metavar="Q", help="Of JPEG, WebP and film, up to 100.")
+    float | None, typer.Option("--quality", min=0, max=100, metavar="Q", help="Of JPEG, WebP and video, up to 100.")
 ]
 
 Preset = Annotated[
-    str | None, typer.Option("--preset", metavar="NAME", help="Time for size, from ultrafast to veryslow; of film.")
+    str | None, typer.Option("--preset", metavar="NAME", help="Time for size, from ultrafast to veryslow; of video.")
 ]
 
-Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Whether the sound of a film is kept.")]
+Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Whether the sound of a video is kept.")]
 
 Rate = Annotated[
     float | None,

@@ -2,7 +2,7 @@
 
 A parameter that names a file is marked with `Reads` or `Writes` beside what Typer needs of it. Before a command runs,
 `check_outputs` looks at the marks and refuses what would be lost: a file that is read, by any name or link; a file that
-is there already, without ``--force``; two results under one name; a folder in the place of a file; a folder that does
+is there already, without ``--force``; two results under one name; a folder where a file is named; a folder that does
 not exist. Commands whose results are planned first, such as those of a folder, ask for each of them
 with `check_file`. A test walks over all commands and finds those that do neither.
 """
@@ -46,7 +46,7 @@ class Writes:
 
 
 class Files:
-    """Files that are known by what they are, not by how they are spelt: a link to one of them is that one.
+    """Files compared by identity, not by name: a link to one of them is that one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``-`` in the place of a file: standard input and standard output.
+"""``-`` instead of a file: standard input and standard output.
 
 Y4M and raw video pass through frame by frame. Everything else is read to its end first, or written to a file and handed
 on when it is complete: images and volumes need to be there as a whole in any case.
@@ -36,7 +36,7 @@ def is_pipe(path: Path) -> bool:
 
 
 class Pipes:
-    """Standard input and output among the names of a command; a context that puts files in their place.
+    """Standard input and output among the names of a command; a context that replaces them by files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``subband reconstruct``: the picture that saved coefficients were made from."""
+"""``subband reconstruct``: the image that saved coefficients were made from."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def reconstruct(
         ),
         Reads(),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture."), Writes()],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The image."), Writes()],
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Turn saved coefficients back into the picture, in its own size, depth and transparency."""
+    """Turn saved coefficients back into the image, in its own size, depth and transparency."""
     import json
 
     import subband

@@ -64,12 +64,12 @@ def record_camera(
     cancelled: Event | None = None,
     enough: Event | None = None,
 ) -> Report:
-    """Record a camera through an enhancer; Ctrl-C, SIGTERM and SIGHUP end the film in good order.
+    """Record a camera through an enhancer; Ctrl-C, SIGTERM and SIGHUP end the video in good order.
 
     Parameters
     ----------
     open_source, open_sink : callable
-        Open the camera, and the film for what it gives; as in `subband.pipeline.enhance_file`.
+        Open the camera, and the video for what it gives; as in `subband.pipeline.enhance_file`.
     enhancer : Enhancer
         Whose numbers are those of 8 bits.
     seconds, frames : optional
@@ -77,7 +77,7 @@ def record_camera(
     engine, on_progress, cancelled
         As in `subband.pipeline.enhance_file`.
     enough : threading.Event, optional
-        Ends the film in good order when it is set; see `end_by_interrupt`.
+        Ends the video in good order when it is set; see `end_by_interrupt`.
     """
     from subband.pipeline import enhance_file
 
@@ -92,7 +92,7 @@ def record_camera(
 
 
 class _Beginning(Source):
-    """The frames of a source until it is enough; at least one, so that there is a film."""
+    """The frames of a source until it is enough; at least one, so that there is a video."""
 
     def __init__(self, source: Source, seconds: float | None, count: int | None, enough: Event) -> None:
         rate = source.info.rate
@@ -111,13 +111,13 @@ class _Beginning(Source):
                 return
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Close the source."""
         self._source.close()
 
 
 @contextmanager
 def end_by_interrupt() -> Iterator[Event]:
-    """Let the first Ctrl-C, SIGTERM or SIGHUP say that it is enough; a second one interrupts as usual.
+    """Let the first Ctrl-C, SIGTERM or SIGHUP say that it is enough; a second one interrupts.
 
     What a camera has seen does not come again, so a recording is not thrown away because its terminal is closed.
     """

@@ -1,4 +1,4 @@
-"""``subband relight``: texture and light apart."""
+"""``subband relight``: separate an image into texture and light, or change the light."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ app = typer.Typer()
 
 @app.command()
 @take_settings(Lighting, "strength wavelet level gamma colour floor exposure")
-@take_files("force dry_run as_json quiet", "most_pixels tolerant", "keep_partial codec quality preset audio")
+@take_files("force dry_run as_json quiet keep_partial", "most_pixels tolerant", "codec quality preset audio")
 def relight(
-    picture: Annotated[Path, typer.Argument(metavar="IN", help="A picture or a film."), Reads()],
+    image: Annotated[Path, typer.Argument(metavar="IN", help="An image or a video."), Reads()],
     decal: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write the texture, evenly lit: for texture mapping."),
@@ -38,12 +38,12 @@ def relight(
     light: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the light."), Writes("results")] = None,
     lit: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Write the picture under the light of --under."),
+        typer.Option(metavar="OUT", help="Write the image under the light of --under."),
         Writes("results"),
     ] = None,
     under: Annotated[
         Path | None,
-        typer.Option(metavar="LIGHT", help="A picture of another light; stretched to the size of IN."),
+        typer.Option(metavar="LIGHT", help="An image of another light; stretched to the size of IN."),
         Reads(),
     ] = None,
     engine: EngineName = None,
@@ -53,13 +53,13 @@ def relight(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Take the light away from a picture, or from every frame of a film, or put it under another.
+    """Take the light away from an image, or from every frame of a video, or put it under another.
 
-    `subband relight wall.jpg --decal texture.png --light light.png` writes two pictures whose product is the first.
+    `subband relight wall.jpg --decal texture.png --light light.png` writes two images whose product is the first.
     """
     from dataclasses import asdict
 
-    from subband.cli.editing import edit_files, read_picture
+    from subband.cli.editing import edit_files, read_image
     from subband.cli.files import plan_jobs
     from subband.edit import Relighter
     from subband.engines import get_engine
@@ -69,12 +69,12 @@ def relight(
     if not wanted:
         raise ArgumentError("nothing is to be written; use --decal OUT, --light OUT, or --under LIGHT with --lit OUT")
     if (lit is None) != (under is None):
-        raise ArgumentError("--under names the light and --lit where the picture under it goes; use both together")
+        raise ArgumentError("--under names the light and --lit where the image under it goes; use both together")
     lighting = Lighting(**chosen)
     relighter = Relighter(lighting, engine=get_engine(engine))
-    falling = None if under is None else read_picture(under, reading)
+    falling = None if under is None else read_image(under, reading)
     # one job for each result, all of the same source
-    planned = [(job, name) for name, path in wanted.items() for job in plan_jobs([picture], path)]
+    planned = [(job, name) for name, path in wanted.items() for job in plan_jobs([image], path)]
     if len({job.output.resolve() for job, _ in planned}) < len(planned):
         raise ArgumentError("two results would go to the same file; give each a name of its own")
     names = dict(planned)
@@ -99,7 +99,7 @@ def _make_relighting(relighter: Relighter, light: Any, info: SourceInfo) -> Any:
     import numpy as np
 
     if light.ndim == 3 and not info.is_colour:
-        raise ArgumentError("the light is in colour and the picture in grey; give a light in grey")
+        raise ArgumentError("the light is in colour and the image in grey; give a light in grey")
     if (light.dtype.kind == "f") != (info.dtype.kind == "f"):
         white = np.iinfo(light.dtype).max if light.dtype.kind in "iu" else 1.0
         scaled = light / white * info.peak

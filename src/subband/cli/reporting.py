@@ -73,7 +73,7 @@ class Outputs:
     Attributes
     ----------
     json, hdf5, html, markdown : Path or None
-        Everything measured, twice; a page that stands by itself; and a page that has a place for it.
+        Everything measured, twice; a page that stands by itself; and a page that has a section for it.
     force : bool
         Whether files that are there may be replaced.
     dry_run : bool
@@ -91,25 +91,25 @@ class Outputs:
     as_json: bool = False
 
     def check(self, *parts: str, is_partial: bool = False, others: Sequence[Path] = ()) -> Outputs:
-        """Try now what would fail at the end: a library that is not there, a page without a place for a part.
+        """Try now what would fail at the end: a library that is not there, a page without a section for a part.
 
         Parameters
         ----------
         *parts : str
             What will be written to a page of Markdown.
         is_partial : bool
-            Whether only some of the cases of a table are measured, which would take the place of all of them.
+            Whether only some of the cases of a table are measured, which would replace all of them.
         others : sequence of Path
             What else the command would write, to be told of.
 
         Raises
         ------
         FormatError
-            If the page has no place for one of the parts.
+            If the page has no section for one of the parts.
         MissingExtraError
             If HDF5 is asked for and h5py is not installed, or drawings and matplotlib is not.
         ArgumentError
-            If some cases would take the place of all.
+            If some cases would replace all.
         typer.Exit
             If it is only to be told what would be written.
         """
@@ -121,7 +121,7 @@ class Outputs:
             for part in parts:
                 if read_section(self.markdown, part) and is_partial:
                     raise ArgumentError(
-                        f"{str(self.markdown)!r} has a table of all cases, and only some of them would take its place; "
+                        f"{str(self.markdown)!r} has a table of all cases, and only some of them would replace it; "
                         "measure all of them, or name a page that is not there yet"
                     )
         if self.hdf5 is not None:

@@ -27,12 +27,12 @@ def reshape(
         typer.Argument(
             metavar="SURFACE",
             autocompletion=offer("head", "ring", "terrain"),
-            help="A grid as OBJ, PLY or JSON; a picture of heights; or one of head, ring and terrain.",
+            help="A grid as OBJ, PLY or JSON; an image of heights; or one of head, ring and terrain.",
         ),
         Reads(),
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="An OBJ, PLY or JSON file, or a picture of the surface."), Writes()
+        Path, typer.Argument(metavar="OUT", help="An OBJ, PLY or JSON file, or an image of the surface."), Writes()
     ],
     gains: Annotated[
         str,
@@ -64,13 +64,13 @@ def reshape(
         int | None, typer.Option(min=2, metavar="N", help="Rows of a file of points that no faces join.")
     ] = None,
     turn: Annotated[
-        float | None, typer.Option(metavar="DEGREES", help="From where a picture is seen, around the vertical.")
+        float | None, typer.Option(metavar="DEGREES", help="From where an image is seen, around the vertical.")
     ] = None,
     tilt: Annotated[
-        float | None, typer.Option(metavar="DEGREES", help="From where a picture is seen, from above.")
+        float | None, typer.Option(metavar="DEGREES", help="From where an image is seen, from above.")
     ] = None,
     shape: Annotated[
-        str | None, typer.Option(metavar="RxC", help="Rows and columns of a picture; 720x720 by default.")
+        str | None, typer.Option(metavar="RxC", help="Rows and columns of an image; 720x720 by default.")
     ] = None,
     transparent: Annotated[bool, typer.Option("--transparent", help="Draw no background.")] = False,
     engine: EngineName = None,
@@ -93,7 +93,7 @@ def reshape(
     is_drawing, form = output.suffix.lower() not in ENDINGS, find_format(output)
     if is_drawing and (form is None or form.write is None or "uint8" not in form.dtypes):
         raise ArgumentError(
-            f"{output.name!r} ends neither like a surface nor like a picture; use {', '.join(ENDINGS)}, or .png"
+            f"{output.name!r} ends neither like a surface nor like an image; use {', '.join(ENDINGS)}, or .png"
         )
     if transparent and (form is None or "alpha" not in form.keeps):
         raise ArgumentError(f"{output.name!r} has no transparency; use .png, .webp or .tif")
@@ -108,7 +108,7 @@ def reshape(
         return
     made = reshaper.reshape(details, approximation)
     if is_drawing:
-        _write_picture(output, made, given, grid, _choose_view(given, turn, tilt), size, transparent, force)
+        _write_image(output, made, given, grid, _choose_view(given, turn, tilt), size, transparent, force)
     else:
         write_surface(output, made, points=grid)
     is_evaluated = made.is_net and output.suffix.lower() != ".json"
@@ -147,8 +147,8 @@ def _open_surface(name: str, rows: int | None, most_pixels: int | None) -> Surfa
 
     still = read_still(path, most_pixels=most_pixels)
     if still.is_colour:
-        raise ArgumentError(f"{name!r} is a picture in colour, and heights are grey; convert it first")
-    # a picture as high as a quarter of its width
+        raise ArgumentError(f"{name!r} is an image in colour, and heights are grey; convert it first")
+    # an image as high as a quarter of its width
     height = 0.25 * max(still.pixels.shape) / still.peak
     return Surface.from_heights(still.pixels.astype("float64") * height, name=path.stem)
 
@@ -162,7 +162,7 @@ def _choose_view(surface: Surface, turn: float | None, tilt: float | None) -> An
     return replace(view, turn=view.turn if turn is None else turn, tilt=view.tilt if tilt is None else tilt)
 
 
-def _write_picture(
+def _write_image(
     path: Path,
     surface: Surface,
     frame: Surface,

@@ -1,4 +1,4 @@
-"""What came of files that were turned into others: for people, for programs, and what went wrong."""
+"""Results and errors of jobs, as text and as JSON."""
 
 from __future__ import annotations
 

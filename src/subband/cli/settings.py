@@ -121,10 +121,10 @@ def pick_settings(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
 def add_options(command: Command, options: Iterable[inspect.Parameter], own: inspect.Signature) -> Command:
     """Return a command with more options, before those about the engine and the files."""
     parameters = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    place = next(
+    index = next(
         (number for number, each in enumerate(parameters) if each.name in ("engine", "force")), len(parameters)
     )
-    parameters[place:place] = options
+    parameters[index:index] = options
     # as above
     command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command

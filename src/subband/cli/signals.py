@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Terminated", "end_by_signals", "spell_interrupt"]
+__all__ = ["Terminated", "describe_interrupt", "end_by_signals"]
 
 _WORDS = {"SIGTERM": "terminated", "SIGHUP": "hung up"}
 
@@ -37,12 +37,12 @@ class Terminated(KeyboardInterrupt):
         return 128 + self.number
 
 
-def spell_interrupt(error: KeyboardInterrupt) -> tuple[str, int]:
+def describe_interrupt(error: KeyboardInterrupt) -> tuple[str, int]:
     """Return a word for what ended a command, and its exit code.
 
     Examples
     --------
-    >>> spell_interrupt(KeyboardInterrupt()), spell_interrupt(Terminated(15))
+    >>> describe_interrupt(KeyboardInterrupt()), describe_interrupt(Terminated(15))
     (('interrupted', 130), ('terminated', 143))
     """
     if not isinstance(error, Terminated):

@@ -121,7 +121,7 @@ def denoise_into_store(
     engine: str | None,
     refused: Mapping[str, bool],
 ) -> None:
-    """Carry one array through an enhancer, whose numbers are in the units of the array."""
+    """Apply an enhancer, whose numbers are in the units of the array, to one array."""
     for name, is_given in refused.items():
         if is_given:
             raise ArgumentError(f"{name} is not there for results in Zarr; leave it out")

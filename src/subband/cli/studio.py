@@ -1,4 +1,4 @@
-"""``subband studio``: pictures, film and the camera through wavelets, live in the browser."""
+"""``subband studio``: images, video and the camera through wavelets, live in the browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer()
 def studio(
     media: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[MEDIA]...", help="Pictures and film that the page can open."),
+        typer.Argument(metavar="[MEDIA]...", help="Images and video that the page can open."),
         Reads(),
     ] = None,
     listen: Annotated[
@@ -36,16 +36,16 @@ def studio(
     ] = 256.0,
     most_pixels: MostPixels = None,
 ) -> None:
-    """Open the studio: pick a picture, a film or the camera, drag sliders, and see the result at once.
+    """Open the studio: pick an image, a video or the camera, drag sliders, and see the result at once.
 
-    `subband studio scans/*.png film.mp4` offers these files besides the samples. Ctrl-C ends it.
+    `subband studio scans/*.png video.mp4` offers these files besides the samples. Ctrl-C ends it.
     """
     from subband.studio.library import MOST_PIXELS
     from subband.studio.serving import Address, serve
 
     for path in media or []:
         if not path.is_file():
-            raise ArgumentError(f"there is no file {str(path)!r}; give pictures and film that the page can open")
+            raise ArgumentError(f"there is no file {str(path)!r}; give images and video that the page can open")
 
     def tell(address: Address) -> None:
         typer.echo(f"subband studio: {address.url}")

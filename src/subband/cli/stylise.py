@@ -1,4 +1,4 @@
-"""``subband stylise``: the bumps of one picture on another."""
+"""``subband stylise``: transfer the texture of one image to another."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ app = typer.Typer()
 @take_settings(Style, "rule strength wavelet level levels orientations colour fit")
 @take_files(reading="most_pixels tolerant")
 def stylise(
-    picture: Annotated[
-        Path, typer.Argument(metavar="A", help="A picture or a film; a folder or a pattern of them."), Reads()
+    image: Annotated[
+        Path, typer.Argument(metavar="A", help="An image or a video; a folder or a pattern of them."), Reads()
     ],
-    texture: Annotated[Path, typer.Argument(metavar="B", help="The picture whose bumps are carried over."), Reads()],
+    texture: Annotated[Path, typer.Argument(metavar="B", help="The image whose bumps are carried over."), Reads()],
     output: Annotated[
         Path, typer.Argument(metavar="OUT", help="The file, or the folder, of the result."), Writes("results")
     ],
@@ -37,21 +37,21 @@ def stylise(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Carry the bumps of one picture onto another, or onto every frame of a film.
+    """Transfer the texture of one image to another, or to every frame of a video.
 
     `subband stylise photo.jpg wall.jpg bumpy.png` keeps the colours of the photo.
     """
     from dataclasses import asdict
 
-    from subband.cli.editing import edit_files, read_picture
+    from subband.cli.editing import edit_files, read_image
     from subband.cli.files import plan_jobs
     from subband.edit import Stylist
     from subband.engines import get_engine
 
     style = Style(**chosen)
-    stylist = Stylist(read_picture(texture, reading), style, engine=get_engine(engine))
+    stylist = Stylist(read_image(texture, reading), style, engine=get_engine(engine))
     edit_files(
-        plan_jobs([picture], output, writing.ending, recursive=settings.recursive),
+        plan_jobs([image], output, writing.ending, recursive=settings.recursive),
         lambda job, info: stylist.apply,  # noqa: ARG005 - the same for all
         settings,
         reading,

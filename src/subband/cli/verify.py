@@ -1,4 +1,4 @@
-"""``subband verify``: an engine against the reference engine, on a picture of your own."""
+"""``subband verify``: an engine against the reference engine, on an image of your own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.options import AsJson, Boundary, EngineName, Level, MostPixels, PictureFile, WaveletName
+from subband.cli.options import AsJson, Boundary, EngineName, ImageFile, Level, MostPixels, WaveletName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,7 +16,7 @@ app = typer.Typer()
 
 @app.command()
 def verify(
-    image: PictureFile,
+    image: ImageFile,
     wavelet: WaveletName = "cdf97",
     level: Level = 3,
     boundary: Boundary = None,
@@ -74,9 +74,9 @@ def _tabulate(verification: Any, title: str) -> Table:
         previous = row.level
         table.add_row(
             row.name,
-            _spell_psnr(row.psnr),
+            _format_psnr(row.psnr),
             f"{row.error:.2e}",
-            "" if row.inner_psnr is None else _spell_psnr(row.inner_psnr),
+            "" if row.inner_psnr is None else _format_psnr(row.inner_psnr),
             "" if row.inner_error is None else f"{row.inner_error:.2e}",
             "ok" if row.is_within else "too large",
             style=None if row.is_within else "red",
@@ -84,6 +84,6 @@ def _tabulate(verification: Any, title: str) -> Table:
     return table
 
 
-def _spell_psnr(value: float) -> str:
-    """Write decibels; equal arrays have infinitely many."""
+def _format_psnr(value: float) -> str:
+    """Format decibels; equal arrays have infinitely many."""
     return "equal" if value == float("inf") else f"{value:.2f} dB"

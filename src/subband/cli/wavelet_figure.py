@@ -1,4 +1,4 @@
-"""The picture of a wavelet: its functions as curves, its filters as stems."""
+"""A figure of a wavelet: its functions as curves, its filters as stems."""
 
 from __future__ import annotations
 

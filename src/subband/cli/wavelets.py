@@ -25,7 +25,7 @@ def wavelets(
     name: Annotated[str | None, typer.Argument(help="A wavelet, for example db4; all of them if left out.")] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw its functions and filters into a picture (PNG, JPEG, ...)."),
+        typer.Option(metavar="FILE", help="Draw its functions and filters into an image (PNG, JPEG, ...)."),
         Writes(),
     ] = None,
     force: Force = False,
@@ -155,7 +155,7 @@ def _tabulate(wavelet: Any) -> list[Table]:
     facts.add_column(style="dim")
     facts.add_column()
     for key, value in description.items():
-        facts.add_row(key.replace("_", " "), "unknown" if value is None else _spell(value))
+        facts.add_row(key.replace("_", " "), "unknown" if value is None else _format_fact(value))
     if filters is None:
         return [facts]
     facts.add_row("lifting", f"{len(lifting['steps'])} steps" if lifting else "none: runs as a convolution")
@@ -175,22 +175,22 @@ def _tabulate(wavelet: Any) -> list[Table]:
     steps.add_column("formula", ratio=1)
     for step in lifting["steps"]:
         target, source = ("d", "s") if step["kind"] == "predict" else ("s", "d")
-        terms = (f"{tap:+.15g} {source}[{_spell_index(step['start'] + j)}]" for j, tap in enumerate(step["taps"]))
+        terms = (f"{tap:+.15g} {source}[{_format_index(step['start'] + j)}]" for j, tap in enumerate(step["taps"]))
         steps.add_row(step["kind"], Text(f"{target}[n] += " + " ".join(terms)))
     for band, source in (("lo", "s"), ("hi", "d")):
-        place = _spell_index(lifting[f"shift_{band}"])
-        steps.add_row("scale", Text(f"{band}[n] = {lifting[f'scale_{band}']:.15g} {source}[{place}]"))
+        at = _format_index(lifting[f"shift_{band}"])
+        steps.add_row("scale", Text(f"{band}[n] = {lifting[f'scale_{band}']:.15g} {source}[{at}]"))
     steps.caption = Text("s[n] = x[2n], d[n] = x[2n + 1]")
     return [facts, taps, steps]
 
 
-def _spell_index(offset: int) -> str:
-    """Write an index beside n, such as ``n-1``."""
+def _format_index(offset: int) -> str:
+    """Format an index relative to n, such as ``n-1``."""
     return f"n{offset:+d}" if offset else "n"
 
 
-def _spell(value: object) -> str:
-    """Write a fact for people."""
+def _format_fact(value: object) -> str:
+    """Format a fact for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

@@ -203,7 +203,7 @@ class EdgeFinder:
         slider=(1, 6, 1),
     )
     threshold: float = setting(5.0, "Standard deviations of the noise to stand out by.", least=0, slider=(1, 30, 0.5))
-    weak: float = setting(0.8, "Edges go on through places that reach this part of the threshold.", least=0, most=1)
+    weak: float = setting(0.8, "Edges go on through pixels that reach this part of the threshold.", least=0, most=1)
     contrast: float = setting(
         0.0,
         "The least height of an edge, where white is 255; in a volume's units.",
@@ -233,7 +233,7 @@ class EdgeFinder:
     fade: float = setting(
         0.0,
         "How much of the image is taken away towards white.",
-        label="Fade the picture",
+        label="Fade the image",
         least=0,
         most=1,
         slider=(0, 1, 0.05),

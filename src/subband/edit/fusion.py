@@ -1,9 +1,9 @@
-"""One image from several of the same scene: in focus everywhere, or exposed well everywhere.
+"""Image fusion: one image from several of the same scene, in focus or well exposed everywhere.
 
-Where an image is sharp its details are strong. So of a stack of focus, for each place and scale the details are taken
+Where an image is sharp its details are strong. So of a stack of focus, for each pixel and scale the details are taken
 from the image that is most active there. Each choice is checked against its neighbourhood and follows the majority,
 so that no stray coefficient comes from elsewhere. Of a stack of exposures the details are a mean, in which each image
-counts as much as it is well exposed in that place, at that scale. The transform is undecimated: what comes out does not
+counts as much as it is well exposed at that pixel and scale. The transform is undecimated: what comes out does not
 depend on how the scene lies on the grid.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import allocate_zeros
-from subband.edit.pictures import Picture, take_picture
+from subband.edit.images import Image, take_image
 from subband.edit.settings import LEVEL, check_level, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
@@ -49,15 +49,15 @@ class Fusion:
     Parameters
     ----------
     rule : {"focus", "exposure"}
-        What the images differ in. In a stack of focus each coefficient comes from the image that is most active in
-        its place; in one of exposure it is a mean, and an image counts the more, the nearer to mid-grey and the more
+        What the images differ in. In a stack of focus each coefficient comes from the image that is most active at
+        its pixel; in one of exposure it is a mean, and an image counts the more, the nearer to mid-grey and the more
         colourful it is there.
     wavelet : str
         The default is the CDF 9/7 of JPEG 2000.
     level : int, optional
         Number of levels; as many as are useful if left out, but at most 4 for focus and 5 for exposure.
     window : int
-        Odd: the activity of a place is the energy of so many samples in each direction; for focus.
+        Odd: the activity at a pixel is the energy of so many samples in each direction; for focus.
     consistency : int
         Odd: each choice follows the majority among so many in each direction; 1 leaves it as it is. Weights are
         averaged over as many, and over twice as many at each coarser level.
@@ -102,7 +102,7 @@ class Fusion:
         least=0,
         most=1,
         slider=(0, 1, 0.05),
-        advice="use 0 for the first picture and 1 for the fused one",
+        advice="use 0 for the first image and 1 for the fused one",
     )
     white: float | None = None
 
@@ -125,14 +125,14 @@ class Fusion:
             return min(most, _MOST_LEVELS + (self.rule == "exposure"))
         if not 1 <= self.level <= most:
             raise LevelError(
-                f"level={self.level} does not suit pictures of {size[0]} × {size[1]} pixels with {self.wavelet!r}; "
+                f"level={self.level} does not suit images of {size[0]} × {size[1]} pixels with {self.wavelet!r}; "
                 f"use 1 to {most}"
             )
         return int(self.level)
 
 
 class Fuser:
-    """Makes one image of several, stack after stack.
+    """Fuses images into one, stack after stack.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ class Fuser:
     Examples
     --------
     >>> from subband import data
-    >>> picture = data.photograph()[:90, :120]
-    >>> bool((Fuser().apply([picture, picture]) == picture).all())
+    >>> photo = data.photograph()[:90, :120]
+    >>> bool((Fuser().apply([photo, photo]) == photo).all())
     True
     """
 
@@ -163,25 +163,25 @@ class Fuser:
         """Return one image of several, see `fuse`."""
         shape = tuple(getattr(pictures, "shape", ()))
         if len(shape) == 3 and shape[2] in (3, 4):
-            raise ShapeError(f"pictures is one picture of shape {shape}; give a list of two or more of the same scene")
+            raise ShapeError(f"pictures is one image of shape {shape}; give a list of two or more of the same scene")
         try:
             listed = list(pictures)
         except TypeError:
-            raise ArgumentTypeError(f"pictures is a {type(pictures).__name__}; give a list of pictures") from None
+            raise ArgumentTypeError(f"pictures is a {type(pictures).__name__}; give a list of images") from None
         if len(listed) < 2:
             raise ArgumentError(f"pictures holds {len(listed)}; at least two of the same scene are needed to fuse them")
         result: Any = call_natively(self._apply, {0: "pictures"}, (listed,), {}, "cpu")
         return result
 
-    def _apply(self, pictures: list[Any]) -> Any:
-        taken = [take_picture(x, f"pictures[{place}]", self.fusion.white) for place, x in enumerate(pictures)]
+    def _apply(self, images: list[Any]) -> Any:
+        taken = [take_image(x, f"pictures[{index}]", self.fusion.white) for index, x in enumerate(images)]
         first = taken[0]
-        for place, other in enumerate(taken[1:], 1):
-            _check_fit(first, other, place)
+        for index, other in enumerate(taken[1:], 1):
+            _check_fit(first, other, index)
         if self.fusion.strength == 0 or first.size == (1, 1):
             return first.put_back(first.pixels + 0)
-        places = {0: "pictures"}
-        result = call_natively(self._run, places, ([each.pixels for each in taken], first.white), {}, self.engine)
+        names = {0: "pictures"}
+        result = call_natively(self._run, names, ([each.pixels for each in taken], first.white), {}, self.engine)
         return first.put_back(result)
 
     def _run(self, stack: list[Any], white: float) -> Any:
@@ -220,7 +220,7 @@ class Fuser:
         return (margin, margin), [stationary_plan(shape, (1, 2), wavelets, level + 1) for level in range(count)]
 
     def _choose(self, engine: Engine, level: StationaryPlan, lows: list[Any]) -> Any:
-        """Return one plane: the number of the image whose brightness is most active in each place."""
+        """Return one plane: the number of the image whose brightness is most active at each pixel."""
         filters = find_filters(engine)
         bright = StationaryPlan((1, *level.shape[1:]), level.axes, level.plans)
         best: Any = None
@@ -245,10 +245,10 @@ class Fuser:
         return agreed
 
     def _weigh(self, engine: Engine, lows: list[Any], white: float, count: int) -> list[Any]:
-        """Return one plane for each image: how well it is exposed in each place, as a part of all.
+        """Return one plane for each image: how well it is exposed at each pixel, as a part of all.
 
         After `count` levels the low band is as many times twice as large as brightness, and smoother; weights that
-        changed more quickly than what they weigh would turn bright places darker than those around them.
+        changed more quickly than what they weigh would turn bright regions darker than those around them.
         """
         filters = find_filters(engine)
         window = min(self.fusion.consistency * 2**count, _WIDEST_MEAN) | 1
@@ -286,11 +286,11 @@ class Fuser:
 def fuse(
     pictures: Sequence[Any], fusion: Fusion | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Make one image of several of the same scene.
+    """Fuse several images of the same scene into one.
 
     Parameters
     ----------
-    images : sequence of array
+    pictures : sequence of array
         Two or more, all of one shape, dtype and kind, and aligned: rows × columns, with 3 channels or 3 and an alpha
         channel as the last axis. Of NumPy, CuPy, Torch, JAX or PyOpenCL.
     fusion : Fusion, optional
@@ -341,7 +341,7 @@ def fuse(
 
 
 def _split_chosen(engine: Engine, level: StationaryPlan, lows: list[Any], chosen: Any) -> Bands:
-    """Split the low band of every image, in its place, and return the details of the chosen ones."""
+    """Split the low band of every image, in place, and return the details of the chosen ones."""
     filters = find_filters(engine)
     fused: Bands = {}
     for number, low in enumerate(lows):
@@ -356,7 +356,7 @@ def _split_chosen(engine: Engine, level: StationaryPlan, lows: list[Any], chosen
 
 
 def _split_weighted(engine: Engine, level: StationaryPlan, lows: list[Any], weights: list[Any]) -> Bands:
-    """Split the low band of every image, in its place, and return the mean of the details."""
+    """Split the low band of every image, in place, and return the mean of the details."""
     filters = find_filters(engine)
     fused: Bands = {}
     for number, (low, weight) in enumerate(zip(lows, weights, strict=True)):
@@ -370,16 +370,16 @@ def _split_weighted(engine: Engine, level: StationaryPlan, lows: list[Any], weig
     return fused
 
 
-def _check_fit(first: Picture, other: Picture, place: int) -> None:
+def _check_fit(first: Image, other: Image, index: int) -> None:
     """Refuse an image that is not like the first one."""
     if tuple(other.pixels.shape) != tuple(first.pixels.shape):
         sizes = [
             f"{x.size[0]} × {x.size[1]} pixels in {'colour' if x.channels == 3 else 'grey'}" for x in (first, other)
         ]
         raise ShapeError(
-            f"pictures[0] has {sizes[0]}, and pictures[{place}] has {sizes[1]}; crop or scale them to the same, aligned"
+            f"pictures[0] has {sizes[0]}, and pictures[{index}] has {sizes[1]}; crop or scale them to the same, aligned"
         )
     if other.pixels.dtype != first.pixels.dtype:
         raise DtypeError(
-            f"pictures[0] holds {first.pixels.dtype}, and pictures[{place}] {other.pixels.dtype}; give all of one dtype"
+            f"pictures[0] holds {first.pixels.dtype}, and pictures[{index}] {other.pixels.dtype}; give all of one dtype"
         )

@@ -1,6 +1,6 @@
-"""A texture apart from the light that fell on it.
+"""Relighting: an image separated into its texture and the light that fell on it.
 
-The light on a photographed surface changes slowly from place to place, and its texture quickly. So the light is what
+The light on a photographed surface changes slowly across it, and its texture quickly. So the light is what
 the coarsest band alone gives back, and the image divided by it is a *decal*: the surface evenly lit, ready for
 texture mapping. Decal times light is the image again, and times another light the image under that.
 """
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.edit.pictures import Picture, fit_pixels, take_picture
+from subband.edit.images import Image, edit_image, fit_pixels, take_image
 from subband.edit.scales import plan_scales
 from subband.edit.settings import LEVEL, check_level, check_number, check_white, make_settings
 from subband.engines import Engine
@@ -65,7 +65,7 @@ class Lighting:
         The default is the CDF 9/7 of JPEG 2000.
     colour : {"ycbcr", "rgb"}
         Whether light is grey, that of the brightness Y', so that the decal keeps its colours; or a light of its own for
-        each channel, which also takes away a tint that changes from place to place.
+        each channel, which also takes away a tint that changes across the image.
     gamma : float
         The power between numbers and light: 1 takes the mean of numbers as they are, 2.2 that of linear light, as it
         reached the camera. In both cases decal and light are numbers as the image has them, and their product is the
@@ -186,37 +186,31 @@ class Relighter:
         Something as bright as its surroundings becomes as bright as `Lighting.exposure` says. Integers are rounded and
         clipped; for the two exact factors see `decouple`. The alpha channel stays as it was.
         """
-        result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
-        return result
+        return edit_image(self._run, picture, "picture", self.lighting.white, self.engine)
 
     def decouple(self, picture: Any) -> Decoupled:
         """Return decal and light, see `decouple`."""
         factors: Decoupled = Decoupled(*call_natively(self._decouple, {0: "picture"}, (picture,), {}, "cpu"))
         return factors
 
-    def _apply(self, picture: Any) -> Any:
-        taken = take_picture(picture, "picture", self.lighting.white)
-        result = call_natively(self._run, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
-        return taken.put_back(result)
-
     def relight(self, picture: Any, light: Any) -> Any:
         """Return an image under another light, see `relight`."""
-        places = {0: "picture", 1: "light"}
-        result: Any = call_natively(self._relight, places, (picture, light), {}, "cpu")
+        names = {0: "picture", 1: "light"}
+        result: Any = call_natively(self._relight, names, (picture, light), {}, "cpu")
         return result
 
     def _decouple(self, picture: Any) -> list[Any]:
-        taken = take_picture(picture, "picture", self.lighting.white)
+        taken = take_image(picture, "picture", self.lighting.white)
         factors = call_natively(self._split, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
         return [factor.reshape(taken.size) if taken.is_flat else factor for factor in factors]
 
     def _relight(self, picture: Any, light: Any) -> Any:
-        taken = take_picture(picture, "picture", self.lighting.white)
+        taken = take_image(picture, "picture", self.lighting.white)
         falling = _take_light(light, taken, self.lighting.white)
         fitted = fit_pixels(falling.pixels, taken.size, "stretch", "light")
         scale = taken.white / falling.white
-        places = {0: "picture", 2: "light"}
-        result = call_natively(self._replace, places, (taken.pixels, taken.white, fitted, scale), {}, self.engine)
+        names = {0: "picture", 2: "light"}
+        result = call_natively(self._replace, names, (taken.pixels, taken.white, fitted, scale), {}, self.engine)
         return taken.put_back(result)
 
     def _run(self, pixels: Any, white: float) -> Any:
@@ -267,7 +261,7 @@ class Relighter:
 def decouple(
     picture: Any, lighting: Lighting | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Decoupled:
-    """Take an image apart into its texture and the light on it.
+    """Separate an image into its texture and the light on it.
 
     Parameters
     ----------
@@ -307,16 +301,16 @@ def decouple(
     Examples
     --------
     >>> from subband import data
-    >>> picture = data.photograph()[:128, :160]
-    >>> decal, light = decouple(picture, level=4)
-    >>> float(np.abs(decal * light - picture).max()) < 1e-3
+    >>> photo = data.photograph()[:128, :160]
+    >>> decal, light = decouple(photo, level=4)
+    >>> float(np.abs(decal * light - photo).max()) < 1e-3
     True
     """
     return Relighter(lighting, engine=engine, **settings).decouple(picture)
 
 
 def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: str | Engine | None = None) -> Any:
-    """Put a decal under a light.
+    """Multiply a decal by a light.
 
     Parameters
     ----------
@@ -344,9 +338,9 @@ def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: 
     Examples
     --------
     >>> from subband import data
-    >>> picture = data.photograph()[:64, :96]
-    >>> decal, light = decouple(picture, level=3)
-    >>> np.abs(recombine(decal, light) - picture).max() < 1e-3
+    >>> photo = data.photograph()[:64, :96]
+    >>> decal, light = decouple(photo, level=3)
+    >>> np.abs(recombine(decal, light) - photo).max() < 1e-3
     np.True_
     >>> dusk = np.linspace(40, 160, 96, dtype=np.float32)[np.newaxis].repeat(64, axis=0)
     >>> recombine(decal, dusk).shape
@@ -387,9 +381,9 @@ def relight(
     Examples
     --------
     >>> from subband import data
-    >>> picture = data.photograph()[:64, :96]
+    >>> photo = data.photograph()[:64, :96]
     >>> evening = np.linspace(20, 220, 96).astype(np.uint8)[np.newaxis]
-    >>> relight(picture, evening, level=3).shape
+    >>> relight(photo, evening, level=3).shape
     (64, 96, 3)
     """
     return Relighter(lighting, engine=engine, **settings).relight(picture, light)
@@ -405,21 +399,21 @@ def _float_like(pixels: Any) -> np.dtype[Any]:
     return np.dtype(np.float64 if pixels.dtype == np.float64 else np.float32)
 
 
-def _take_light(light: Any, picture: Picture, white: float | None = None) -> Picture:
-    """Look at an array as the light that is to fall on an image."""
-    falling = take_picture(light, "light", white)
-    if falling.channels > picture.channels:
-        raise ShapeError("light is in colour and the picture in grey; give a light in grey, or a picture in colour")
-    if falling.is_whole != picture.is_whole:
+def _take_light(light: Any, image: Image, white: float | None = None) -> Image:
+    """Check that an array is a light that can fall on an image."""
+    falling = take_image(light, "light", white)
+    if falling.channels > image.channels:
+        raise ShapeError("light is in colour and the image in grey; give a light in grey, or an image in colour")
+    if falling.is_whole != image.is_whole:
         raise ArgumentError(
-            f"light holds {falling.pixels.dtype} and the picture {picture.pixels.dtype}; give both as integers, or "
+            f"light holds {falling.pixels.dtype} and the image {image.pixels.dtype}; give both as integers, or "
             "both as floating point in the same units"
         )
     return falling
 
 
 def _recombine(decal: Any, light: Any, exposure: float | None, engine: str | Engine | None) -> Any:
-    taken = take_picture(decal, "decal")
+    taken = take_image(decal, "decal")
     falling = _take_light(light, taken)
     if exposure is None:
         exposure = 0.5 if taken.is_whole else 1.0
@@ -427,8 +421,8 @@ def _recombine(decal: Any, light: Any, exposure: float | None, engine: str | Eng
     # of two images of integers each counts from its white, and so does the result
     scale = 1 / (exposure * falling.white)
     fitted = fit_pixels(falling.pixels, taken.size, "stretch", "light")
-    places = {0: "decal", 1: "light"}
-    return taken.put_back(call_natively(_multiply, places, (taken.pixels, fitted, scale, engine), {}, engine))
+    names = {0: "decal", 1: "light"}
+    return taken.put_back(call_natively(_multiply, names, (taken.pixels, fitted, scale, engine), {}, engine))
 
 
 def _multiply(pixels: Any, light: Any, scale: float, named: str | Engine | None) -> Any:

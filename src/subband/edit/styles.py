@@ -1,4 +1,4 @@
-"""The bumps of one image carried onto another.
+"""Texture transfer: the details of one image carried onto another.
 
 What makes a surface look bumpy lies in the fine bands of its brightness, and what makes it light or dark in the
 coarsest. So the details of a texture are combined with those of an image, coefficient by coefficient, and the coarsest
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import device_of, find_kind, map_arrays
-from subband.edit.pictures import fit_pixels, match_channels, take_picture
+from subband.edit.images import edit_image, fit_pixels, match_channels, take_image
 from subband.edit.scales import invert_details, plan_scales, read_orientations
 from subband.edit.settings import LEVEL, check_level, check_levels, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.device_engine import DeviceEngine
-from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.dispatch import engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.stages import WAVELET
@@ -177,7 +177,7 @@ class Stylist:
         self._ready: dict[Any, list[Bands]] = {}
         self._lock = Lock()
         # what cannot be a texture is refused now
-        take_picture(self._texture, "texture", self.style.white)
+        take_image(self._texture, "texture", self.style.white)
 
     def adjust(self, **settings: Any) -> Stylist:
         """Return a stylist with other settings and the same texture, which stays ready where it can."""
@@ -195,13 +195,7 @@ class Stylist:
         ArgumentTypeError
             If image and texture are on different devices.
         """
-        result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
-        return result
-
-    def _apply(self, picture: Any) -> Any:
-        taken = take_picture(picture, "picture", self.style.white)
-        result = call_natively(self._run, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
-        return taken.put_back(result)
+        return edit_image(self._run, picture, "picture", self.style.white, self.engine)
 
     def _run(self, pixels: Any, white: float) -> Any:
         engine = engine_for(pixels, self.engine)
@@ -250,13 +244,13 @@ class Stylist:
     def _transform_texture(
         self, engine: Engine, size: tuple[int, int], channels: int, white: float, plan: TransformPlan, dtype: Any
     ) -> list[Bands]:
-        taken = take_picture(self._texture, "texture", self.style.white)
+        taken = take_image(self._texture, "texture", self.style.white)
         pixels = fit_pixels(match_channels(taken.pixels, channels, "texture"), size, self.style.fit, "texture")
         if isinstance(engine, DeviceEngine):
             if isinstance(pixels, np.ndarray):
                 pixels = engine.device.upload(pixels)
         elif not isinstance(pixels, np.ndarray):
-            raise ArgumentTypeError(f"texture is on {device_of(pixels)} and picture on cpu; move both to one device")
+            raise ArgumentTypeError(f"texture is on {device_of(pixels)} and the image on cpu; move both to one device")
         pair = _COLOURS[self.style.colour]
         if channels == 1 and pixels.shape[2] == 3:
             pair = _COLOURS["ycbcr"]
@@ -273,7 +267,7 @@ class Stylist:
 def stylise(
     picture: Any, texture: Any, style: Style | None = None, *, engine: str | Engine | None = None, **settings: Any
 ) -> Any:
-    """Carry the bumps of one image onto another.
+    """Transfer the texture of one image to another.
 
     Parameters
     ----------
@@ -313,11 +307,11 @@ def stylise(
     Examples
     --------
     >>> from subband import data
-    >>> picture, texture = data.photograph()[:128, :160], data.camera()
-    >>> bumpy = stylise(picture, texture, rule="max", strength=0.8, levels=(1, 2, 3))
+    >>> photo, texture = data.photograph()[:128, :160], data.camera()
+    >>> bumpy = stylise(photo, texture, rule="max", strength=0.8, levels=(1, 2, 3))
     >>> bumpy.shape, bumpy.dtype
     ((128, 160, 3), dtype('uint8'))
-    >>> bool((stylise(picture, texture, strength=0) == picture).all())
+    >>> bool((stylise(photo, texture, strength=0) == photo).all())
     True
     """
     return Stylist(texture, style, engine=engine, **settings).apply(picture)

@@ -1,4 +1,4 @@
-"""What the kernels of each kind of engine can do in one sweep; `subband.schedule` makes sweeps of it."""
+"""Which axes the kernels of each kind of engine can fuse into one sweep; `subband.schedule` makes sweeps of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Volumes(Fusion):
 
 @lru_cache(maxsize=64)
 def abilities_of_device(least_volume: int | None) -> Abilities:
-    """Return what the kernels of devices can do: two axes that lie beside each other, and perhaps the last three.
+    """Return which axes the kernels of devices can fuse: two adjacent ones, and perhaps the last three.
 
     Parameters
     ----------
@@ -80,5 +80,6 @@ def abilities_of_device(least_volume: int | None) -> Abilities:
 
 
 def repeats_samples(plan: AxisPlan) -> bool:
-    """Say whether what lies outside the samples is always one of them as it is, or zero."""
-    return plan.forward_mode not in ("antisymmetric", "smooth", "antireflect")
+    """Return whether the boundary extension only repeats samples unchanged, or is zero."""
+    is_mixed = plan.sample_mixture is not None or plan.coefficient_mixture is not None
+    return not is_mixed and plan.forward_mode not in ("antisymmetric", "smooth", "antireflect")

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.device import Device, Groups
+from subband.engines.cuda_launches import CudaLaunches, count_threads
+from subband.engines.device import Device, Groups, KernelCall
 from subband.engines.device_engine import DeviceEngine
 from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
 from subband.kernels.dialects import CUDA, LANES
@@ -103,10 +104,13 @@ class CudaDevice(Device):
         return device
 
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
-        block = min(block, groups[0])
-        grid = (-(-groups[0] // block), groups[1], groups[2])
+        grid, threads = count_threads(groups, block)
         with self._enter():
-            kernel(grid, (block * LANES,), tuple(arguments))
+            kernel(grid, (threads,), tuple(arguments))
+
+    def join(self, calls: Sequence[KernelCall]) -> CudaLaunches:
+        with self._enter():
+            return CudaLaunches(self._cupy, calls)
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         try:

@@ -1,9 +1,10 @@
-"""What an engine needs of a device: to compile, to launch and to keep arrays there."""
+"""The protocol of a device: compile and launch kernels, allocate, upload and download arrays."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,44 @@ import numpy as np
 from subband.kernels.dialects import Dialect
 from subband.typing import Array
 
-__all__ = ["Device", "Groups"]
+__all__ = ["Device", "Groups", "KernelCall", "Launches"]
 
 #: How many groups of lanes a kernel is launched with, in three directions.
 Groups = tuple[int, int, int]
 
+#: Runs kernels on the arrays of a call.
+Launches = Callable[[Sequence[Any]], None]
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """A kernel, how many groups of lanes it is launched with, and its arguments.
+
+    Attributes
+    ----------
+    kernel : object
+        What `Device.compile` returned.
+    groups, block
+        As `Device.launch` takes them.
+    slots : tuple of int
+        Which of the arrays of a call its first arguments are.
+    tables : tuple
+        Its other arguments: arrays of the device, and numbers of 32 bits after them.
+    """
+
+    kernel: Any
+    groups: Groups
+    block: int
+    slots: tuple[int, ...]
+    tables: tuple[Any, ...]
+
+    def list_arguments(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return all arguments, for the arrays of a call."""
+        return [*(arrays[slot] for slot in self.slots), *self.tables]
+
 
 class Device(ABC):
-    """A device and its memory, as far as an engine needs it; arrays are of the device's own kind."""
+    """A device and its memory, as engines use it; arrays are of the device's own kind."""
 
     dialect: Dialect
 
@@ -49,6 +80,15 @@ class Device(ABC):
     @abstractmethod
     def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
         """Start a kernel on the current stream: `groups` groups of lanes, `block` of them in one block."""
+
+    def join(self, calls: Sequence[KernelCall]) -> Launches:
+        """Return a function of arrays that launches kernels one after another."""
+
+        def run(arrays: Sequence[Any]) -> None:
+            for call in calls:
+                self.launch(call.kernel, call.groups, call.block, call.list_arguments(arrays))
+
+        return run
 
     @abstractmethod
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What the engines of all devices share: a plan becomes sweeps, a sweep becomes a kernel and its tables.
+"""Base of the device engines: a plan becomes sweeps, a sweep becomes a kernel and its tables.
 
 An engine for a kind of device is this class and a `Device`. Samples that come from the host are uploaded, and the
 results downloaded; arrays that are on the device already stay there.
@@ -16,7 +16,7 @@ import numpy as np
 
 from subband.engines.abilities import abilities_of_device
 from subband.engines.base import Engine
-from subband.engines.device import Device, Groups
+from subband.engines.device import Device, Groups, KernelCall, Launches
 from subband.engines.preparation import Preparation, Prepared
 from subband.engines.recent import Recent
 from subband.kernels.dialects import LANES
@@ -27,10 +27,10 @@ from subband.schedule.sweeps import Abilities, Sweep, merge_in_turn, schedule_le
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Bands, Direction
 
-__all__ = ["DeviceEngine"]
+__all__ = ["ALIGNMENT", "Chain", "DeviceEngine"]
 
 #: The largest piece, in bytes, that a lane loads or stores at once: arrays that begin at a multiple of it are aligned.
-_ALIGNMENT = 32
+ALIGNMENT = 32
 
 #: CUDA has room for so many groups in the second and third direction.
 _MOST_GROUPS = 65_535
@@ -41,15 +41,28 @@ _PASS_BLOCK = 8
 #: Samples along each axis from which on the axes of a volume go together.
 _LEAST_VOLUME = 16
 
+#: What has less than double precision.
+_NARROW = ("float32", "float16", "bfloat16")
+
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
 
 @dataclass(frozen=True)
-class _Chain:
-    """The sweeps of levels that have one each, in the order in which they run."""
+class Chain:
+    """All levels of a transform, one kernel each, in the order in which they run.
 
-    sweeps: tuple[Prepared, ...]
+    Attributes
+    ----------
+    launch : callable
+        Runs the kernels on a list of arrays: those that are read, as `keys` names them, then those that are written.
+    shapes : tuple of tuple of int
+        Of the arrays that are written: all bands of level after level, or the samples of one after the other.
+    keys : tuple of tuple of str
+        The names of the bands of each level, the approximation first.
+    """
+
+    launch: Launches
     shapes: tuple[tuple[int, ...], ...]
     keys: tuple[tuple[str, ...], ...]
 
@@ -62,7 +75,7 @@ class DeviceEngine(Engine):
         #: Three axes with so many samples each, of at most 32 bits, are transformed by one kernel; None leaves it at 2.
         self.least_volume: int | None = _LEAST_VOLUME if device.is_gpu and device.dialect.is_staging else None
         self._preparation = Preparation(device)
-        self._chains = Recent["_Chain | None"](_MOST_CHAINS, device.is_recording)
+        self._chains = Recent["Chain | None"](_MOST_CHAINS, device.is_recording)
         self._passes = Recent[tuple[Any, Groups, Any]](_MOST_CHAINS, device.is_recording)
 
     @property
@@ -95,7 +108,7 @@ class DeviceEngine(Engine):
         x = self.device.as_contiguous(x)
         if x.dtype.kind == "c":
             return self._forward_parts(plan, x)
-        if plan.amplifies and x.dtype.name in ("float32", "float16", "bfloat16"):
+        if plan.amplifies and x.dtype.name in _NARROW:
             # what is added to the few samples is so much larger that single precision would leave little of them
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(x.dtype) for key, band in wide.items()}
@@ -113,6 +126,9 @@ class DeviceEngine(Engine):
         arrays = list(whole.values())
         if arrays[0].dtype.kind == "c":
             return self._inverse_parts(plan, whole)
+        if plan.amplifies_back and arrays[0].dtype.name in _NARROW:
+            wide = self.inverse(plan, {key: band.astype(np.float64) for key, band in whole.items()})
+            return wide.astype(arrays[0].dtype)
         if (chain := self._find_chain((plan,), "inverse", arrays[0].dtype, arrays)) is not None:
             return self._merge_all(chain, arrays[0], [whole])
         schedule = schedule_level(plan, self.find_abilities(arrays[0].dtype))
@@ -156,32 +172,32 @@ class DeviceEngine(Engine):
             return super().inverse_all(plan, approximation, details)
         return self._merge_all(chain, approximation, details)
 
-    def _split_all(self, chain: _Chain, x: Any) -> list[Bands]:
+    def _split_all(self, chain: Chain, x: Any) -> list[Bands]:
         """Transform level after level, and return all bands, finest first."""
         # all memory is asked for at once, because on small images asking takes longest
-        arrays = iter(self.device.allocate_all(chain.shapes, x.dtype))
-        levels = []
-        for prepared, keys in zip(chain.sweeps, chain.keys, strict=True):
-            bands = {key: next(arrays) for key in keys}
-            self._launch(prepared, x, list(bands.values()))
-            x = bands[keys[0]]
-            levels.append(bands)
-        return levels
+        arrays = self.device.allocate_all(chain.shapes, x.dtype)
+        chain.launch([x, *arrays])
+        bands = iter(arrays)
+        return [{key: next(bands) for key in keys} for keys in chain.keys]
 
-    def _merge_all(self, chain: _Chain, x: Any, details: Sequence[Bands]) -> Any:
+    def _merge_all(self, chain: Chain, x: Any, details: Sequence[Bands]) -> Any:
         """Merge an approximation with the details of level after level, coarsest first."""
+        given = [x, *(bands[key] for keys, bands in zip(chain.keys, details, strict=True) for key in keys[1:])]
         goals = self.device.allocate_all(chain.shapes, x.dtype)
-        for prepared, keys, goal, bands in zip(chain.sweeps, chain.keys, goals, details, strict=True):
-            rows = [self.device.as_contiguous(band) for band in (x, *(bands[key] for key in keys[1:]))]
-            self._launch(prepared, goal, rows)
-            x = goal
-        return x
+        chain.launch([*map(self.device.as_contiguous, given), *goals])
+        return goals[-1]
 
     def _find_chain(
         self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], arrays: Sequence[Any]
-    ) -> _Chain | None:
-        """Return the sweeps of levels for the arrays that they read, or None if a level needs several."""
-        is_aligned = all(self.device.is_aligned(array, _ALIGNMENT) for array in arrays)
+    ) -> Chain | None:
+        """Return the kernels of levels for the arrays that they read, or None if a level needs several."""
+        is_aligned = all(self.device.is_aligned(array, ALIGNMENT) for array in arrays)
+        return self.find_chain(levels, direction, dtype, is_aligned)
+
+    def find_chain(
+        self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
+    ) -> Chain | None:
+        """Return the kernels of levels, one each, or None if a level needs several; `is_aligned`: what they read."""
         key = (levels, direction, dtype, is_aligned, self.least_volume, self._preparation.overrides)
         return self._chains.find(key, lambda: self._make_chain(levels, direction, dtype, is_aligned))
 
@@ -191,25 +207,39 @@ class DeviceEngine(Engine):
 
     def _make_chain(
         self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
-    ) -> _Chain | None:
+    ) -> Chain | None:
         abilities = self.find_abilities(dtype)
         schedules = [schedule_level(level, abilities) for level in levels]
-        is_plain = all(schedule.is_single for schedule in schedules) and not any(level.amplifies for level in levels)
+        is_forward = direction == "forward"
+        is_steep = any(level.amplifies if is_forward else level.amplifies_back for level in levels)
+        is_plain = all(schedule.is_single for schedule in schedules) and not is_steep
         if dtype.kind == "c" or not levels or not is_plain:
             return None
-        sweeps: list[Prepared] = []
-        shapes: list[tuple[int, ...]] = []
-        keys: list[tuple[str, ...]] = []
-        is_forward = direction == "forward"
         pairs = list(zip(levels, schedules, strict=True))
+        keys = [tuple(level.band_shapes) for level in (levels if is_forward else reversed(levels))]
+        calls: list[KernelCall] = []
+        shapes: list[tuple[int, ...]] = []
+        # the numbers of arrays: what is read comes first, and what a level hands on to the next is written before
+        bands: Sequence[int]
+        low, goal = 0, 1 if is_forward else 1 + sum(len(names) - 1 for names in keys)
+        detail = 1
         for number, (level, schedule) in enumerate(pairs if is_forward else reversed(pairs)):
             (sweep,) = schedule.sweeps
             # what later levels read alone was allocated here, where arrays are aligned
             is_read_aligned = is_aligned or (is_forward and number > 0)
-            sweeps.append(self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned))
-            shapes.extend(level.band_shapes.values() if is_forward else [level.shape])
-            keys.append(tuple(level.band_shapes))
-        return _Chain(tuple(sweeps), tuple(shapes), tuple(keys))
+            prepared = self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned)
+            others = len(level.band_shapes) - 1
+            if is_forward:
+                x, bands, low = low, range(goal, goal + 1 + others), goal
+                goal += 1 + others
+                shapes.extend(level.band_shapes.values())
+            else:
+                x, bands, low = goal, (low, *range(detail, detail + others)), goal
+                goal, detail = goal + 1, detail + others
+                shapes.append(level.shape)
+            if 0 not in prepared.groups:
+                calls.append(_make_call(prepared, x, bands))
+        return Chain(self.device.join(calls), tuple(shapes), tuple(keys))
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         if not self.device.owns(x):
@@ -301,7 +331,7 @@ class DeviceEngine(Engine):
         return self.device.view(x, x.shape[:-1], dtype)
 
     def _split(self, sweep: Sweep, x: Any) -> Bands:
-        prepared = self._preparation.prepare(sweep, x.shape, x.dtype, "forward", self.device.is_aligned(x, _ALIGNMENT))
+        prepared = self._preparation.prepare(sweep, x.shape, x.dtype, "forward", self.device.is_aligned(x, ALIGNMENT))
         bands = self.device.allocate_all(prepared.band_shapes, x.dtype)
         self._launch(prepared, x, bands)
         return dict(zip(sweep.letters, bands, strict=True))
@@ -309,19 +339,24 @@ class DeviceEngine(Engine):
     def _merge(self, sweep: Sweep, bands: Bands) -> Any:
         arrays = list(bands.values())
         shape, dtype = sweep.find_shape(arrays[0].shape), arrays[0].dtype
-        is_aligned = all(self.device.is_aligned(band, _ALIGNMENT) for band in arrays)
+        is_aligned = all(self.device.is_aligned(band, ALIGNMENT) for band in arrays)
         prepared = self._preparation.prepare(sweep, shape, dtype, "inverse", is_aligned)
         x = self.device.allocate(shape, dtype)
         self._launch(prepared, x, arrays)
         return x
 
     def _launch(self, prepared: Prepared, x: Any, bands: Sequence[Any]) -> None:
-        if 0 in prepared.groups:
-            return
-        arguments = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
-        for position, band in zip(prepared.positions, bands, strict=True):
-            arguments[position] = band
-        self.device.launch(prepared.kernel, prepared.groups, prepared.block, (x, *arguments, *prepared.tables))
+        if 0 not in prepared.groups:
+            call = _make_call(prepared, 0, range(1, 1 + len(bands)))
+            self.device.launch(call.kernel, call.groups, call.block, call.list_arguments([x, *bands]))
+
+
+def _make_call(prepared: Prepared, x: int, bands: Sequence[int]) -> KernelCall:
+    """Return a sweep's kernel for the arrays of these numbers."""
+    slots = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
+    for position, band in zip(prepared.positions, bands, strict=True):
+        slots[position] = band
+    return KernelCall(prepared.kernel, prepared.groups, prepared.block, (x, *slots), prepared.tables)
 
 
 def _plan_parts(plan: LevelPlan) -> LevelPlan:

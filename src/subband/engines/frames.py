@@ -1,4 +1,4 @@
-"""Frames through one transform and back with given thresholds, in one piece where an engine can do that."""
+"""Fused programs that denoise frames with given thresholds, where an engine has them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_frame_program(
     limits: tuple[Array, Array, Array],
     mode: str,
 ) -> FrameWork | None:
-    """Return what does all the work on a frame in one piece; None if the engine has no such thing for the plan.
+    """Return the fused program that denoises a frame; None if the engine has none for the plan.
 
     Parameters
     ----------

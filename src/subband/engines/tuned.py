@@ -44,7 +44,7 @@ def cache_folder() -> Path:
 
 
 def tuned_path() -> Path:
-    """Return where the measured parameters lie."""
+    """Return the path of the file of measured parameters."""
     return cache_folder() / "launches.json"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -64,7 +65,7 @@ def denoise(
         ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a model with its parameters.
     strength : float
         1 removes the noise that there is.
-    form : {"decimated", "spun", "undecimated"}, optional
+    form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         What suits the method best if left out.
     boundary : str, optional
         How images go on outside their borders; the wavelet's own choice if left out.
@@ -126,11 +127,25 @@ def denoise(
         level = wavelet_levels
     if convert2ycbcr is not None:
         colour = "ycbcr" if convert2ycbcr else "rgb"
-    stage = Denoise(method, wavelet, level, mode, strength, boundary, form=form)
-    enhancer = Enhancer((stage,), noise, sigma, colour)
+    settings = (method, wavelet, level, mode, strength, boundary, form, noise, sigma, colour)
+    try:
+        hash(settings)
+    except TypeError:
+        # a list, which nothing can be looked up by
+        enhancer = _make_enhancer.__wrapped__(*settings)
+    else:
+        enhancer = _make_enhancer(*settings)
     return enhancer.apply(
         _as_floats(image), axes=axes, channel_axis=channel_axis, mask=mask, nonfinite=nonfinite, engine=engine
     )
+
+
+@lru_cache(maxsize=64, typed=True)
+def _make_enhancer(
+    method: Any, wavelet: Any, level: Any, mode: Any, strength: Any, boundary: Any, form: Any, *more: Any
+) -> Enhancer:
+    """Return the chain of one stage, whose settings are checked once for many calls; `more` are those of the chain."""
+    return Enhancer((Denoise(method, wavelet, level, mode, strength, boundary, form=form),), *more)
 
 
 def _as_floats(image: Any) -> Any:

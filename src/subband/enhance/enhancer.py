@@ -174,7 +174,8 @@ class Enhancer:
     @property
     def model(self) -> NoiseModel:
         """The noise model."""
-        return find_model(self.noise)
+        assert isinstance(self.noise, NoiseModel)
+        return self.noise
 
     def _apply(
         self,

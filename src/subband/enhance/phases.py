@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays.operations import is_opencl, take_flat
+from subband.arrays import rearrange
+from subband.arrays.operations import take_flat
 from subband.engines.filters import Filters
-from subband.typing import Array
 
 __all__ = ["shrink_phases"]
 
@@ -55,7 +55,4 @@ def shrink_phases(filters: Filters, band: Any, noise: Any, gain: float, step: in
 
 def _rearrange(x: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
     """Return a contiguous array of another shape with its axes in another order."""
-    if is_opencl(x):
-        indices: Array = np.arange(prod(shape)).reshape(shape).transpose(order)
-        return take_flat(x, np.ascontiguousarray(indices))
-    return x.reshape(shape).transpose(order).copy(order="C")
+    return rearrange(lambda each: each.reshape(shape).transpose(order).copy(order="C"), x)

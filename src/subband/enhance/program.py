@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.models import Gaussian
 from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
-from subband.enhance.shrinking import Refine, denoise_planes, make_shrinker, measure_planes, shrink_by_noise
+from subband.enhance.shrinking import Refine, make_denoiser, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.errors import ShapeError
 from subband.typing import Array
@@ -64,8 +65,10 @@ class Program:
         self.filters = find_filters(engine)
         self.space = space
         self.channels = channels
+        self._model = enhancer.model
+        self._is_gaussian = isinstance(self._model, Gaussian)
         # noise that is not Gaussian is stabilised in the channels themselves, which must not be mixed before
-        is_mixed = is_colour and channels == 3 and isinstance(enhancer.model, Gaussian)
+        is_mixed = is_colour and channels == 3 and self._is_gaussian
         pair = COLOURS[enhancer.colour] if is_mixed else None
         self._there: Array | None = None if pair is None else pair[0]
         self._back: Array | None = None if pair is None else pair[1]
@@ -81,7 +84,9 @@ class Program:
             for stage in enhancer.stages
             if isinstance(stage, Denoise | Shrink)
         }
+        self._works = [self._prepare(stage) for stage in enhancer.stages]
         self._frames = self._fuse(pair)
+        self._is_replayed = isinstance(engine, DeviceEngine) and self._is_gaussian
         self._lock = Lock()
         self._counts: Counter[Any] = Counter()
         self._replays: dict[Any, CudaReplay | None] = {}
@@ -98,7 +103,7 @@ class Program:
         mask : ndarray of bool, optional
             Which pixels count when noise is measured.
         """
-        if mask is None and (replay := self._find_replay(pixels.dtype)) is not None:
+        if self._is_replayed and mask is None and (replay := self._find_replay(pixels.dtype)) is not None:
             if out is None:
                 out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
             replay(pixels, out)
@@ -113,8 +118,8 @@ class Program:
             self._frames(pixels, out)
             return out
         planes = self._enter(pixels)
-        for stage in self.enhancer.stages:
-            planes = self._run_stage(stage, planes, mask)
+        for work in self._works:
+            planes = work(planes, mask)
         return self._leave(planes, pixels.dtype, out)
 
     def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
@@ -123,15 +128,15 @@ class Program:
         if not indices:
             raise ShapeError(f"{self.enhancer} does not transform; its coefficients cannot be looked at")
         planes = self._enter(pixels)
-        for stage in self.enhancer.stages[: indices[-1]]:
-            planes = self._run_stage(stage, planes, None)
+        for work in self._works[: indices[-1]]:
+            planes = work(planes, None)
         stage = self.enhancer.stages[indices[-1]]
         assert isinstance(stage, Denoise | Shrink)
         roundtrip = self._roundtrips[stage].as_decimated()
         coefficients = roundtrip.forward(planes)
         if is_filtered and roundtrip.level:
             if isinstance(stage, Shrink):
-                self._shrinkers[stage](coefficients, True)
+                self._shrinkers[stage](coefficients)
             else:
                 noise = self._noise
                 if noise is None:
@@ -142,8 +147,8 @@ class Program:
 
     def _fuse(self, pair: tuple[Array, Array] | None) -> FrameWork | None:
         """Return the work in one piece, if it is given thresholds and nothing else, and the engine has such a thing."""
-        stages, model = self.enhancer.stages, self.enhancer.model
-        if len(stages) != 1 or not isinstance(model, Gaussian) or self.channels not in (1, 3):
+        stages = self.enhancer.stages
+        if len(stages) != 1 or not self._is_gaussian or self.channels not in (1, 3):
             return None
         stage = stages[0]
         if not isinstance(stage, Shrink) or stage.form != "decimated" or stage.filters:
@@ -155,8 +160,7 @@ class Program:
 
     def _find_replay(self, dtype: Any) -> CudaReplay | None:
         """Return the work as it was recorded, once it was asked for often enough to be worth that."""
-        if not isinstance(self.engine, DeviceEngine) or not isinstance(self.enhancer.model, Gaussian):
-            return None
+        assert isinstance(self.engine, DeviceEngine)
         if is_recording(self.engine):
             return None
         with self._lock:
@@ -170,7 +174,7 @@ class Program:
         """Return the standard deviation of noise in each plane, on their device; None if it is to be measured."""
         sigma = self.enhancer.sigma
         if sigma is None:
-            sigma = self.enhancer.model.stabilised_sigma
+            sigma = self._model.stabilised_sigma
         if sigma is None:
             return None
         numbers = np.broadcast_to(np.asarray(sigma, np.float64), _check_count(sigma, self.channels))
@@ -180,17 +184,15 @@ class Program:
         return self.filters.upload(np.ascontiguousarray(numbers))
 
     def _enter(self, pixels: Any) -> Any:
-        model = self.enhancer.model
-        if not isinstance(model, Gaussian):
-            pixels = model.stabilise(pixels)
+        if not self._is_gaussian:
+            pixels = self._model.stabilise(pixels)
         return self.filters.read_pixels(pixels, self._there, self._choose_dtype(pixels.dtype))
 
     def _leave(self, planes: Any, dtype: Any, out: Any) -> Any:
-        model = self.enhancer.model
-        if isinstance(model, Gaussian):
+        if self._is_gaussian:
             return self.filters.write_pixels(planes, self._back, dtype, out)
         values = self.filters.write_pixels(planes, None, planes.dtype)
-        pixels = model.restore(values)
+        pixels = self._model.restore(values)
         if out is None and pixels.dtype == dtype:
             return pixels
         # once more through the filters, which round and clip
@@ -205,18 +207,22 @@ class Program:
             return np.dtype(np.float16)
         return np.dtype(np.float32)
 
-    def _run_stage(self, stage: Stage, planes: Any, mask: Array | None) -> Any:
+    def _prepare(self, stage: Stage) -> Callable[[Any, Array | None], Any]:
+        """Return what a stage does to planes; a mask says which pixels count when noise is measured."""
+        # none of these holds the program, whose memory of a device is free as soon as nobody has it
         if isinstance(stage, Blur | Sharpen):
-            return apply_spatial(self.filters, stage, planes)
+            filters = self.filters
+            return lambda planes, _: apply_spatial(filters, stage, planes)
         if isinstance(stage, Shrink):
-            return self._roundtrips[stage].run(planes, self._shrinkers[stage])
-        return denoise_planes(stage, planes, self._noise, self.engine, self.filters, mask, self._find_refine())
+            roundtrip, shrinker = self._roundtrips[stage], self._shrinkers[stage]
+            return lambda planes, _: roundtrip.run(planes, shrinker)
+        return make_denoiser(stage, self._roundtrips[stage], self._noise, self._find_refine())
 
     def _find_refine(self) -> Refine | None:
         """Return how the noise model makes noise weaker from a guess, if it can."""
-        model = self.enhancer.model
+        model = self._model
         before, after = model.stabilised_sigma, model.refined_sigma
-        if isinstance(model, Gaussian) or before is None or after is None or before == after:
+        if self._is_gaussian or before is None or after is None or before == after:
             return None
         weaker = before / after
         return lambda planes, guess: (model.refine(planes, guess), weaker)

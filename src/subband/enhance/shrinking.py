@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import namespace
+from subband.arrays import cast, concatenate, namespace
 from subband.boundary import extend
 from subband.engines import Engine
 from subband.engines.filters import Filters
@@ -21,16 +21,16 @@ from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
+from subband.wavelets.dual_tree import DualTreeFilters
 
 __all__ = [
     "ROUNDS",
     "LevelRule",
     "Refine",
     "choose_coefficients",
-    "denoise_guess",
-    "denoise_planes",
     "filter_by_guide",
     "list_rules",
+    "make_denoiser",
     "make_shrinker",
     "measure_planes",
     "shrink_by_noise",
@@ -39,8 +39,8 @@ __all__ = [
 #: From planes and a first guess, the planes with weaker noise, and how many times as weak it is.
 Refine = Callable[[Any, Any], tuple[Any, float]]
 
-#: Changes coefficients in place; told whether these are the first of several positions of the image.
-Work = Callable[[Coefficients, bool], None]
+#: Changes coefficients in place.
+Work = Callable[[Coefficients], None]
 
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
 ROUNDS = 3
@@ -57,7 +57,7 @@ class LevelRule:
     ----------
     stage : Denoise or Shrink
         The method.
-    wavelets : tuple of Wavelet
+    wavelets : tuple of Wavelet or DualTreeFilters
         Along each transformed axis.
     level : int
         Which, from 1, the finest.
@@ -72,7 +72,7 @@ class LevelRule:
     """
 
     stage: Denoise | Shrink
-    wavelets: tuple[Wavelet, ...]
+    wavelets: tuple[Wavelet | DualTreeFilters, ...]
     level: int
     weight: float
     shift: int
@@ -116,7 +116,13 @@ class LevelRule:
 
 @lru_cache(maxsize=64)
 def list_rules(
-    stage: Denoise | Shrink, wavelets: tuple[Wavelet, ...], levels: int, shift: int, samples: int, *, is_decimated: bool
+    stage: Denoise | Shrink,
+    wavelets: tuple[Wavelet | DualTreeFilters, ...],
+    levels: int,
+    shift: int,
+    samples: int,
+    *,
+    is_decimated: bool,
 ) -> tuple[LevelRule, ...]:
     """Return what happens on each level, the finest first; attributes of `LevelRule` say what the parameters are.
 
@@ -157,13 +163,15 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     # a level that stays as it is need not be read and written
     changes = ((low > 0) | (gain != 1)).any(axis=(1, 2))
 
-    def work(coefficients: Coefficients, _is_first: bool) -> None:
+    def work(coefficients: Coefficients) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
-                columns = [_DETAILS.index(key) if dimensions == 2 else 0 for key in bands]
+                columns = [_DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
                 own = [numbers[level, columns] for numbers in (low, high, gain)]
-                shrunk = filters.shrink_bands([*bands.values()], own[0], stage.mode, own[1], own[2])
-                bands.update(zip(list(bands), shrunk, strict=True))
+                values = [_measure_magnitudes(x) if coefficients.is_complex else x for x in bands.values()]
+                shrunk = filters.shrink_bands(values, own[0], stage.mode, own[1], own[2])
+                for key, x in zip(list(bands), shrunk, strict=True):
+                    bands[key] = _set_magnitudes(bands[key], x) if coefficients.is_complex else x
 
     return work
 
@@ -181,69 +189,55 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
         Which samples of the planes count, of the shape of space.
     """
     key = "d" * len(coefficients.wavelets)
-    band = coefficients.details[0][key]
+    finest = coefficients.details[0]
+    band = _take_first_tree(finest, key) if coefficients.is_complex else finest[key]
     counted = None if mask is None else _count_coefficients(mask, coefficients, band.shape[1:])
-    return filters.measure_noise(band, coefficients.measure_gain(1, key), counted)
+    return filters.measure_noise(band, combine_gains(coefficients.wavelets, 1, key), counted)
 
 
-def denoise_planes(
-    stage: Denoise,
-    planes: Any,
-    noise: Any,
-    engine: Engine,
-    filters: Filters,
-    mask: Array | None = None,
-    refine: Refine | None = None,
-) -> Any:
-    """Return planes without noise.
+def make_denoiser(
+    stage: Denoise, roundtrip: Roundtrip, noise: Any = None, refine: Refine | None = None
+) -> Callable[[Any, Array | None], Any]:
+    """Return what removes noise from planes: ``denoise(planes, mask)``.
 
     Parameters
     ----------
     stage : Denoise
         What is to be done.
-    planes : array
-        Their number × space.
-    noise : numbers or None
-        Standard deviation in each plane; measured if None.
-    engine, filters
-        The engine that computes.
-    mask : ndarray of bool, optional
-        Which samples count when noise is measured.
+    roundtrip : Roundtrip
+        Of this stage, for planes of their shape.
+    noise : numbers, optional
+        Standard deviation in each plane; if left out, measured in samples where `mask` is not False.
     refine : callable, optional
         For noise that becomes weaker when it is seen from a first guess.
     """
-    guess, noise = denoise_guess(stage, planes, noise, engine, filters, mask)
-    # nothing was transformed where no noise was found
-    if not find_method(stage.method).is_guide or noise is None:
-        return guess
-    if refine is None:
-        return filter_by_guide(stage, planes, guess, noise, 1.0, engine, filters)
-    for left in reversed(range(ROUNDS)):
-        refined, weaker = refine(planes, guess)
-        each = replace(stage, filters=()) if left else stage
-        guess = filter_by_guide(each, refined, guess, noise, weaker, engine, filters)
-    return guess
-
-
-def denoise_guess(
-    stage: Denoise, planes: Any, noise: Any, engine: Engine, filters: Filters, mask: Array | None = None
-) -> tuple[Any, Any]:
-    """Return planes after the first pass of a method, which is its last unless it is a guide; and their noise.
-
-    Parameters are those of `denoise_planes`. The noise is None if there is no level to transform.
-    """
+    engine, filters = roundtrip.engine, roundtrip.filters
+    # where nothing is transformed there is nothing to guide either
+    is_guide = find_method(stage.method).is_guide and roundtrip.level > 0
     # with a second pass to come, filters of space wait for that
-    is_guide = find_method(stage.method).is_guide
-    roundtrip = Roundtrip(replace(stage, filters=()) if is_guide else stage, planes.shape, engine, filters)
-    found = [] if noise is None else [noise]
+    first = roundtrip.without_filters() if is_guide else roundtrip
 
-    def work(coefficients: Coefficients, _is_first: bool) -> None:
-        if not found:
-            found.append(measure_planes(filters, coefficients, mask))
-        shrink_by_noise(stage, filters, coefficients, found[0], prod(planes.shape[1:]))
+    def denoise(planes: Any, mask: Array | None) -> Any:
+        found = noise
 
-    guess = roundtrip.run(planes, work)
-    return guess, found[0] if roundtrip.level else None
+        def work(coefficients: Coefficients) -> None:
+            nonlocal found
+            if found is None:
+                found = measure_planes(filters, coefficients, mask)
+            shrink_by_noise(stage, filters, coefficients, found, prod(planes.shape[1:]))
+
+        guess = first.run(planes, work)
+        if not is_guide:
+            return guess
+        if refine is None:
+            return filter_by_guide(stage, planes, guess, found, 1.0, engine, filters)
+        for left in reversed(range(ROUNDS)):
+            refined, weaker = refine(planes, guess)
+            each = replace(stage, filters=()) if left else stage
+            guess = filter_by_guide(each, refined, guess, found, weaker, engine, filters)
+        return guess
+
+    return denoise
 
 
 def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients, noise: Any, count: int) -> None:
@@ -277,8 +271,41 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         if method is None:
             continue
         for key, band in bands.items():
-            if 0 not in band.shape:
-                bands[key] = method.shrink(filters, rule.make_band(band, parents.get(key), key, noise))
+            if 0 in band.shape:
+                continue
+            parent = parents.get(key)
+            if coefficients.is_complex:
+                parent = None if parent is None else _measure_magnitudes(parent)
+                values = method.shrink(filters, rule.make_band(_measure_magnitudes(band), parent, key, noise))
+                bands[key] = _set_magnitudes(band, values)
+            else:
+                bands[key] = method.shrink(filters, rule.make_band(band, parent, key, noise))
+
+
+def _split_parts(band: Any) -> tuple[Any, Any]:
+    """Return the real and imaginary parts of a complex band."""
+    count = band.shape[0] // 2
+    return band[:count], band[count:]
+
+
+def _measure_magnitudes(band: Any) -> Any:
+    """Return the magnitudes of a complex band over √2, so that noise is as strong in them as in either part."""
+    # squares of halves would soon be infinite
+    real, imaginary = _split_parts(cast(band, np.float32) if band.dtype.itemsize == 2 else band)
+    return ((real * real + imaginary * imaginary) * 0.5) ** 0.5
+
+
+def _set_magnitudes(band: Any, values: Any) -> Any:
+    """Return a complex band with other magnitudes, as `_measure_magnitudes` has them, and the same phases."""
+    # where there is nothing, nothing over the least number stays nothing
+    ratio = cast(values / (_measure_magnitudes(band) + float(np.finfo(values.dtype).tiny)), band.dtype)
+    return concatenate([part * ratio for part in _split_parts(band)], 0)
+
+
+def _take_first_tree(bands: Bands, key: str) -> Any:
+    """Return the real coefficients that the first tree along each axis has in a kind of complex bands."""
+    parts = [_split_parts(band)[0] for name, band in bands.items() if name.startswith(key)]
+    return sum(parts[1:], parts[0]) * len(parts) ** -0.5
 
 
 def filter_by_guide(
@@ -294,7 +321,7 @@ def filter_by_guide(
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
-            gain = coefficients.measure_gain(level, key) * weights[level - 1]
+            gain = combine_gains(coefficients.wavelets, level, key) * weights[level - 1]
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
     second.apply_filters(coefficients)
     return second.inverse(coefficients, planes.shape)

@@ -1,4 +1,4 @@
-"""The walk down the rows: a pair of rows comes in, steps run on the pairs kept in registers, a pair goes out."""
+"""Kernel text of the walk down the rows: a pair of rows comes in, steps run in registers, a pair goes out."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def render_outputs(program: AxisProgram, number: str) -> str:
     """Return the lines that declare the rows ``p`` and ``q`` that are ready."""
     last = program.schedule.last
     lines = ["T p[V], q[V];", "UNROLL for (int c = 0; c < V; ++c) {"]
-    for place, name in enumerate("pq"):
+    for index, name in enumerate("pq"):
         if program.taps:
             terms = [
                 f"{format_number(weight, number)} * rows[{tap.member}][{last - tap.pair}][c]"
@@ -105,7 +105,7 @@ def render_outputs(program: AxisProgram, number: str) -> str:
                 if (weight := getattr(tap, name)) != 0
             ]
         else:
-            output = program.outputs[place]
+            output = program.outputs[index]
             terms = [f"rows[{output.member}][{last - output.shift}][c]"]
         lines.append(f"    {name}[c] = {' + '.join(terms) or '0'};")
     return "\n".join([*lines, "}"])

@@ -38,7 +38,7 @@ _CUDA = """\
 #define ITEMS_X ((size_t)gridDim.x * blockDim.x)
 #define LOCAL __shared__
 #define BARRIER __syncthreads()
-#define ATOMIC_ADD(place, value) atomicAdd(place, value)
+#define ATOMIC_ADD(address, value) atomicAdd(address, value)
 #define HELD held_t
 #define STAGES(slots) \\
     __shared__ ALIGN(16) held_t staged[BLOCK * (slots) * 2 * 32 * V]; \\
@@ -108,7 +108,7 @@ _OPENCL = """\
 #define ITEMS_X ((size_t)get_global_size(0))
 #define LOCAL __local
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
-#define ATOMIC_ADD(place, value) atomic_add(place, value)
+#define ATOMIC_ADD(address, value) atomic_add(address, value)
 typedef long wide_t;
 DEVICE uint float_bits(float f) { return as_uint(f); }
 DEVICE float bits_float(uint u) { return as_float(u); }
@@ -218,7 +218,7 @@ DEVICE ushort float_to_bfloat(float f)
 
 @dataclass(frozen=True)
 class Dialect:
-    """A language of kernels.
+    """A language of kernels: CUDA, OpenCL, or OpenCL with NVIDIA's instructions.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class Dialect:
     is_staging: bool
 
     def begin(self, *, uses_doubles: bool = False) -> str:
-        """Return what the text of a kernel begins with."""
+        """Return the prelude of a kernel: the macros of this dialect."""
         if uses_doubles and self.name == "opencl":
             return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" + self.prelude
         return self.prelude

@@ -1,4 +1,4 @@
-"""What filters do to each sample by itself, or with samples at given places: shrink, cut out, convolve, sharpen.
+"""Kernel text of filters: shrink, cut out, convolve, sharpen; each sample by itself, or with others at fixed offsets.
 
 Arrays are planes of depth × height × width; axes that a plane does not have are one sample long.
 """
@@ -24,7 +24,7 @@ FACTORS = {
     "firm": "(m > high ? 1 : fmax(1 - low / m, (T)0) * steepness)",
 }
 
-#: Where a sample outside is found: the picture is mirrored with its last sample repeated, for ever.
+#: Where a sample outside is found: the image is mirrored with its last sample repeated, for ever.
 MIRROR = """\
 DEVICE int mirror(int i, int n)
 {
@@ -50,7 +50,7 @@ DEVICE int reflect(int i, int n)
 
 @dataclass(frozen=True)
 class FilterSpec:
-    """All that the text of one of these kernels depends on.
+    """The parameters that determine the text of a filter kernel.
 
     Attributes
     ----------
@@ -205,17 +205,17 @@ def _render_convolution(spec: FilterSpec, dialect: Dialect) -> str:
     body = """
             for (int x = ITEM_X; x < width; x += ITEMS_X) {
                 const int at = axis == 0 ? z : axis == 1 ? y : x;
-                const size_t place = ((size_t)plane * depth * height + row) * width + x;
+                const size_t offset = ((size_t)plane * depth * height + row) * width + x;
                 T total = 0;
                 if (at >= reach && at < length - reach) {
-                    GLOBAL const stored_t *source = samples + place + reach * stride;
+                    GLOBAL const stored_t *source = samples + offset + reach * stride;
                     for (int k = 0; k <= 2 * reach; ++k, source -= stride) total += taps[k] * READ(*source);
                 } else {
-                    GLOBAL const stored_t *const source = samples + (place - at * stride);
+                    GLOBAL const stored_t *const source = samples + (offset - at * stride);
                     for (int k = 0; k <= 2 * reach; ++k)
                         total += taps[k] * READ(source[mirror(at + reach - k, length) * stride]);
                 }
-                result[place] = WRITE(total);
+                result[offset] = WRITE(total);
             }"""
     return f"""{begin_filter(dialect, spec.storage)}{MIRROR}
 KERNEL void sweep(GLOBAL const stored_t *RESTRICT samples, GLOBAL stored_t *RESTRICT result,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from subband.kernels.bands import render_read_bands
 from subband.kernels.columns import render_outputs, render_shift, render_steps
 from subband.kernels.numbers import STORAGES, format_number
-from subband.kernels.rows import place_member, render_row
+from subband.kernels.rows import locate_member, render_row
 from subband.kernels.samples import render_read_samples
 
 if TYPE_CHECKING:
@@ -71,6 +71,10 @@ def render_inner_condition(spec: SweepSpec) -> str:
             f"{end} + ({high}) <= high_height",
             "2 * stop <= height",
         ]
+    if spec.outside == "terms":
+        length = "height" if spec.direction == "forward" else "low_height + high_height"
+        rows.append(f"2 * ({first}) + ({min(even, odd)}) >= lead_rows")
+        rows.append(f"2 * ({end}) + ({max(even, odd) - 2}) < {length} - tail_rows")
     shortest = spec.ahead - (schedule.last - schedule.first)
     if shortest > 1:
         # as many pairs are loaded before the first is looked at, and a shorter strip does not have them
@@ -141,16 +145,11 @@ def _bring_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
         _Stream(
             f"row{m}",
             "const sample_t",
-            f"image_at + ((place_t)(2 * first + ({offset})) * width + column) * INNER",
-            "2 * (place_t)width * INNER",
+            f"image_at + ((offset_t)(2 * first + ({offset})) * width + column) * INNER",
+            "2 * (offset_t)width * INNER",
         )
         for m, offset in enumerate((spec.vertical.even, spec.vertical.odd))
     ]
-    if not spec.holds_samples:
-        lines = [
-            f"UNROLL for (int k = 0; k < V; ++k) STAGE(slot, {m})[k] = READ_SAMPLE(row{m}[OFFSET(k)]);" for m in (0, 1)
-        ]
-        return streams, "\n".join(lines)
     size = STORAGES[spec.samples].size * spec.elements
     return streams, "\n".join(_bring(spec, f"STAGE(slot, {m})", f"row{m}", "V", "samples_t", size) for m in (0, 1))
 
@@ -169,14 +168,17 @@ def _bring_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
                 (letter + "a", "low_width", "low_at", "0", "P", "pairs_t", size * spec.elements // 2),
                 (letter + "d", "high_width", "high_at", "P", "P", "pairs_t", size * spec.elements // 2),
             ]
-        for band, width, place, goal, count, packed, length in parts:
-            begin = f"image_{band} + ((place_t)(first + ({shift})) * {width} + {place}) * INNER"
-            streams.append(_Stream(f"row_{band}", "const band_t", begin, f"(place_t){width} * INNER"))
+        for band, width, column, goal, count, packed, length in parts:
+            begin = f"image_{band} + ((offset_t)(first + ({shift})) * {width} + {column}) * INNER"
+            streams.append(_Stream(f"row_{band}", "const band_t", begin, f"(offset_t){width} * INNER"))
             lines.append(_bring(spec, f"(STAGE(slot, {m}) + {goal})", f"row_{band}", count, packed, length))
     return streams, "\n".join(lines)
 
 
 def _bring(spec: SweepSpec, goal: str, source: str, count: str, packed: str, size: int) -> str:
+    if not spec.is_held_as_stored:
+        read = "READ_SAMPLE" if spec.direction == "forward" else "READ_BAND"
+        return f"UNROLL for (int k = 0; k < {count}; ++k) {goal}[k] = {read}({source}[OFFSET(k)]);"
     if spec.is_aligned and size >= 4:
         return f"STAGE_PACK({goal}, {source}, {packed});"
     return f"UNROLL for (int k = 0; k < {count}; ++k) STAGE_ONE({goal} + k, {source} + OFFSET(k), true);"
@@ -194,12 +196,12 @@ def _emit_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
             parts = [(letter + "a", "width", "column", "V", "bands_t", "k", factor)]
         else:
             parts = [
-                (letter + "a", "low_width", "pair", "P", "pairs_t", place_member(0), factor * horizontal.factors[0]),
-                (letter + "d", "high_width", "pair", "P", "pairs_t", place_member(1), factor * horizontal.factors[1]),
+                (letter + "a", "low_width", "pair", "P", "pairs_t", locate_member(0), factor * horizontal.factors[0]),
+                (letter + "d", "high_width", "pair", "P", "pairs_t", locate_member(1), factor * horizontal.factors[1]),
             ]
-        for band, width, place, count, packed, source, scale in parts:
-            begin = f"image_{band} + ((place_t)(first - ({last})) * {width} + {place}) * INNER"
-            streams.append(_Stream(f"to_{band}", "band_t", begin, f"(place_t){width} * INNER"))
+        for band, width, column, count, packed, source, scale in parts:
+            begin = f"image_{band} + ((offset_t)(first - ({last})) * {width} + {column}) * INNER"
+            streams.append(_Stream(f"to_{band}", "band_t", begin, f"(offset_t){width} * INNER"))
             times = "" if scale == 1 else f"{format_number(scale, number)} * "
             value = f"WRITE_BAND({times}{name}[{source}])"
             lines.append(_store(spec, f"to_{band}", count, packed, value))
@@ -214,14 +216,14 @@ def _emit_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
     last = spec.vertical.schedule.last
     streams, lines = [], []
     for m, name in enumerate("pq"):
-        begin = f"image_at + ((place_t)(2 * (first - ({last})) + {m}) * width + column) * INNER"
-        streams.append(_Stream(f"to_row{m}", "sample_t", begin, "2 * (place_t)width * INNER"))
+        begin = f"image_at + ((offset_t)(2 * (first - ({last})) + {m}) * width + column) * INNER"
+        streams.append(_Stream(f"to_row{m}", "sample_t", begin, "2 * (offset_t)width * INNER"))
         lines.append(render_row(spec, name))
         for h in (0, 1):
             scale = spec.vertical.factors[m] * across[h]
             if scale != 1:
                 lines.append(
-                    f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {format_number(scale, number)};"
+                    f"UNROLL for (int k = 0; k < P; ++k) {name}[{locate_member(h)}] *= {format_number(scale, number)};"
                 )
         lines.append(_store(spec, f"to_row{m}", "V", "samples_t", f"WRITE_SAMPLE({name}[k])"))
     return streams, "\n".join(line for line in lines if line)

@@ -1,4 +1,4 @@
-"""How a sweep is spread over a device: what a lane holds, how long strips are, what is loaded ahead."""
+"""Launch parameters of a sweep: pairs in a lane, length of strips, rows loaded ahead, groups in a block."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ __all__ = ["STORAGES", "Storage", "format_number", "format_step"]
 
 @dataclass(frozen=True)
 class Storage:
-    """A dtype in an array, in the words of the kernels.
+    """The C types of a dtype in kernels: as it is stored, and as it is computed with.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Storage:
     number : str
         The C type it is computed in.
     read, write : str
-        How an element becomes a number and back, with ``v`` for its place.
+        How an element becomes a number and back, with ``v`` for its value.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Storage:
 
 
 def _bounded(word: str, most: int) -> str:
-    """Write a fraction to a small unsigned integer: to the nearest, and nothing beyond its range."""
+    """Format the conversion of a fraction to a small unsigned integer: to the nearest, and nothing beyond its range."""
     return f"({word})(fmin(fmax(v, 0.0f), {most}.0f) + 0.5f)"
 
 
@@ -59,7 +59,7 @@ STORAGES = {
 
 
 def format_number(value: float, number: str) -> str:
-    """Write a constant in C.
+    """Format a constant in C.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def format_number(value: float, number: str) -> str:
 
 
 def format_step(entry: AxisStep, sources: Sequence[str], number: str) -> str:
-    """Write what follows the target of a lifting step: a sum in an order that fused multiply-adds can take."""
+    """Format what follows the target of a lifting step: a sum in an order that fused multiply-adds can take."""
     terms = [f"{format_number(tap, number)} * {source}" for tap, source in zip(entry.step.taps, sources, strict=True)]
     if entry.rounding is None:
         return "".join(f" + {term}" for term in terms)

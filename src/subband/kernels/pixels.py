@@ -1,4 +1,4 @@
-"""Interleaved pixels to planes and back, and numbers from one precision to another.
+"""Kernel text of conversions: interleaved pixels to planes and back, and numbers from one precision to another.
 
 One text takes pixels of any dtype. Those that video has, in eight or sixteen bits with planes in single precision, have
 a faster one, in which the matrix stands as constants and words of four bytes are read.
@@ -17,7 +17,7 @@ __all__ = ["PackedPixelSpec", "PixelSpec", "render_narrowing", "render_packed_pi
 
 @dataclass(frozen=True)
 class PixelSpec:
-    """All that the text of such a kernel depends on.
+    """The parameters that determine the text of a pixel conversion kernel.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class PixelSpec:
 
 @dataclass(frozen=True)
 class PackedPixelSpec:
-    """All that the text of a kernel for the pixels of video depends on.
+    """The parameters that determine the text of a conversion kernel for frames of video.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def render_packed_pixels(spec: PackedPixelSpec, dialect: Dialect) -> str:
     if spec.task == "planes":
         reads = [name for row in names for name in row]
         lines = ["const pack_t pack = pixels[item];"]
-        lines += [f"const float {name} = {pack.read(place)};" for place, name in enumerate(reads)]
+        lines += [f"const float {name} = {pack.read(index)};" for index, name in enumerate(reads)]
         lines.append("run_t run;")
         for channel, plane in enumerate(planes):
             lines += [f"run.v[{k}] = {sums[k][channel]};" for k in range(each)]
@@ -170,8 +170,8 @@ KERNEL void sweep(GLOBAL const uint *RESTRICT wide, GLOBAL float *RESTRICT narro
 """
 
 
-def _read(storage: Storage, place: str) -> str:
-    return "(T)" + storage.read.replace("(v)", f"({place})")
+def _read(storage: Storage, value: str) -> str:
+    return "(T)" + storage.read.replace("(v)", f"({value})")
 
 
 def _write(storage: Storage, value: str, number: str) -> str:
@@ -202,22 +202,22 @@ class _Pack:
         word, alignment = ("uint", 8 if size % 8 == 0 else 4) if self._in_word > 1 else (storage.word, storage.size)
         self.definition = f"struct ALIGN({alignment}) {{ {word} w[{count // self._in_word}]; }}"
 
-    def read(self, place: int) -> str:
-        """Write the sample at a place as a number."""
+    def read(self, index: int) -> str:
+        """Write the sample at an index as a number."""
         if self._in_word == 1:
-            return f"(float)pack.w[{place}]"
-        word, part = divmod(place, self._in_word)
+            return f"(float)pack.w[{index}]"
+        word, part = divmod(index, self._in_word)
         return f"(float)(pack.w[{word}] >> {part * self._bits} & {(1 << self._bits) - 1}u)"
 
     def write(self, values: list[str]) -> list[str]:
         """Write the lines that round and clip numbers to samples, and pack these."""
         samples = [f"WRITE(({value}))" for value in values]
         if self._in_word == 1:
-            return [f"pack.w[{place}] = {sample};" for place, sample in enumerate(samples)]
-        words = [samples[place : place + self._in_word] for place in range(0, len(samples), self._in_word)]
+            return [f"pack.w[{index}] = {sample};" for index, sample in enumerate(samples)]
+        words = [samples[index : index + self._in_word] for index in range(0, len(samples), self._in_word)]
         return [
-            f"pack.w[{place}] = "
+            f"pack.w[{index}] = "
             + " | ".join(f"(uint){sample} << {k * self._bits}" for k, sample in enumerate(word))
             + ";"
-            for place, word in enumerate(words)
+            for index, word in enumerate(words)
         ]

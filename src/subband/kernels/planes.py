@@ -1,4 +1,4 @@
-"""Steps inside a pair of planes of which a block holds a tile: down the columns and along the rows.
+"""Kernel text of steps inside a tile of two planes: down the columns and along the rows.
 
 A group of lanes holds a few pairs of rows, spread over its lanes. Steps down the columns take what lies beyond from the
 neighbouring groups through local memory, steps along the rows from the neighbouring lanes.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["count_beside", "count_meetings", "count_slots", "render_across", "render_down"]
 
 #: A member of a pair, counted from the first one that is held.
-_Place = tuple[int, int]
+_Member = tuple[int, int]
 
 
 def count_beside(vertical: AxisProgram, rows: int) -> int:
@@ -40,12 +40,12 @@ def count_slots(vertical: AxisProgram, rows: int) -> int:
 
 
 def render_down(spec: VolumeSpec) -> str:
-    """Return what happens down the columns of the planes ``u``: both, so that they share the waiting."""
+    """Return the steps down the columns of the planes ``u``: both, so that they share the waiting."""
     number, rows, blocks = STORAGES[spec.storage].number, spec.rows, []
     is_even = count_meetings(spec.vertical, rows) % 2 == 0
     turn = 0
 
-    def fetch(wanted: Iterable[_Place]) -> tuple[list[str], Callable[[int, int], str]]:
+    def fetch(wanted: Iterable[_Member]) -> tuple[list[str], Callable[[int, int], str]]:
         nonlocal turn
         beyond = _list_beyond(wanted, rows)
         slots = _list_slots(beyond, rows)
@@ -87,8 +87,8 @@ def render_down(spec: VolumeSpec) -> str:
         lines, locate = fetch((output.member, k + output.shift) for output in outputs for k in range(rows))
         lines.append(f"{each} {{")
         for k in range(rows):
-            for place, output in enumerate(outputs):
-                lines.append(f"    const T o{2 * k + place} = {locate(output.member, k + output.shift)};")
+            for index, output in enumerate(outputs):
+                lines.append(f"    const T o{2 * k + index} = {locate(output.member, k + output.shift)};")
         lines += [f"    {_locate(k % 2, k // 2)} = o{k};" for k in range(2 * rows)]
         lines.append("}")
         blocks.append(lines)
@@ -96,10 +96,10 @@ def render_down(spec: VolumeSpec) -> str:
 
 
 def render_across(spec: VolumeSpec) -> str:
-    """Return what happens along all rows of the planes ``u``."""
+    """Return the steps along all rows of the planes ``u``."""
     number, pairs, blocks = STORAGES[spec.storage].number, spec.pairs, []
 
-    def exchange(wanted: Iterable[_Place]) -> tuple[list[str], list[str], Callable[[int, int], str]]:
+    def exchange(wanted: Iterable[_Member]) -> tuple[list[str], list[str], Callable[[int, int], str]]:
         beyond = _list_beyond(wanted, pairs)
         before, fetched, names = [], [], {}
         if beyond:
@@ -124,8 +124,8 @@ def render_across(spec: VolumeSpec) -> str:
     if not _are_plain(outputs):
         before, lines, locate = exchange((o.member, pair + o.shift) for o in outputs for pair in range(pairs))
         for pair in range(pairs):
-            for place, output in enumerate(outputs):
-                lines.append(f"const T o{2 * pair + place} = {locate(output.member, pair + output.shift)};")
+            for index, output in enumerate(outputs):
+                lines.append(f"const T o{2 * pair + index} = {locate(output.member, pair + output.shift)};")
         lines += [f"u[k * V + {c}] = o{c};" for c in range(2 * pairs)]
         blocks.append([*before, "EACH_ROW {", *(f"    {line}" for line in lines), "}"])
     return "\n".join("\n".join(lines) for lines in blocks)
@@ -136,22 +136,22 @@ def _locate(member: int, pair: int) -> str:
     return f"u[(m * ROWS + {2 * pair + member}) * V + c]"
 
 
-def _list_wanted(program: AxisProgram, held: int) -> list[list[_Place]]:
+def _list_wanted(program: AxisProgram, held: int) -> list[list[_Member]]:
     """Return what each step, and at last the outputs, read."""
     wanted = [_list_sources(e.step.target, e.step.start, len(e.step.taps), held) for e in program.steps]
     wanted.append([(output.member, k + output.shift) for output in program.outputs for k in range(held)])
     return wanted
 
 
-def _list_sources(target: int, start: int, count: int, held: int) -> list[_Place]:
+def _list_sources(target: int, start: int, count: int, held: int) -> list[_Member]:
     return [(1 - target, k + start + j) for k in range(held) for j in range(count)]
 
 
-def _list_beyond(wanted: Iterable[_Place], held: int) -> list[_Place]:
+def _list_beyond(wanted: Iterable[_Member], held: int) -> list[_Member]:
     return sorted({(member, pair) for member, pair in wanted if not 0 <= pair < held})
 
 
-def _list_slots(beyond: Iterable[_Place], held: int) -> list[_Place]:
+def _list_slots(beyond: Iterable[_Member], held: int) -> list[_Member]:
     return sorted({(member, pair % held) for member, pair in beyond})
 
 

@@ -1,4 +1,4 @@
-"""Steps and filters along a row that lies spread over the lanes of a group."""
+"""Kernel text of lifting steps and filters along a row that is spread over the lanes of a group."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from subband.schedule.axis import AxisProgram
 if TYPE_CHECKING:
     from subband.kernels.sweep import SweepSpec
 
-__all__ = ["place_member", "render_row"]
+__all__ = ["locate_member", "render_row"]
 
 
-def place_member(member: int) -> str:
-    """Return where a lane holds element ``k`` of the first or second members of its pairs, channels side by side."""
+def locate_member(member: int) -> str:
+    """Return the index in a lane of element ``k`` of the first or second members of its pairs, channel by channel."""
     return f"(2 * (k / C) + {member}) * C + k % C"
 
 
@@ -37,28 +37,28 @@ class _Row:
         self._fetched = {}
         if not beyond:
             return
-        for slot in sorted({self.place(member, pair % self.pairs) for member, pair in beyond}):
+        for slot in sorted({self.find_slot(member, pair % self.pairs) for member, pair in beyond}):
             self.lines.append(f"PUBLISH({slot}, {self.name}[{slot}]);")
         self.lines.append("MEET;")
         for number, (member, pair) in enumerate(beyond):
-            slot = self.place(member, pair % self.pairs)
+            slot = self.find_slot(member, pair % self.pairs)
             self.lines.append(f"const T f{number} = FETCH({slot}, {self.name}[{slot}], {pair // self.pairs});")
             self._fetched[member, pair] = f"f{number}"
 
-    def place(self, member: int, pair: int) -> int:
+    def find_slot(self, member: int, pair: int) -> int:
         """Return the element of the lane that holds a member of one of its pairs."""
         return (2 * pair + member) * self.channels + self.channel
 
     def member(self, member: int, pair: int) -> str:
         """Return where a member of a pair is found."""
-        return self._fetched.get((member, pair), f"{self.name}[{self.place(member, pair)}]")
+        return self._fetched.get((member, pair), f"{self.name}[{self.find_slot(member, pair)}]")
 
     def replace(self, outputs: Sequence[Sequence[str]]) -> None:
-        """Put the two outputs of each pair in the place of its members, when all of them are known."""
+        """Replace the members of each pair by its two outputs, when all of them are known."""
         for k, pair in enumerate(outputs):
             self.lines += [f"const T o{2 * k + m} = {output};" for m, output in enumerate(pair)]
         for k in range(self.pairs):
-            self.lines += [f"{self.name}[{self.place(m, k)}] = o{2 * k + m};" for m in (0, 1)]
+            self.lines += [f"{self.name}[{self.find_slot(m, k)}] = o{2 * k + m};" for m in (0, 1)]
 
     def render(self) -> str:
         """Return the lines as a block of their own."""
@@ -66,7 +66,7 @@ class _Row:
 
 
 def render_row(spec: SweepSpec, name: str) -> str:
-    """Return the process along a row of which a lane holds the array `name`, which then holds the outputs in turn."""
+    """Return the steps along a row of which a lane holds the array `name`, which then holds the outputs in turn."""
     program = spec.horizontal
     if program is None:
         return ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from subband.kernels.mixtures import render_mixed_load, render_mixed_rows
 from subband.kernels.numbers import STORAGES, format_number
-from subband.kernels.rows import place_member
+from subband.kernels.rows import locate_member
 
 if TYPE_CHECKING:
     from subband.kernels.sweep import SweepSpec
@@ -38,38 +39,40 @@ def render_load_row(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str
     If `is_inside`, all columns are there; else ``source`` says which ones to take. If `is_staged`, the samples may
     still be on their way afterwards.
     """
-    if not spec.holds_samples:
+    if not spec.is_held_as_stored:
         is_staged = False
-    hold = "{}" if spec.holds_samples else "READ_SAMPLE({})"
+    hold = "{}" if spec.is_held_as_stored else "READ_SAMPLE({})"
     if not is_inside:
         return _render_load_border(spec, hold, is_staged=is_staged)
     if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.elements >= 4:
-        return "STAGE_PACK(held, row + (place_t)column * INNER, samples_t);"
+        return "STAGE_PACK(held, row + (offset_t)column * INNER, samples_t);"
     if spec.is_aligned:
         return f"""\
-samples_t packed = *(GLOBAL const samples_t *)(row + (place_t)column * INNER);
+samples_t packed = *(GLOBAL const samples_t *)(row + (offset_t)column * INNER);
 UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format("packed.v[c]")};"""
-    place = "row + (place_t)column * INNER + OFFSET(c)"
+    address = "row + (offset_t)column * INNER + OFFSET(c)"
     if is_staged:
-        return f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, true);"
-    return f"UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format(f'*({place})')};"
+        return f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {address}, true);"
+    return f"UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format(f'*({address})')};"
 
 
 def _render_load_border(spec: SweepSpec, hold: str, *, is_staged: bool) -> str:
-    place = "row + (place_t)max(source[c / C], 0) * INNER + c % C"
-    plain = f"source[c / C] < 0 ? (held_t)0 : {hold.format(f'*({place})')}"
+    address = "row + (offset_t)max(source[c / C], 0) * INNER + c % C"
+    plain = f"source[c / C] < 0 ? (held_t)0 : {hold.format(f'*({address})')}"
     if is_staged:
-        lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {place}, source[c / C] >= 0);"
+        lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {address}, source[c / C] >= 0);"
     else:
         lines = f"UNROLL for (int c = 0; c < V; ++c) held[c] = {plain};"
+    if spec.outside == "terms":
+        return render_mixed_load(spec, lines)
     if spec.outside == "index" or spec.horizontal is None:
         return lines
     return f"""\
 if (is_outside) {{
     UNROLL for (int c = 0; c < V; ++c) {{
-        const T head = READ_SAMPLE(row[c % C]), tail = READ_SAMPLE(row[(place_t)(width - 1) * INNER + c % C]);
+        const T head = READ_SAMPLE(row[c % C]), tail = READ_SAMPLE(row[(offset_t)(width - 1) * INNER + c % C]);
         const int k = find_outside(column + c / C, width, before, behind);
-        const T value = source[c / C] < 0 ? (T)0 : READ_SAMPLE(*({place}));
+        const T value = source[c / C] < 0 ? (T)0 : READ_SAMPLE(*({address}));
         held[c] = k < 0 ? value : mix(value, head, tail, column_weights + 3 * k);
     }}
 }} else {{
@@ -81,11 +84,11 @@ def render_load_samples(spec: SweepSpec) -> str:
     """Return the lines that load row ``m`` of the pair ``newest``, which may be outside the image, to ``held``."""
     assert spec.vertical is not None
     load = render_load_row(spec, is_inside=False, is_staged=True)
-    place = f"int i = 2 * newest + (m == 0 ? {spec.vertical.even} : {spec.vertical.odd});"
-    at_row = "GLOBAL const sample_t *row = image_at + (place_t){} * width * INNER;"
+    find_row = f"int i = 2 * newest + (m == 0 ? {spec.vertical.even} : {spec.vertical.odd});"
+    at_row = "GLOBAL const sample_t *row = image_at + (offset_t){} * width * INNER;"
     if spec.outside == "index":
         return f"""\
-{place}
+{find_row}
 if (i < 0 || i >= height) i = find_source(i, height, above, below, row_map);
 if (i < 0) {{
     UNROLL for (int c = 0; c < V; ++c) held[c] = 0;
@@ -94,6 +97,8 @@ if (i < 0) {{
 {indent(load, "    ")}
 }}"""
     load_now = render_load_row(spec, is_inside=False, is_staged=False)
+    if spec.outside == "terms":
+        return render_mixed_rows(spec, load, load_now)
     parts = "\n".join(
         f"""\
 {{
@@ -104,10 +109,10 @@ if (i < 0) {{
         for name, row in (("value", "max(row_map[k], 0)"), ("head", "0"), ("tail", "(height - 1)"))
     )
     mixed = "mix({}, {}, {}, row_weights + 3 * k)".format(
-        *((f"READ_SAMPLE({name}[c])" if spec.holds_samples else f"{name}[c]") for name in ("value", "head", "tail"))
+        *((f"READ_SAMPLE({name}[c])" if spec.is_held_as_stored else f"{name}[c]") for name in ("value", "head", "tail"))
     )
     return f"""\
-{place}
+{find_row}
 if (i >= 0 && i < height) {{
     {at_row.format("i")}
 {indent(load, "    ")}
@@ -121,7 +126,7 @@ if (i >= 0 && i < height) {{
 
 def render_read_samples(spec: SweepSpec) -> str:
     """Return the line that turns ``held`` into the numbers ``u``."""
-    value = "READ_SAMPLE(held[c])" if spec.holds_samples else "held[c]"
+    value = "READ_SAMPLE(held[c])" if spec.is_held_as_stored else "held[c]"
     return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {value};"
 
 
@@ -130,17 +135,19 @@ def render_store_samples(spec: SweepSpec, name: str, *, is_inside: bool) -> str:
     factors = spec.horizontal.factors if spec.horizontal is not None else (1.0, 1.0)
     number = STORAGES[spec.bands].number
     lines = [
-        f"UNROLL for (int k = 0; k < P; ++k) {name}[{place_member(h)}] *= {format_number(factors[h], number)};"
+        f"UNROLL for (int k = 0; k < P; ++k) {name}[{locate_member(h)}] *= {format_number(factors[h], number)};"
         for h in (0, 1)
         if factors[h] != 1
     ]
-    each = f"UNROLL for (int c = 0; c < V; ++c) {{}}row[(place_t)column * INNER + OFFSET(c)] = WRITE_SAMPLE({name}[c]);"
+    each = (
+        f"UNROLL for (int c = 0; c < V; ++c) {{}}row[(offset_t)column * INNER + OFFSET(c)] = WRITE_SAMPLE({name}[c]);"
+    )
     whole = each.format("")
     if spec.is_aligned:
         whole = f"""\
 samples_t packed;
         UNROLL for (int c = 0; c < V; ++c) packed.v[c] = WRITE_SAMPLE({name}[c]);
-        *(GLOBAL samples_t *)(row + (place_t)column * INNER) = packed;"""
+        *(GLOBAL samples_t *)(row + (offset_t)column * INNER) = packed;"""
     rest = "" if is_inside else f" else {{\n        {each.format('if (column + c / C < width) ')}\n    }}"
     condition = "true" if is_inside else "column + 2 * PAIRS <= width"
     lines.append(f"""\

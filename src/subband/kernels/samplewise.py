@@ -9,7 +9,7 @@ from subband.kernels.numbers import STORAGES
 
 __all__ = ["TASKS", "SampleSpec", "render_samples"]
 
-#: What is done to sample `i` of the arrays a, b and c; n are the samples of a plane, p is the place in it, t are whole
+#: What is done to sample `i` of the arrays a, b and c; n are the samples of a plane, p is the index in it, t are whole
 #: numbers and v are numbers. Only a is written to, and b where the name ends in "both".
 TASKS = {
     "max": "const T s = v[0] * c[i], o = b[i]; a[i] = fabs(s) > fabs(o) ? s - o : (T)0;",
@@ -44,7 +44,7 @@ TASKS = {
 
 @dataclass(frozen=True)
 class SampleSpec:
-    """All that the text of a kernel depends on: one of `TASKS`, the dtype of its arrays, and how many it is given."""
+    """The parameters that determine the text of a kernel: one of `TASKS`, the dtype of its arrays, and their number."""
 
     task: str
     storage: str
@@ -60,8 +60,8 @@ def render_samples(spec: SampleSpec, dialect: Dialect) -> str:
     number = STORAGES[spec.storage].number
     written = 2 if spec.task.endswith("both") else 1
     arrays = ", ".join(
-        f"GLOBAL {'' if place < written else 'const '}T *RESTRICT {name}"
-        for place, name in enumerate("abc"[: spec.arrays])
+        f"GLOBAL {'' if index < written else 'const '}T *RESTRICT {name}"
+        for index, name in enumerate("abc"[: spec.arrays])
     )
     return f"""{dialect.begin(uses_doubles=number == "double")}
 typedef {number} T;

@@ -16,7 +16,7 @@ __all__ = ["StationarySpec", "render_stationary"]
 
 @dataclass(frozen=True)
 class StationarySpec:
-    """All that the text of an undecimated pass depends on.
+    """The parameters that determine the text of an undecimated pass.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ def render_stationary(spec: StationarySpec, dialect: Dialect) -> str:
 
     Its table holds how many times ``length`` by ``stride`` elements there are, the length, the stride and the step. A
     launch has lanes along the last axis; then its second direction counts sequences, or else samples of a sequence, and
-    the third what is outside. So no lane divides to find its place.
+    the third what is outside. So no lane divides to find its position.
     """
     storage = STORAGES[spec.storage]
     number = storage.number
-    places = [
+    offsets = [
         f"const wide_t p{k} = wrap(at + (wide_t)({spec.reach - k}) * step, length) * stride;"
         for k in range(len(spec.low))
     ]
@@ -72,7 +72,7 @@ def render_stationary(spec: StationarySpec, dialect: Dialect) -> str:
         const size_t base = row * length;
         for (wide_t at = ITEM_X; at < length; at += ITEMS_X) {{
             const wide_t own = at;
-            {_join(places, 12)}
+            {_join(offsets, 12)}
             {_join(lines, 12)}
         }}
     }}"""
@@ -81,7 +81,7 @@ def render_stationary(spec: StationarySpec, dialect: Dialect) -> str:
     for (wide_t row = GROUP_Z; row < outer; row += GROUPS_Z) {{
         for (wide_t at = GROUP_Y; at < length; at += GROUPS_Y) {{
             const wide_t own = at * stride;
-            {_join(places, 12)}
+            {_join(offsets, 12)}
             for (wide_t column = ITEM_X; column < stride; column += ITEMS_X) {{
                 const size_t base = row * length * stride + column;
                 {_join(lines, 16)}

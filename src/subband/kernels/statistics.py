@@ -40,7 +40,7 @@ typedef union { uint words[sizeof(T) / 4]; T number; } bits_t;
 
 @dataclass(frozen=True)
 class StatisticSpec:
-    """All that the text of such a kernel depends on.
+    """The parameters that determine the text of a statistics kernel.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def render_statistic(spec: StatisticSpec, dialect: Dialect) -> str:
 
     ``histogram``
         Takes planes, the mask, counts, and a table of how many times ``each`` coefficients a plane has, the planes, the
-        place in `PARTS` and both of its numbers. Counts are `BINS` for each plane and part, then two for each plane:
+        index in `PARTS` and both of its numbers. Counts are `BINS` for each plane and part, then two for each plane:
         the bits of the median that are known and its rank among those that have them; all begin as zero.
     ``pick``
         Follows each of them. Takes counts, results, the same table, and what the median is multiplied by.

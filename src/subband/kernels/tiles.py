@@ -13,7 +13,7 @@ from subband.kernels.numbers import STORAGES, format_number
 if TYPE_CHECKING:
     from subband.kernels.volume import VolumeSpec
 
-__all__ = ["BANDS", "render_bring", "render_goal", "render_places", "render_read", "render_store"]
+__all__ = ["BANDS", "render_bring", "render_goal", "render_offsets", "render_read", "render_store"]
 
 #: The bands of a level, in the order in which kernels take them.
 BANDS = tuple("".join(letters) for letters in product("ad", repeat=3))
@@ -29,12 +29,12 @@ _BIT = "n >= start && wanted >> BIT(r, 0, 0, {}) & 1"
 _USEFUL = "IS_USEFUL_LANE && inside >= 0 && inside < USEFUL_ROWS"
 
 
-def render_places(spec: VolumeSpec) -> str:
+def render_offsets(spec: VolumeSpec) -> str:
     """Return the lines that compute the offsets at which a lane reads and writes inside a plane."""
-    return _place_samples(spec) if spec.direction == "forward" else _place_bands(spec)
+    return _locate_samples(spec) if spec.direction == "forward" else _locate_bands(spec)
 
 
-def _place_samples(spec: VolumeSpec) -> str:
+def _locate_samples(spec: VolumeSpec) -> str:
     vertical, horizontal = spec.vertical, spec.horizontal
     whole = "left >= 0 && left + 32 * V <= width" if spec.is_aligned else "false"
     low = f"row < low_height && pair + k < low_width && {_USEFUL}"
@@ -70,7 +70,7 @@ UNROLL for (int r = 0; r < R; ++r) {{
 }}"""
 
 
-def _place_bands(spec: VolumeSpec) -> str:
+def _locate_bands(spec: VolumeSpec) -> str:
     vertical, horizontal = spec.vertical, spec.horizontal
     low, high = horizontal.even // 2, (horizontal.odd - 1) // 2
     bits = [f"wanted |= (uint)(row < height && 2 * pair + k < width && {_USEFUL}) << BIT(r, 0, 0, k);"]
@@ -135,8 +135,8 @@ def _bring_samples(spec: VolumeSpec, m: int) -> str:
         {f"UNROLL for (int r = 0; r < ROWS; ++r) {whole}" if spec.is_aligned else ""}
     }} else {{
         UNROLL for (int r = 0; r < ROWS; ++r) UNROLL for (int c = 0; c < V; ++c) {{
-            {_find_place(spec, "row_at[r]", "column_at[c]")}
-            STAGE_ONE(STAGED(slot, {m}, r) + c, IN(const sample_t, plane, place), is_there);
+            {_find_offset(spec, "row_at[r]", "column_at[c]")}
+            STAGE_ONE(STAGED(slot, {m}, r) + c, IN(const sample_t, plane, offset), is_there);
         }}
     }}"""
 
@@ -147,7 +147,7 @@ def _bring_bands(spec: VolumeSpec, m: int) -> str:
     if spec.is_uniform:
         # bands of one shape lie alike, so that one number serves for all
         planes.append(f"const wide_t plane = (wide_t)({number}) * (low_height * low_width * SIZE);")
-    has_one_place = spec.horizontal.even // 2 == (spec.horizontal.odd - 1) // 2
+    has_one_offset = spec.horizontal.even // 2 == (spec.horizontal.odd - 1) // 2
     for my, mx in product((0, 1), repeat=2):
         band = BANDS[4 * m + 2 * my + mx]
         base = f"(GLOBAL const char *){band} + plane"
@@ -157,15 +157,15 @@ def _bring_bands(spec: VolumeSpec, m: int) -> str:
             planes.append(f"GLOBAL const char *{base} = PLANE(const, {band}, {number}, {area});")
         goal = f"STAGED(slot, {m}, 2 * r + {my}) + {mx} * P"
         row = f"row_at[2 * r + {my}][{0 if spec.is_uniform else mx}]"
-        source = f"IN(const band_t, {base}, {row} + column_at[{0 if has_one_place else mx} * P])"
+        source = f"IN(const band_t, {base}, {row} + column_at[{0 if has_one_offset else mx} * P])"
         if spec.is_aligned and STORAGES[spec.storage].size * spec.pairs >= 4:
             whole.append(f"STAGE_PACK({goal}, {source}, pairs_t);")
         else:
             whole.append(f"UNROLL for (int k = 0; k < P; ++k) STAGE_ONE({goal} + k, {source} + k, true);")
         each.append(f"""\
 UNROLL for (int k = 0; k < P; ++k) {{
-                {_find_place(spec, row, f"column_at[{mx} * P + k]")}
-                STAGE_ONE({goal} + k, IN(const band_t, {base}, place), is_there);
+                {_find_offset(spec, row, f"column_at[{mx} * P + k]")}
+                STAGE_ONE({goal} + k, IN(const band_t, {base}, offset), is_there);
             }}""")
     join = "\n            ".join
     if spec.is_mirrored:
@@ -187,15 +187,15 @@ def _find_whole(spec: VolumeSpec) -> str:
     return "is_whole && is_plane" if spec.has_zeros else "is_whole"
 
 
-def _find_place(spec: VolumeSpec, row: str, column: str) -> str:
+def _find_offset(spec: VolumeSpec, row: str, column: str) -> str:
     """Return the lines that compute the offset of a single number; the row is kept from being hoisted."""
     if not spec.has_zeros:
-        return f"int row = {row};\nOPAQUE(row);\nconst bool is_there = true;\nconst uint place = row + {column};"
+        return f"int row = {row};\nOPAQUE(row);\nconst bool is_there = true;\nconst uint offset = row + {column};"
     return f"""\
 int row = {row};
 OPAQUE(row);
 const bool is_there = is_plane && (row | {column}) >= 0;
-const uint place = is_there ? row + {column} : 0;"""
+const uint offset = is_there ? row + {column} : 0;"""
 
 
 def render_read(spec: VolumeSpec) -> str:
@@ -205,11 +205,11 @@ def render_read(spec: VolumeSpec) -> str:
     for mz, my, mx in product((0, 1), repeat=3):
         scale = spec.deep.scales[mz] * spec.vertical.scales[my] * spec.horizontal.scales[mx]
         times = "" if scale == 1 else f"{format_number(scale, number)} * "
-        place = f"2 * k + {mx}" if spec.direction == "forward" else f"{mx} * P + k"
+        index = f"2 * k + {mx}" if spec.direction == "forward" else f"{mx} * P + k"
         row = f"2 * r + {my}"
         lines.append(
             "UNROLL for (int r = 0; r < R; ++r) UNROLL for (int k = 0; k < P; ++k) "
-            f"state[{mz}][0][({row}) * V + 2 * k + {mx}] = {times}READ(STAGED(slot, {mz}, {row})[{place}]);"
+            f"state[{mz}][0][({row}) * V + 2 * k + {mx}] = {times}READ(STAGED(slot, {mz}, {row})[{index}]);"
         )
     return "\n".join(lines)
 
@@ -226,10 +226,10 @@ def render_goal(spec: VolumeSpec) -> tuple[str, str]:
     number = f"(wide_t)(first - ({spec.deep.schedule.last}))"
     if spec.direction == "forward":
         area, begin = "(SIZE * low_height * low_width)", f"((wide_t)image * low_depth + {number})"
-        place = "goal_at[0][0]"
+        offset = "goal_at[0][0]"
     else:
-        area, begin, place = "(2 * SIZE * height * width)", f"((wide_t)image * (depth / 2) + {number})", "goal_at[0]"
-    return f"wide_t goal = {begin} * {area} + {place};", f"goal += {area};"
+        area, begin, offset = "(2 * SIZE * height * width)", f"((wide_t)image * (depth / 2) + {number})", "goal_at[0]"
+    return f"wide_t goal = {begin} * {area} + {offset};", f"goal += {area};"
 
 
 def _store_bands(spec: VolumeSpec) -> str:
@@ -242,23 +242,23 @@ def _store_bands(spec: VolumeSpec) -> str:
         area = f"({_SIZES[my]}_height * {_SIZES[mx]}_width)"
         value = f"WRITE({times}u[({mz} * ROWS + 2 * r + {my}) * V + 2 * k + {mx}])"
         if spec.is_uniform:
-            place = "IN(band_t, at, (uint)r * (uint)(SIZE * low_width))"
+            address = "IN(band_t, at, (uint)r * (uint)(SIZE * low_width))"
             lines.append(f"""\
 {{
     GLOBAL char *at = (GLOBAL char *){band} + goal;
-    OPAQUE_PLACE(at);
+    OPAQUE_ADDRESS(at);
     UNROLL for (int r = 0; r < R; ++r) {{
-{_store(spec, place, "P", "pairs_t", value, _BIT)}
+{_store(spec, address, "P", "pairs_t", value, _BIT)}
     }}
 }}""")
             continue
         bit = f"wanted >> BIT(r, {my}, {mx}, {{}}) & 1"
-        place = f"IN(band_t, plane, goal_at[r][{mx}])"
+        address = f"IN(band_t, plane, goal_at[r][{mx}])"
         lines.append(f"""\
 if (n >= start && n < {_SIZES[mz]}_depth) {{
     GLOBAL char *plane = PLANE(, {band}, image * {_SIZES[mz]}_depth + n, {area});
     UNROLL for (int r = 0; r < R; ++r) {{
-{_store(spec, place, "P", "pairs_t", value, bit)}
+{_store(spec, address, "P", "pairs_t", value, bit)}
     }}
 }}""")
     return "\n".join(lines)
@@ -277,30 +277,30 @@ def _store_samples(spec: VolumeSpec) -> str:
                 )
         value = f"WRITE(u[({mz} * ROWS + 2 * r + {my}) * V + k])"
         if spec.is_uniform:
-            place = f"IN(sample_t, at, (uint)(2 * r + {my}) * (uint)(SIZE * width))"
+            address = f"IN(sample_t, at, (uint)(2 * r + {my}) * (uint)(SIZE * width))"
             lines.append(f"""\
 {{
     GLOBAL char *at = (GLOBAL char *)x + goal + (uint){mz} * (uint)(SIZE * height * width);
     UNROLL for (int r = 0; r < R; ++r) {{
-{_store(spec, place, "V", "samples_t", value, _BIT)}
+{_store(spec, address, "V", "samples_t", value, _BIT)}
     }}
 }}""")
             continue
-        place = "IN(sample_t, plane, goal_at[r]" + (" + SIZE * width)" if my else ")")
+        address = "IN(sample_t, plane, goal_at[r]" + (" + SIZE * width)" if my else ")")
         bit = f"wanted >> BIT(r, {my}, 0, {{}}) & 1"
         lines.append(f"""\
 if (n >= start && 2 * n + {mz} < depth) {{
     GLOBAL char *plane = PLANE(, x, image * depth + 2 * n + {mz}, height * width);
     UNROLL for (int r = 0; r < R; ++r) {{
-{_store(spec, place, "V", "samples_t", value, bit)}
+{_store(spec, address, "V", "samples_t", value, bit)}
     }}
 }}""")
     return "\n".join(lines)
 
 
-def _store(spec: VolumeSpec, place: str, count: str, packed: str, value: str, bit: str) -> str:
+def _store(spec: VolumeSpec, address: str, count: str, packed: str, value: str, bit: str) -> str:
     if spec.is_aligned:
         return f"""\
-        if ({bit.format("0")}) STORE_PACK({packed}, ({place}), {count}, {value});"""
+        if ({bit.format("0")}) STORE_PACK({packed}, ({address}), {count}, {value});"""
     return f"""\
-        UNROLL for (int k = 0; k < {count}; ++k) if ({bit.format("k")}) ({place})[k] = {value};"""
+        UNROLL for (int k = 0; k < {count}; ++k) if ({bit.format("k")}) ({address})[k] = {value};"""

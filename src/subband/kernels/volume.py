@@ -1,4 +1,4 @@
-"""The volume sweep: a level of three axes in one pass over memory.
+"""Kernel text of the volume sweep: a level of three axes in one pass over memory.
 
 A block of several groups of lanes owns a tile of the plane and walks through the volume, a pair of planes at a time.
 The steps from plane to plane keep the last few pairs in registers; then follow the steps down the columns, where groups
@@ -14,7 +14,7 @@ from textwrap import indent
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.numbers import STORAGES, format_step
 from subband.kernels.planes import count_beside, count_meetings, count_slots, render_across, render_down
-from subband.kernels.tiles import BANDS, render_bring, render_goal, render_places, render_read, render_store
+from subband.kernels.tiles import BANDS, render_bring, render_goal, render_offsets, render_read, render_store
 from subband.schedule.axis import AxisProgram
 from subband.typing import Direction
 
@@ -48,7 +48,7 @@ VOLUME_FIELDS = (
 
 @dataclass(frozen=True)
 class VolumeSpec:
-    """All that the text of a volume sweep depends on.
+    """The parameters that determine the text of a volume sweep.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
     )
     pair = "min(tile_x * USEFUL, width / 2 - 32) + lane" if spec.is_mirrored else "(tile_x * USEFUL - HALO + lane) * P"
     frame = frame.replace("@PAIR@", pair)
-    frame = frame.replace("@STOP@", pairs_deep).replace("@PLACES@", indent(render_places(spec), " " * 4))
+    frame = frame.replace("@STOP@", pairs_deep).replace("@OFFSETS@", indent(render_offsets(spec), " " * 4))
     frame = frame.replace("@WALK@", indent(_render_walk(spec), " " * 8))
     return "\n".join(
         [dialect.begin(uses_doubles=spec.storage == "float64"), _render_types(spec), _find_words(dialect), frame]
@@ -162,7 +162,7 @@ def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
 
 
 def _find_words(dialect: Dialect) -> str:
-    """Return how a block of several groups is told in a dialect."""
+    """Return the macros of a dialect for blocks of several groups."""
     if dialect.name == "cuda":
         return _CUDA
     return _OPENCL + (_OPENCL_STAGING if dialect.is_staging else _OPENCL_PLAIN)
@@ -184,9 +184,9 @@ def _render_types(spec: VolumeSpec) -> str:
         f"#define READ(v) {storage.read}",
         f"#define WRITE(v) {storage.write}",
         f"#define SIZE {storage.size}",
-        "// one multiplication for the plane and one addition for the place in it, both in bytes",
+        "// one multiplication for the plane and one addition for the offset in it, both in bytes",
         "#define PLANE(kind, base, number, area) ((GLOBAL kind char *)(base) + (wide_t)(number) * ((area) * SIZE))",
-        "#define IN(type, plane, place) ((GLOBAL type *)((plane) + (uint)(place)))",
+        "#define IN(type, plane, offset) ((GLOBAL type *)((plane) + (uint)(offset)))",
         f"#define P {spec.pairs}",
         f"#define V {columns}",
         f"#define R {spec.rows}",
@@ -222,7 +222,7 @@ _CUDA = """\
 #define BLOCK_X ((int)blockIdx.x)
 #define BOUNDS BOUNDS_OF_CUDA
 #define OPAQUE(value) asm volatile("" : "+r"(value))
-#define OPAQUE_PLACE(place) asm volatile("" : "+l"(place)); __builtin_assume(__isGlobal(place))
+#define OPAQUE_ADDRESS(address) asm volatile("" : "+l"(address)); __builtin_assume(__isGlobal(address))
 #define FENCE asm volatile("" ::: "memory")
 #define REPEAT_(rounds) _Pragma(#rounds)
 #define REPEAT(rounds) REPEAT_(unroll rounds)
@@ -235,11 +235,11 @@ _CUDA = """\
     __shared__ ALIGN(16) held_t staged[AHEAD * 2 * ROWS * THREADS * V]; \\
     held_t *const stage = staged + THREAD * V;
 #define STAGED(slot, m, r) (stage + (((slot) * 2 + (m)) * ROWS + (r)) * (THREADS * V))
-#define STORE_PACK(type, place, count, value) \\
+#define STORE_PACK(type, address, count, value) \\
     { \\
         type packed; \\
         UNROLL for (int k = 0; k < (count); ++k) packed.v[k] = value; \\
-        *(GLOBAL type *)(place) = packed; \\
+        *(GLOBAL type *)(address) = packed; \\
     }
 """
 
@@ -252,7 +252,7 @@ _OPENCL = """\
 #define BLOCK_X ((int)get_group_id(0))
 #define BOUNDS
 #define OPAQUE(value)
-#define OPAQUE_PLACE(place)
+#define OPAQUE_ADDRESS(address)
 #define FENCE
 #define REPEAT(rounds) __attribute__((opencl_unroll_hint(rounds)))
 """
@@ -266,8 +266,8 @@ _OPENCL_PLAIN = """\
 #define STAGING held_t staged[AHEAD * 2 * ROWS * V] ALIGN(16);
 #define STAGED(slot, m, r) (staged + (((slot) * 2 + (m)) * ROWS + (r)) * V)
 // one by one: what PoCL makes of a small structure built in registers does not always arrive
-#define STORE_PACK(type, place, count, value) \\
-    for (int k = 0; k < (count); ++k) ((GLOBAL type *)(place))->v[k] = value
+#define STORE_PACK(type, address, count, value) \\
+    for (int k = 0; k < (count); ++k) ((GLOBAL type *)(address))->v[k] = value
 #define EXCHANGE(slots) __local T exchange[2][slots][THREADS]; int half_ = 0;
 #define PUBLISH(slot, value) exchange[half_][slot][thread] = value
 #define FETCH(slot, value, distance) exchange[half_ ^ 1][slot][(thread & ~31) + clamp(lane + (distance), 0, 31)]
@@ -280,11 +280,11 @@ _OPENCL_STAGING = """\
     __local held_t staged[AHEAD * 2 * ROWS * THREADS * V] ALIGN(16); \\
     __local held_t *const stage = staged + THREAD * V;
 #define STAGED(slot, m, r) (stage + (((slot) * 2 + (m)) * ROWS + (r)) * (THREADS * V))
-#define STORE_PACK(type, place, count, value) \\
+#define STORE_PACK(type, address, count, value) \\
     { \\
         type packed; \\
         UNROLL for (int k = 0; k < (count); ++k) packed.v[k] = value; \\
-        *(GLOBAL type *)(place) = packed; \\
+        *(GLOBAL type *)(address) = packed; \\
     }
 """
 
@@ -312,7 +312,7 @@ KERNEL void BOUNDS sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x@BANDS@,
     const int part = GROUP_Y, late = part - chunks;
     const int start = late < 0 ? part * chunk : chunks * chunk + late * rest;
     const int stop = min(start + (late < 0 ? chunk : rest), @STOP@);
-@PLACES@
+@OFFSETS@
     for (int image = GROUP_Z; image < images; image += GROUPS_Z) {
 @WALK@
     }
@@ -347,7 +347,7 @@ for (int at = first; at < end; ++at) {{
             state[1][k][c] = state[1][k - 1][c];
         }}
 {indent(render_read(spec), "    ")}
-    // what a lane has read is its own, so that the next planes can take its place without a word to the others
+    // what a lane has read is its own, so that the next planes may overwrite it without a barrier
     FENCE;
     const int newest = at + AHEAD;
     if (newest < end) {{

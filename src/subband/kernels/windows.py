@@ -29,7 +29,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class WindowSpec:
-    """All that the text of such a kernel depends on.
+    """The parameters that determine the text of a neighbourhood kernel.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL const T *RESTRICT
     if (GROUP_X * {spec.useful} >= width) return;
     const bool is_mine = lane >= {spec.columns // 2} && lane < {LANES - spec.columns // 2} && x < width;
     const int column = mirror(x, width);
-    {_place_parent(spec)}
+    {_find_parent(spec)}
     for (int image = GROUP_Z; image < images; image += GROUPS_Z) {{
         const int plane = image / depth;
         const size_t first = (size_t)image * height * width + column;
@@ -129,7 +129,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL const T *RESTRICT
                 {fetch}
                 const int y = start + k;
                 if (is_mine && y < stop) {{
-                    const size_t place = first + (size_t)y * width;
+                    const size_t offset = first + (size_t)y * width;
                     {_finish(spec)}
                 }}
             }}
@@ -145,7 +145,7 @@ def _choose(spec: WindowSpec, distance: int, term: str) -> str:
     return f"is_wide ? {term} : 0" if is_outer else term
 
 
-def _place_parent(spec: WindowSpec) -> str:
+def _find_parent(spec: WindowSpec) -> str:
     if not spec.has_parent:
         return ""
     return f"""const int parent_depth = table[5], parent_height = table[6], parent_width = table[7];
@@ -177,9 +177,9 @@ def _prepare(spec: WindowSpec) -> str:
 def _finish(spec: WindowSpec) -> str:
     """Write what becomes of the sum of squares."""
     number = STORAGES[spec.storage].number
-    value = "READ(band[place])" if spec.has_energy else f"ring[k + {spec.rows // 2}]"
+    value = "READ(band[offset])" if spec.has_energy else f"ring[k + {spec.rows // 2}]"
     if spec.task == "energy":
-        return "result[place] = total;"
+        return "result[offset] = total;"
     if spec.task == "neighbours":
         lines = [
             f"const T value = {value}, m = total * share + {format_number(1e-9, number)};",
@@ -200,5 +200,5 @@ def _finish(spec: WindowSpec) -> str:
             f"const T factor = variance == 0 ? 1 : fmax(1 - {root} * variance * rsqrt(signal * radius), (T)0);",
             "const T shrunk = value * factor;",
         ]
-    lines.append("result[place] = WRITE(shrunk);")
+    lines.append("result[offset] = WRITE(shrunk);")
     return "\n                    ".join(lines)

@@ -10,13 +10,13 @@ from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource
 from subband.media.cuts import Trim
 from subband.media.faults import DamagedError, DamageWarning, LossWarning, OutputError
-from subband.media.film import FilmSource
-from subband.media.film_sink import FilmSink
 from subband.media.geometry import PlaceWarning
 from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.pipes import PipeFormat, open_pipe_sink, open_pipe_source
 from subband.media.registry import open_sink, open_source, open_volume
 from subband.media.stills import Still, read_still, write_still
+from subband.media.video import FilmSource
+from subband.media.video_sink import FilmSink
 from subband.media.volumes import VolumeSource
 from subband.outputs import check_output, place_output
 

@@ -139,7 +139,7 @@ class AnimationSource(Source):
             time += wait
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._image.close()
 
     def _describe(self, first: Still) -> dict[str, Any]:

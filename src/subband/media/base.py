@@ -1,4 +1,4 @@
-"""What every source and every sink of frames keeps to.
+"""The contract of sources and sinks of frames.
 
 A **source** is opened, says in `Source.info` what it holds, and is walked once, from the first frame to the last. It
 reads ahead by a few frames at most, so that a video of any length and a volume larger than memory pass through it.
@@ -250,7 +250,7 @@ class Source(ABC):
         """Walk through the frames; each source is walked once."""
 
     def close(self) -> None:  # noqa: B027 - a source that holds nothing open has nothing to close
-        """Let go of the file or device; may be called again."""
+        """Close the file or device; may be called again."""
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ import numpy as np
 from subband.errors import ArgumentError, DeviceError, NoDeviceError
 from subband.media.base import Frame, Source, SourceInfo
 from subband.media.faults import DamagedError, require
-from subband.media.film import FilmSource
+from subband.media.video import FilmSource
 from subband.typing import Array
 
 __all__ = ["CameraSource", "TestSource", "is_camera"]
@@ -96,7 +96,7 @@ class CameraSource(Source):
         raise DeviceError(f"the camera {self._name!r} is gone after {number} frames; plug it in and open it again")
 
     def close(self) -> None:
-        """Let go of the camera."""
+        """Close the camera."""
         self._video.close()
 
 

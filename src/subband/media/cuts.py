@@ -1,4 +1,4 @@
-"""A part of a source, and another pace."""
+"""Trimming a source, and changing its frame rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from subband.errors import ArgumentError
 from subband.media.base import Frame, Source
 from subband.media.faults import LossWarning
-from subband.media.film import FilmSource
+from subband.media.video import FilmSource
 
 __all__ = ["CutSource", "Trim"]
 
@@ -150,7 +150,7 @@ class CutSource(Source):
             number += 1
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._source.close()
 
 

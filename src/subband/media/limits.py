@@ -1,4 +1,4 @@
-"""How large an image may be before it is refused."""
+"""The largest image that is read: protection against decompression bombs."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.cuts import CutSource, Trim
 from subband.media.faults import require
-from subband.media.film import FilmSource
-from subband.media.film_formats import RAW, VideoFormat
-from subband.media.film_sink import FilmSink
 from subband.media.formats.base import Format
 from subband.media.formats.lookup import find_format
+from subband.media.video import FilmSource
+from subband.media.video_formats import RAW, VideoFormat
+from subband.media.video_sink import FilmSink
 
 __all__ = ["PipeFormat", "open_pipe_sink", "open_pipe_source"]
 

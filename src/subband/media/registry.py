@@ -1,4 +1,4 @@
-"""One way to open whatever holds frames, and one to open whatever takes them."""
+"""Opening sources and sinks of frames by name: images, video, volumes, series and cameras."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.camera import CameraSource, TestSource, is_camera
 from subband.media.cuts import CutSource, Trim
-from subband.media.film import FilmSource
-from subband.media.film_rgb import RgbSink, describe_as_rgb
 from subband.media.formats.base import Format, Reading, Writing
 from subband.media.formats.lookup import find_format, list_formats, recognise_format, split_dataset
-from subband.media.pictures import SequenceSink, SequenceSource, StillSink, StillSource, is_numbered
+from subband.media.images import SequenceSink, SequenceSource, StillSink, StillSource, is_numbered
+from subband.media.video import FilmSource
+from subband.media.video_rgb import RgbSink, describe_as_rgb
 from subband.media.volumes import VolumeSource
 
 __all__ = ["open_sink", "open_source", "open_volume"]

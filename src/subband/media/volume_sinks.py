@@ -72,7 +72,7 @@ class VolumeSink(Sink):
         """Complete the file; `count` is the number of its slices."""
 
     def _close(self) -> None:
-        """Let go of a file that will not be completed."""
+        """Close a file that will not be completed."""
 
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)

@@ -116,7 +116,7 @@ class VolumeSource(Source):
         self._close = close
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._close is not None:
             self._close()
             self._close = None

@@ -1,4 +1,4 @@
-"""From file to file: whatever holds images goes in, and the same comes out, enhanced.
+"""Enhancing files: images, video and volumes, from one file to another.
 
 Stills, video, cameras and volumes take the same way: a source is decoded, an `Enhancer` works on its frames, and a sink
 encodes them, all three at the same time. Videos of any length take the same memory, and so do volumes larger than
@@ -63,7 +63,7 @@ def enhance_file(
     on_progress: Observe | None = None,
     cancelled: Event | None = None,
 ) -> Report:
-    """Carry an image, a video or a volume through an enhancer, from one file to another.
+    """Enhance an image, a video or a volume, from one file to another.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def choose_work(
     enhancer = scale_enhancer(enhancer, choose_scale(info))
     if view != "synthesis":
         if info.kind == "volume":
-            raise ArgumentError(f"view={view!r} is for pictures and film, and this is a volume; use 'synthesis'")
+            raise ArgumentError(f"view={view!r} is for images and video, and this is a volume; use 'synthesis'")
         if info.colours == "ycbcr":
             raise ArgumentError(f"view={view!r} is in red, green and blue; open the source with colours='rgb'")
         return _each(lambda pixels: enhancer.view(pixels, view, engine=engine))

@@ -34,7 +34,7 @@ def process_frames(
     engine: str | Engine | None = None,
     in_flight: int = 3,
 ) -> Iterator[Array]:
-    """Carry frames through an operation.
+    """Apply an operation to frames of video.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Pipeline:
         return self._memory.lend(tuple(shape), np.dtype(dtype))
 
     def process(self, frames: Iterable[Any]) -> Generator[Array, None, None]:
-        """Carry frames through the operation; see `process_frames`."""
+        """Apply the operation to frames; see `process_frames`."""
         waiting: deque[tuple[Conveyor, Slot]] = deque()
         key: object = None
         conveyor: Conveyor | None = None

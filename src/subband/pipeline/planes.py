@@ -73,7 +73,7 @@ class PlaneWork:
         ]
 
     def __call__(self, frames: Iterator[Array]) -> Iterator[Array]:
-        """Carry frames through the enhancer."""
+        """Apply the enhancer to frames."""
         planes = [self._process(channel, copies) for channel, copies in enumerate(tee(frames, 3))]
         try:
             # strict: whichever plane met an error of the source tells of it when the others have ended

@@ -170,7 +170,7 @@ def relay_frames(
     cancelled: Event | None = None,
     by_fields: bool = False,
 ) -> Report:
-    """Carry frames through some work into a sink, and finish it; or abort it, if anything goes wrong.
+    """Apply some work to frames, write them to a sink and finish it; or abort it, if anything goes wrong.
 
     Parameters
     ----------

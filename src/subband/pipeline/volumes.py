@@ -102,7 +102,7 @@ class VolumeWork:
     enhancer : Enhancer
         What is to be done.
     engine : str, optional
-        Who computes.
+        The engine that computes.
     memory : int, optional
         Bytes that may be taken; see `choose_memory`.
     nonfinite : {"refuse", "mask"}
@@ -195,6 +195,9 @@ class VolumeWork:
                 # without decimation, all seven bands of details of each level are as large as the volume
                 bands = 7 * max(first, second) + 1
                 copies = max(copies, COPIES + bands * (2 if second else 1))
+            if isinstance(stage, Denoise | Shrink) and stage.form == "dual-tree":
+                # two trees along each axis: folded, of the first level, and its complex bands
+                copies = max(copies, COPIES + 3 * 8)
         wide = 8 if self.info.dtype.itemsize > 4 else 4
         return prod(self.info.shape) * (3 * self.info.dtype.itemsize + copies * wide)
 
@@ -231,7 +234,9 @@ class VolumeWork:
             return None
 
     def _refuse_obstacles(self) -> None:
-        need = f"this volume of {' × '.join(map(str, self.space))} needs {self._spell(self.space[0])} in one piece"
+        need = (
+            f"this volume of {' × '.join(map(str, self.space))} needs {self._format_memory(self.space[0])} in one piece"
+        )
         limit = f"and {self._memory / 2**30:.3g} GiB may be taken"
         if self._nonfinite == "mask":
             raise ArgumentError(
@@ -277,12 +282,12 @@ class VolumeWork:
         if core < step:
             raise ArgumentError(
                 f"a block of this volume needs {around + step} slices of {self.info.shape[1]} × {self.info.shape[0]}, "
-                f"{self._spell(around + step)}, and {self._memory / 2**30:.3g} GiB may be taken; allow more memory, or "
-                "use fewer levels"
+                f"{self._format_memory(around + step)}, and {self._memory / 2**30:.3g} GiB may be taken; allow more "
+                "memory, or use fewer levels"
             )
         return core
 
-    def _spell(self, slices: int) -> str:
+    def _format_memory(self, slices: int) -> str:
         return f"{slices * self._slice_bytes / 2**30:.3g} GiB"
 
     def _fit_to_block(self, enhancer: Enhancer, depth: int) -> Enhancer:
@@ -307,11 +312,11 @@ class VolumeWork:
             floor = model.choose_floor(np.array([brightest], np.float32))
             enhancer = replace(enhancer, noise=replace(model, floor=floor))
         if self._measures_noise:
-            place = next(place for place, stage in enumerate(enhancer.stages) if isinstance(stage, Denoise))
-            stage = enhancer.stages[place]
+            index = next(index for index, stage in enumerate(enhancer.stages) if isinstance(stage, Denoise))
+            stage = enhancer.stages[index]
             assert isinstance(stage, Denoise)
             sigma = measure_volume_noise(
-                lambda: self._walk_before(enhancer, place, group), self.space, stage, self._memory, engine=self.engine
+                lambda: self._walk_before(enhancer, index, group), self.space, stage, self._memory, engine=self.engine
             )
             enhancer = replace(enhancer, sigma=sigma)
         return enhancer
@@ -321,16 +326,16 @@ class VolumeWork:
         first, last = group * self.space[0], (group + 1) * self.space[0]
         return source.walk(first, last) if isinstance(source, VolumeSource) else islice(source, first, last)
 
-    def _walk_before(self, enhancer: Enhancer, place: int, group: int) -> Iterator[Array]:
-        """Walk through a volume as the stage at some place gets it."""
+    def _walk_before(self, enhancer: Enhancer, index: int, group: int) -> Iterator[Array]:
+        """Yield the slices of a volume as the stage at an index gets them."""
         with self._open_again() as source:
             slices = (frame.pixels for frame in self._walk_group(source, group))
-            if place == 0:
+            if index == 0:
                 yield from slices
                 return
             info = replace(self.info, dtype=np.dtype(np.float32), count=self.space[0], groups=1)
             floats = (each.astype(np.float32) for each in slices)
-            before = replace(enhancer, stages=enhancer.stages[:place])
+            before = replace(enhancer, stages=enhancer.stages[:index])
             yield from VolumeWork(info, before, engine=self.engine, memory=self._memory)(floats)
 
     def _open_again(self) -> AbstractContextManager[Source]:

@@ -168,7 +168,7 @@ class Fusion:
     block: int = 0
 
     def fits(self, plans: Sequence[AxisPlan], shape: _Shape) -> bool:  # noqa: ARG002 - no limits
-        """Say whether kernels have room for what runs along the axes, in an array of some shape."""
+        """Return whether kernels have room for what runs along the axes, in an array of some shape."""
         return True
 
 

@@ -145,7 +145,7 @@ async def _remove_export(studio: Studio, request: Request) -> Response:
 
 
 async def _speak(studio: Studio, socket: WebSocket) -> None:
-    """Serve the socket of a page until either side has enough."""
+    """Serve the web socket of a page until either side closes it."""
     await socket.accept()
     loop = asyncio.get_running_loop()
     outbox = Outbox()

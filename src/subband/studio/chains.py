@@ -9,11 +9,11 @@ from typing import Any
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import Method, find_method, list_methods
 from subband.enhance.stages import Stage
-from subband.errors import ArgumentError, LevelError, SubbandError
+from subband.errors import ArgumentError, SubbandError
 from subband.plan import transform_plan
 from subband.settings import list_settings
 from subband.studio.bands import read_gains
-from subband.studio.controls import Scalar, Settings
+from subband.studio.controls import Scalar, Settings, lower_level
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.wavelets import as_wavelet
 
@@ -45,12 +45,12 @@ def make_enhancer(settings: Settings) -> Enhancer:
     Parameters
     ----------
     settings : mapping
-        Complete and settled, with numbers where white is 255.
+        Complete and resolved, with numbers where white is 255.
 
     Examples
     --------
-    >>> from subband.studio.settings import settle
-    >>> settings = settle({"tool": "enhance", "filter": "bayes", "level": 2, "bands": "1:dd=2"}).settings
+    >>> from subband.studio.settings import resolve_settings
+    >>> settings = resolve_settings({"tool": "enhance", "filter": "bayes", "level": 2, "bands": "1:dd=2"}).settings
     >>> print(make_enhancer(settings))
     Enhancer: denoise by bayes with cdf97, 2 levels; shrink by a soft threshold with cdf97, 2 levels
     """
@@ -64,7 +64,7 @@ def make_enhancer(settings: Settings) -> Enhancer:
         mode = "soft" if chosen == "shrinkage" else chosen
         weights = None
         if chosen == "shrinkage":
-            weights = tuple(round(float(settings["falloff"]) ** place, 6) for place in range(level))
+            weights = tuple(round(float(settings["falloff"]) ** step, 6) for step in range(level))
         stages.append(
             _make_shrink(
                 settings, mode=mode, threshold=float(settings["threshold"]), level_weights=weights, gains=gains
@@ -111,10 +111,14 @@ def make_view_enhancer(settings: Settings) -> Enhancer:
 
 def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
     """Change settings that do not go together, and say why; see `Tool.correct`."""
-    if settings["form"] == "undecimated" and settings["boundary"] != "auto" and settings["filter"] != "none":
-        settings["boundary"] = "auto"
-        yield "An undecimated transform always mirrors; the boundary is chosen by itself."
     wavelet = as_wavelet(str(settings["wavelet"]))
+    if settings["form"] == "dual-tree" and not wavelet.is_whole_sample_symmetric:
+        settings["form"] = "auto"
+        yield f"The dual tree takes symmetric wavelets such as cdf97, not {wavelet.name}; the form is chosen by itself."
+    always_mirrors = {"undecimated": "An undecimated", "dual-tree": "A dual-tree"}.get(str(settings["form"]))
+    if always_mirrors and settings["boundary"] != "auto" and settings["filter"] != "none":
+        settings["boundary"] = "auto"
+        yield f"{always_mirrors} transform always mirrors; the boundary is chosen by itself."
     try:
         modes = choose_modes(_read_boundary(settings), (wavelet,) * 2, (0, 1))
         # not every wavelet can take every mode, which a plan finds out
@@ -138,17 +142,10 @@ def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None)
 
 
 def _fit_level(level: int, space: tuple[int, ...], settings: Settings, modes: tuple[str, ...]) -> int:
-    """Return the largest number of levels up to `level` that a picture has."""
+    """Return the largest number of levels up to `level` that an image has."""
     wavelets = (as_wavelet(str(settings["wavelet"])),) * 2
     is_stationary = settings["form"] == "undecimated"
-    while level > 0:
-        try:
-            choose_level(level, space, (0, 1), wavelets, modes, is_stationary)
-        except LevelError:
-            level -= 1
-        else:
-            break
-    return level
+    return lower_level(level, lambda each: choose_level(each, space, (0, 1), wavelets, modes, is_stationary), 0)
 
 
 def _make_shrink(settings: Settings, *, gains: tuple[tuple[float, ...], ...] | None = None, **more: Any) -> Shrink:

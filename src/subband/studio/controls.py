@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
+from subband.errors import LevelError, SubbandError
 from subband.settings import Setting, list_settings
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "choose",
     "give_bands",
     "give_source",
+    "lower_level",
     "make_control",
     "make_controls",
     "read_settings",
@@ -67,7 +69,7 @@ class Control:
     Examples
     --------
     >>> level = slide("level", "Levels", 3, 1, 8, 1)
-    >>> level.settle(3.0), level.settle(11), level.settle("many")
+    >>> level.resolve(3.0), level.resolve(11), level.resolve("many")
     ((3, None), (8, 'level=11 is out of range; 8 is taken'), (3, "level='many' is not a number; 3 is taken"))
     """
 
@@ -105,12 +107,12 @@ class Control:
             entry["shown"] = {name: list(values) for name, values in self.shown.items()}
         return {**entry, **self.more}
 
-    def settle(self, value: Any) -> tuple[Scalar, str | None]:
+    def resolve(self, value: Any) -> tuple[Scalar, str | None]:
         """Return the value that is taken for what a page sent, and a note if that is another one."""
         if self.kind == "flag":
-            return self._settle_flag(value)
+            return self._resolve_flag(value)
         if self.kind == "range":
-            return self._settle_number(value)
+            return self._resolve_number(value)
         if not isinstance(value, str) and self.kind not in ("choice", "search"):
             return self.default, self._say(value, "not a text", self.default)
         if self.kind in ("choice", "search") and value not in [option[0] for option in self.options]:
@@ -119,11 +121,7 @@ class Control:
             return self.default, f"{self.name} is too long; {self.default!r} is taken"
         return value, None
 
-    def is_shown(self, settings: Mapping[str, Scalar]) -> bool:
-        """Tell whether it means something under other settings."""
-        return all(settings.get(name) in values for name, values in self.shown.items())
-
-    def _settle_flag(self, value: Any) -> tuple[Scalar, str | None]:
+    def _resolve_flag(self, value: Any) -> tuple[Scalar, str | None]:
         # addresses hold everything as text
         texts = {"true": True, "false": False, "1": True, "0": False}
         found = texts.get(value) if isinstance(value, str) else value
@@ -131,7 +129,7 @@ class Control:
             return found, None
         return self.default, self._say(value, "neither true nor false", self.default)
 
-    def _settle_number(self, value: Any) -> tuple[Scalar, str | None]:
+    def _resolve_number(self, value: Any) -> tuple[Scalar, str | None]:
         if value == "auto" and self.more.get("auto"):
             return "auto", None
         try:
@@ -164,7 +162,7 @@ def slide(name: str, label: str, default: Scalar, least: float, most: float, ste
 
 
 def switch(name: str, label: str, default: bool = False, **more: Any) -> Control:
-    """Return what is on or off."""
+    """Return a switch."""
     return Control(name, label, "flag", default, **more)
 
 
@@ -174,7 +172,7 @@ def give_bands(name: str, label: str, **more: Any) -> Control:
 
 
 def give_source(name: str, label: str, default: str, **more: Any) -> Control:
-    """Return the choice of a further picture."""
+    """Return the choice of a further image."""
     return Control(name, label, "source", default, **more)
 
 
@@ -221,6 +219,28 @@ def make_controls(
     """Return the controls of some settings of a class, in this order; see `make_control`."""
     known, starts = list_settings(kind), starts or {}
     return tuple(make_control(known[name], start=starts.get(name), **more) for name in names.split())
+
+
+def lower_level(level: int, check: Callable[[int], Any], least: int = 1) -> int:
+    """Return the largest number of levels from `least` to `level` that `check` takes without a LevelError.
+
+    Examples
+    --------
+    >>> from subband.edit import Lighting
+    >>> lower_level(8, lambda level: Lighting(level=level).plan((1, 64, 64)))
+    6
+    """
+    while level > least:
+        try:
+            check(level)
+        except LevelError:
+            level -= 1
+        except SubbandError:
+            # something else is wrong, which fewer levels do not mend
+            break
+        else:
+            break
+    return level
 
 
 def read_settings(kind: Any, settings: Settings, **changes: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Frames on their way to the page: as they are, or compressed where the link is too slow for that."""
+"""Encoding frames for the page: raw, or compressed where the link is too slow for that."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from subband.pipeline.units import WHITE
 from subband.settings import format_call, format_name, format_number, format_options, format_value, list_changes
 from subband.studio.tools.base import Equivalent
 
-__all__ = ["name_result", "spell_enhancer"]
+__all__ = ["format_enhancer", "name_result"]
 
 
 def name_result(name: str, what: str = "enhanced") -> str:
@@ -21,21 +21,21 @@ def name_result(name: str, what: str = "enhanced") -> str:
 
     Examples
     --------
-    >>> name_result("film.mp4")
-    'film-enhanced.mp4'
+    >>> name_result("video.mp4")
+    'video-enhanced.mp4'
     """
     path = PurePath(name)
     return f"{path.stem}-{what}{path.suffix or '.png'}"
 
 
-def spell_enhancer(enhancer: Enhancer, name: str, view: str = "synthesis", engine: str = "cpu") -> Equivalent:
-    """Return how a file of some name is carried through an enhancer without the studio.
+def format_enhancer(enhancer: Enhancer, name: str, view: str = "synthesis", engine: str = "cpu") -> Equivalent:
+    """Return the command line, Python and TOML that apply an enhancer to a file of some name.
 
     Examples
     --------
-    >>> print(spell_enhancer(Enhancer(Denoise("bayes", level=3)), "in.png").command)
+    >>> print(format_enhancer(Enhancer(Denoise("bayes", level=3)), "in.png").command)
     subband denoise in.png in-enhanced.png --method bayes --wavelet cdf97 --level 3
-    >>> print(spell_enhancer(Enhancer(Blur(1.5), colour="ycbcr"), "in.png").python)
+    >>> print(format_enhancer(Enhancer(Blur(1.5), colour="ycbcr"), "in.png").python)
     from subband.enhance import Blur, Enhancer
     from subband.pipeline import enhance_file
     <BLANKLINE>
@@ -46,30 +46,30 @@ def spell_enhancer(enhancer: Enhancer, name: str, view: str = "synthesis", engin
     files = f"{quote(name)} {quote(target)}"
     more = ("" if view == "synthesis" else f" --view {view}") + ("" if engine == "cpu" else f" --engine {engine}")
     toml = enhancer.to_toml()
-    own = _spell_denoise(enhancer) or _spell_filter(enhancer)
+    own = _format_denoise(enhancer) or _format_filter(enhancer)
     if own is not None:
         command, options = own
         text = f"subband {command} {files}{options}{more}"
     else:
         text = f"subband filter {files}{more} --chain /dev/stdin <<'END'\n{toml}END"
-    return Equivalent(text, _spell_python(enhancer, name, target, view, engine), toml)
+    return Equivalent(text, _format_python(enhancer, name, target, view, engine), toml)
 
 
-def _spell_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
+def _format_denoise(enhancer: Enhancer) -> tuple[str, str] | None:
     """Return the options of ``subband denoise``, if it can do that."""
     if len(enhancer.stages) != 1:
         return None
-    stage, settings = enhancer.stages[0], _spell_settings(enhancer)
+    stage, settings = enhancer.stages[0], _format_settings(enhancer)
     if not isinstance(stage, Denoise) or stage.filters or settings is None:
         return None
     words = f" --method {quote(str(stage.method))} --wavelet {stage.wavelet}"
     return "denoise", words + format_options(stage, ("method", "wavelet")) + settings
 
 
-def _spell_filter(enhancer: Enhancer) -> tuple[str, str] | None:
+def _format_filter(enhancer: Enhancer) -> tuple[str, str] | None:
     """Return the options of ``subband filter``, if it can do that without a file."""
-    words = [None if isinstance(stage, Denoise) else _spell_stage(stage) for stage in enhancer.stages]
-    words.append(_spell_settings(enhancer))
+    words = [None if isinstance(stage, Denoise) else _format_stage(stage) for stage in enhancer.stages]
+    words.append(_format_settings(enhancer))
     transforms = [stage for stage in enhancer.stages if isinstance(stage, Shrink)]
     if transforms:
         words.insert(-1, f" --wavelet {transforms[0].wavelet} --level {transforms[0].level}")
@@ -77,7 +77,7 @@ def _spell_filter(enhancer: Enhancer) -> tuple[str, str] | None:
     return None if None in words else ("filter", options)
 
 
-def _spell_settings(enhancer: Enhancer) -> str | None:
+def _format_settings(enhancer: Enhancer) -> str | None:
     """Return the options for all but the stages, if the command line can say it."""
     if isinstance(enhancer.sigma, Sequence):
         return None
@@ -85,7 +85,7 @@ def _spell_settings(enhancer: Enhancer) -> str | None:
     return noise + format_options(enhancer, ("noise",))
 
 
-def _spell_stage(stage: Blur | Sharpen | Shrink) -> str | None:
+def _format_stage(stage: Blur | Sharpen | Shrink) -> str | None:
     if isinstance(stage, Blur):
         return f" --blur {format_number(stage.sigma)}"
     if isinstance(stage, Sharpen):
@@ -119,7 +119,7 @@ def _find_part(threshold: float) -> str | None:
     return None
 
 
-def _spell_python(enhancer: Enhancer, name: str, target: str, view: str, engine: str) -> str:
+def _format_python(enhancer: Enhancer, name: str, target: str, view: str, engine: str) -> str:
     kinds = {type(stage).__name__ for stage in enhancer.stages} | {"Enhancer"}
     arguments = [f"[{', '.join(format_call(stage) for stage in enhancer.stages)}]"]
     for key, value in list_changes(enhancer).items():

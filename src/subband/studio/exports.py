@@ -1,4 +1,4 @@
-"""Whole files through a tool, while pages look at something else."""
+"""Exports: whole files processed by a tool, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from subband.studio.equivalents import name_result
 from subband.studio.library import Item, Library, describe_info
 from subband.studio.protocol import format_error
 from subband.studio.session import Session
-from subband.studio.settings import Settled, settle
+from subband.studio.settings import Resolved, resolve_settings
 from subband.studio.tools.base import Export
 
 __all__ = ["ExportFile", "Exports"]
@@ -103,20 +103,20 @@ class Exports:
         session = self._find_session(body.get("page"))
         if session is None:
             raise ArgumentError("an export needs the page that asks for it, and that one is not connected")
-        settled = settle(body.get("settings", {}), engine=self._engine)
-        item = self._library.find(body.get("source")) if settled.tool.needs_source else None
-        ending = self._check_ending(body.get("ending"), settled, item)
+        resolved = resolve_settings(body.get("settings", {}), engine=self._engine)
+        item = self._library.find(body.get("source")) if resolved.tool.needs_source else None
+        ending = self._check_ending(body.get("ending"), resolved, item)
         with self._lock:
             running = [job for job in self._jobs.values() if job.page == session.id and job.state == "running"]
             if len(running) >= _MOST_JOBS:
                 raise ArgumentError(f"{_MOST_JOBS} files are being made already; wait for one, or cancel it")
             number = secrets.token_urlsafe(16)
-            stem = PurePath(item.title).stem if item is not None else settled.tool.name
-            name = name_result(f"{stem}{ending}", settled.tool.result)
+            stem = PurePath(item.title).stem if item is not None else resolved.tool.name
+            name = name_result(f"{stem}{ending}", resolved.tool.result)
             job = ExportFile(number, session.id, name, self._folder / f"{number}{ending}")
             self._jobs[number] = job
             self._forget_oldest()
-        self._pool.submit(self._run, job, item, settled, session)
+        self._pool.submit(self._run, job, item, resolved, session)
         return number
 
     def _forget_oldest(self) -> None:
@@ -157,8 +157,8 @@ class Exports:
         self._pool.shutdown(cancel_futures=True)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _check_ending(self, ending: Any, settled: Settled, item: Item | None) -> str:
-        known = list(settled.tool.endings)
+    def _check_ending(self, ending: Any, resolved: Resolved, item: Item | None) -> str:
+        known = list(resolved.tool.endings)
         if not known and item is not None:
             with item.open() as source:
                 known = describe_info(source.info, item)["endings"]
@@ -166,7 +166,7 @@ class Exports:
             raise ArgumentError(f"ending={str(ending)[:10]!r} cannot be written; it can be {', '.join(known)}")
         return str(ending)
 
-    def _run(self, job: ExportFile, item: Item | None, settled: Settled, session: Session) -> None:
+    def _run(self, job: ExportFile, item: Item | None, resolved: Resolved, session: Session) -> None:
         told = 0.0
         newest: Progress | None = None
 
@@ -194,7 +194,7 @@ class Exports:
             if job.cancelled.is_set():
                 raise CancelledError("cancelled before it began")
             tell()
-            self._make(job, item, settled, observe)
+            self._make(job, item, resolved, observe)
             with self._lock:
                 # whoever removes the job looks at its state, and leaves the file to this thread until it is complete
                 job.state = "cancelled" if job.cancelled.is_set() else "done"
@@ -213,16 +213,16 @@ class Exports:
             _log.exception("an export failed")
             tell("the server failed at that; its log says more")
 
-    def _make(self, job: ExportFile, item: Item | None, settled: Settled, observe: Any) -> None:
-        engine = get_engine(str(settled.settings.get("engine", self._engine)))
+    def _make(self, job: ExportFile, item: Item | None, resolved: Resolved, observe: Any) -> None:
+        engine = get_engine(str(resolved.settings.get("engine", self._engine)))
         load = self._library.load
         if item is None:
-            settled.tool.export(settled.settings, Export(None, job.path, engine, load, observe, job.cancelled))
+            resolved.tool.export(resolved.settings, Export(None, job.path, engine, load, observe, job.cancelled))
             return
         with item.open() as source:
-            settings = settle(settled.settings, shape=source.info.shape, engine=self._engine).settings
+            settings = resolve_settings(resolved.settings, shape=source.info.shape, engine=self._engine).settings
 
         def open_source(colours: Literal["rgb", "ycbcr"]) -> Source:
             return item.open(quick=False, colours=colours)
 
-        settled.tool.export(settings, Export(open_source, job.path, engine, load, observe, job.cancelled))
+        resolved.tool.export(settings, Export(open_source, job.path, engine, load, observe, job.cancelled))

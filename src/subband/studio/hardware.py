@@ -1,4 +1,4 @@
-"""What there is to compute on, in the words of people."""
+"""Engines and hardware of this machine, as the page names them."""
 
 from __future__ import annotations
 

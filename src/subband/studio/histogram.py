@@ -1,4 +1,4 @@
-"""How the coefficients of a band are spread, and where the threshold lies among them."""
+"""Histogram of the coefficients of a band, and its threshold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Denoise, Shrink
 from subband.enhance.methods import Band, find_method
+from subband.enhance.noise import combine_gains
 from subband.enhance.program import prepare_program
 from subband.enhance.roundtrip import Coefficients
 from subband.enhance.shrinking import measure_planes
@@ -111,7 +112,7 @@ def _find_threshold(
         noise = filters.upload(np.array([enhancer.model.stabilised_sigma]))
     elif enhancer.sigma is not None:
         noise = filters.upload(np.atleast_1d(np.asarray(enhancer.sigma, float))[:1])
-    gain = coefficients.measure_gain(level, key)
+    gain = combine_gains(coefficients.wavelets, level, key)
     sigma = float(to_host(noise)[0]) * gain
     band = Band(
         brightness.details[level - 1][key], noise, gain * stage.strength, stage.mode, pixels.shape[0] * pixels.shape[1]

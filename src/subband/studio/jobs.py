@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from subband.studio.player import DisplayFrame
-from subband.studio.settings import Settled
+from subband.studio.settings import Resolved
 
 __all__ = ["Job", "Message"]
 
@@ -22,7 +22,7 @@ class Job:
 
     Attributes
     ----------
-    settled : Settled
+    resolved : Resolved
         The tool and its settings, the view among them.
     engine : str
         The engine that computes.
@@ -36,7 +36,7 @@ class Job:
         Copied into the header of the message, so that the page knows what it answers to.
     """
 
-    settled: Settled
+    resolved: Resolved
     engine: str
     frame: DisplayFrame | None
     choose_format: Callable[[int], str]

@@ -1,4 +1,4 @@
-"""How fast frames come, measured over the last second."""
+"""Rates of frames and bytes over the last second."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Meter:
         self._forget(now)
 
     def measure_rate(self, now: float) -> float:
-        """Return how many came in a second."""
+        """Return how many came per second."""
         seconds = self._count_seconds(now)
         return (len(self._notes) - 1) / seconds if seconds else 0.0
 
     def measure_amount(self, now: float) -> float:
-        """Return how much came in a second."""
+        """Return the amount per second."""
         seconds = self._count_seconds(now)
         return (self._total - self._notes[0][1]) / seconds if seconds else 0.0
 

@@ -7,7 +7,7 @@ import asyncio
 __all__ = ["NEWEST", "Outbox"]
 
 #: Messages of which only the newest means something; it replaces one that is still waiting.
-NEWEST = ("settled", "state", "histogram")
+NEWEST = ("resolved", "state", "histogram")
 
 #: Messages that may wait; a page that has not taken so many reads nothing at all.
 _MOST_WAITING = 500
@@ -19,7 +19,7 @@ class Outbox:
     Examples
     --------
     >>> outbox = Outbox()
-    >>> for text, kind in (("a", "settled"), ("b", "error"), ("c", "error"), ("d", "settled")):
+    >>> for text, kind in (("a", "resolved"), ("b", "error"), ("c", "error"), ("d", "resolved")):
     ...     outbox.put(text, kind)
     >>> async def take():
     ...     return [await outbox.take() for _ in range(3)]

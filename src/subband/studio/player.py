@@ -1,4 +1,4 @@
-"""Frames of a source one after the other, over and over if need be, and a clock for their pace."""
+"""Playback: the frames of a source, repeated if asked for, and the clock of their rate."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Player:
         return self.current
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._frames = iter(())
         self._ahead = None
         if self._source is not None:

@@ -9,7 +9,7 @@ __all__ = ["PRESETS"]
 #: Titles, and what differs from the defaults.
 PRESETS: list[dict[str, Any]] = [
     {"title": "Original", "settings": {"tool": "enhance", "filter": "none"}},
-    {"title": "Clean film", "settings": {"tool": "enhance", "filter": "bivariate", "form": "decimated"}},
+    {"title": "Clean video", "settings": {"tool": "enhance", "filter": "bivariate", "form": "decimated"}},
     {"title": "Best quality for a still", "settings": {"tool": "enhance", "filter": "wiener", "level": 5}},
     {
         "title": "Judge a denoiser",

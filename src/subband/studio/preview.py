@@ -93,7 +93,7 @@ class Preview:
         self.is_camera = self.is_playing = True
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Close the source."""
         if self._player is not None:
             self._player.close()
         self._player = self.frame = None

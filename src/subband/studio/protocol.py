@@ -1,4 +1,4 @@
-"""How server and page speak over their socket.
+"""Messages between server and page over the web socket.
 
 Messages of text are objects of JSON with a ``"type"``. Binary messages carry pixels behind a header: four bytes with
 the length of the header, lowest first, then the header as JSON, then the payload. Nothing that comes from a page is

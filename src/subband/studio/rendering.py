@@ -33,9 +33,10 @@ class Renderer:
 
     Examples
     --------
-    >>> from subband.studio.settings import settle
+    >>> from subband.studio.settings import resolve_settings
     >>> frame = DisplayFrame(np.zeros((64, 96), np.uint8), number=3, seconds=0.0)
-    >>> message = Renderer(lambda name: frame.pixels).render(Job(settle({}), "cpu", frame, lambda pixels: "raw"))
+    >>> job = Job(resolve_settings({}), "cpu", frame, lambda pixels: "raw")
+    >>> message = Renderer(lambda name: frame.pixels).render(job)
     >>> message.header["position"], message.format, message.pixels, message.error
     (3, 'raw', 6144, '')
     """
@@ -50,12 +51,12 @@ class Renderer:
             return _measure_band(job, job.band)
         if job.frame is None:
             return _compose(job)
-        key = (job.settled.key, job.engine, job.frame.pixels.shape)
+        key = (job.resolved.key, job.engine, job.frame.pixels.shape)
         failure = Message()
         try:
             if self._prepared is None or self._prepared[0] != key:
                 inputs = Inputs(job.frame.pixels.shape, get_engine(job.engine), self._load)
-                self._prepared = (key, job.settled.tool.prepare(job.settled.settings, inputs))
+                self._prepared = (key, job.resolved.tool.prepare(job.resolved.settings, inputs))
             shown = self._prepared[1](job.frame.pixels, job.frame.number)
         except Exception as error:  # noqa: BLE001 - drivers fail in ways of their own, and the video goes on
             failure = _describe_failure(error, job.engine)
@@ -70,7 +71,7 @@ class Renderer:
 def _compose(job: Job) -> Message:
     """Return what a tool shows that takes no frames."""
     try:
-        header, payload = job.settled.tool.compose(job.settled.settings, get_engine(job.engine))
+        header, payload = job.resolved.tool.compose(job.resolved.settings, get_engine(job.engine))
     except Exception as error:  # noqa: BLE001 - as for frames
         failure = _describe_failure(error, job.engine)
         return failure if job.engine != "cpu" else replace(failure, about="settings")
@@ -79,9 +80,9 @@ def _compose(job: Job) -> Message:
 
 def _encode(job: Job, frame: DisplayFrame, shown: Shown) -> Message:
     start = perf_counter()
-    pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.pictures)
+    pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.images)
     wanted = job.choose_format(pixels)
-    parts = [encode_image(role, each, wanted) for role, each in shown.pictures]
+    parts = [encode_image(role, each, wanted) for role, each in shown.images]
     header: dict[str, Any] = {
         "type": "frame",
         "position": frame.number,
@@ -99,7 +100,7 @@ def _measure_band(job: Job, band: str) -> Message:
     """Return the histogram of a band, if the tool has bands."""
     if job.frame is None:
         return Message()
-    tool, settings = job.settled.tool, job.settled.settings
+    tool, settings = job.resolved.tool, job.resolved.settings
     try:
         found = tool.measure_band(settings, job.frame.pixels, job.frame.number, band)
     except SubbandError as error:

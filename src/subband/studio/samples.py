@@ -90,7 +90,7 @@ def _expose(light: float) -> Array:
 SAMPLES = {
     sample.name: sample
     for sample in (
-        Sample("clip", "Big Buck Bunny, film", "film", 640, 360, data.clip_path),
+        Sample("clip", "Big Buck Bunny, video", "film", 640, 360, data.clip_path),
         Sample("photograph", "Astronaut, colour", "still", 512, 512, data.photograph),
         Sample("camera", "Man with a camera", "still", 512, 512, data.camera),
         Sample("ascent", "Stairway", "still", 512, 512, data.ascent),

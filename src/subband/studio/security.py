@@ -1,4 +1,4 @@
-"""Who may speak to the studio: the guard that stands before every route.
+"""Access control of the studio: the guard before every route.
 
 A server on the loopback address is reachable by every page that the browser shows, and by every program of the machine.
 So each request is asked three things. The **host** it names must be one that this server is reached by, for a foreign

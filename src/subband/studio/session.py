@@ -28,7 +28,7 @@ from subband.studio.jobs import Job, Message
 from subband.studio.library import Library
 from subband.studio.preview import Preview
 from subband.studio.protocol import ProtocolError, format_error, pack, read_number, write_text
-from subband.studio.settings import Settled, settle
+from subband.studio.settings import Resolved, resolve_settings
 
 __all__ = ["Session"]
 
@@ -47,7 +47,7 @@ class _Asked:
     given: dict[str, Any]
     number: int
     time: float
-    settled: Settled
+    resolved: Resolved
 
 
 class Session:
@@ -90,7 +90,7 @@ class Session:
         self._is_closed = False
         self._is_hidden = False
         self._needs_refresh = False
-        self._asked = _Asked({}, 0, 0.0, settle({}, engine=engine))
+        self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
         self._failed_engine: str | None = None
         self._band: str | None = None
         self._owes_histogram = False
@@ -187,7 +187,7 @@ class Session:
         if (full := self._in_flight.find_room(now)) != 0:
             return full, self._show
         due = None
-        if self._asked.settled.tool.needs_source:
+        if self._asked.resolved.tool.needs_source:
             if preview.is_camera and preview.is_playing and self._inbox.has_camera_frame:
                 return 0, self._show_camera
             due = preview.find_due(is_fast=self._is_fast)
@@ -200,18 +200,18 @@ class Session:
     @property
     def _has_input(self) -> bool:
         """Whether there is a frame to show, or none is needed."""
-        return self._preview.frame is not None or not self._asked.settled.tool.needs_source
+        return self._preview.frame is not None or not self._asked.resolved.tool.needs_source
 
     @property
     def _is_fast(self) -> bool:
         """Whether a video is to go as fast as it can."""
-        return self._asked.settled.settings.get("pace") == "fast"
+        return self._asked.resolved.settings.get("pace") == "fast"
 
     def _show(self) -> None:
         """Show the present frame under the present settings."""
         self._needs_refresh = False
         self._dispatcher.start(self._make_job())
-        if self._asked.settled.tool.needs_source:
+        if self._asked.resolved.tool.needs_source:
             # the next frame is decoded while this one is computed
             self._preview.prefetch()
 
@@ -236,7 +236,7 @@ class Session:
             return
         if self._preview.shape != before:
             self.tell("opened", **self._preview.describe_source())
-            self._settle_again()
+            self._resolve_again()
         self._show()
 
     def _measure(self) -> None:
@@ -249,18 +249,18 @@ class Session:
 
     def _make_job(self) -> Job:
         asked, preview = self._asked, self._preview
-        wanted = str(asked.settled.settings.get("format", "auto"))
+        wanted = str(asked.resolved.settings.get("format", "auto"))
         return Job(
-            asked.settled,
+            asked.resolved,
             self._choose_engine(),
-            preview.frame if asked.settled.tool.needs_source else None,
+            preview.frame if asked.resolved.tool.needs_source else None,
             partial(self._link.choose, wanted, is_moving=preview.is_moving),
             echo={"settings": asked.number, "client_time": asked.time},
         )
 
     def _choose_engine(self) -> str:
         """Return the engine that computes: the one that is asked for, or the CPU after that one has failed."""
-        wanted = str(self._asked.settled.settings.get("engine", self._engine))
+        wanted = str(self._asked.resolved.settings.get("engine", self._engine))
         return "cpu" if wanted == self._failed_engine else wanted
 
     def _refresh(self) -> None:
@@ -275,7 +275,7 @@ class Session:
             self.tell("error", message=message.error, about=message.about)
         if message.about == "engine" and job.engine != "cpu":
             self._failed_engine = job.engine
-            self._tell_settled(f"The engine {job.engine} has failed; the CPU goes on.")
+            self._tell_resolved(f"The engine {job.engine} has failed; the CPU goes on.")
             self._refresh()
         if message.header is not None and message.payload:
             with self._changed:
@@ -302,34 +302,34 @@ class Session:
 
     def _order_settings(self, message: dict[str, Any]) -> None:
         number, time = int(read_number(message, "number", 0)), read_number(message, "time", 0)
-        self._settle(message.get("settings"), number, time)
+        self._resolve(message.get("settings"), number, time)
         self._refresh()
 
-    def _settle(self, given: Any, number: int, time: float) -> None:
-        """Settle what the page has asked for, for the frames that there are now."""
-        settled = settle(given, shape=self._preview.shape, engine=self._engine)
-        self._asked = _Asked(given, number, time, settled)
-        if self._failed_engine != settled.settings.get("engine", self._engine):
+    def _resolve(self, given: Any, number: int, time: float) -> None:
+        """Resolve what the page has asked for, for the frames that there are now."""
+        resolved = resolve_settings(given, shape=self._preview.shape, engine=self._engine)
+        self._asked = _Asked(given, number, time, resolved)
+        if self._failed_engine != resolved.settings.get("engine", self._engine):
             # whoever chooses another engine and comes back tries it again
             self._failed_engine = None
-        self._tell_settled()
+        self._tell_resolved()
 
-    def _settle_again(self) -> None:
-        """Settle what the page has asked for last, for frames of another shape."""
-        self._settle(self._asked.given, self._asked.number, self._asked.time)
+    def _resolve_again(self) -> None:
+        """Resolve what the page has asked for last, for frames of another shape."""
+        self._resolve(self._asked.given, self._asked.number, self._asked.time)
 
-    def _tell_settled(self, *notes: str) -> None:
+    def _tell_resolved(self, *notes: str) -> None:
         asked = self._asked
-        settled = asked.settled
+        resolved = asked.resolved
         try:
-            equivalent = settled.tool.spell(settled.settings, self._preview.file_name).describe()
+            equivalent = resolved.tool.format_equivalent(resolved.settings, self._preview.file_name).describe()
         except SubbandError:
             equivalent = {"command": "", "python": "", "toml": ""}
         self.tell(
-            "settled",
+            "resolved",
             number=asked.number,
-            settings=settled.settings,
-            notes=[*settled.notes, *notes],
+            settings=resolved.settings,
+            notes=[*resolved.notes, *notes],
             equivalent=equivalent,
         )
 
@@ -348,7 +348,7 @@ class Session:
         self._dispatcher.supersede(None)
         self.tell("opened", **self._preview.describe_source())
         if not is_camera:
-            self._settle_again()
+            self._resolve_again()
             self._refresh()
         self._tell_state()
 

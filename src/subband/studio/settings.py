@@ -11,13 +11,13 @@ from subband.studio.protocol import ProtocolError
 from subband.studio.tools.base import Tool
 from subband.studio.tools.lookup import find_tool
 
-__all__ = ["Settled", "settle"]
+__all__ = ["Resolved", "resolve_settings"]
 
 _MOST_SETTINGS = 100
 
 
 @dataclass(frozen=True)
-class Settled:
+class Resolved:
     """Settings that a tool can be prepared with.
 
     Attributes
@@ -40,7 +40,7 @@ class Settled:
         return tuple(sorted(self.settings.items()))
 
 
-def settle(given: Any, *, shape: tuple[int, ...] | None = None, engine: str = "cpu") -> Settled:
+def resolve_settings(given: Any, *, shape: tuple[int, ...] | None = None, engine: str = "cpu") -> Resolved:
     """Return complete settings for what a page sent, as near to it as possible.
 
     Parameters
@@ -50,7 +50,7 @@ def settle(given: Any, *, shape: tuple[int, ...] | None = None, engine: str = "c
     shape : tuple of int, optional
         Of the frames, which have room for so many levels.
     engine : str
-        Who computes if nothing else is said.
+        The engine that computes if nothing else is said.
 
     Raises
     ------
@@ -61,10 +61,10 @@ def settle(given: Any, *, shape: tuple[int, ...] | None = None, engine: str = "c
 
     Examples
     --------
-    >>> settled = settle({"filter": "soft", "threshold": 900, "colour": "pink"})
-    >>> settled.settings["threshold"], settled.settings["colour"]
+    >>> resolved = resolve_settings({"filter": "soft", "threshold": 900, "colour": "pink"})
+    >>> resolved.settings["threshold"], resolved.settings["colour"]
     (128, 'opponents')
-    >>> settled.notes[0]
+    >>> resolved.notes[0]
     'threshold=900 is out of range; 128 is taken'
     """
     if not isinstance(given, dict) or len(given) > _MOST_SETTINGS:
@@ -78,11 +78,11 @@ def settle(given: Any, *, shape: tuple[int, ...] | None = None, engine: str = "c
         if control.name not in given:
             settings[control.name] = engine if control.name == "engine" else control.default
             continue
-        settings[control.name], note = control.settle(given[control.name])
+        settings[control.name], note = control.resolve(given[control.name])
         if note is not None:
             notes.append(note)
     try:
         notes += tool.correct(settings, shape)
     except ArgumentError as error:
         notes.append(str(error))
-    return Settled(tool, settings, tuple(notes))
+    return Resolved(tool, settings, tuple(notes))

@@ -206,10 +206,10 @@ class FilterTests(EditingTests):
                     assert threshold == 0
                     continue
                 risks = _list_risks(plane, n, step)
-                place = round(float(threshold) / (n * step))
-                assert abs(threshold - place * n * step) <= 1e-6 * n * step * SURE_BINS
+                index = round(float(threshold) / (n * step))
+                assert abs(threshold - index * n * step) <= 1e-6 * n * step * SURE_BINS
                 # sums in single precision cannot tell risks apart that are this close
-                assert risks[place] <= risks.min() + (1e-9 if band.dtype == np.float64 else 1e-5) * count
+                assert risks[index] <= risks.min() + (1e-9 if band.dtype == np.float64 else 1e-5) * count
 
     # --- Shrinking. ---
 

@@ -7,7 +7,7 @@ One level of one axis is `dwt`; the suffixes ``2`` and ``n`` are for images and 
 from __future__ import annotations
 
 from subband.transforms.adjoint import decompose_adjoint, reconstruct_adjoint
-from subband.transforms.continuous import cwt
+from subband.transforms.continuous import cwt, icwt
 from subband.transforms.decomposition import decompose, reconstruct
 from subband.transforms.lengths import (
     dwt_coeff_len,
@@ -56,6 +56,7 @@ __all__ = [
     "dwtn_max_level",
     "fswavedecn",
     "fswaverecn",
+    "icwt",
     "idwt",
     "idwt2",
     "idwtn",

@@ -1,32 +1,38 @@
-"""The continuous wavelet transform: correlation of a signal with a wavelet at many scales.
-
-The wavelet is integrated once. At every scale the integral is sampled, and its differences are the filter
-that the signal is convolved with: that way even a narrow wavelet has filters that add up to zero.
-"""
+"""The continuous wavelet transform, which correlates a signal with a wavelet at many scales, and its inverse."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.arrays import as_computable, device_of, is_functional, is_on_device
+from subband.arrays import as_computable, device_of, is_functional, is_on_device, namespace
 from subband.engines.dispatch import takes_arrays
-from subband.engines.memory import on_release
+from subband.engines.memory import allocate
+from subband.engines.recent import Recent
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.transforms.arguments import normalise_axis
+from subband.transforms.convolution import Bank, convolve_directly, convolve_functionally, correlate_functionally
+from subband.transforms.dilation import Shape, find_admissibility, find_shape, sample_kernel
 from subband.typing import Array
-from subband.wavelets import Wavelet, as_wavelet
 
 if TYPE_CHECKING:
-    from subband.wavelets import ContinuousWavelet
+    from subband.wavelets import ContinuousWavelet, Wavelet
 
-__all__ = ["cwt"]
+__all__ = ["cwt", "icwt"]
 
-#: Fourier transforms of several scales are computed at once as long as they have no more numbers than this.
-_BATCH = 1 << 19
+#: Filters, with their spectra, of the wavelets and scales used last: up to 32 MiB each.
+_banks = Recent[Bank](4)
+
+#: How many times as large as the smallest stretch of a signal the largest may be before rounding errors of the one
+#: would show in results of the other.
+_RANGE = 1e6
+
+#: Samples of such a stretch.
+_STRETCH = 64
+
+#: Numbers up to these can be multiplied and added up a million times.
+_LARGEST = {dtype: float(np.sqrt(np.finfo(dtype).max)) for dtype in "fd"}
 
 
 @takes_arrays("data", transforms=False)
@@ -53,8 +59,9 @@ def cwt(
     sampling_period : float
         Time between samples, for the frequencies only.
     method : {"conv", "fft"}
-        How to convolve. ``fft`` is faster for all but short signals and small scales; ``conv`` keeps rounding
-        errors local, which matters where a signal has parts of very different size.
+        How to convolve. Both do it by Fourier transforms. ``fft`` computes in the precision of the data;
+        ``conv`` in double precision, and tap by tap where a signal has values that are not finite or parts of
+        very different size, so that these and their rounding errors stay local.
     axis : int
         The axis to transform; a one-dimensional signal is transformed whatever it is.
     precision : int
@@ -87,179 +94,210 @@ def cwt(
     >>> int(np.abs(coefs).max(axis=1).argmax())
     1
     """
-    x = as_computable(data)
-    if is_on_device(x) and not is_functional(x):
-        raise ArgumentTypeError(f"data is on {device_of(data)}, and cwt computes on the host; give a copy there")
+    x = _take_array(data, "data", "cwt")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
     if x.size == 0:
         raise ShapeError(f"data has shape {x.shape} and no samples; give at least one")
     if method not in ("conv", "fft"):
         raise ArgumentError(f"method={method!r} is not known; use 'conv' or 'fft'")
+    steps = _read_scales(scales)
+    shape = find_shape(wavelet, precision)
+    is_complex = shape.integral.dtype.kind == "c" or x.dtype.kind == "c"
+    dtype = np.result_type(x.dtype, np.complex64) if is_complex else x.dtype
+    working = dtype if method == "fft" else np.result_type(dtype, np.float64)
+    bank = _find_bank(shape, steps, x.shape[axis], x.real.dtype, working)
+    frequencies = shape.frequency / steps / sampling_period
+
+    if is_functional(x):
+        found = convolve_functionally(bank.kernels, np.moveaxis(x, axis, -1))
+        return np.moveaxis(found if is_complex else found.real, -1, axis + 1).astype(dtype), frequencies
+    signals = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+    coefs = allocate((steps.size, *x.shape), dtype)
+    # Both have the transformed axis last; `flat` is a copy where the other axes do not lie one behind the other.
+    moved = np.moveaxis(coefs, axis + 1, -1)
+    flat = moved.reshape(steps.size, *signals.shape)
+    if method == "fft" or _is_even(signals):
+        bank.convolve(signals.astype(np.result_type(signals, working.type(0).real), copy=False), flat)
+    else:
+        convolve_directly(bank.kernels, signals, flat)
+    if not np.may_share_memory(flat, coefs):
+        moved[...] = flat.reshape(moved.shape)
+    return coefs, frequencies
+
+
+@takes_arrays("coefs", transforms=False)
+def icwt(
+    coefs: Any,
+    scales: Any,
+    wavelet: ContinuousWavelet | Wavelet | str,
+    axis: int = -1,
+    *,
+    precision: int = 12,
+) -> Array:
+    r"""Reconstruct a signal from its continuous wavelet transform.
+
+    Parameters
+    ----------
+    coefs : array_like
+        What `cwt` returned: one array for each scale along the first axis.
+    scales : sequence of float
+        The scales that `cwt` was called with, at least two, in any order. They cover the band of the signal if
+        `scale2frequency` of the largest is below its lowest frequency, and of the smallest above its highest one;
+        `numpy.geomspace` spaces them as the integral likes it, ten or more for each factor of two.
+    wavelet : ContinuousWavelet, Wavelet or str
+        The wavelet that `cwt` was called with.
+    axis : int
+        The axis of the signal that was transformed, as in `cwt`: the first one of `coefs` is not counted.
+    precision : int
+        As in `cwt`.
+
+    Returns
+    -------
+    ndarray
+        The signal, of the shape of one scale. It is real unless the wavelet is real and the coefficients are
+        complex: a complex wavelet sees positive frequencies alone, so that its signal is taken to be real.
+
+    Raises
+    ------
+    ArgumentError
+        If the wavelet is not admissible, because its mean is not zero; if fewer than two scales are left; or if
+        the coefficients of a complex wavelet are real.
+    ShapeError
+        If there are not as many arrays as scales.
+
+    See Also
+    --------
+    cwt : The transform itself. Its `sampling_period` changes frequencies alone, so that it is not needed here.
+
+    Notes
+    -----
+    This is the double integral with the admissibility constant :math:`C_\psi` [1]_ [2]_:
+
+    .. math::
+
+        f(x) = \frac{2}{C_\psi} \operatorname{Re} \int_0^\infty \int_{-\infty}^\infty
+        W(s, \tau)\, \psi_{s,\tau}(x)\, d\tau\, \frac{ds}{s^2},
+        \qquad C_\psi = \int_{-\infty}^\infty \frac{|\hat\psi(\omega)|^2}{|\omega|}\, d\omega.
+
+    Negative scales would repeat what positive ones say of a real signal; hence the factor of two. The integral over
+    scales is a sum by the trapezoidal rule over their logarithms. Scales whose frequency is above half the sampling
+    rate are left out, because such coefficients are those of other frequencies.
+
+    No wavelet sees a mean, so that the signal has none where it is shorter than the largest wavelet: add it
+    afterwards. Frequencies outside the scales' band are lost, and the ends are less exact than the middle.
+
+    References
+    ----------
+    .. [1] I. Daubechies, Ten Lectures on Wavelets, SIAM, 1992, section 2.4, doi:10.1137/1.9781611970104.
+    .. [2] S. Mallat, A Wavelet Tour of Signal Processing, 3rd ed., Academic Press, 2009, section 4.3,
+       doi:10.1016/B978-0-12-374370-1.X0001-8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband import cwt, icwt
+    >>> t = np.arange(1024)
+    >>> pulse = np.sin(0.3 * t) * np.exp(-(((t - 500) / 120) ** 2))
+    >>> scales = np.geomspace(2, 128, 80)
+    >>> coefs, frequencies = cwt(pulse, scales, "morl")
+    >>> bool(np.abs(icwt(coefs, scales, "morl") - pulse).max() < 0.002)
+    True
+    """
+    bands = _take_array(coefs, "coefs", "icwt")
+    if bands.ndim < 2 or bands.size == 0:
+        raise ShapeError(f"coefs has shape {bands.shape}; give what cwt returned, one array for each scale")
+    steps = _read_scales(scales)
+    if steps.size != len(bands):
+        raise ShapeError(f"coefs has {len(bands)} arrays for {steps.size} scales; give those that cwt was called with")
+    axis = normalise_axis(0 if bands.ndim == 2 and isinstance(axis, int) else axis, bands.ndim - 1)
+    shape = find_shape(wavelet, precision)
+    is_analytic = shape.integral.dtype.kind == "c"
+    if is_analytic and bands.dtype.kind != "c":
+        raise ArgumentError(f"coefs are real, and those of wavelet={wavelet!r} complex; give all that cwt returned")
+    weights = _weigh_scales(shape, steps) * (2 / find_admissibility(shape, wavelet))
+    working = np.result_type(bands, np.float64)
+    bank = _find_bank(shape, steps, bands.shape[axis + 1], bands.real.dtype, working)
+
+    rows = np.moveaxis(bands, axis + 1, -1)
+    if is_functional(rows):
+        signals = correlate_functionally(bank.kernels, rows, weights)
+    else:
+        signals = bank.correlate(rows.reshape(steps.size, -1, rows.shape[-1]), weights)
+    dtype = bands.real.dtype if is_analytic else bands.dtype
+    found = _undo_averages(signals.real if dtype.kind != "c" else signals)
+    moved: Array = namespace(bands, "icwt").ascontiguousarray(
+        np.moveaxis(found.reshape(rows.shape[1:]), -1, axis), dtype
+    )
+    return moved
+
+
+def _weigh_scales(shape: Shape, steps: Array) -> Array:
+    """Return what each scale counts in the integral over ds / s², by the trapezoidal rule over log s."""
+    weights = np.zeros(steps.size)
+    # coefficients of higher frequencies than the signal can have are those of others
+    kept = np.flatnonzero(shape.frequency / steps <= 0.5)
+    order = kept[np.argsort(steps[kept])]
+    if order.size < 2 or steps[order[0]] == steps[order[-1]]:
+        raise ArgumentError(
+            f"scales has fewer than two different ones whose frequency is at most half the sampling rate; "
+            f"add scales from {2 * shape.frequency:.3g} on"
+        )
+    gaps = np.diff(np.log(steps[order].astype(np.float64)))
+    weights[order[:-1]] = gaps / 2
+    weights[order[1:]] += gaps / 2
+    return weights / steps
+
+
+def _undo_averages(signals: Array) -> Array:
+    """Make up for the filters of `cwt`, which average the wavelet from sample to sample, once there and once back."""
+    size = 2 * signals.shape[-1]
+    is_real = signals.dtype.kind != "c"
+    forward, inverse = (np.fft.rfft, np.fft.irfft) if is_real else (np.fft.fft, np.fft.ifft)
+    frequencies = np.fft.rfftfreq(size) if is_real else np.fft.fftfreq(size)
+    sharpened: Array = inverse(forward(signals, size) / np.sinc(frequencies) ** 2, size)
+    return sharpened[..., : signals.shape[-1]]
+
+
+def _take_array(value: Any, name: str, function: str) -> Array:
+    """Return an array of numbers that is on the host."""
+    x = as_computable(value, name)
+    if is_on_device(x) and not is_functional(x):
+        raise ArgumentTypeError(
+            f"{name} is on {device_of(value)}, and {function} computes on the host; give a copy there"
+        )
+    return x
+
+
+def _read_scales(scales: Any) -> Array:
     steps = np.atleast_1d(scales)
     if steps.ndim > 1:
         raise ShapeError(f"scales has {steps.ndim} dimensions; give a number or a flat sequence of numbers")
     if not np.all(steps > 0):
         raise ArgumentError(f"scales={scales} must all be positive")
-    shape = _sample_shape(_read_wavelet(wavelet), precision)
-    kernels = [_sample_kernel(shape, scale, x.real.dtype, x.shape[axis]) for scale in steps]
-    is_complex = shape.integral.dtype.kind == "c" or x.dtype.kind == "c"
-    dtype = np.result_type(x.dtype, np.complex64) if is_complex else x.dtype
-    frequencies = shape.frequency / steps / sampling_period
-
-    if is_functional(x):
-        return _convolve_functionally(x, kernels, dtype, axis), frequencies
-    coefs = np.empty((steps.size, *x.shape), dtype)
-    # Both views have the transformed axis last, so that results are written where the caller wants them.
-    signals, results = np.moveaxis(x, axis, -1), np.moveaxis(coefs, axis + 1, -1)
-    (_convolve_directly if method == "conv" else _convolve_by_fft)(signals, kernels, results)
-    return coefs, frequencies
+    return steps
 
 
-class _Shape(NamedTuple):
-    """A wavelet ready to be stretched: its integral, where that is sampled, and the centre of its band."""
+def _find_bank(shape: Shape, steps: Array, length: int, dtype: np.dtype[Any], working: np.dtype[Any]) -> Bank:
+    """Return the filters of all scales for signals of a length and a dtype, cached."""
 
-    integral: Array
-    positions: Array
-    frequency: float
+    def make() -> Bank:
+        return Bank([sample_kernel(shape, scale, dtype, length) for scale in steps], length, working)
 
-
-class _Kernel(NamedTuple):
-    """A filter, and the index of its centre tap, which meets the sample at the position of the result."""
-
-    taps: Array
-    centre: int
+    if steps.dtype.kind == "O":
+        return make()
+    return _banks.find((shape.key, steps.dtype.str, steps.tobytes(), length, dtype, working), make)
 
 
-def _read_wavelet(wavelet: Any) -> ContinuousWavelet | Wavelet:
-    """Take a name or a wavelet of either kind; continuous ones of PyWavelets will do as they are."""
-    if isinstance(wavelet, str):
-        from subband.wavelets import DiscreteContinuousWavelet
-
-        return DiscreteContinuousWavelet(wavelet)
-    if hasattr(wavelet, "complex_cwt"):
-        continuous: ContinuousWavelet = wavelet
-        return continuous
-    return as_wavelet(wavelet)
-
-
-#: The wavelets used last; one is integrated again only if its parameters have been changed.
-_shapes: dict[object, _Shape] = {}
-
-on_release(_shapes.clear)
-
-_PARAMETERS = ("dt", "lower_bound", "upper_bound", "center_frequency", "bandwidth_frequency", "fbsp_order")
-
-
-def _sample_shape(wavelet: ContinuousWavelet | Wavelet, precision: int) -> _Shape:
-    """Return the integral of a wavelet, cached."""
-    is_complex = getattr(wavelet, "complex_cwt", False)
-    key = (wavelet if isinstance(wavelet, Wavelet) else _list_parameters(wavelet), is_complex, precision)
-    known = _shapes.get(key)
-    if known is not None:
-        return known
-    from subband.wavelets import central_frequency, integrate_wavelet
-
-    integral, *more, positions = integrate_wavelet(wavelet, precision=precision)
-    if more:
-        raise ArgumentError(
-            f"wavelet={wavelet.name!r} is not orthogonal and has two wavelet functions; "
-            "use a continuous wavelet such as 'morl', or an orthogonal one"
-        )
-    integral = np.conj(integral).astype(np.complex128) if is_complex else integral.real
-    if len(_shapes) >= 64:
-        _shapes.clear()
-    shape = _Shape(integral, positions, central_frequency(wavelet, precision=precision))
-    _shapes[key] = shape
-    return shape
-
-
-def _list_parameters(wavelet: ContinuousWavelet) -> tuple[object, ...]:
-    """Return a cache key of a continuous wavelet: its parameters, because they can be changed."""
-    return (type(wavelet), wavelet.name, *(getattr(wavelet, name) for name in _PARAMETERS))
-
-
-def _sample_kernel(shape: _Shape, scale: Any, dtype: np.dtype[Any], length: int) -> _Kernel:
-    """Stretch the wavelet, and leave out the taps that no sample of a signal of `length` meets."""
-    # The positions are rounded to the precision of the data because PyWavelets does so, and then rounds down.
-    start, second, stop = shape.positions[[0, 1, -1]].astype(dtype)
-    indices = (np.arange(scale * (stop - start) + 1) / (scale * (second - start))).astype(np.intp)
-    integral = shape.integral[indices[: np.searchsorted(indices, shape.integral.size)]]
-    if integral.size < 2:
-        raise ArgumentError(
-            f"scales: {scale} is too small, the wavelet has fewer than 2 samples there; use a larger one"
-        )
-    taps = np.zeros(integral.size + 1, np.result_type(integral, dtype))
-    taps[:-1] = integral[::-1]
-    taps[1:] -= integral[::-1]
-    centre = integral.size // 2
-    first = max(0, centre - length + 1)
-    taps = taps[first : centre + length]
-    taps *= -np.sqrt(scale)
-    precision = np.result_type(dtype, np.complex64) if taps.dtype.kind == "c" else dtype
-    return _Kernel(taps.astype(precision), centre - first)
-
-
-def _convolve_directly(signals: Array, kernels: Sequence[_Kernel], results: Array) -> None:
-    """Write the convolution of every signal with every kernel into `results`."""
-    length = signals.shape[-1]
-    for index in np.ndindex(signals.shape[:-1]):
-        signal = np.ascontiguousarray(signals[index])
-        for kernel, result in zip(kernels, results, strict=True):
-            result[index] = np.convolve(signal, kernel.taps)[kernel.centre : kernel.centre + length]
-
-
-def _convolve_by_fft(signals: Array, kernels: Sequence[_Kernel], results: Array) -> None:
-    """Do as `_convolve_directly`, with one Fourier transform of the signals and one of each kernel."""
-    length = signals.shape[-1]
-    size = _find_room(kernels, length)
-    is_real = results.dtype.kind != "c"
-    forward, inverse = (np.fft.rfft, np.fft.irfft) if is_real else (np.fft.fft, np.fft.ifft)
-    spectrum = forward(signals, size)
-    batch = max(1, _BATCH // max(size, spectrum.size))
-    for first in range(0, len(kernels), batch):
-        chosen = kernels[first : first + batch]
-        products = forward(_roll_kernels(chosen, size)).reshape(len(chosen), *(1,) * (signals.ndim - 1), -1) * spectrum
-        results[first : first + batch] = inverse(products, size)[..., :length]
-
-
-def _convolve_functionally(x: Array, kernels: Sequence[_Kernel], dtype: np.dtype[Any], axis: int) -> Array:
-    """Return what `_convolve_by_fft` writes, for arrays that nobody can write into."""
-    signals = np.moveaxis(x, axis, -1)
-    size = _find_room(kernels, signals.shape[-1])
-    spectrum = np.fft.fft(signals.astype(np.result_type(dtype, np.complex64)), size)
-    results = []
-    for row in np.fft.fft(_roll_kernels(kernels, size)):
-        result = np.fft.ifft(spectrum * row, size)[..., : signals.shape[-1]]
-        results.append(np.moveaxis(result if dtype.kind == "c" else result.real, -1, axis))
-    return np.stack(results)
-
-
-def _find_room(kernels: Sequence[_Kernel], length: int) -> int:
-    """Return how many numbers to transform, so that nothing wraps round to results that are kept."""
-    # What wraps round may fall on results that are not kept, so that half the kernel is room enough.
-    reach = max((max(kernel.centre, kernel.taps.size - 1 - kernel.centre) for kernel in kernels), default=0)
-    return _fast_length(length + reach)
-
-
-def _roll_kernels(kernels: Sequence[_Kernel], size: int) -> Array:
-    """Return kernels in rows of `size` numbers, each with its centre in front."""
-    rolled = np.zeros((len(kernels), size), np.result_type(*(kernel.taps for kernel in kernels)))
-    for row, (taps, centre) in zip(rolled, kernels, strict=True):
-        row[: taps.size - centre] = taps[centre:]
-        row[size - centre :] = taps[:centre]
-    return rolled
-
-
-@lru_cache(maxsize=1024)
-def _fast_length(least: int) -> int:
-    """Return the next number that has no prime factors but 2, 3 and 5."""
-    best = 1 << (least - 1).bit_length()
-    power_of_five = 1
-    while power_of_five < best:
-        odd = power_of_five
-        while odd < best:
-            best = min(best, odd << (-(-least // odd) - 1).bit_length())
-            odd *= 3
-        power_of_five *= 5
-    return best
+def _is_even(signals: Array) -> bool:
+    """Tell whether all signals are finite, and all stretches of each about as large as each other."""
+    sizes = np.abs(signals)
+    # written so that NaN is refused, too; sums of larger numbers might not be finite
+    if not sizes.max() <= _LARGEST[sizes.dtype.char]:
+        return False
+    starts = range(0, sizes.shape[1] - _STRETCH + 1, _STRETCH)
+    if len(starts) < 2:
+        return True
+    stretches = np.maximum.reduceat(sizes, starts, axis=1)
+    largest = stretches.max(axis=1, keepdims=True)
+    return bool(np.all((stretches * _RANGE >= largest) | (stretches == 0)))

@@ -18,6 +18,7 @@ from subband.wavelets.wavelet import Wavelet
 if TYPE_CHECKING:
     from subband.wavelets.continuous import ContinuousWavelet, DiscreteContinuousWavelet
     from subband.wavelets.frequency import (
+        admissibility_constant,
         central_frequency,
         centrfrq,
         frequency2scale,
@@ -36,6 +37,7 @@ __all__ = [
     "Step",
     "Wavelet",
     "WaveletLike",
+    "admissibility_constant",
     "as_wavelet",
     "central_frequency",
     "centrfrq",
@@ -56,6 +58,7 @@ __all__ = [
 _MODULES = {
     "ContinuousWavelet": "continuous",
     "DiscreteContinuousWavelet": "continuous",
+    "admissibility_constant": "frequency",
     "central_frequency": "frequency",
     "centrfrq": "frequency",
     "frequency2scale": "frequency",

@@ -69,37 +69,53 @@ def count_samples(length: int, level: int, is_orthogonal: bool) -> int:
     return max(support + is_orthogonal, filled + 2)
 
 
-def iterate_cascade(last: Sequence[float], lowpass: Sequence[float], level: int, samples: int) -> FloatArray:
-    """Refine one coefficient `level` times, through `last` once and through `lowpass` from then on.
+def iterate_cascade(
+    lasts: Sequence[Sequence[float]], lowpass: Sequence[float], level: int, samples: int
+) -> list[FloatArray]:
+    """Refine one coefficient `level` times, through each of `lasts` once and through `lowpass` from then on.
 
     Parameters
     ----------
-    last : sequence of float
-        The synthesis filter of the coarsest scale: low-pass for a scaling function, high-pass for a wavelet.
+    lasts : sequence of filters
+        The synthesis filters of the coarsest scale, of equal length: low-pass for a scaling function, high-pass for a
+        wavelet.
     lowpass : sequence of float
         The synthesis low-pass filter.
     level : int
         How often to refine, at least once.
     samples : int
-        The length of the result.
+        The length of the results.
 
     Returns
     -------
-    ndarray of float64, shape (samples,)
-        Samples of the function at distances of ``2**-level``, after one zero.
+    list of ndarray of float64, shape (samples,)
+        Samples of each function at distances of ``2**-level``, after one zero.
 
     Examples
     --------
     >>> r = 0.5**0.5
-    >>> iterate_cascade([r, -r], [r, r], level=2, samples=6).round(6).tolist()
+    >>> [psi] = iterate_cascade([[r, -r]], [r, r], level=2, samples=6)
+    >>> psi.round(6).tolist()
     [0.0, 1.0, 1.0, -1.0, -1.0, 0.0]
     """
-    values = np.asarray(last, dtype=np.float64)
     taps = np.asarray(lowpass, dtype=np.float64)
-    for _ in range(level - 1):
+    values = taps if level > 1 else np.ones(1)
+    for _ in range(level - 2):
         spread = np.zeros(2 * values.size - 1)
         spread[::2] = values
         values = np.convolve(spread, taps)
-    function = np.zeros(samples)
-    function[1 : 1 + values.size] = values * np.sqrt(2.0) ** level
-    return function
+    # What all have in common is refined once; a function is the sum of copies of it, each `stride` samples apart.
+    stride = 1 << (level - 1)
+    rows = -(-values.size // stride)
+    common = np.zeros((rows, stride))
+    common.ravel()[: values.size] = values
+    filters = np.asarray(lasts, dtype=np.float64) * np.sqrt(2.0) ** level
+    count, length = filters.shape
+    sums = np.zeros((count, rows + length - 1, rows))
+    for row in range(rows):
+        sums[:, row : row + length, row] = filters
+    found = (sums @ common).reshape(count, -1)
+    end = min(samples - 1, found.shape[1])
+    functions = np.zeros((count, samples))
+    functions[:, 1 : 1 + end] = found[:, :end]
+    return list(functions)

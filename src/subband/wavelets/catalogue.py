@@ -9,7 +9,6 @@ a line of it is parsed when that wavelet is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -17,6 +16,7 @@ from typing import Literal
 from subband.errors import ArgumentError, UnknownWaveletError, suggest_names
 
 __all__ = [
+    "PARAMETRIC",
     "Family",
     "Kind",
     "count_moments",
@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 Kind = Literal["all", "continuous", "discrete"]
+
+#: Families whose names carry parameters; without them they are deprecated, and whoever uses them is told so.
+PARAMETRIC = ("cmor", "shan", "fbsp")
 
 _BIORTHOGONAL_ORDERS = (
     "1.1", "1.3", "1.5", "2.2", "2.4", "2.6", "2.8",
@@ -90,6 +93,9 @@ _FAMILIES = (
     Family("cmor", "Complex Morlet wavelets", ("",), False),
     Family("cdf", "Cohen-Daubechies-Feauveau", ("53", "97"), True),
 )
+
+_SHORT_NAMES = tuple(family.short for family in _FAMILIES)
+_TITLES = tuple(family.title for family in _FAMILIES)
 
 _FAMILY_OF_NAME = {name: family for family in _FAMILIES for name in family.names}
 
@@ -185,7 +191,7 @@ def families(short: bool = True) -> list[str]:
     >>> families(short=False)[1]
     'Daubechies'
     """
-    return [family.short if short else family.title for family in _FAMILIES]
+    return [*_SHORT_NAMES] if short else [*_TITLES]
 
 
 def _sort_key(name: str) -> tuple[str, float]:
@@ -229,7 +235,7 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
     if kind not in ("all", "continuous", "discrete"):
         raise ArgumentError(f"kind={kind!r} is none of 'all', 'continuous', 'discrete'")
     if family is None:
-        return sorted(_names_of_kind(kind), key=_sort_key)
+        return list(_sort_names(kind))
     for candidate in _FAMILIES:
         if candidate.short == family:
             return list(candidate.names)
@@ -237,11 +243,12 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
     raise ArgumentError(f"family={family!r} is no family of wavelets{hint or '; families() gives their names'}")
 
 
-def _names_of_kind(kind: Kind) -> Iterator[str]:
-    """Go through the families."""
-    for family in _FAMILIES:
-        if kind in ("all", "discrete" if family.is_discrete else "continuous"):
-            yield from family.names
+@cache
+def _sort_names(kind: Kind) -> tuple[str, ...]:
+    """Go through the families, once for each kind."""
+    kinds = [("all", "discrete" if family.is_discrete else "continuous") for family in _FAMILIES]
+    names = [name for family, own in zip(_FAMILIES, kinds, strict=True) if kind in own for name in family.names]
+    return tuple(sorted(names, key=_sort_key))
 
 
 @cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,7 @@ import numpy.typing as npt
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets import waveforms
 from subband.wavelets.cascade import read_count
-from subband.wavelets.catalogue import Family, find_family, wavelist
+from subband.wavelets.catalogue import PARAMETRIC, Family, find_family, wavelist
 from subband.wavelets.waveforms import Samples
 from subband.wavelets.wavelet import Wavelet
 
@@ -22,7 +24,16 @@ _BOUNDS = {"gaus": 5.0, "cgau": 5.0, "mexh": 8.0, "morl": 8.0, "cmor": 8.0, "sha
 # What the bare names of the parametric families have always meant: order, bandwidth and centre frequency.
 _DEFAULTS = {"cmor": (None, 1.0, 0.5), "shan": (None, 0.5, 1.0), "fbsp": (2, 1.0, 0.5)}
 
+#: Families of complex functions.
+_COMPLEX = ("cgau", "shan", "fbsp", "cmor")
+
 _FORMATS = {"cmor": "cmorB-C", "shan": "shanB-C", "fbsp": "fbspM-B-C"}
+
+
+_Parts: TypeAlias = tuple[str, Family, type[np.float32 | np.float64], int, float, float, float, str | None]
+
+#: Every name that needs no parameters.
+_NAMES = frozenset(wavelist(kind="continuous"))
 
 
 class ContinuousWavelet:
@@ -90,20 +101,18 @@ class ContinuousWavelet:
     )
 
     def __init__(self, name: str = "", dtype: npt.DTypeLike = np.float64) -> None:
-        kind = np.dtype(dtype)
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise ArgumentError(f"dtype={dtype!r} is neither float32 nor float64, the only ones for ContinuousWavelet")
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
-        self._name = name.lower()
-        self._family = _find_continuous_family(self._name)
-        self._dtype: type[np.float32 | np.float64] = np.float32 if kind == np.float32 else np.float64
-        self._order, self._bandwidth, self._centre = _read_parameters(self._name, self._family.short)
-        self._upper = _BOUNDS[self._family.short]
-        self._lower = -self._upper
-        self.complex_cwt: bool = self._family.short in ("cgau", "shan", "fbsp", "cmor")
+        try:
+            read = _recall_name(name, dtype)
+        except TypeError:
+            # something that is no name or dtype, which is told here, or a dtype that is no key
+            read = _read_name(name, dtype)
+        self._name, self._family, self._dtype, self._order, self._bandwidth, self._centre, bound, warning = read
+        self._lower, self._upper = -bound, bound
+        self.complex_cwt: bool = self._family.short in _COMPLEX
         self.orthogonal: bool = False
         self.biorthogonal: bool = False
+        if warning is not None:
+            warnings.warn(warning, FutureWarning, stacklevel=2)
 
     @property
     def name(self) -> str:
@@ -286,14 +295,14 @@ def DiscreteContinuousWavelet(  # noqa: N802  # PyWavelets' name for a function 
     """
     if filter_bank is None and isinstance(name, str):
         lower = name.lower()
-        if lower.startswith(tuple(_DEFAULTS)) or lower in wavelist(kind="continuous"):
+        if lower in _NAMES or lower.startswith(PARAMETRIC):
             return ContinuousWavelet(name)
     return Wavelet(name, filter_bank)
 
 
 def _find_continuous_family(name: str) -> Family:
     """Find the family of a name, which may carry parameters."""
-    if name.startswith(tuple(_DEFAULTS)):
+    if name.startswith(PARAMETRIC):
         return find_family(name[:4])
     if not name:
         raise UnknownWaveletError("name='' names no wavelet; wavelist(kind='continuous') gives the names")
@@ -303,18 +312,33 @@ def _find_continuous_family(name: str) -> Family:
     return family
 
 
+def _read_name(name: Any, dtype: Any) -> _Parts:
+    """Read all that a name and a dtype say: the first six attributes, the bound of the samples, and a warning."""
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ArgumentError(f"dtype={dtype!r} is neither float32 nor float64, the only ones for ContinuousWavelet")
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
+    lower = name.lower()
+    family = _find_continuous_family(lower)
+    order, bandwidth, centre = _read_parameters(lower, family.short)
+    warning = None
+    if lower in _DEFAULTS:
+        example = f"{lower}{f'{order}-' if order else ''}{bandwidth}-{centre}"
+        warning = f"the bare name {lower!r} is deprecated; write it as {_FORMATS[lower]}, here {example!r}"
+    number: type[np.float32 | np.float64] = np.float32 if kind == np.float32 else np.float64
+    return lower, family, number, order, bandwidth, centre, _BOUNDS[family.short], warning
+
+
+_recall_name: Callable[[Any, Any], _Parts] = lru_cache(maxsize=256)(_read_name)
+
+
 def _read_parameters(name: str, family: str) -> tuple[int, float, float]:
     """Read order, bandwidth and centre frequency from a name; zero where there is none."""
     if family not in _DEFAULTS:
         return 0, 0.0, 0.0
     order, bandwidth, centre = _DEFAULTS[family]
     if name == family:
-        example = f"{family}{'' if order is None else f'{order}-'}{bandwidth}-{centre}"
-        warnings.warn(
-            f"the bare name {family!r} is deprecated; write it as {_FORMATS[family]}, here {example!r}",
-            FutureWarning,
-            stacklevel=3,
-        )
         return order or 0, bandwidth, centre
     try:
         numbers = [float(part) for part in name[4:].split("-")]

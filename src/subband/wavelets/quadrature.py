@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from subband.errors import ArgumentError, ArgumentTypeError
 from subband.wavelets.filterbank import read_filter
 
 __all__ = ["orthfilt", "orthogonal_filter_bank", "qmf"]
+
+_REAL = {float, int}
 
 
 def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -33,10 +36,10 @@ def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
     >>> qmf([1, 2, 3, 4]).tolist()
     [4, -3, 2, -1]
     """
-    taps = np.array(filt)
-    if taps.ndim == 0:
-        raise ArgumentError(f"filt={filt!r} is not a filter; give a list of taps")
-    mirrored = taps[::-1]
+    try:
+        mirrored: npt.NDArray[Any] = np.array(filt)[::-1]
+    except IndexError:
+        raise ArgumentError(f"filt={filt!r} is not a filter; give a list of taps") from None
     mirrored[1::2] = -mirrored[1::2]
     return mirrored
 
@@ -70,15 +73,18 @@ def orthogonal_filter_bank(
     """
     if not isinstance(scaling_filter, Collection):
         raise ArgumentTypeError(f"scaling_filter={scaling_filter!r} is not a sequence; give a list of taps")
-    if any(isinstance(tap, complex | np.complexfloating) for tap in scaling_filter):
+    # most filters are lists of floats, which a set tells soonest
+    if not _REAL.issuperset(map(type, scaling_filter)) and any(
+        isinstance(tap, complex | np.complexfloating) for tap in scaling_filter
+    ):
         raise ArgumentTypeError("scaling_filter is complex; filters have real taps")
     taps = np.array(read_filter("scaling_filter", scaling_filter))
     if len(taps) % 2:
         raise ArgumentError(f"scaling_filter has {len(taps)} taps; an orthogonal filter bank takes an even number")
-    total = np.sum(taps)
+    total = taps.sum()
     if total == 0.0:
         raise ArgumentError("the taps of scaling_filter add up to 0; those of a low-pass filter do not")
-    rec_lo = np.sqrt(2.0) * taps / total
+    rec_lo = sqrt(2.0) * taps / total
     dec_lo = rec_lo[::-1]
     rec_hi = qmf(rec_lo)
     return dec_lo, rec_hi[::-1], rec_lo, rec_hi

@@ -43,6 +43,7 @@ CALLS = {
     "array_to_coeffs": lambda x: sb.array_to_coeffs(*sb.coeffs_to_array(sb.wavedec2(x, "haar", level=2))),
     "ravel_coeffs": lambda x: sb.unravel_coeffs(*sb.ravel_coeffs(sb.wavedec2(x, "db2", level=1))),
     "cwt": lambda x: sb.cwt(x, [1, 2], "morl")[0],
+    "icwt": lambda x: sb.icwt(sb.cwt(x, [2, 4], "morl")[0], [2, 4], "morl"),
     "WaveletPacket": lambda x: [node.data for node in sb.WaveletPacket(x, "haar").get_level(2)],
     "WaveletPacket, back": lambda x: fill(sb.WaveletPacket(None, "haar"), x).reconstruct(),
 }

@@ -20,11 +20,11 @@ from subband.bench.papers import (
     ultrasound,
     worked_model,
 )
-from subband.bench.papers.high_definition import Picture
+from subband.bench.papers.high_definition import Image
 from subband.data import clip_path
 from subband.engines import Engine, get_engine
 from subband.engines.measuring import judging
-from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.harness import open_harness, plan_array
 from subband.engines.measuring.judging import WrongResultError, check_transform, compare_bands
 from subband.engines.measuring.timing import Effort
 
@@ -136,8 +136,8 @@ BROKEN = [Lazy, Scaled, Swapped, Stale]
 
 CHAPTERS = {
     "haar": lambda engine: haar.measure_sides(engine, MOMENT),
-    "high definition": lambda engine: list(high_definition.measure_pictures([Picture((64, 64), 2)], engine, MOMENT)),
-    "padded": lambda engine: list(high_definition.measure_pictures([Picture((48, 60), 6, (64, 64))], engine, MOMENT)),
+    "high definition": lambda engine: list(high_definition.measure_images([Image((64, 64), 2)], engine, MOMENT)),
+    "padded": lambda engine: list(high_definition.measure_images([Image((48, 60), 6, (64, 64))], engine, MOMENT)),
     "ultrasound": lambda engine: ultrasound._measure(ultrasound.Program("cpu"), open_harness(engine), 64, MOMENT),
     "frame buffer": lambda engine: frame_buffer.measure_ratios([engine], MOMENT),
     "orders": lambda engine: orders.measure_orders(engine, MOMENT, (1, 64, 64)),
@@ -175,13 +175,13 @@ def test_the_same_engine_unspoilt_is_measured(chapter):
 
 
 def test_a_threshold_that_does_nothing_is_found(monkeypatch):
-    monkeypatch.setattr(ultrasound, "make_shrinker", lambda *_: lambda coefficients, is_first: None)
+    monkeypatch.setattr(ultrasound, "make_shrinker", lambda *_: lambda coefficients: None)
     with pytest.raises(WrongResultError, match="soft threshold"):
         CHAPTERS["ultrasound"](get_engine("cpu"))
 
 
 def test_memory_that_is_used_twice_is_found():
-    plan = plan_picture((32, 32), "haar", 1)
+    plan = plan_array((32, 32), "haar", 1)
     bench = open_harness(Reused())
     with pytest.raises(WrongResultError):
         check_transform(bench, plan, bench.draw(plan.shape), "reused")
@@ -193,7 +193,7 @@ def test_a_wrong_way_back_is_found():
             return self.honest.inverse(plan, bands) * np.float32(1.001)
 
     bench = open_harness(Forward())
-    plan = plan_picture((32, 32), "db2", 2)
+    plan = plan_array((32, 32), "db2", 2)
     with pytest.raises(WrongResultError, match="inverse"):
         check_transform(bench, plan, bench.draw(plan.shape), "forward")
 
@@ -201,7 +201,7 @@ def test_a_wrong_way_back_is_found():
 @pytest.mark.parametrize("broken", BROKEN)
 def test_large_planes_have_another_judge(broken, monkeypatch):
     monkeypatch.setattr(judging, "JUDGED_SIZE", 100)
-    plan = plan_picture((64, 80), "cdf97", 3)
+    plan = plan_array((64, 80), "cdf97", 3)
     for engine in (Broken(), get_engine("cpu")):
         bench = open_harness(engine)
         check_transform(bench, plan, bench.draw(plan.shape), "right")
@@ -214,7 +214,7 @@ def test_the_judge_of_large_planes_is_judged(monkeypatch):
     monkeypatch.setattr(judging, "JUDGED_SIZE", 100)
     broken, real = Scaled(), get_engine
     bench = open_harness(broken)
-    plan = plan_picture((64, 80), "cdf97", 3)
+    plan = plan_array((64, 80), "cdf97", 3)
     monkeypatch.setattr(judging, "get_engine", lambda name: broken if name == "cpu" else real(name))
     with pytest.raises(WrongResultError, match="the CPU engine"):
         check_transform(bench, plan, bench.draw(plan.shape), "wrong")

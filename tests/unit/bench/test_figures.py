@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
-from subband.bench.figures import COLOURS, BarChart, Figure, Panel, draw_bars
+from subband.bench.figures import COLOURS, BarChart, DotChart, Figure, Panel, draw_bars
 from subband.errors import ArgumentError, MissingExtraError
 
 
@@ -118,3 +118,14 @@ def test_the_font_has_every_letter_of_our_tables():
     labels = ["512²", "× ≥ ≤ µs ½ – —", "512"]
     pictures = [np.asarray(draw_bars("", BarChart("", "", [label], {"x": [1.0]})).render()) for label in labels]
     assert (pictures[0] != pictures[2]).any()
+
+
+def test_dots_of_all_series_stand_on_one_line():
+    chart = DotChart("Speed", "times", ["a", "b"], {"16": [1.0, 4.0], "64": [None, 2.0]}, is_log=True, mark=1.0)
+    (axes,) = find_axes(draw_bars("Speed", chart))
+    first, second, mark = axes.lines
+    assert (list(first.get_xdata()), list(first.get_ydata())) == ([1.0, 4.0], [0, 1])
+    assert (list(second.get_xdata()), list(second.get_ydata())) == ([2.0], [1])
+    assert list(mark.get_xdata()) == [1.0, 1.0]
+    assert axes.get_xlim() == pytest.approx(chart.limits())
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]

@@ -26,7 +26,7 @@ def found(phantom):
 def test_every_filter_is_there_and_ours_is_last(found):
     names = [each.name for each in found]
     assert names == ["scan", "median", "Wiener", "total variation", "BayesShrink", OURS]
-    assert all(each.picture.min() >= 0 and each.picture.max() <= 255 for each in found)
+    assert all(each.image.min() >= 0 and each.image.max() <= 255 for each in found)
     assert all(each.psnr > found[0].psnr + 3 for each in found[1:])
 
 

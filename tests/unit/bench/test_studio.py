@@ -7,7 +7,7 @@ import pytest
 
 from subband.bench import studio
 from subband.bench.studio import CASES, LARGE, SMALL, Showing
-from subband.bench.video import fit_film
+from subband.bench.video import fit_video
 from subband.data import clip_path
 from subband.errors import DeviceError, MissingExtraError
 from subband.media import open_source
@@ -48,7 +48,7 @@ def test_figures_are_for_programs_too():
 
 def test_films_have_the_size_that_is_said(tmp_path):
     for shape in (SMALL, (72, 128)):
-        with open_source(fit_film(clip_path(), tmp_path / "film.mp4", shape)) as source:
+        with open_source(fit_video(clip_path(), tmp_path / "film.mp4", shape)) as source:
             assert source.info.shape == (*shape, 3)
             assert source.info.rate == 25
 

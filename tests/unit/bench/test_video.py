@@ -58,7 +58,7 @@ def test_wrong_frames_are_found(monkeypatch):
 
 def test_grey_film_is_refused(tmp_path):
     np.save(tmp_path / "volume.npy", np.zeros((4, 8, 8), np.uint8))
-    with pytest.raises(ArgumentError, match="no film of 8 bits in colour"):
+    with pytest.raises(ArgumentError, match="no video of 8 bits in colour"):
         video.measure_transform(tmp_path / "volume.npy", "cpu", count=2)
 
 

@@ -162,8 +162,8 @@ def test_fusions_are_keys():
     [
         ([PICTURE], {}, ArgumentError, "at least two"),
         ([], {}, ArgumentError, "at least two"),
-        (3, {}, ArgumentTypeError, "list of pictures"),
-        (PICTURE, {}, ShapeError, "one picture of shape"),
+        (3, {}, ArgumentTypeError, "list of images"),
+        (PICTURE, {}, ShapeError, "one image of shape"),
         ([PICTURE, PICTURE[1:]], {}, ShapeError, r"70 × 97 .* same, aligned"),
         ([PICTURE, PICTURE[..., 0]], {}, ShapeError, "in grey"),
         ([PICTURE, PICTURE.astype(np.uint16)], {}, DtypeError, "one dtype"),

@@ -313,6 +313,8 @@ def test_numbers_of_16_bits_stay_what_they_are_on_a_device(tensors, x):
 def test_cwt_says_that_it_computes_on_the_host(tensors, x):
     with pytest.raises(ArgumentTypeError, match="data is on fake:0, and cwt computes on the host"):
         sb.cwt(Remote(x), [1, 2], "morl")
+    with pytest.raises(ArgumentTypeError, match="coefs is on fake:0, and icwt computes on the host"):
+        sb.icwt(Remote(x), [1, 2], "morl")
 
 
 def test_errors_leave_the_stream_of_the_caller(tensors, x):

@@ -228,8 +228,8 @@ subband.dwt2(x, "haar")
 subband.denoise(x, method="bayes", wavelet="haar")
 from subband.engines import get_engine
 from subband.bench.papers.level_orders import order_level
-from subband.engines.measuring.harness import plan_picture
-order_level(get_engine("cpu"), "block-based")(plan_picture(x.shape, "haar", 1).levels[0], x)
+from subband.engines.measuring.harness import plan_array
+order_level(get_engine("cpu"), "block-based")(plan_array(x.shape, "haar", 1).levels[0], x)
 try:
     print(numba.threading_layer())
 except ValueError:

@@ -171,3 +171,15 @@ def test_refusals(call, kind, message):
 
 def test_gains_of_a_name():
     assert measure_gains("haar", 1) == measure_gains(Wavelet("haar"), 1)
+
+
+def test_settings_are_checked_although_equal_ones_were_taken_before():
+    noisy = add_noise(data.camera()[:32, :32], 10)
+    denoise(noisy, level=1)
+    with pytest.raises(SubbandError, match="level=True"):
+        denoise(noisy, level=True)
+
+
+def test_noise_of_each_channel_may_be_a_list():
+    noisy = add_noise(data.photograph()[:32, :32], 10)
+    np.testing.assert_array_equal(denoise(noisy, sigma=[10, 20, 30]), denoise(noisy, sigma=(10, 20, 30)))

@@ -1,6 +1,8 @@
 """A chain, described once, does the same to every kind of picture."""
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 
 from subband import data
 from subband.arrays import to_host
+from subband.engines import get_engine
 from subband.enhance import Blur, Denoise, Enhancer, Gaussian, LogSpeckle, PoissonGaussian, Sharpen, Shrink, Speckle
 from subband.enhance.methods import list_methods
+from subband.enhance.program import Program
 from subband.enhance.stages import FORMS
 from subband.errors import SubbandError
 
@@ -457,3 +461,17 @@ def test_arrays_of_torch_come_back_as_such():
     result = Enhancer().apply(torch.from_numpy(PICTURE))
     assert isinstance(result, torch.Tensor)
     np.testing.assert_array_equal(to_host(result), Enhancer().apply(PICTURE))
+
+
+def test_a_program_is_gone_as_soon_as_nobody_has_it():
+    # it may hold memory of a device, which a collection of garbage would free too late
+    chain = Enhancer([Blur(), Denoise("wiener", level=2), Shrink(threshold=3.0)])
+    program = Program(chain, (32, 32), 1, get_engine("cpu"))
+    program.run(np.zeros((32, 32, 1), np.float32))
+    gone = weakref.ref(program)
+    gc.disable()
+    try:
+        del program
+        assert gone() is None
+    finally:
+        gc.enable()

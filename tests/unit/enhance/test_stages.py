@@ -85,7 +85,7 @@ def test_the_last_weight_goes_on():
         (lambda: Denoise(wavelet="nosuch"), "nosuch"),
         (lambda: Denoise(level_weights=(1, -1)), "level_weights=.* negative"),
         (lambda: Denoise(level_weights="heavy"), "level_weights='heavy' are not numbers"),
-        (lambda: Denoise(filters=(Blur(),)), "works on the picture; between the transforms use"),
+        (lambda: Denoise(filters=(Blur(),)), "works on the image; between the transforms use"),
         (lambda: Denoise(filters=(Denoise(),)), "filters hold a Denoise; use Blur or Sharpen"),
         (lambda: Shrink(mode="softly"), "mode='softly' is not a threshold.*'soft'"),
         (lambda: Shrink(threshold=-1), "threshold=-1.0 is negative"),

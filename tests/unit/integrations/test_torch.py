@@ -124,7 +124,7 @@ def test_dtypes_are_kept(dtype):
 
 
 def test_operators_keep_torchs_rules():
-    from subband.integrations.torch.operators import find_number
+    from subband.integrations.torch.specs import find_number
 
     number = find_number("db2", "symmetric", 2, 2)
     x = draw(5, 6).requires_grad_()
@@ -281,7 +281,7 @@ def test_numbers_of_transforms_are_their_own_in_many_threads():
     from concurrent.futures import ThreadPoolExecutor
     from threading import Barrier
 
-    from subband.integrations.torch import operators
+    from subband.integrations.torch import specs as operators
 
     class Slow(list):
         """A list that lets others in between whenever somebody counts or adds."""

@@ -21,7 +21,7 @@ ELSEWHERE = {
     "codecs/jpeg2000/files.py": {*ENDINGS},  # lies below the table, and is compared with it here
     "integrations/dask/volumes.py": {".zarr"},  # taken off the name of an image
     "media/animations.py": {".png"},  # moves only if its source did
-    "media/film_sound.py": {".avi", ".mkv"},  # in an advice
+    "media/video_sound.py": {".avi", ".mkv"},  # in an advice
     "pyramid_files.py": {".h5", ".hdf5"},  # coefficients, again
 }
 

@@ -176,7 +176,7 @@ def test_nobody_knows_it_without_its_file(tmp_path):
         write_still(tmp_path / "in.toy", Still(PICTURE))
     (tmp_path / "in.toy").write_bytes(b"TOY\0{}\n")
     assert run("denoise", tmp_path / "in.toy", tmp_path / "out.toy").exit_code != 0
-    assert "holds no picture" in run("denoise", tmp_path, tmp_path / "out").stderr
+    assert "holds no image" in run("denoise", tmp_path, tmp_path / "out").stderr
 
 
 def test_what_cannot_be_registered(toy):

@@ -21,7 +21,7 @@ def write_planes(av):
     """Give a function that writes lists of planes without loss."""
 
     def write(path, frames, pixel_format, *, codec="ffv1", rate=25, field_order=None):
-        from subband.media.film_fields import FieldMarker
+        from subband.media.video_fields import FieldMarker
 
         marker = FieldMarker()
         with av.open(str(path), "w") as container:

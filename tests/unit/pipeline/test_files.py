@@ -217,7 +217,7 @@ def test_interrupted_film_can_be_kept_and_plays(tmp_path):
 
 def test_views_of_volumes_are_refused():
     info = SourceInfo("volume", (8, 8), np.dtype("float32"), "grey", count=8)
-    with pytest.raises(ArgumentError, match="is for pictures and film"):
+    with pytest.raises(ArgumentError, match="is for images and video"):
         choose_work(info, STEPS, view="analysis")
     film = SourceInfo("film", (8, 8, 3), np.dtype("uint8"), "ycbcr")
     with pytest.raises(ArgumentError, match="colours='rgb'"):

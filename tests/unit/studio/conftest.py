@@ -63,7 +63,7 @@ class Page:
     def send(self, kind, **content):
         self.socket.send(json.dumps({"type": kind, **content}))
 
-    def settle(self, **settings):
+    def send_settings(self, **settings):
         """Send settings, and return the number that they have."""
         self.number += 1
         self.send("settings", number=self.number, time=1.5, settings={"format": "raw", **settings})
@@ -109,7 +109,7 @@ class Page:
 
     def show(self, **settings):
         """Send settings, and return the frame that is made under them."""
-        number = self.settle(**settings)
+        number = self.send_settings(**settings)
         return self.wait_frame(accept=lambda frame: frame.settings == number)
 
     def collect(self, seconds):

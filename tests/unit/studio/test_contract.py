@@ -19,7 +19,7 @@ from subband.studio.player import DisplayFrame
 from subband.studio.protocol import unpack
 from subband.studio.rendering import Renderer
 from subband.studio.session import Session
-from subband.studio.settings import settle
+from subband.studio.settings import resolve_settings
 from subband.studio.tools.enhance import Enhance
 
 ROOM = Path(subband.studio.__file__).parent
@@ -29,7 +29,7 @@ LIBRARY = Library([])
 
 def make_job(engine="cpu", pixels=PHOTOGRAPH, **settings):
     frame = None if pixels is None else DisplayFrame(pixels, 7, 0.25)
-    return Job(settle(settings), engine, frame, lambda pixels: "raw", echo={"settings": 3})
+    return Job(resolve_settings(settings), engine, frame, lambda pixels: "raw", echo={"settings": 3})
 
 
 def render(job):
@@ -56,14 +56,14 @@ def test_a_frame_is_rendered_without_a_session():
 def test_the_format_is_chosen_for_the_pixels_that_are_sent():
     asked = []
     job = make_job(filter="none", view="split")
-    job = Job(job.settled, job.engine, job.frame, lambda pixels: asked.append(pixels) or "png")
+    job = Job(job.resolved, job.engine, job.frame, lambda pixels: asked.append(pixels) or "png")
     assert render(job).format == "png"
     assert asked == [2 * 512 * 512]
 
 
 def test_a_histogram_is_measured_without_a_session():
     job = make_job(filter="soft", threshold=16)
-    message = render(Job(job.settled, job.engine, job.frame, job.choose_format, band="dd1"))
+    message = render(Job(job.resolved, job.engine, job.frame, job.choose_format, band="dd1"))
     assert message.header["type"] == "histogram"
     assert (message.header["band"], message.header["threshold"]) == ("dd1", 16)
     assert message.payload == ()
@@ -164,7 +164,7 @@ class Studio:
     def tell_settings(self, number, **settings):
         """Send settings, and wait until they were obeyed."""
         self.send("settings", number=number, time=0.5, settings=settings)
-        self.wait(lambda: any(each["type"] == "settled" and each["number"] == number for each in self.texts))
+        self.wait(lambda: any(each["type"] == "resolved" and each["number"] == number for each in self.texts))
 
     def find(self, kind):
         return [each for each in self.texts if each["type"] == kind]
@@ -183,7 +183,7 @@ def test_a_session_sends_what_any_renderer_makes(studio):
     assert studio.run() == "cpu"
     (job,) = studio.jobs
     np.testing.assert_array_equal(job.frame.pixels, data.camera())
-    assert job.settled.settings["threshold"] == 20
+    assert job.resolved.settings["threshold"] == 20
     assert job.choose_format(512 * 512) == "raw"
     (header,) = studio.frames
     assert (header["frame"], header["settings"], header["client_time"]) == (1, 1, 0.5)
@@ -196,7 +196,7 @@ def test_a_job_that_has_not_begun_takes_the_newest_settings(studio):
     for number in range(1, 6):
         studio.tell_settings(number, filter="soft", threshold=number)
     studio.run()
-    assert [job.settled.settings["threshold"] for job in studio.jobs] == [5]
+    assert [job.resolved.settings["threshold"] for job in studio.jobs] == [5]
     assert studio.frames[-1]["settings"] == 5
     # and is not computed again
     time.sleep(0.1)
@@ -244,7 +244,7 @@ def test_an_engine_that_fails_is_replaced_by_the_cpu():
     studio.send("open", source={"kind": "sample", "name": "camera"})
     assert studio.run() == "opencl"
     assert studio.find("error")[0] == {"type": "error", "message": "the device is gone", "about": "engine"}
-    assert "CPU" in studio.find("settled")[-1]["notes"][-1]
+    assert "CPU" in studio.find("resolved")[-1]["notes"][-1]
     assert studio.run() == "cpu"
     assert [job.engine for job in studio.jobs] == ["opencl", "cpu"]
     studio.session.close()

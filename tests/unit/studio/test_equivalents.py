@@ -14,7 +14,7 @@ from subband.enhance import Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.media import Frame, SourceInfo, open_sink, open_source
 from subband.pipeline import enhance_file
 from subband.pipeline.units import choose_scale, scale_enhancer
-from subband.studio.settings import settle
+from subband.studio.settings import resolve_settings
 from subband.studio.tools.base import Export
 
 PICTURE = data.photograph()[160:224, 160:240]
@@ -97,9 +97,9 @@ def run_command(command, folder):
     assert result.exit_code == 0, result.output
 
 
-def export(settled, source, target):
-    settled.tool.export(
-        settled.settings,
+def export(resolved, source, target):
+    resolved.tool.export(
+        resolved.settings,
         Export(
             lambda colours: open_source(source, colours=colours),
             target,
@@ -118,9 +118,9 @@ def test_all_ways_agree_to_the_last_bit(tmp_path, monkeypatch, name, case):
     write_source(tmp_path / name)
     with open_source(name) as source:
         info = source.info
-    settled = settle(given, shape=info.shape)
-    assert not settled.notes
-    printed = settled.tool.spell(settled.settings, name)
+    resolved = resolve_settings(given, shape=info.shape)
+    assert not resolved.notes
+    printed = resolved.tool.format_equivalent(resolved.settings, name)
     stem, _, ending = name.partition(".")
     target = tmp_path / f"{stem}-enhanced.{ending}"
     command, _, options = words.partition(" ")
@@ -128,7 +128,7 @@ def test_all_ways_agree_to_the_last_bit(tmp_path, monkeypatch, name, case):
         "library": lambda: enhance_file(name, target, enhancer),
         "printed Python": lambda: exec(printed.python, {}),
         "printed command": lambda: run_command(printed.command, tmp_path),
-        "export": lambda: export(settled, name, target),
+        "export": lambda: export(resolved, name, target),
         "command line": lambda: run_command(f"subband {command} {name} {target} {options}", tmp_path),
     }
     found = {}
@@ -154,10 +154,12 @@ def test_a_threshold_that_no_part_of_white_gives_is_printed_as_a_chain(tmp_path,
     monkeypatch.chdir(tmp_path)
     write_source(tmp_path / "in8.png")
     # every second number of the last 1/256 below a power of two is no multiple of 255
-    settled = settle({"filter": "soft", "threshold": float(np.nextafter(127.75, 0)), "level": 1}, shape=PICTURE.shape)
-    printed = settled.tool.spell(settled.settings, "in8.png")
+    resolved = resolve_settings(
+        {"filter": "soft", "threshold": float(np.nextafter(127.75, 0)), "level": 1}, shape=PICTURE.shape
+    )
+    printed = resolved.tool.format_equivalent(resolved.settings, "in8.png")
     assert "--chain" in printed.command
-    assert Enhancer.from_toml(printed.toml).stages[0].threshold == settled.settings["threshold"]
+    assert Enhancer.from_toml(printed.toml).stages[0].threshold == resolved.settings["threshold"]
 
 
 def test_edges_of_deep_pictures(tmp_path, monkeypatch):
@@ -166,8 +168,8 @@ def test_edges_of_deep_pictures(tmp_path, monkeypatch):
     for name in ("in8", "in16"):
         picture = STILLS[f"{name}.png"]
         write_source(tmp_path / f"{name}.png")
-        settings = settle({"tool": "edges", "drawn": "mask", "contrast": 60, "sigma": 9}, shape=picture.shape)
-        equivalent = settings.tool.spell(settings.settings, f"{name}.png")
+        settings = resolve_settings({"tool": "edges", "drawn": "mask", "contrast": 60, "sigma": 9}, shape=picture.shape)
+        equivalent = settings.tool.format_equivalent(settings.settings, f"{name}.png")
         target = tmp_path / f"{name}-edges.png"
         run_command(equivalent.command, tmp_path)
         masks[name] = read_pixels(target)

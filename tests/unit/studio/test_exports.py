@@ -103,7 +103,7 @@ def test_exports_are_cancelled_when_their_page_goes(http, open_page, serving):
 
 
 def test_a_film_plays_on_while_it_is_exported(http, page):
-    page.settle(filter="none", format="jpeg")
+    page.send_settings(filter="none", format="jpeg")
     page.open(name="clip")
     page.wait_frame()
     number = start(http, page, {"kind": "sample", "name": "clip"}, ".mp4", filter="soft")

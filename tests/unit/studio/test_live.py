@@ -144,21 +144,21 @@ def test_every_sample_is_what_it_says(page, name):
 def test_presets_are_settings_without_notes(page):
     page.open()
     for preset in page.hello["presets"]:
-        number = page.settle(**preset["settings"])
-        settled = page.wait("settled", accept=lambda found, number=number: found["number"] == number)
-        assert settled["notes"] == [], preset["title"]
+        number = page.send_settings(**preset["settings"])
+        resolved = page.wait("resolved", accept=lambda found, number=number: found["number"] == number)
+        assert resolved["notes"] == [], preset["title"]
 
 
 def test_settings_are_completed_and_corrected(page):
     page.open()
     page.wait("state")
-    page.settle(filter="soft", threshold=4000, level=8, wavelet="db20", nonsense=1)
-    settled = page.wait("settled", accept=lambda found: found["number"] == 1)
-    assert settled["settings"]["threshold"] == 128
-    assert settled["settings"]["level"] < 8
-    assert "nonsense" not in settled["settings"]
-    assert len(settled["notes"]) == 2
-    assert settled["equivalent"]["command"].startswith("subband filter photograph.png")
+    page.send_settings(filter="soft", threshold=4000, level=8, wavelet="db20", nonsense=1)
+    resolved = page.wait("resolved", accept=lambda found: found["number"] == 1)
+    assert resolved["settings"]["threshold"] == 128
+    assert resolved["settings"]["level"] < 8
+    assert "nonsense" not in resolved["settings"]
+    assert len(resolved["notes"]) == 2
+    assert resolved["equivalent"]["command"].startswith("subband filter photograph.png")
 
 
 def test_the_time_of_the_page_comes_back(page):
@@ -172,7 +172,7 @@ def test_a_film_is_exported_as_what_most_can_play(page):
 
 
 def test_a_film_plays_at_its_pace_and_goes_round(page):
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     page.open(name="clip")
     assert page.wait("opened")["info"]["rate"] == 25
     page.wait_frame()
@@ -188,7 +188,7 @@ def test_a_film_plays_at_its_pace_and_goes_round(page):
 
 
 def test_pause_step_seek_and_loop(page):
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     page.open(name="clip")
     page.wait_frame()
     page.send("pause")
@@ -213,12 +213,12 @@ def test_pause_step_seek_and_loop(page):
 
 
 def test_paused_and_hidden_pages_compute_nothing(page):
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     page.open(name="clip")
     page.wait_frame()
     page.send("pause", hidden=True)
     page.collect(0.5)
-    page.settle(filter="soft")
+    page.send_settings(filter="soft")
     assert not [found for found in page.collect(1.0) if not isinstance(found, dict)]
     page.send("pause")
     page.send("play", hidden=True)
@@ -229,7 +229,7 @@ def test_paused_and_hidden_pages_compute_nothing(page):
 
 def test_no_more_than_two_frames_are_on_their_way(page):
     page.answers = False
-    page.settle(filter="none", pace="fast")
+    page.send_settings(filter="none", pace="fast")
     page.open(name="clip")
     frames = [found for found in page.collect(1.5) if not isinstance(found, dict)]
     assert len(frames) == 2
@@ -241,7 +241,7 @@ def test_the_newest_settings_win(page):
     page.open()
     page.show(filter="none")
     for threshold in range(1, 61):
-        page.settle(filter="soft", threshold=threshold)
+        page.send_settings(filter="soft", threshold=threshold)
     frames = [page.wait_frame()]
     while frames[-1].settings != page.number:
         frames.append(page.wait_frame())
@@ -252,21 +252,21 @@ def test_the_newest_settings_win(page):
 def test_camera_frames_are_filtered(page):
     stream = io.BytesIO()
     Image.fromarray(PHOTOGRAPH[:240, :320]).save(stream, "JPEG", quality=95)
-    page.settle(filter="gaussian", sigma=2)
+    page.send_settings(filter="gaussian", sigma=2)
     page.send("open", source={"kind": "camera"})
     page.wait("opened")
     page.send_camera(stream.getvalue())
     assert page.wait("opened")["info"]["width"] == 320
     decoded = np.asarray(Image.open(stream))
     np.testing.assert_array_equal(page.wait_frame().pixels(), Enhancer(Blur(2.0)).apply(decoded))
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     np.testing.assert_array_equal(page.wait_frame().pixels(), decoded)
 
 
 def test_a_camera_frame_right_behind_the_camera_is_shown(page):
     stream = io.BytesIO()
     Image.fromarray(data.photograph()).save(stream, "JPEG")
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     for _ in range(5):
         page.open(name="camera")
         page.wait_frame()
@@ -284,7 +284,7 @@ def test_histogram_of_a_band(page):
     assert found["threshold"] == 16
     assert len(found["edges"]) == len(found["counts"]) + 1
     assert sum(found["counts"]) == 256 * 256
-    page.settle(filter="bayes", added_noise="gaussian", added_sigma=30)
+    page.send_settings(filter="bayes", added_noise="gaussian", added_sigma=30)
     found = page.wait("histogram", accept=lambda each: each["sigma"] is not None)
     # the brightness is the mean of three channels, in units of one
     assert 10 < found["sigma"] < 40
@@ -294,7 +294,7 @@ def test_histogram_of_a_band(page):
 
 def test_histograms_come_not_too_often(page):
     page.send("histogram", band="ad2")
-    page.settle(filter="none", pace="fast")
+    page.send_settings(filter="none", pace="fast")
     page.open(name="clip")
     page.wait("histogram")
     found = [each for each in page.collect(1.5) if isinstance(each, dict) and each["type"] == "histogram"]

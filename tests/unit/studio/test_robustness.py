@@ -39,7 +39,7 @@ def list_threads():
 def test_twenty_pages_come_and_go(serving, page_at):
     def visit():
         with page_at(serving.address) as page:
-            page.settle(filter="soft", threshold=20, format="jpeg", pace="fast")
+            page.send_settings(filter="soft", threshold=20, format="jpeg", pace="fast")
             page.open(name="clip")
             for _ in range(5):
                 page.wait_frame()
@@ -60,7 +60,7 @@ def test_twenty_pages_come_and_go(serving, page_at):
 def test_many_pages_at_once_share_the_engine(open_page):
     pages = [open_page() for _ in range(6)]
     for page in pages:
-        page.settle(filter="soft", format="jpeg")
+        page.send_settings(filter="soft", format="jpeg")
         page.open(name="clip")
     numbers = [[page.wait_frame().position for page in pages] for _ in range(5)]
     # a page that came last in every turn would never be served
@@ -71,11 +71,11 @@ def test_many_pages_at_once_share_the_engine(open_page):
 @pytest.mark.parametrize("is_reset", [False, True])
 def test_a_socket_that_is_cut_in_the_middle_of_a_frame(serving, open_page, is_reset):
     other = open_page()
-    other.settle(filter="none")
+    other.send_settings(filter="none")
     other.open(name="clip")
     other.wait_frame()
     page = open_page()
-    page.settle(filter="soft", pace="fast")
+    page.send_settings(filter="soft", pace="fast")
     page.open(name="clip")
     page.wait_frame()
     raw = page.socket.socket
@@ -92,9 +92,9 @@ def test_a_socket_that_is_cut_in_the_middle_of_a_frame(serving, open_page, is_re
 
 def test_a_page_that_reads_nothing_holds_nobody_up(serving, open_page):
     deaf, other = open_page(), open_page()
-    deaf.settle(filter="none", pace="fast")
+    deaf.send_settings(filter="none", pace="fast")
     deaf.open(name="clip")
-    other.settle(filter="none")
+    other.send_settings(filter="none")
     other.open(name="clip")
     for _ in range(40):
         other.wait_frame()
@@ -144,25 +144,25 @@ def fragile(monkeypatch):
 
 
 def test_an_engine_that_fails_while_a_film_plays(page, fragile):
-    page.settle(filter="none", engine="fragile")
+    page.send_settings(filter="none", engine="fragile")
     page.open(name="clip")
     error = page.wait("error")
     assert error["about"] == "engine"
     assert "memory of the device" in error["message"]
-    note = page.wait("settled", accept=lambda found: found["notes"])["notes"][-1]
+    note = page.wait("resolved", accept=lambda found: found["notes"])["notes"][-1]
     assert "CPU" in note
     last = page.wait_frame()
     for _ in range(10):
         last = page.wait_frame()
     assert last.position > 3
     assert len(fragile) == 1
-    page.settle(filter="soft", engine="fragile")
+    page.send_settings(filter="soft", engine="fragile")
     page.wait_frame(accept=lambda frame: frame.settings == page.number)
     assert len(fragile) == 1
     # whoever chooses another engine and comes back tries it again
-    page.settle(filter="soft", engine="cpu")
+    page.send_settings(filter="soft", engine="cpu")
     page.wait_frame(accept=lambda frame: frame.settings == page.number)
-    page.settle(filter="soft", engine="fragile")
+    page.send_settings(filter="soft", engine="fragile")
     page.wait("error")
     assert len(fragile) == 2
 
@@ -200,8 +200,8 @@ def test_engines_are_switched_live(page):
 
 
 def test_half_precision_on_the_cpu_is_noted(page):
-    page.settle(filter="soft", precision="float16", engine="cpu")
-    assert any("16 bits" in note for note in page.wait("settled")["notes"])
+    page.send_settings(filter="soft", precision="float16", engine="cpu")
+    assert any("16 bits" in note for note in page.wait("resolved")["notes"])
 
 
 def test_a_film_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path, page_at):
@@ -214,7 +214,7 @@ def test_a_film_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path, page_at):
     damaged[middle : middle + 4000] = bytes(4000)
     broken.write_bytes(bytes(damaged))
     with run_studio([broken]) as serving, page_at(serving.address) as page:
-        page.settle(filter="none", pace="fast")
+        page.send_settings(filter="none", pace="fast")
         page.open("media", "broken.mp4")
         positions = [page.wait_frame().position for _ in range(80)]
         assert max(positions) > 20
@@ -241,7 +241,7 @@ def test_threads_end_with_the_studio(page_at):
 
     before = set(threading.enumerate())
     with run_studio() as serving, page_at(serving.address) as page:
-        page.settle(filter="none")
+        page.send_settings(filter="none")
         page.open(name="clip")
         page.wait_frame()
         own = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("studio-")]
@@ -281,11 +281,11 @@ def test_a_slow_link_is_told_the_newest_only():
 
     waiting = outbox.Outbox()
     for number in range(1000):
-        waiting.put(f"settled {number}", "settled")
+        waiting.put(f"resolved {number}", "resolved")
         waiting.put(f"state {number}", "state")
     waiting.put(b"frame", "frame")
     assert not waiting.is_overfull
-    assert asyncio.run(take(waiting, 3)) == ["settled 999", "state 999", b"frame"]
+    assert asyncio.run(take(waiting, 3)) == ["resolved 999", "state 999", b"frame"]
     for number in range(501):
         waiting.put(str(number), "error")
     assert waiting.is_overfull
@@ -304,7 +304,7 @@ def test_a_frame_is_computed_in_the_thread_of_the_engine_that_was_chosen(open_pa
     page = open_page()
     page.open(name="clip")
     for number in range(30):
-        page.settle(filter="none", engine=("cpu", "fragile")[number % 2], pace="fast", threshold=number)
+        page.send_settings(filter="none", engine=("cpu", "fragile")[number % 2], pace="fast", threshold=number)
         if number % 3 == 0:
             page.wait_frame()
     page.show(filter="none", engine="cpu")

@@ -465,10 +465,10 @@ def test_nonsense_without_end_is_cut_off(page):
     "settings", [{"threshold": "12; rm -rf /"}, {"wavelet": "../../x"}, {"bands": "x" * 1000}, {"level": 10**400}]
 )
 def test_strange_settings_do_not_reach_the_command(page, settings):
-    page.settle(filter="soft", **settings)
-    settled = page.wait("settled")
-    assert settled["notes"]
-    assert "rm -rf" not in settled["equivalent"]["command"]
+    page.send_settings(filter="soft", **settings)
+    resolved = page.wait("resolved")
+    assert resolved["notes"]
+    assert "rm -rf" not in resolved["equivalent"]["command"]
 
 
 def test_errors_show_nothing_of_the_inside(serving, monkeypatch, caplog):
@@ -526,8 +526,8 @@ def test_volumes_are_refused_before_anything_unpacks_them(http, serving, monkeyp
 def test_half_characters_come_back_escaped(page):
     page.open("\ud800", "\udc00")
     assert "\ud800" in page.wait("error")["message"]
-    page.settle(bands="\ud800")
-    assert page.wait("settled")["notes"]
+    page.send_settings(bands="\ud800")
+    assert page.wait("resolved")["notes"]
 
 
 def test_media_whose_names_are_no_text_can_be_opened(tmp_path, page_at):

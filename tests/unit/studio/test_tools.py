@@ -16,7 +16,7 @@ from subband.edit.edges import EdgeFinder
 from subband.edit.surfaces import Reshaper, make_shape
 from subband.engines import get_engine
 from subband.studio.library import Library
-from subband.studio.settings import settle
+from subband.studio.settings import resolve_settings
 from subband.studio.tools.base import Inputs
 from subband.studio.tools.lookup import TOOLS
 
@@ -72,19 +72,19 @@ def test_commands_do_the_same(tmp_path, monkeypatch, settings):
     for name in ("photograph", "ascent", "camera", "aero", "bright", "dark", "far"):
         Image.fromarray(load_part(f"sample:{name}")).save(f"{name}.png")
     photograph = load_part("sample:photograph")
-    settled = settle(settings, shape=photograph.shape)
-    assert not settled.notes
-    spelt = settled.tool.spell(settled.settings, "photograph.png")
-    words = shlex.split(spelt.command)
+    resolved = resolve_settings(settings, shape=photograph.shape)
+    assert not resolved.notes
+    printed = resolved.tool.format_equivalent(resolved.settings, "photograph.png")
+    words = shlex.split(printed.command)
     result = CliRunner().invoke(app, words[1:])
     assert result.exit_code == 0, result.output
-    (made,) = tmp_path.glob(f"photograph-{settled.tool.result}.png")
-    work = settled.tool.prepare(settled.settings, Inputs(photograph.shape, get_engine("cpu"), load_part))
-    expected = work(photograph, 0).pictures[0][1]
+    (made,) = tmp_path.glob(f"photograph-{resolved.tool.result}.png")
+    work = resolved.tool.prepare(resolved.settings, Inputs(photograph.shape, get_engine("cpu"), load_part))
+    expected = work(photograph, 0).images[0][1]
     found = np.asarray(Image.open(made).convert("L" if expected.ndim == 2 else "RGB"))
     np.testing.assert_array_equal(found, expected)
     made.unlink()
-    exec(spelt.python, {})
+    exec(printed.python, {})
     np.testing.assert_array_equal(np.asarray(Image.open(made)), expected)
 
 
@@ -95,7 +95,7 @@ def test_split_view_shows_the_frame(page):
 
 
 def test_tools_follow_a_film_and_go_back(page):
-    page.settle(tool="stylise", format="jpeg")
+    page.send_settings(tool="stylise", format="jpeg")
     page.open(name="clip")
     positions = [page.wait_frame().position for _ in range(5)]
     assert positions == sorted(positions)
@@ -113,9 +113,9 @@ def test_pictures_that_are_not_there_are_told(page, texture):
 @pytest.mark.parametrize("tool", [name for name in TOOLS if name != "surface"])
 @pytest.mark.parametrize("shape", [(5, 7), (33, 65, 3), (1, 1)])
 def test_small_pictures(tool, shape):
-    settled = settle({"tool": tool, "level": 6, "second": "sample:far"}, shape=shape)
-    work = settled.tool.prepare(settled.settings, Inputs(shape, get_engine("cpu"), LIBRARY.load))
-    assert work(np.full(shape, 100, np.uint8), 0).pictures[0][1].shape[:2] == shape[:2]
+    resolved = resolve_settings({"tool": tool, "level": 6, "second": "sample:far"}, shape=shape)
+    work = resolved.tool.prepare(resolved.settings, Inputs(shape, get_engine("cpu"), LIBRARY.load))
+    assert work(np.full(shape, 100, np.uint8), 0).images[0][1].shape[:2] == shape[:2]
 
 
 def read_surface(message):
@@ -129,7 +129,7 @@ def read_surface(message):
 
 
 def test_surfaces_come_with_positions_and_normals(page):
-    number = page.settle(tool="surface", shape="terrain", level=3, bands="1:ad=2,da=3,dd=0", approximation=1.2)
+    number = page.send_settings(tool="surface", shape="terrain", level=3, bands="1:ad=2,da=3,dd=0", approximation=1.2)
     while not isinstance(message := page.receive(), bytes):
         pass
     header, positions, normals = read_surface(message)
@@ -142,7 +142,7 @@ def test_surfaces_come_with_positions_and_normals(page):
 
 def test_surfaces_follow_sliders_without_answers(page):
     for gain in range(10):
-        page.settle(tool="surface", shape="ring", bands=f"1:ad={gain}")
+        page.send_settings(tool="surface", shape="ring", bands=f"1:ad={gain}")
     last = None
     while last != page.number:
         found = page.receive()
@@ -151,13 +151,13 @@ def test_surfaces_follow_sliders_without_answers(page):
 
 
 def test_a_film_waits_while_a_surface_is_shown(page):
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     page.open(name="clip")
     page.wait_frame()
-    page.settle(tool="surface", shape="ring")
+    page.send_settings(tool="surface", shape="ring")
     page.collect(1.0)
     assert not [found for found in page.collect(0.6) if not isinstance(found, dict | bytes)]
-    page.settle(filter="none")
+    page.send_settings(filter="none")
     page.wait_frame(accept=lambda frame: frame.settings == page.number)
 
 
@@ -174,13 +174,13 @@ def test_surfaces_are_exported(http, page, ending):
 def test_the_command_of_a_surface(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = {"tool": "surface", "shape": "ring", "level": 3, "bands": "1:ad=2,da=0.5;3:dd=0", "approximation": 1.1}
-    settled = settle(given)
-    spelt = settled.tool.spell(settled.settings, "")
-    result = CliRunner().invoke(app, shlex.split(spelt.command)[1:])
+    resolved = resolve_settings(given)
+    printed = resolved.tool.format_equivalent(resolved.settings, "")
+    result = CliRunner().invoke(app, shlex.split(printed.command)[1:])
     assert result.exit_code == 0, result.output
     written = (tmp_path / "ring-reshaped.obj").read_bytes()
     (tmp_path / "ring-reshaped.obj").unlink()
-    exec(spelt.python, {})
+    exec(printed.python, {})
     assert (tmp_path / "ring-reshaped.obj").read_bytes() == written
 
 

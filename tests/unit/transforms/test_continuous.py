@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import pywt
 
+from subband import release_memory
 from subband.errors import ArgumentError, AxesError, DtypeError, ShapeError
 from subband.testing import assert_close, largest
-from subband.transforms.continuous import _fast_length, cwt
+from subband.transforms.continuous import _banks, cwt
+from subband.transforms.convolution import Kernel, convolve_directly
+from subband.transforms.dilation import find_shape, sample_kernel
 from subband.wavelets import ContinuousWavelet
 
 WAVELETS = ["gaus1", "gaus4", "cgau2", "mexh", "morl", "cmor1.5-1.0", "shan0.5-1.0", "fbsp2-1.0-0.5"]
@@ -64,6 +67,67 @@ def test_the_methods_agree_on_many_scales():
     np.testing.assert_allclose(by_fft, direct, atol=1e-11)
 
 
+@pytest.mark.parametrize("method", ["conv", "fft"])
+@pytest.mark.parametrize("wavelet", ["mexh", "cmor1.5-1.0"])
+def test_long_signals_and_scales_in_any_order(method, wavelet):
+    x = sample((2, 3000))
+    scales = np.random.default_rng(3).permutation(np.geomspace(1, 90, 24))
+    expected, _ = pywt.cwt(x, scales, wavelet)
+    found, _ = cwt(x, scales, wavelet, method=method)
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+def test_what_is_not_finite_stays_where_filters_reach():
+    x = sample(400)
+    x[200] = np.nan
+    found, _ = cwt(x, [2, 4], "mexh")
+    expected, _ = pywt.cwt(x, [2, 4], "mexh")
+    assert np.isnan(found).any()
+    assert not np.isnan(found[0, :180]).any()
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rounding_errors_of_large_parts_do_not_reach_small_ones(dtype):
+    x = sample(1024)
+    x[:512] *= 1e12
+    x = x.astype(dtype)
+    found, _ = cwt(x, [2, 4], "mexh")
+    expected, _ = pywt.cwt(x.astype("float64"), [2, 4], "mexh")
+    # the wavelet at scale 4 reaches 32 samples to either side
+    np.testing.assert_allclose(found[:, 560:], expected[:, 560:], atol=1e-4 if dtype == "float32" else 1e-12)
+
+
+def test_single_precision_is_computed_in_double_precision_by_conv():
+    x = sample(4096)
+    x[::2] *= 1e4
+    x = x.astype("float32")
+    scales = np.geomspace(1, 64, 12)
+    kernels = [sample_kernel(find_shape("mexh", 12), scale, x.dtype, x.size) for scale in scales]
+    exact = np.empty((len(scales), 1, x.size))
+    convolve_directly(
+        [Kernel(taps.astype("float64"), centre) for taps, centre in kernels], x[None].astype(float), exact
+    )
+    np.testing.assert_array_almost_equal_nulp(cwt(x, scales, "mexh")[0], exact[:, 0].astype("float32"), 1)
+
+
+def test_numbers_near_the_largest_do_not_overflow():
+    x = sample(64) * 1e200
+    np.testing.assert_allclose(cwt(x, [2], "mexh")[0], pywt.cwt(x, [2], "mexh")[0], rtol=1e-12, atol=1e188)
+
+
+def test_filters_of_the_last_calls_are_kept():
+    _banks.clear()
+    for length in range(20, 30):
+        cwt(sample(length), [1, 2], "mexh")
+    assert 0 < len(_banks) <= 4
+    x = sample(29)
+    before = cwt(x, [1, 2], "mexh")[0]
+    release_memory()
+    assert len(_banks) == 0
+    np.testing.assert_array_equal(cwt(x, [1, 2], "mexh")[0], before)
+
+
 def test_changed_parameters_of_a_wavelet_are_heeded():
     wavelet = ContinuousWavelet("cmor1.5-1.0")
     cwt(sample(32), [2], wavelet)
@@ -96,12 +160,6 @@ def test_no_scales_give_no_coefficients():
         coefs, frequencies = cwt(sample(32), [], "morl", method=method)
         assert coefs.shape == (0, 32)
         assert frequencies.shape == (0,)
-
-
-def test_fast_lengths_are_the_next_ones():
-    smooth = sorted(2**i * 3**j * 5**k for i in range(13) for j in range(9) for k in range(7))
-    for least in range(1, 3000):
-        assert _fast_length(least) == next(number for number in smooth if number >= least)
 
 
 @pytest.mark.parametrize(

@@ -54,3 +54,10 @@ def test_table_holds_no_unused_line():
 def test_orthogonal_filters_are_one_filter_reversed(name):
     analysis, synthesis = read_lowpass(name)
     assert analysis == synthesis[::-1] == tuple(Wavelet(name).dec_lo)
+
+
+def test_lists_belong_to_the_caller():
+    for give in (families, wavelist, lambda: wavelist(kind="continuous"), lambda: wavelist("coif")):
+        before = list(give())
+        give().clear()
+        assert give() == before

@@ -79,8 +79,22 @@ def test_setters():
 @pytest.mark.parametrize("name", BARE)
 def test_bare_names_warn(name):
     for kind in (ContinuousWavelet, DiscreteContinuousWavelet):
-        with pytest.warns(FutureWarning, match=f"'{name}"):
-            kind(name)
+        # each time, though a name is read once
+        for _ in range(2):
+            with pytest.warns(FutureWarning, match=f"'{name}"):
+                kind(name)
+
+
+def test_wavelets_of_one_name_are_changed_by_themselves():
+    first, second = ContinuousWavelet("cmor1.5-1.0"), ContinuousWavelet("cmor1.5-1.0")
+    first.center_frequency, first.upper_bound, first.complex_cwt = 2.0, 3.0, False
+    assert (second.center_frequency, second.upper_bound, second.complex_cwt) == (1.0, 8.0, True)
+    assert ContinuousWavelet("cmor1.5-1.0").center_frequency == 1.0
+
+
+def test_dtypes_that_are_no_keys_are_named():
+    with pytest.raises(ArgumentError, match="neither float32 nor float64"):
+        ContinuousWavelet("morl", [("a", "f4")])
 
 
 @pytest.mark.parametrize(

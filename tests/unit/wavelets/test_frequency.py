@@ -56,6 +56,19 @@ def test_scale_and_frequency():
     np.testing.assert_allclose(frequency2scale("morl", scale2frequency("morl", [1, 5])), [1, 5])
 
 
+def test_bare_names_warn_each_time():
+    for _ in range(2):
+        with pytest.warns(FutureWarning, match="cmor"):
+            central_frequency("cmor")
+
+
+def test_integrals_belong_to_the_caller():
+    before, _ = integrate_wavelet("db2")
+    expected = before.copy()
+    before[:] = 0
+    np.testing.assert_array_equal(integrate_wavelet("db2")[0], expected)
+
+
 def test_not_a_wavelet():
     for function in (central_frequency, integrate_wavelet):
         with pytest.raises(TypeError, match="neither"):

@@ -1,4 +1,4 @@
-"""How a device is measured: a few transforms of pictures of several sizes, and what is read off their times.
+"""Calibration of the performance model: transforms of images of several sizes, and the rates fitted to their times.
 
 None of the sizes is that of a case, and of the wavelets Haar's alone is: the model has to carry what it learns here
 over to others.
@@ -19,7 +19,7 @@ from subband.bench.model.device import DeviceModel, Overhead, Path, Transfers, W
 from subband.bench.model.prediction import predict_stages
 from subband.bench.model.stages import Arithmetic, list_stages
 from subband.engines.abilities import CPU
-from subband.engines.measuring.harness import Harness, Replay, draw_on_host, plan_picture
+from subband.engines.measuring.harness import Harness, Replay, draw_on_host, plan_array
 from subband.engines.threads import get_threads
 from subband.plan import TransformPlan, transform_plan
 from subband.schedule import Abilities
@@ -28,7 +28,7 @@ from subband.wavelets import as_wavelet
 
 __all__ = ["DEVICE_SIDES", "HOST_SIDES", "Calibration", "find_abilities", "plan_sweeps", "record_call"]
 
-#: Sides of the pictures: from what is done before it has begun to what no cache holds. On the CPU a second thread is
+#: Sides of the images: from what is done before it has begun to what no cache holds. On the CPU a second thread is
 #: woken between 496 and 504, and larger ones are cut into parts that two threads share evenly.
 HOST_SIDES = (32, 96, 256, 496, 504, 736, 1536, 4096)
 DEVICE_SIDES = (32, 96, 192, 384, 768, 1536, 3072, 6144)
@@ -61,14 +61,14 @@ _LEAST_SHARE = 0.02
 
 
 class Calibration:
-    """What is measured of a device.
+    """The measurements that calibrate a device.
 
     Parameters
     ----------
     bench : Harness
         Of the engine.
     sides : sequence of int, optional
-        Of the pictures.
+        Of the images.
 
     Attributes
     ----------
@@ -112,9 +112,7 @@ class Calibration:
             self._prepare_transfers(bench.engine.device)
             return
         for shape, direction, (name, wavelet) in product((_SQUARE, _TALL), _DIRECTIONS, _KINDS.items()):
-            self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(
-                plan_picture(shape, wavelet, 1), direction
-            )
+            self.calls[f"rows {name} {shape[1]} {direction}"] = bench.prepare(plan_array(shape, wavelet, 1), direction)
 
     def _repeat(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """Return the call as often as a record holds it, recorded if that can be."""
@@ -123,7 +121,7 @@ class Calibration:
 
     def _prepare_graphs(self) -> None:
         for direction, side in product(_DIRECTIONS, (_TINY[_PLAINEST], self._middle)):
-            call = self._bench.prepare(plan_picture((side, side), _PLAINEST, 1), direction)
+            call = self._bench.prepare(plan_array((side, side), _PLAINEST, 1), direction)
             self.calls[f"graph {side} {direction}"] = record_call(self._bench, call) or call
 
     def _prepare_transfers(self, device: Any) -> None:
@@ -135,7 +133,7 @@ class Calibration:
             self.calls[f"trip {size}"] = partial(_send_and_fetch, device, here)
 
     def conclude(self, best: Mapping[str, float], name: str) -> DeviceModel:
-        """Read off what a device can do.
+        """Fit the model of a device to its measurements.
 
         Parameters
         ----------
@@ -158,7 +156,7 @@ class Calibration:
         return replace(plain, ways=computing, transfers=self._find_transfers(best))
 
     def _find_plain_way(self, best: Mapping[str, float], direction: Direction) -> Way:
-        """Read off everything but the rates, which are what is left to explain."""
+        """Fit everything but the arithmetic rates, which explain the rest."""
         suffix = "" if self._is_recorded else " asked"
         overhead = self._find_overhead(best, _PLAINEST, direction, suffix)
         beginning = overhead.launch + overhead.call
@@ -209,7 +207,7 @@ class Calibration:
         return Overhead(launch, max(short - few * launch, 0.0))
 
     def _plan_tiny(self, wavelet: str, level: int) -> TransformPlan:
-        return plan_picture((_TINY[wavelet],) * 2, wavelet, level)
+        return plan_array((_TINY[wavelet],) * 2, wavelet, level)
 
     def _find_rates(
         self, best: Mapping[str, float], plain: DeviceModel, kind: Arithmetic, direction: Direction
@@ -239,7 +237,7 @@ def _send_and_fetch(device: Any, x: Array) -> Array:
 
 
 def find_abilities(bench: Harness) -> Abilities:
-    """Return what the engine of a harness takes together in one sweep over samples as they are drawn."""
+    """Return which axes the engine of a harness can fuse in one sweep over float32 samples."""
     abilities: Abilities = bench.engine.find_abilities(np.dtype(np.float32))
     return abilities
 
@@ -250,7 +248,7 @@ def _find_least_volume(abilities: Abilities) -> int | None:
 
 
 def record_call(bench: Harness, call: Callable[[], Any], times: int = 1) -> Callable[[], Any] | None:
-    """Return what repeats some calls without asking for each launch; None where a device cannot record them."""
+    """Return a recording that replays some calls without a launch for each; None where a device cannot record them."""
     if not bench.is_device:
         return None
     try:
@@ -277,18 +275,18 @@ def plan_sweeps(side: int, abilities: Abilities = CPU) -> dict[str, TransformPla
     Where volumes are one sweep, there are cubes of about as many samples too.
     """
     shape = (side, side)
-    wavelet = plan_picture(shape, _PLAINEST, 1).wavelets[0]
+    wavelet = plan_array(shape, _PLAINEST, 1).wavelets[0]
     plans = {
-        "both": plan_picture(shape, _PLAINEST, 1),
+        "both": plan_array(shape, _PLAINEST, 1),
         "down": transform_plan(shape, (0,), (wavelet,), ("periodization",), 1),
         "along": transform_plan(shape, (1,), (wavelet,), ("periodization",), 1),
     }
     for kind, name in (_HEAVIER if abilities.form.lifts_orthogonal else _HEAVIER_ON_DEVICE).items():
-        plans[kind] = plan_picture(shape, name, 1)
+        plans[kind] = plan_array(shape, name, 1)
     if (least := _find_least_volume(abilities)) is not None:
         edge = max(least, 8 * round(side ** (2 / 3) / 8))
         cube, axes = (edge,) * 3, (0, 1, 2)
-        plans["all"] = plan_picture(cube, _PLAINEST, 1)
+        plans["all"] = plan_array(cube, _PLAINEST, 1)
         # mirrored at the borders, as cases are
         plans["volumes"] = transform_plan(cube, axes, (as_wavelet(_HEAVIER_VOLUME),) * 3, ("whole",) * 3, 1)
     return plans

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from subband.bench.model.calibration import find_abilities, record_call
 from subband.bench.model.stages import Stage, list_stages
-from subband.engines.measuring.harness import Harness, draw_on_host, plan_picture
+from subband.engines.measuring.harness import Harness, draw_on_host, plan_array
 from subband.errors import ArgumentError
 from subband.plan import TransformPlan
 from subband.typing import Direction
@@ -52,7 +52,7 @@ class ModelCase:
     @property
     def plan(self) -> TransformPlan:
         """What is transformed, and how."""
-        return plan_picture(self.shape, self.wavelet, self.level)
+        return plan_array(self.shape, self.wavelet, self.level)
 
     def list_stages(self, bench: Harness) -> list[Stage]:
         """Count its stages on the engine of a harness."""
@@ -78,7 +78,7 @@ class ModelCase:
         return lambda: engine.inverse_all(plan, approximation, details)
 
 
-#: Three sizes of pictures, short and long wavelets, one level and several, a large picture and a volume, both ways.
+#: Three sizes of images, short and long wavelets, one level and several, a large image and a volume, both ways.
 MODEL_CASES = tuple(
     ModelCase(shape, wavelet, level, direction)
     for shapes, transforms in (

@@ -13,21 +13,21 @@ Real-time wavelet filtering on the GPU, NTNU, 2007, equations 3.9 to 3.14.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["AS_CALCULATED", "PRINTED", "ClassicalModel"]
 
 
 @dataclass(frozen=True)
 class ClassicalModel:
-    """What the equations need, and what they give, in seconds.
+    """The parameters of the equations, and their results in seconds.
 
     Attributes
     ----------
     elements : int
         Pixels, of four subelements each.
     upload_bandwidth, memory_bandwidth : float
-        Bytes a second from the host to the device, and within it.
+        Bytes per second from the host to the device, and within it.
     arithmetic_rate : float
         Operations of the device in a second.
     arithmetic_operations, texture_operations : float
@@ -113,13 +113,4 @@ PRINTED = ClassicalModel(
 )
 
 #: The numbers that its results follow from: 80 GB/s, and 20 operations of the CPU in a nanosecond.
-AS_CALCULATED = ClassicalModel(
-    elements=512**2,
-    upload_bandwidth=8e9,
-    memory_bandwidth=80e9,
-    arithmetic_rate=332e9,
-    arithmetic_operations=30,
-    texture_operations=14,
-    host_operations=240,
-    host_rate=20e9,
-)
+AS_CALCULATED = replace(PRINTED, memory_bandwidth=80e9, host_rate=20e9)

@@ -1,4 +1,4 @@
-"""The model beside measurement: how far it is off, by case, and what every case is bound by."""
+"""Comparison of the model with measurements: error and bound of each case."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Study:
     effort : Effort
         Seconds of everything together.
     sides : sequence of int, optional
-        Of the pictures by which the device is measured.
+        Of the images by which the device is measured.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class Study:
         return self._rounds.run()
 
     def conclude(self, name: str) -> tuple[DeviceModel, list[Comparison]]:
-        """Return what a device of some name can do, and the cases as predicted from that alone, and as measured."""
+        """Return the model of a device, and the cases as it predicts them and as measured."""
         device = self._calibration.conclude(self._rounds.best, name)
         comparisons = []
         for case in self._cases:
@@ -165,21 +165,21 @@ def report_comparison(
 
 
 def _describe_device(device: DeviceModel) -> list[Sheet]:
-    """List what was measured of the device."""
-    columns, values = ["picture", "copy GB/s"], [device.copies]
+    """Tabulate the calibration of the device."""
+    columns, values = ["image", "copy GB/s"], [device.copies]
     for count, axes in ((3, "three axes"), (2, "both axes"), (1, "one axis")):
         for direction, way in device.ways.items():
             if count in way.sweeps:
                 columns.append(f"{direction}, {axes} GB/s")
                 values.append(way.sweeps[count])
-    rates = ["picture"]
+    rates = ["image"]
     operations = []
     for direction, way in device.ways.items():
         for kind, numbers in way.rates.items():
             rates.append(f"{direction}, {kind}")
             operations.append(numbers)
     names = [f"{size / 2**20:.3g} MiB" for size in device.sizes]
-    # what memory moves is told by copies, what a device computes by the largest pictures
+    # what memory moves is told by copies, what a device computes by the largest images
     fastest = max(device.copies)
     busiest = max((numbers[-1] for numbers in operations), default=0.0)
     sheets = [

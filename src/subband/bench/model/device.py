@@ -1,4 +1,4 @@
-"""What a device can do: how fast it copies, sweeps, computes, begins and transfers."""
+"""The model of a device: rates of copies, sweeps, arithmetic and transfers, and overheads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Work: TypeAlias = Literal["plain"] | Arithmetic
 
 @dataclass(frozen=True)
 class Overhead:
-    """Seconds that go by before anything is moved.
+    """Seconds of a call and of each launch before anything is moved.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Way:
-    """What a device can do in one direction, at each of the sizes of its `DeviceModel`.
+    """The rates of a device in one direction, at each of the sizes of its `DeviceModel`.
 
     Attributes
     ----------
     overhead : Overhead
         Of the device, or of all where it does not work while the host goes on.
     sweeps : mapping
-        Bytes a second that the plainest sweep reads and writes together, by how many axes it transforms.
+        Bytes per second that the plainest sweep reads and writes together, by how many axes it transforms.
     rates : mapping
         Multiplications with additions in a second, beyond those of the plainest sweep.
     rows : mapping
@@ -95,7 +95,7 @@ class Transfers:
 
 @dataclass(frozen=True)
 class DeviceModel:
-    """What a device can do.
+    """The model of a device: its rates and overheads.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class DeviceModel:
     sizes : sequence of float
         Bytes of the arrays that were measured.
     copies : sequence of float
-        Bytes a second that a plain copy of them reads and writes together.
+        Bytes per second that a plain copy of them reads and writes together.
     ways : mapping
         What it can do in each direction.
     transfers : Transfers or None
@@ -136,9 +136,9 @@ class DeviceModel:
         return _interpolate(extent, self.sizes, values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return all fields as a dict for JSON."""
         return asdict(self)
 
 
-def _interpolate(place: float, places: Sequence[float], values: Sequence[float]) -> float:
-    return float(np.exp(np.interp(np.log(place), np.log(places), np.log(values))))
+def _interpolate(x: float, points: Sequence[float], values: Sequence[float]) -> float:
+    return float(np.exp(np.interp(np.log(x), np.log(points), np.log(values))))

@@ -1,11 +1,11 @@
-"""What a stage should take on a device.
+"""Predicted times of stages on a device.
 
 A sweep takes as long as its launches, its traffic and its arithmetic together:
 
     T = launches · t_launch + memory / B(extent) + operations / R(extent)
 
-The bandwidth is that of the plainest sweep over an array of the same extent, on the same device: one that reads a
-picture and writes its bands, or the other way round, and computes no more than Haar's transform does. As much of it as
+The bandwidth is that of the plainest sweep over an array of the same extent, on the same device: one that reads an
+image and writes its bands, or the other way round, and computes no more than Haar's transform does. As much of it as
 a plain copy takes counts as memory, and the rest as arithmetic. Further operations are added, not hidden behind the
 traffic as in the classical model: a sweep computes on the rows that it has just loaded, and both cores of a CPU and the
 warps of a GPU were measured to take the sum. To begin a row takes as long as a number of samples more.
@@ -77,7 +77,7 @@ class Prediction:
 
 
 def predict_stage(stage: Stage, device: DeviceModel) -> Prediction:
-    """Say how long a stage takes on a device, and how long the host takes to ask for it.
+    """Predict how long a stage takes on a device, and how long the host takes to launch it.
 
     Parameters
     ----------

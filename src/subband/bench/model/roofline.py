@@ -22,7 +22,7 @@ def draw_roofline(device: DeviceModel, comparisons: Sequence[Comparison]) -> Fig
     """Draw what was measured under the roofs of a device.
 
     The slopes are a copy that fits into a cache and one that does not; the level roofs are the arithmetic of lifting
-    and of filters on large pictures. A transform takes the sum of both, so that the best it can reach lies somewhat
+    and of filters on large images. A transform takes the sum of both, so that the best it can reach lies somewhat
     under them.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The least time of many calls, which take turns until all times have settled.
+"""The least time of many calls, which take turns until all times have converged.
 
 A neighbour on the machine, or a slower clock, lengthens a call and never shortens it. So the least of many times is
 what the call itself takes, and leasts can be compared with each other where medians tell of the neighbours.
@@ -12,13 +12,13 @@ from math import ceil
 from time import perf_counter
 from typing import Any
 
-from subband.engines.measuring.timing import Clock, Effort
+from subband.engines.measuring.timing import Clock, Effort, time_calls
 
 __all__ = ["Rounds"]
 
 # Calls of one turn.
 _MOST_CALLS = 200
-# A time has settled if it was met so often, give or take so much.
+# A time has converged if it was met so often, give or take so much.
 _OFTEN, _NEAR = 3, 1.05
 
 
@@ -31,9 +31,9 @@ class Rounds:
         What is timed.
     effort : Effort
         Its turns are rounds: the fewest that all calls take part in, and the most. After the fewest, a call whose time
-        has settled takes part no more, and after so many seconds the rounds end.
+        has converged takes part no more, and after so many seconds the rounds end.
     clock : callable, optional
-        That of a `Bed`; else that of the host, which times every call by itself.
+        That of a `Harness`; else that of the host, which times every call by itself.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Rounds:
         for number in range(self._effort.most):
             names = list(self._calls)
             if number >= self._effort.fewest:
-                names = [name for name in names if not self._is_settled(name)]
+                names = [name for name in names if not self._has_converged(name)]
                 if not names or perf_counter() > end:
                     break
             gc.disable()
@@ -84,7 +84,7 @@ class Rounds:
                     gc.enable()
             yield len(names)
 
-    def _is_settled(self, name: str) -> bool:
+    def _has_converged(self, name: str) -> bool:
         times = self._times[name]
         return sum(seconds <= _NEAR * min(times) for seconds in times) >= _OFTEN
 
@@ -92,13 +92,4 @@ class Rounds:
         if self._clock is not None:
             # the clocks of devices time what is queued, and not a single call
             return self._clock(call, count) / count
-        return min(_time_once(call) for _ in range(count))
-
-
-def _time_once(call: Callable[[], Any]) -> float:
-    """Return the seconds of a call; its result is freed after the clock has stopped."""
-    start = perf_counter()
-    result = call()
-    seconds = perf_counter() - start
-    del result
-    return seconds
+        return min(time_calls(call, 1) for _ in range(count))

@@ -1,4 +1,4 @@
-"""What each stage of a transform moves and computes, counted from its plan alone.
+"""Bytes moved and operations computed by each stage of a transform, counted from its plan alone.
 
 A stage is one sweep over an array, one pass of a sweep that is done in blocks, or one transfer. The sweeps are those of
 `subband.schedule`, which the engine runs.
@@ -35,7 +35,7 @@ PLAIN_OPERATIONS = 2
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage, counted.
+    """Bytes and operations of one stage.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Stage:
         Bytes of the larger of what one launch reads and what it writes: what has to fit into a cache to be moved
         faster, and what there is for all threads or lanes to do.
     block : int
-        Bytes of the buffer in a cache which is read or written in the place of memory; 0 where there is none.
+        Bytes of the buffer in a cache which is read or written instead of memory; 0 where there is none.
     operations : int
         Multiplications with their additions.
     arithmetic : {"lifting", "filters", "volumes"}
@@ -142,11 +142,11 @@ def list_stages(
 
     Examples
     --------
-    >>> from subband.engines.measuring.harness import plan_picture
-    >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_picture((1024, 1024), "cdf97", 2))]
+    >>> from subband.engines.measuring.harness import plan_array
+    >>> [(stage.name, stage.memory, stage.operations) for stage in list_stages(plan_array((1024, 1024), "cdf97", 2))]
     [('level 1', 8388608, 10485760), ('level 2', 2097152, 2621440)]
     >>> from subband.engines.abilities import abilities_of_device
-    >>> volume = plan_picture((64, 64, 64), "cdf97", 1)
+    >>> volume = plan_array((64, 64, 64), "cdf97", 1)
     >>> [(stage.name, stage.launches) for stage in list_stages(volume, abilities=abilities_of_device(None))]
     [('level 1, axes 1 and 2', 1), ('level 1, axis 0', 4)]
     >>> [(stage.name, stage.launches) for stage in list_stages(volume, abilities=abilities_of_device(16))]

@@ -44,14 +44,14 @@ _STEP = (7, 11)
 
 @dataclass(frozen=True)
 class Method:
-    """A column of the table: milliseconds of a frame, and frames a second.
+    """A column of the table: milliseconds of a frame, and frames per second.
 
     Attributes
     ----------
     average, slowest, fastest : float
         Milliseconds.
     rate : float
-        Frames a second on average.
+        Frames per second on average.
     """
 
     average: float
@@ -97,7 +97,7 @@ class Passes:
 
 
 def load_images() -> tuple[list[Array], str]:
-    """Return the frames of the bundled video, or where no library reads video, photographs; and what to say of that."""
+    """Return the frames of the bundled video, or photographs where no library reads video, and a remark on that."""
     from subband.media import open_source
 
     try:

@@ -62,9 +62,9 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT x, {arguments},
 {{
     const int images = table[0], rows = table[1], columns = table[2];
     const int low_rows = table[3], high_rows = table[4], low_columns = table[5], high_columns = table[6];
-    const int pair_rows = table[7], pair_columns = table[8], row_places = table[9], column_places = table[10];
-    GLOBAL const int *const row_index = table + 11, *const row_sign = row_index + row_places;
-    GLOBAL const int *const column_index = row_sign + row_places, *const column_sign = column_index + column_places;
+    const int pair_rows = table[7], pair_columns = table[8], row_count = table[9], column_count = table[10];
+    GLOBAL const int *const row_index = table + 11, *const row_sign = row_index + row_count;
+    GLOBAL const int *const column_index = row_sign + row_count, *const column_sign = column_index + column_count;
 {taps}
     for (int image = GROUP_Z; image < images; image += GROUPS_Z)
     for (int n = GROUP_Y; n < pair_rows; n += GROUPS_Y)

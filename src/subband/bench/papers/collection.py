@@ -1,4 +1,4 @@
-"""All papers in one run: every table for every engine at hand."""
+"""All papers in one run: every table for every available engine."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def _measure_model(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
 def _measure_high_definition(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     effort = _QUICK if is_quick else None
     yield "orders", orders.report({engine: orders.measure_orders(engine, effort) for engine in engines})
-    pictures = high_definition.list_pictures(is_quick=is_quick)
+    images = high_definition.list_images(is_quick=is_quick)
     for engine in engines:
-        measured = dict(high_definition.measure_pictures(pictures, engine, effort))
+        measured = dict(high_definition.measure_images(images, engine, effort))
         yield f"high definition {engine}", high_definition.report(measured, engine)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from subband import data
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.harness import open_harness, plan_array
 from subband.engines.measuring.judging import check_transform
 from subband.engines.measuring.timing import Effort, take_turns
 from subband.enhance.fixed import FixedPoint
@@ -35,21 +35,21 @@ _SIDE = 512
 
 
 def measure_bits() -> list[tuple[str, int, float, int, int]]:
-    """Decompose a picture, and compare every coefficient with floating point.
+    """Decompose an image, and compare every coefficient with floating point.
 
     Returns
     -------
     list of (str, int, float, int, int)
         Wavelet, bits, the part of the coefficients that differ at all, the largest difference of one in units of the
-        last bit, and that of the reconstructed picture in grey levels.
+        last bit, and that of the reconstructed image in grey levels.
     """
-    picture = data.camera()
+    image = data.camera()
     found = []
     for wavelet in WAVELETS:
-        exact = decompose(picture / 256, wavelet, _LEVEL, mode="symmetric", engine="reference")
+        exact = decompose(image / 256, wavelet, _LEVEL, mode="symmetric", engine="reference")
         for bits in BITS:
             fixed = FixedPoint(wavelet, bits, "symmetric")
-            pyramid = fixed.forward(picture, level=_LEVEL)
+            pyramid = fixed.forward(image, level=_LEVEL)
             differences = []
             for (level, key, band), (_, _, other) in zip(pyramid.bands(), exact.bands(), strict=True):
                 scale, bias = fixed.scaling(level, key)
@@ -58,7 +58,7 @@ def measure_bits() -> list[tuple[str, int, float, int, int]]:
                 steps = (scale * other + bias) * 2.0**bits
                 differences.append(np.abs(band / 2.0 ** (held - bits) - np.rint(steps)).ravel())
             flat = np.concatenate(differences)
-            back = np.abs(fixed.inverse(pyramid).astype(int) - picture.astype(int)).max()
+            back = np.abs(fixed.inverse(pyramid).astype(int) - image.astype(int)).max()
             found.append((wavelet, bits, float((flat >= 1).mean()), int(flat.max()), int(back)))
     return found
 
@@ -69,14 +69,14 @@ def measure_ratios(engines: Sequence[str], effort: Effort | None = None) -> dict
     Raises
     ------
     WrongResultError
-        If a band is not that of the reference engine, or the picture does not come back.
+        If a band is not that of the reference engine, or the image does not come back.
     """
     effort = effort or Effort(seconds=0.1, fewest=3, most=15)
     ratios = {}
     for engine in engines:
         bench = open_harness(engine)
         for wavelet in WAVELETS:
-            plan = plan_picture((_SIDE, _SIDE), wavelet, _LEVEL)
+            plan = plan_array((_SIDE, _SIDE), wavelet, _LEVEL)
             check_transform(bench, plan, bench.draw(plan.shape), f"{wavelet}, {_LEVEL} levels of {_SIDE}²")
             directions: tuple[Direction, ...] = ("forward", "inverse")
             calls = {str(direction): bench.prepare(plan, direction) for direction in directions}
@@ -93,9 +93,9 @@ def report(bits: Sequence[tuple[str, int, float, int, int]], ratios: Mapping[tup
     rows = [[wavelet, str(count), f"{part:.1%}", str(most), str(back)] for wavelet, count, part, most, back in bits]
     note = (
         "Camera, 512 × 512, seven levels. Units are those of the last bit; the paper says that nothing but that "
-        "differs, in coefficients and in pictures. Every pass of every level rounds to the given bits."
+        "differs, in coefficients and in images. Every pass of every level rounds to the given bits."
     )
-    columns = ["wavelet", "bits", "coefficients that differ", "by at most", "picture, grey levels"]
+    columns = ["wavelet", "bits", "coefficients that differ", "by at most", "image, grey levels"]
     slower = [[f"{engine}, {wavelet}", f"{ratio:.2f}"] for (engine, wavelet), ratio in ratios.items()]
     sheets = [Sheet("Section 7: fixed point beside floating point", columns, rows, note)] if bits else []
     sheets.append(
@@ -106,7 +106,7 @@ def report(bits: Sequence[tuple[str, int, float, int, int]], ratios: Mapping[tup
         )
     )
     goals = [
-        Goal("with 16 bits the picture comes back exactly", f"{wavelet}: off by {back}", back == 0)
+        Goal("with 16 bits the image comes back exactly", f"{wavelet}: off by {back}", back == 0)
         for wavelet, count, _, _, back in bits
         if count == 16
     ]

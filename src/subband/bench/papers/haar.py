@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
-from subband.engines.measuring.harness import Harness, open_harness, plan_picture
+from subband.engines.measuring.harness import Harness, open_harness, plan_array
 from subband.engines.measuring.judging import check_transform
 from subband.engines.measuring.timing import Effort, take_turns
 
 __all__ = ["THEIRS", "measure_sides", "report"]
 
-#: Milliseconds on their CPU and their GPU, by the side of the picture.
+#: Milliseconds on their CPU and their GPU, by the side of the image.
 THEIRS = {512: (47.0, 16.0), 1024: (218.0, 46.0), 2048: (1020.0, 210.0)}
 
 
@@ -27,14 +27,14 @@ def measure_sides(engine: str, effort: Effort | None = None) -> dict[int, float]
     Raises
     ------
     WrongResultError
-        If a band is not that of the reference engine, or the picture does not come back.
+        If a band is not that of the reference engine, or the image does not come back.
     """
     bench = open_harness(engine)
     return {side: _measure(bench, side, effort or Effort(seconds=0.2, fewest=3, most=15)) for side in THEIRS}
 
 
 def _measure(bench: Harness, side: int, effort: Effort) -> float:
-    plan = plan_picture((side, side), "haar", 1)
+    plan = plan_array((side, side), "haar", 1)
     x = bench.draw(plan.shape)
     host = bench.to_host(x)
     check_transform(bench, plan, x, f"one level of Haar of {side}²")

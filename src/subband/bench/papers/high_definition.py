@@ -1,7 +1,7 @@
-"""CDF 9/7 on OpenCL for video, 2012: pictures of high definition and squares, by lifting and by filters.
+"""CDF 9/7 on OpenCL for video, 2012: images of high definition and squares, by lifting and by filters.
 
 Three channels are decomposed as far as their sizes allow without remainder (table 6.1), squares to the end, and
-padded pictures as squares of the next power of two (table 6.2). Times are with and without the way to the device and
+padded images as squares of the next power of two (table 6.2). Times are with and without the way to the device and
 back; an engine of the host has no such way.
 
 References
@@ -29,7 +29,7 @@ from subband.engines.measuring.timing import Effort, take_turns
 from subband.plan import TransformPlan, transform_plan
 from subband.wavelets import as_wavelet
 
-__all__ = ["HD", "SQUARES", "Picture", "Times", "list_pictures", "measure_pictures", "report"]
+__all__ = ["HD", "SQUARES", "Image", "Times", "list_images", "measure_images", "report"]
 
 #: Milliseconds that a frame may take: 25 of them in a second.
 REQUIREMENT = 40.0
@@ -56,13 +56,13 @@ SQUARES = {
 }
 
 _CHANNELS = 3
-#: Pictures beyond this many samples of a channel are left out of a quick run.
+#: Images beyond this many samples of a channel are left out of a quick run.
 _QUICK = 2**21
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture of the tables.
+class Image:
+    """An image of the tables.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Picture:
 
     Examples
     --------
-    >>> Picture((480, 852), 10, (1024, 1024)).name
+    >>> Image((480, 852), 10, (1024, 1024)).name
     '852×480 in 1024×1024'
     """
 
@@ -106,7 +106,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of a picture.
+    """Milliseconds of an image.
 
     Attributes
     ----------
@@ -122,51 +122,56 @@ class Times:
     upload: float = 0.0
     download: float = 0.0
 
+    @property
+    def transfers(self) -> float:
+        """The way to the device and back."""
+        return self.upload + self.download
 
-def list_pictures(*, is_quick: bool = False) -> list[Picture]:
-    """List the pictures of all tables: high definition, squares, and high definition padded to squares.
 
-    Beside each that is padded stands the same picture as it is, with as many levels.
+def list_images(*, is_quick: bool = False) -> list[Image]:
+    """List the images of all tables: high definition, squares, and high definition padded to squares.
+
+    Beside each that is padded stands the same image as it is, with as many levels.
     """
-    pictures = [Picture(shape, row[0]) for shape, row in HD.items()]
-    pictures += [Picture((side, side), side.bit_length() - 1) for side in SQUARES]
+    images = [Image(shape, row[0]) for shape, row in HD.items()]
+    images += [Image((side, side), side.bit_length() - 1) for side in SQUARES]
     for shape in list(HD)[:5]:
         side = 1 << (max(shape) - 1).bit_length()
         levels = side.bit_length() - 1
-        pictures += [Picture(shape, levels, (side, side)), Picture(shape, levels)]
+        images += [Image(shape, levels, (side, side)), Image(shape, levels)]
     if not is_quick:
-        return pictures
-    return [each for each in pictures if np.prod(each.padded or each.shape) <= _QUICK]
+        return images
+    return [each for each in images if np.prod(each.padded or each.shape) <= _QUICK]
 
 
-def measure_pictures(
-    pictures: Sequence[Picture], engine: str = "cpu", effort: Effort | None = None
-) -> Iterator[tuple[Picture, Times]]:
-    """Measure pictures one after the other.
+def measure_images(
+    images: Sequence[Image], engine: str = "cpu", effort: Effort | None = None
+) -> Iterator[tuple[Image, Times]]:
+    """Measure images one after the other.
 
     Raises
     ------
     WrongResultError
-        If a band is not that of the reference engine, a picture does not come back, or filters and lifting differ.
+        If a band is not that of the reference engine, an image does not come back, or filters and lifting differ.
     """
     bench = open_harness(engine)
-    for picture in pictures:
-        yield picture, _measure(picture, bench, effort or Effort(seconds=0.2, fewest=7, most=11))
+    for image in images:
+        yield image, _measure(image, bench, effort or Effort(seconds=0.2, fewest=7, most=11))
 
 
-def _measure(picture: Picture, bench: Harness, effort: Effort) -> Times:
-    x = bench.draw((_CHANNELS, *picture.shape))
-    lifted, filtered = picture.plan(is_lifted=True), picture.plan(is_lifted=False)
+def _measure(image: Image, bench: Harness, effort: Effort) -> Times:
+    x = bench.draw((_CHANNELS, *image.shape))
+    lifted, filtered = image.plan(is_lifted=True), image.plan(is_lifted=False)
     engine = bench.engine
 
     def pad() -> Any:
-        return x if picture.padded is None else _pad(bench, x, lifted.shape)
+        return x if image.padded is None else _pad(bench, x, lifted.shape)
 
-    approximation, details = check_transform(bench, lifted, pad(), picture.name)
+    approximation, details = check_transform(bench, lifted, pad(), image.name)
     own = fetch_bands(bench, lifted, approximation, details)
     largest = find_largest(own)
     other = fetch_bands(bench, filtered, *engine.forward_all(filtered, pad()))
-    compare_bands(other, own, f"{picture.name}, by filters", 2 * TOLERANCE * largest)
+    compare_bands(other, own, f"{image.name}, by filters", 2 * TOLERANCE * largest)
     del own, other
     calls = {
         "lifting": lambda: engine.forward_all(lifted, pad()),
@@ -186,42 +191,39 @@ def _measure(picture: Picture, bench: Harness, effort: Effort) -> Times:
 
 
 def _pad(bench: Harness, x: Any, shape: tuple[int, ...]) -> Any:
-    """Make a picture larger to the right and below; by its mirror, which is as much work as their zeros."""
+    """Make an image larger to the right and below; by its mirror, which is as much work as their zeros."""
     missing = tuple(wanted - own for wanted, own in zip(shape[1:], x.shape[1:], strict=True))
     return find_filters(bench.engine).extend(x, (0, 0), missing)
 
 
-def report(measured: Mapping[Picture, Times], engine: str) -> Report:
+def report(measured: Mapping[Image, Times], engine: str) -> Report:
     """Write tables 6.3 to 6.5 and the times of figures 6.2, 6.3 and 6.6, theirs and ours."""
     sheets = [_tabulate_hd(measured, engine), _tabulate_squares(measured, engine), _tabulate_padded(measured, engine)]
-    full = [times for picture, times in measured.items() if picture.shape == (1080, 1920) and picture.is_of_table]
+    full = [times for image, times in measured.items() if image.shape == (1080, 1920) and image.is_of_table]
     goals = [
         Goal(
             f"1920×1080 in colour within {REQUIREMENT:g} ms by lifting, transfers included",
-            f"{times.lifting + times.upload + times.download:.1f} ms; theirs 17.2",
-            times.lifting + times.upload + times.download <= REQUIREMENT,
+            f"{times.lifting + times.transfers:.1f} ms; theirs 17.2",
+            times.lifting + times.transfers <= REQUIREMENT,
         )
         for times in full
     ]
-    figures = {
-        "engine": engine,
-        "milliseconds": {picture.name: vars(times) for picture, times in measured.items()},
-    }
+    figures = {"engine": engine, "milliseconds": {image.name: vars(times) for image, times in measured.items()}}
     return Report(sheets, goals, figures, drawings={"High definition": draw_times(measured, engine)})
 
 
-def _tabulate_hd(measured: Mapping[Picture, Times], engine: str) -> Sheet:
+def _tabulate_hd(measured: Mapping[Image, Times], engine: str) -> Sheet:
     columns = ["resolution", "levels", "theirs: CPU, estimated", "lifting", "filtering", "raw lifting", "raw filtering"]
     columns += ["ours: lifting", "filtering", "raw lifting", "raw filtering", "raw inverse", "by lifting, times theirs"]
     rows = []
-    for picture, times in measured.items():
-        if not picture.is_of_table:
+    for image, times in measured.items():
+        if not image.is_of_table:
             continue
-        level, *theirs = HD[picture.shape]
-        way = times.upload + times.download
+        level, *theirs = HD[image.shape]
+        way = times.transfers
         ours = (times.lifting + way, times.filtering + way, times.lifting, times.filtering, times.inverse)
         cells = [f"{number:.2f}" for number in (*theirs, *ours)]
-        rows.append([picture.name, str(level), *cells, f"{theirs[1] / ours[0]:.1f}"])
+        rows.append([image.name, str(level), *cells, f"{theirs[1] / ours[0]:.1f}"])
     note = (
         "Milliseconds; raw: without the way to the device and back, which an engine of the host does not have. Theirs: "
         "on a GeForce GTX 680; one core of a Core i7 970 was measured in grey, and three times that is their estimate "
@@ -232,51 +234,46 @@ def _tabulate_hd(measured: Mapping[Picture, Times], engine: str) -> Sheet:
     )
 
 
-def _tabulate_squares(measured: Mapping[Picture, Times], engine: str) -> Sheet:
+def _tabulate_squares(measured: Mapping[Image, Times], engine: str) -> Sheet:
     columns = ["side", "theirs: CPU, estimated", "lifting", "filtering", "ours: lifting", "filtering", "raw inverse"]
     rows = []
-    for picture, times in measured.items():
-        if picture.padded is None and picture.shape[0] == picture.shape[1]:
-            way = times.upload + times.download
-            ours = (times.lifting + way, times.filtering + way, times.inverse)
-            rows.append([str(picture.shape[0]), *(f"{number:.2f}" for number in (*SQUARES[picture.shape[0]], *ours))])
+    for image, times in measured.items():
+        if image.padded is None and image.shape[0] == image.shape[1]:
+            ours = (times.lifting + times.transfers, times.filtering + times.transfers, times.inverse)
+            rows.append([str(image.shape[0]), *(f"{number:.2f}" for number in (*SQUARES[image.shape[0]], *ours))])
     title = f"Table 6.5, figures 6.5 and 6.6b: squares, all levels, engine {engine}"
     return Sheet(title, columns, rows, "Milliseconds, with transfers where there are any.")
 
 
-def _tabulate_padded(measured: Mapping[Picture, Times], engine: str) -> Sheet:
+def _tabulate_padded(measured: Mapping[Image, Times], engine: str) -> Sheet:
     rows = []
-    for picture, times in measured.items():
-        if picture.padded is not None:
-            numbers = (times.lifting, times.filtering, measured[replace(picture, padded=None)].lifting)
-            rows.append([picture.name, str(picture.level), *(f"{number:.2f}" for number in numbers)])
+    for image, times in measured.items():
+        if image.padded is not None:
+            numbers = (times.lifting, times.filtering, measured[replace(image, padded=None)].lifting)
+            rows.append([image.name, str(image.level), *(f"{number:.2f}" for number in numbers)])
     note = (
-        "Milliseconds without transfers. Any size has as many levels as its square here; not padded: the picture as it "
+        "Milliseconds without transfers. Any size has as many levels as its square here; not padded: the image as it "
         "is, with the same number of levels."
     )
     columns = ["resolution", "levels", "lifting", "filtering", "lifting, not padded"]
     return Sheet(f"Figures 6.2a and 6.3a: padded to powers of two, engine {engine}", columns, rows, note)
 
 
-def draw_times(measured: Mapping[Picture, Times], engine: str) -> Figure:
+def draw_times(measured: Mapping[Image, Times], engine: str) -> Figure:
     """Draw figures 6.4 and 6.5: milliseconds by the number of pixels."""
     panels = []
     for title, is_square in (("high definition", False), ("squares", True)):
         chosen = [
-            (picture, times)
-            for picture, times in measured.items()
-            if (picture.padded is None and picture.shape[0] == picture.shape[1] if is_square else picture.is_of_table)
+            (image, times)
+            for image, times in measured.items()
+            if (image.padded is None and image.shape[0] == image.shape[1] if is_square else image.is_of_table)
         ]
         panel = Panel(title, "megapixels", "ms", is_x_log=True, is_y_log=True)
-        pixels = [np.prod(picture.shape) / 1e6 for picture, _ in chosen]
+        pixels = [np.prod(image.shape) / 1e6 for image, _ in chosen]
         theirs = [SQUARES[p.shape[0]][1] if is_square else HD[p.shape][2] for p, _ in chosen]
-        panel.add_curve(pixels, [REQUIREMENT] * len(pixels), VIOLET, "25 frames a second")
+        panel.add_curve(pixels, [REQUIREMENT] * len(pixels), VIOLET, "25 frames per second")
         panel.add_curve(pixels, theirs, ORANGE, "theirs, lifting")
-        panel.add_curve(
-            pixels, [times.filtering + times.upload + times.download for _, times in chosen], GREEN, "ours, filters"
-        )
-        panel.add_curve(
-            pixels, [times.lifting + times.upload + times.download for _, times in chosen], BLUE, "ours, lifting"
-        )
+        panel.add_curve(pixels, [times.filtering + times.transfers for _, times in chosen], GREEN, "ours, filters")
+        panel.add_curve(pixels, [times.lifting + times.transfers for _, times in chosen], BLUE, "ours, lifting")
         panels.append(panel)
     return Figure(f"Decomposition in colour, engine {engine}", [panels])

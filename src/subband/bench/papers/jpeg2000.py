@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from subband.bench.figures import BLUE, GREEN, ORANGE, BarChart, Figure, Panel, draw_bars
-from subband.bench.jpeg2000 import PAPER, Breakdown, make_picture, measure_breakdown
+from subband.bench.jpeg2000 import PAPER, Breakdown, make_image, measure_breakdown
 from subband.bench.tables import Goal, Report, Sheet
 from subband.codecs.jpeg2000 import Settings
 from subband.codecs.jpeg2000.coefficients import TileBands, quantise_tiles, transform_tile
@@ -30,7 +30,7 @@ from subband.engines.measuring.timing import Effort, take_turns
 
 __all__ = ["KINDS", "QUICK_SIZES", "SIZES", "STAGES", "Stages", "measure_stages", "report"]
 
-#: Rows, and as many columns, of the pictures.
+#: Rows, and as many columns, of the images.
 SIZES = (512, 1024, 2048)
 QUICK_SIZES = (512,)
 
@@ -45,14 +45,14 @@ _STEP = 1 / 512
 
 @dataclass(frozen=True)
 class Stages:
-    """The time to encode one picture, stage by stage.
+    """The time to encode one image, stage by stage.
 
     Attributes
     ----------
     size : int
         Its side.
     engine, kind : str
-        Who transformed, and ``lossless`` or ``lossy``.
+        The engine that transformed, and ``lossless`` or ``lossy``.
     seconds : dict of str to float
         By stage, one of `STAGES`.
 
@@ -81,7 +81,7 @@ class Stages:
 def measure_stages(
     sizes: Sequence[int], engines: Sequence[str], effort: Effort | None = None, repeats: int = 3
 ) -> Iterator[Stages]:
-    """Encode pictures in colour, lossless and lossy, and take the time of each stage.
+    """Encode images in colour, lossless and lossy, and take the time of each stage.
 
     The codec's own clock tells what transforming, coding blocks, choosing passes and writing packets take. Transforming
     is split as its three steps, measured by themselves in turns, are to each other.
@@ -89,7 +89,7 @@ def measure_stages(
     Raises
     ------
     ArgumentError
-        If a file does not give its picture back.
+        If a file does not give its image back.
     WrongResultError
         If a band of the transform is not that of the reference engine.
     """
@@ -107,7 +107,7 @@ def _split(found: Breakdown, steps: dict[str, float]) -> dict[str, float]:
     times = asdict(found.times)
     factor = times.pop("transform") / sum(steps.values())
     seconds = {name: factor * step for name, step in steps.items()} | times
-    # what the clock of the codec does not see: taking the picture apart, and boxes around the stream
+    # what the clock of the codec does not see: taking the image apart, and boxes around the stream
     seconds["other"] = max(0.0, found.seconds - sum(seconds.values()))
     seconds["disk"] = found.disk
     return {stage: seconds[stage] for stage in STAGES}
@@ -115,7 +115,7 @@ def _split(found: Breakdown, steps: dict[str, float]) -> dict[str, float]:
 
 def _time_steps(size: int, engine: str, is_lossless: bool, effort: Effort) -> dict[str, float]:
     """Time the three steps of transforming by themselves."""
-    components, _ = as_components(make_picture(size))
+    components, _ = as_components(make_image(size))
     samples = [component.samples for component in components]
     sizes = tuple(ComponentSize(component.precision, component.is_signed, 1, 1) for component in components)
     whole = ImageSize(size, size, 0, 0, size, size, 0, 0, sizes)
@@ -146,7 +146,7 @@ def report(found: Sequence[Stages]) -> Report:
     columns = ["image", "engine", "theirs: software", "GPU, all", "OpenGL", "textures", "wavelet", "others"]
     columns += ["ours: wavelet", "times their software", "times their GPU, without OpenGL"]
     note = (
-        "Milliseconds for five levels of CDF 9/7, one tile. Theirs do not say how many components a picture has; ours "
+        "Milliseconds for five levels of CDF 9/7, one tile. Theirs do not say how many components an image has; ours "
         "has three, and what a device needs to fetch and return them is part of it. The total of their GPU begins with "
         "OpenGL's start, which ours does not have: the last column leaves it out."
     )
@@ -161,8 +161,8 @@ def report(found: Sequence[Stages]) -> Report:
         for each in found
     ]
     explanation = (
-        "Three components of 8 bits; lossless: 5/3 in integers, lossy: 9/7 at 2 bits a pixel. Blocks: tier 1, the "
-        "block coder; rate: which passes are kept; packets: tier 2, headers and all bytes put in their places; disk: "
+        "Three components of 8 bits; lossless: 5/3 in integers, lossy: 9/7 at 2 bits per pixel. Blocks: tier 1, the "
+        "block coder; rate: which passes are kept; packets: tier 2, headers and all bytes put in order; disk: "
         "writing the file. Every file was decoded and compared."
     )
     sheets = [
@@ -188,7 +188,7 @@ def report(found: Sequence[Stages]) -> Report:
 
 
 def _leave_start(size: int) -> float:
-    """Return the seconds of their GPU without those that OpenGL takes to start, which a picture takes only once."""
+    """Return the seconds of their GPU without those that OpenGL takes to start, which an image takes only once."""
     _, total, start, *_ = PAPER[size]
     return total - start
 
@@ -204,8 +204,8 @@ def _draw_table(lossy: Sequence[Stages]) -> Figure:
     """Draw seconds of the transform by the number of pixels, as their figure 7 does."""
     panel = Panel("five levels of CDF 9/7", "megapixels", "milliseconds", is_x_log=True, is_y_log=True)
     theirs = [size**2 / 1e6 for size in PAPER]
-    for place, colour, label in ((0, ORANGE, "theirs: software"), (1, GREEN, "theirs: GPU")):
-        panel.add_curve(theirs, [1e3 * row[place] for row in PAPER.values()], colour, label)
+    for index, colour, label in ((0, ORANGE, "theirs: software"), (1, GREEN, "theirs: GPU")):
+        panel.add_curve(theirs, [1e3 * row[index] for row in PAPER.values()], colour, label)
     for engine in dict.fromkeys(each.engine for each in lossy):
         own = [each for each in lossy if each.engine == engine]
         pixels, times = [each.size**2 / 1e6 for each in own], [1e3 * each.seconds["wavelet"] for each in own]

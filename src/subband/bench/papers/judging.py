@@ -49,12 +49,12 @@ def check_filtering(bench: Harness, stage: Shrink, planes: Any) -> None:
 def _filter(bench: Harness, stage: Shrink, planes: Any) -> dict[str, Array]:
     """Return everything that comes about while planes are filtered."""
     filters = find_filters(bench.engine)
-    passage = Roundtrip(stage, planes.shape, bench.engine, filters)
-    coefficients = passage.forward(planes)
+    roundtrip = Roundtrip(stage, planes.shape, bench.engine, filters)
+    coefficients = roundtrip.forward(planes)
     found = copy_bands(bench, coefficients)
-    make_shrinker(stage, planes.shape[0], 2, filters)(coefficients, True)
+    make_shrinker(stage, planes.shape[0], 2, filters)(coefficients)
     found |= {f"{name} after its threshold": band for name, band in copy_bands(bench, coefficients).items()}
-    back = passage.inverse(coefficients, planes.shape)
+    back = roundtrip.inverse(coefficients, planes.shape)
     return found | {"of the filtered frame": np.array(bench.to_host(back), np.float64)}
 
 

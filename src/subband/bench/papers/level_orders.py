@@ -38,7 +38,7 @@ _MOST_GROUPS = 65535
 
 
 def order_level(engine: Engine, order: str) -> Callable[[LevelPlan, Any], Bands]:
-    """Return what computes a level on an engine in a given order, as ``forward(plan, x)``.
+    """Return a function ``forward(plan, x)`` that computes a level on an engine in a given order.
 
     Raises
     ------
@@ -48,8 +48,8 @@ def order_level(engine: Engine, order: str) -> Callable[[LevelPlan, Any], Bands]
     Examples
     --------
     >>> from subband.engines import get_engine
-    >>> from subband.engines.measuring.harness import plan_picture
-    >>> (level,) = plan_picture((8, 8), "haar", 1).levels
+    >>> from subband.engines.measuring.harness import plan_array
+    >>> (level,) = plan_array((8, 8), "haar", 1).levels
     >>> sorted(order_level(get_engine("cpu"), "row-column")(level, np.ones((8, 8))))
     ['aa', 'ad', 'da', 'dd']
     """

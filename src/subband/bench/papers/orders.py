@@ -20,14 +20,14 @@ from subband.bench.model.stages import count_operations
 from subband.bench.papers.level_orders import ORDERS, Order, order_level
 from subband.bench.tables import Report, Sheet, write_number
 from subband.engines import get_engine
-from subband.engines.measuring.harness import open_harness, plan_picture
+from subband.engines.measuring.harness import open_harness, plan_array
 from subband.engines.measuring.judging import TOLERANCE, compare_bands, find_largest
 from subband.engines.measuring.timing import Effort, take_turns
 from subband.plan import LevelPlan
 
 __all__ = ["THEIRS", "THEIR_LIFTING", "OrderCount", "count_order", "measure_orders", "report"]
 
-#: Millions of operations by filters, and bytes of filters, of the first level of a picture of 1080 × 1920 in colour.
+#: Millions of operations by filters, and bytes of filters, of the first level of an image of 1080 × 1920 in colour.
 THEIRS: Mapping[Order, tuple[float, int]] = {
     "row-column": (187.0, 64),
     "line-based": (187.0, 64),
@@ -43,7 +43,7 @@ _ITEM = 4
 
 @dataclass(frozen=True)
 class OrderCount:
-    """What a level takes in some order.
+    """Operations and bytes of a level in some order.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class OrderCount:
 
 
 def count_order(plan: LevelPlan, order: Order) -> OrderCount:
-    """Count what a level of two axes takes.
+    """Count the operations and bytes of a level of two axes.
 
     Examples
     --------
-    >>> (level,) = plan_picture((1080, 1920), "cdf97", 1).levels
+    >>> (level,) = plan_array((1080, 1920), "cdf97", 1).levels
     >>> counts = {order: count_order(level, order) for order in ORDERS}
     >>> [round(counts[order].operations / 1e6, 1) for order in ORDERS]
     [20.7, 20.7, 132.7]
@@ -96,7 +96,7 @@ def measure_orders(engine: str, effort: Effort | None = None, shape: Sequence[in
         If a band of one of them is not that of the reference engine.
     """
     bench = open_harness(engine)
-    (level,) = plan_picture(tuple(shape[-2:]), "cdf97", 1).levels
+    (level,) = plan_array(tuple(shape[-2:]), "cdf97", 1).levels
     plan = LevelPlan(tuple(shape), (len(shape) - 2, len(shape) - 1), level.plans)
     x = bench.draw(plan.shape)
     orders = {order: order_level(bench.engine, order) for order in ORDERS}
@@ -123,7 +123,7 @@ def report(measured: Mapping[str, Mapping[Order, float]]) -> Report:
     measured : mapping
         Seconds by engine and order.
     """
-    (level,) = plan_picture(_SHAPE[-2:], "cdf97", 1).levels
+    (level,) = plan_array(_SHAPE[-2:], "cdf97", 1).levels
     rows = []
     for order, (operations, _) in THEIRS.items():
         count = count_order(level, order)

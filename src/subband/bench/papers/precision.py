@@ -129,35 +129,35 @@ def _filter(bench: Harness, stage: Shrink, frame: Array, dtype: str) -> Array:
     if not is_rounded:
         check_filtering(bench, stage, samples)
     filters = find_filters(bench.engine)
-    passage = Roundtrip(stage, planes.shape, bench.engine, filters)
+    roundtrip = Roundtrip(stage, planes.shape, bench.engine, filters)
     shrink = make_shrinker(stage, 1, 2, filters)
     if not is_rounded:
-        coefficients = passage.forward(samples)
-        shrink(coefficients, True)
-        back = passage.inverse(coefficients, planes.shape)
+        coefficients = roundtrip.forward(samples)
+        shrink(coefficients)
+        back = roundtrip.inverse(coefficients, planes.shape)
         return np.asarray(bench.to_host(back)[0], np.float64)
     # another frame goes before, whose result would show
-    _inverse_rounded(bench, passage, _forward_rounded(bench, passage, 1 - samples), planes.shape)
-    coefficients = _forward_rounded(bench, passage, samples)
-    shrink(coefficients, True)
-    back = _inverse_rounded(bench, passage, coefficients, planes.shape)
-    _check_rounded(bench, passage, planes, stage, back)
+    _inverse_rounded(bench, roundtrip, _forward_rounded(bench, roundtrip, 1 - samples), planes.shape)
+    coefficients = _forward_rounded(bench, roundtrip, samples)
+    shrink(coefficients)
+    back = _inverse_rounded(bench, roundtrip, coefficients, planes.shape)
+    _check_rounded(bench, roundtrip, planes, stage, back)
     return np.asarray(back[0], np.float64)
 
 
-def _forward_rounded(bench: Harness, passage: Roundtrip, planes: Array) -> Coefficients:
+def _forward_rounded(bench: Harness, roundtrip: Roundtrip, planes: Array) -> Coefficients:
     """Transform level by level, and store every band as a half."""
     approximation, details = planes, []
-    for level in passage.plan(planes.shape).levels:
+    for level in roundtrip.plan(planes.shape).levels:
         bands = {key: _round(band) for key, band in bench.engine.forward(level, approximation).items()}
         approximation = bands.pop("aa")
         details.append(bands)
-    return Coefficients(approximation, details, passage.wavelets)
+    return Coefficients(approximation, details, roundtrip.wavelets)
 
 
-def _inverse_rounded(bench: Harness, passage: Roundtrip, coefficients: Coefficients, shape: tuple[int, ...]) -> Array:
+def _inverse_rounded(bench: Harness, roundtrip: Roundtrip, coefficients: Coefficients, shape: tuple[int, ...]) -> Array:
     x = coefficients.approximation
-    levels = passage.plan(shape).levels
+    levels = roundtrip.plan(shape).levels
     for level, bands in zip(reversed(levels), reversed(coefficients.details), strict=True):
         stored = {key: _round(band) for key, band in bands.items()}
         x = _round(bench.engine.inverse(level, {"aa": x, **stored}))
@@ -168,7 +168,7 @@ def _round(band: Any) -> Array:
     return np.asarray(band).astype(np.float16).astype(np.float32)
 
 
-def _check_rounded(bench: Harness, passage: Roundtrip, planes: Array, stage: Shrink, back: Array) -> None:
+def _check_rounded(bench: Harness, roundtrip: Roundtrip, planes: Array, stage: Shrink, back: Array) -> None:
     """Compare bands and frame with the reference engine's, by what halves lose in each level of each direction."""
     judge = open_harness("reference")
     plain = find_filters(judge.engine)
@@ -176,10 +176,10 @@ def _check_rounded(bench: Harness, passage: Roundtrip, planes: Array, stage: Shr
     what = f"{bench.engine.name} in {_BITS} bits, {stage.level} levels"
     coefficients = reference.forward(planes.astype(np.float64))
     expected = copy_bands(judge, coefficients)
-    found = copy_bands(bench, _forward_rounded(bench, passage, planes.astype(np.float32)))
+    found = copy_bands(bench, _forward_rounded(bench, roundtrip, planes.astype(np.float32)))
     limit = HALF_TOLERANCE * stage.level * find_largest(expected)
     compare_bands(found, expected, what, limit)
-    make_shrinker(stage, 1, 2, plain)(coefficients, True)
+    make_shrinker(stage, 1, 2, plain)(coefficients)
     frame = np.asarray(reference.inverse(coefficients, planes.shape))
     compare_bands({"of the frame": back}, {"of the frame": frame}, what, 2 * limit)
 
@@ -205,8 +205,8 @@ def measure_fixed(
     for name, (frame, _) in (load_frames() if frames is None else frames).items():
         pixels = np.rint(frame * 65535).astype(np.uint16)
         for level in levels:
-            passage = Roundtrip(Shrink("cdf97", level), (1, *frame.shape), engine, find_filters(engine))
-            plan = passage.plan((1, *frame.shape))
+            roundtrip = Roundtrip(Shrink("cdf97", level), (1, *frame.shape), engine, find_filters(engine))
+            plan = roundtrip.plan((1, *frame.shape))
             pyramid = fixed.forward(pixels, level=level)
             wanted = get_engine("reference").forward_all(plan, pixels[np.newaxis] / 65536.0)
             _check_fixed(fixed, pyramid, wanted)
@@ -301,7 +301,7 @@ def _write(psnr: float) -> str:
 
 
 def _as_number(psnr: float) -> float | None:
-    """Return what JSON can hold: there is no infinity in it."""
+    """Return a number for JSON, which has no infinity."""
     return None if psnr == inf else psnr
 
 

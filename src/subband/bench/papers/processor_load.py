@@ -20,8 +20,8 @@ from typing import Any
 
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.papers.judging import check_filtering
-from subband.bench.papers.ultrasound import SIZES, STAGE, Program, list_programs, use_threads
-from subband.bench.tables import Goal, Report, Sheet
+from subband.bench.papers.ultrasound import SIZES, STAGE, Program, list_programs, tabulate_sizes, use_threads
+from subband.bench.tables import Goal, Report
 from subband.engines.filters import find_filters
 from subband.engines.measuring.harness import Harness, draw_on_host, open_harness
 from subband.engines.registry import is_device_engine
@@ -30,7 +30,7 @@ from subband.enhance.shrinking import make_shrinker
 
 __all__ = ["IDLE", "RATE", "THEIRS", "Load", "Loads", "list_load_programs", "measure_loads", "report", "run_stream"]
 
-#: Frames a second that their transducers deliver.
+#: Frames per second that their transducers deliver.
 RATE = 20.0
 
 #: Load of their CPU at that rate, by program and size.
@@ -78,7 +78,7 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.frames / self.wall
 
     @property
@@ -188,14 +188,14 @@ def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: 
     shape = (program.channels, size, size)
     frames = [draw_on_host(shape, program.dtype, seed) for seed in range(_DIFFERENT)]
     filters = find_filters(bench.engine)
-    passage = Roundtrip(STAGE, shape, bench.engine, filters)
+    roundtrip = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
     check_filtering(bench, STAGE, bench.upload(frames[0]))
 
     def step(number: int) -> Any:
-        coefficients = passage.forward(bench.upload(frames[number % _DIFFERENT]))
-        shrink(coefficients, True)
-        return passage.inverse(coefficients, shape)
+        coefficients = roundtrip.forward(bench.upload(frames[number % _DIFFERENT]))
+        shrink(coefficients)
+        return roundtrip.inverse(coefficients, shape)
 
     finish = _choose_finish(bench)
     # compiles and allocates everything, and tells how many frames a while at full speed is
@@ -206,7 +206,7 @@ def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: 
 
 
 def _choose_finish(bench: Harness) -> Callable[[], Any] | None:
-    """Return what waits for the device: its clock, which stops when all that was asked for before is done."""
+    """Return a call that waits for the device: its clock, which stops when all queued work is done."""
     return (lambda: bench.time_calls(lambda: None, 1)) if bench.is_device else None
 
 
@@ -228,39 +228,31 @@ def report(loads: Mapping[str, Mapping[int, Loads]], programs: Sequence[Program]
         What was measured.
     """
     sizes = list(next(iter(loads.values())))
-    indices = [SIZES.index(size) for size in sizes]
-    columns = ["program", *(f"{size}²" for size in sizes)]
     threads = {program.name: program.threads or 1 for program in programs} | {IDLE: 1}
-    rows = [[f"theirs: {name}", *(f"{row[index]:.1%}" for index in indices)] for name, row in THEIRS.items()]
-    rows += [
-        [name, *(f"{each[size].paced.share / threads[name]:.1%}{_mark(each[size].paced)}" for size in sizes)]
+    paced = {
+        name: {size: _write_share(own.paced, threads[name]) for size, own in each.items()}
         for name, each in loads.items()
-    ]
+    }
+    full = {name: {size: own.full for size, own in each.items()} for name, each in loads.items() if name != IDLE}
+    per_frame = {name: {size: 1e3 * own.per_frame for size, own in each.items()} for name, each in full.items()}
+    speeds = {
+        name: {size: f"{own.rate:,.0f}, {own.share:.0%}" for size, own in each.items()} for name, each in full.items()
+    }
     note = (
         "Time of the processor by the time of the clock, as a part of the threads that a program has; a program of a "
         f"device has one. Ours are measured; * could not keep up with {RATE:g} fps."
     )
     sheets = [
-        Sheet(f"Table 4.6: load of the CPU at {RATE:g} fps", columns, rows, note),
-        Sheet(
+        tabulate_sizes(f"Table 4.6: load of the CPU at {RATE:g} fps", sizes, THEIRS, paced, ".1%", "", note),
+        tabulate_sizes(
             "At full speed: milliseconds of the processor for each frame",
-            columns,
-            [
-                [name, *(f"{1e3 * each[size].full.per_frame:.3f}" for size in sizes)]
-                for name, each in loads.items()
-                if name != IDLE
-            ],
-            "Of all threads together.",
+            sizes,
+            {},
+            per_frame,
+            ".3f",
+            note="Of all threads together.",
         ),
-        Sheet(
-            "At full speed: fps, and load of one core",
-            columns,
-            [
-                [name, *(f"{each[size].full.rate:,.0f}, {each[size].full.share:.0%}" for size in sizes)]
-                for name, each in loads.items()
-                if name != IDLE
-            ],
-        ),
+        tabulate_sizes("At full speed: fps, and load of one core", sizes, {}, speeds, ""),
     ]
     on_host = {program.name: is_host(program.engine) for program in programs}
     remarks = [
@@ -280,12 +272,12 @@ def report(loads: Mapping[str, Mapping[int, Loads]], programs: Sequence[Program]
     return Report(sheets, goals, figures, drawings={"Load of the CPU": _draw(loads, sizes)}, remarks=remarks)
 
 
-def _mark(load: Load) -> str:
-    return " *" if load.late else ""
+def _write_share(load: Load, threads: int) -> str:
+    return f"{load.share / threads:.1%}{' *' if load.late else ''}"
 
 
 def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> list[Goal]:
-    """Ask of devices what the paper found: less work for the CPU than if it filtered itself."""
+    """Judge devices by the finding of the paper: less work for the CPU than if it filtered itself."""
     single = next((each for name, each in loads.items() if name == "cpu-mono-32-single"), None)
     if single is None:
         return []
@@ -293,9 +285,7 @@ def _judge(loads: Mapping[str, Mapping[int, Loads]], names: Sequence[str]) -> li
     for name in names:
         for size in (size for size in loads[name] if size >= _TYPICAL):
             own, other = loads[name][size].paced, single[size].paced
-            text = (
-                f"{name}: less work for the CPU than if one thread of it filtered, {size}² at {RATE:g} frames a second"
-            )
+            text = f"{name}: less work for the CPU than if one thread of it filtered, {size}² at {RATE:g} fps"
             goals.append(Goal(text, f"{own.share:.1%} and {other.share:.1%}", own.share < other.share))
     return goals
 

@@ -1,4 +1,4 @@
-"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames a second, breakdown.
+"""Wavelet filtering of ultrasound on graphics hardware, 2007: raw speed, frames per second, breakdown.
 
 A frame is transformed by three levels of CDF 9/7, its details are thresholded, and it is transformed back. Monochrome
 frames have one channel and those in colour four, in 16 or 32 bits.
@@ -30,12 +30,22 @@ from subband.enhance.roundtrip import Roundtrip
 from subband.enhance.shrinking import Work, make_shrinker
 from subband.enhance.stages import Shrink
 
-__all__ = ["PARTS", "SIZES", "STAGE", "Program", "list_programs", "measure_programs", "report", "use_threads"]
+__all__ = [
+    "PARTS",
+    "SIZES",
+    "STAGE",
+    "Program",
+    "list_programs",
+    "measure_programs",
+    "report",
+    "tabulate_sizes",
+    "use_threads",
+]
 
 #: Rows, and as many columns, of the frames.
 SIZES = (128, 256, 512, 1024, 2048)
 
-#: Their figures by program: elements in a microsecond, times as fast as one thread, frames a second.
+#: Their figures by program: elements in a microsecond, times as fast as one thread, frames per second.
 _ELEMENTS = {
     "gpu-mono-16": (29.2, 93.7, 255.5, 425.0, 394.3),
     "gpu-mono-32": (29.5, 92.7, 255.5, 321.2, 273.8),
@@ -90,7 +100,7 @@ class Program:
     Attributes
     ----------
     engine : str
-        Who computes.
+        The engine that computes.
     channels : int
         1, or 4 in colour.
     dtype : str
@@ -118,7 +128,7 @@ class Program:
 
 
 def list_programs(engines: Sequence[str]) -> list[Program]:
-    """List what there is for some engines: 16 bits on devices, one thread and all of them on the CPU."""
+    """List the programs of some engines: 16 bits on devices, one thread and all of them on the CPU."""
     programs = []
     for engine in engines:
         if engine == "cpu":
@@ -158,15 +168,15 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     shape = (program.channels, size, size)
     planes = bench.draw(shape, program.dtype)
     filters = find_filters(bench.engine)
-    passage = Roundtrip(STAGE, shape, bench.engine, filters)
+    roundtrip = Roundtrip(STAGE, shape, bench.engine, filters)
     shrink = make_shrinker(STAGE, program.channels, 2, filters)
-    check_transform(bench, passage.plan(shape), planes, f"{program.name} of {size}²")
-    _check_shrinking(bench, passage, shrink, planes)
-    coefficients = passage.forward(planes)
+    check_transform(bench, roundtrip.plan(shape), planes, f"{program.name} of {size}²")
+    _check_shrinking(bench, roundtrip, shrink, planes)
+    coefficients = roundtrip.forward(planes)
     calls: dict[str, Any] = {
-        "forward": lambda: passage.forward(planes),
-        "filter": lambda: shrink(coefficients, True),
-        "inverse": lambda: passage.inverse(coefficients, shape),
+        "forward": lambda: roundtrip.forward(planes),
+        "filter": lambda: shrink(coefficients),
+        "inverse": lambda: roundtrip.inverse(coefficients, shape),
     }
     times = take_turns(calls, effort, bench.time_calls)
     times["upload"] = 0.0
@@ -176,11 +186,11 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     return times
 
 
-def _check_shrinking(bench: Harness, passage: Roundtrip, shrink: Work, planes: Any) -> None:
+def _check_shrinking(bench: Harness, roundtrip: Roundtrip, shrink: Work, planes: Any) -> None:
     """Compare what the threshold leaves of every detail with what it has to leave."""
-    coefficients = passage.forward(planes)
+    coefficients = roundtrip.forward(planes)
     before = copy_bands(bench, coefficients)
-    shrink(coefficients, True)
+    shrink(coefficients)
     after = copy_bands(bench, coefficients)
     (threshold,) = set(STAGE.spread(1)[0].ravel().tolist())
     expected = {
@@ -194,7 +204,7 @@ def _check_shrinking(bench: Harness, passage: Roundtrip, shrink: Work, planes: A
 
 @contextmanager
 def use_threads(count: int | None) -> Iterator[None]:
-    """Let the CPU have so many threads for a while; as many as before if None."""
+    """Use so many threads of the CPU inside a ``with`` block; as many as before if None."""
     before = get_threads()
     if count is not None:
         set_threads(count)
@@ -214,73 +224,80 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
     programs : sequence of Program
         What was measured.
     """
-    sizes = list(next(iter(times.values())))
-    places = [SIZES.index(size) for size in sizes]
-    columns = ["program", *(f"{size}²" for size in sizes)]
     channels = {program.name: program.channels for program in programs}
-
-    def frame(name: str, size: int) -> float:
-        return sum(times[name][size].values())
-
-    def elements(name: str, size: int) -> float:
-        return channels[name] * size * size / frame(name, size) / 1e6
-
-    def theirs(rows: Mapping[str, Sequence[float]], form: str) -> list[list[str]]:
-        return [[f"theirs: {name}", *(format(row[place], form) for place in places)] for name, row in rows.items()]
-
-    def ours(value: Any, form: str, names: Sequence[str] | None = None) -> list[list[str]]:
-        return [[name, *(format(value(name, size), form) for size in sizes)] for name in names or times]
-
-    single = next((name for name in times if name.endswith("cpu-mono-32-single")), None)
-    sheets = [
-        Sheet(
-            "Table 4.2: elements in a microsecond",
-            columns,
-            [*theirs(_ELEMENTS, ".1f"), *ours(elements, ".1f")],
-            "Theirs: on a GeForce 8800 GTX; those of the CPU on a Core 2 Duo T7200 of 2 GHz.",
-        ),
-        Sheet(
-            "Table 4.3: times as fast as one thread of the CPU",
-            columns,
-            [
-                *theirs(_SPEEDUPS, ".1f"),
-                *(ours(lambda name, size: elements(name, size) / elements(single, size), ".1f") if single else []),
-            ],
-        ),
-        Sheet(
-            "Table 4.4: frames a second",
-            columns,
-            [*theirs(_FRAMES, ",.0f"), *ours(lambda name, size: 1 / frame(name, size), ",.0f")],
-        ),
-    ]
-    rows = [[f"theirs: gpu-mono-16, {part}", *(f"{_BREAKDOWN[part][place]:.3f}" for place in places)] for part in PARTS]
+    frames = {name: {size: 1 / sum(parts.values()) for size, parts in each.items()} for name, each in times.items()}
+    elements = {
+        name: {size: channels[name] * size * size * rate / 1e6 for size, rate in each.items()}
+        for name, each in frames.items()
+    }
+    single = next((each for name, each in elements.items() if name.endswith("cpu-mono-32-single")), None)
     monochrome = [name for name in times if channels[name] == 1]
-    rows += [
-        [f"{name}, {part}", *(f"{1e3 * times[name][size][part]:.3f}" for size in sizes)]
+    parts = {
+        f"{name}, {part}": {size: 1e3 * each[part] for size, each in times[name].items()}
         for name in monochrome
         for part in PARTS
-    ]
-    sheets.append(Sheet("Table 4.5: milliseconds of each part", columns, rows))
-    pairs = {name: name.replace("mono", "colour") for name in monochrome}
-    efficiency = ours(
-        lambda name, size: elements(name, size) / elements(pairs[name], size),
-        ".1%",
-        [name for name, other in pairs.items() if other in times],
-    )
-    sheets.append(
-        Sheet(
+    }
+    their_parts = {f"gpu-mono-16, {part}": _BREAKDOWN[part] for part in PARTS}
+    in_colour = {name: elements.get(name.replace("mono", "colour")) for name in monochrome}
+    efficiency = {name: _divide(elements[name], other) for name, other in in_colour.items() if other is not None}
+    speedups = {name: _divide(each, single) for name, each in elements.items() if single is not None}
+    sizes = list(next(iter(times.values())))
+    sheets = [
+        tabulate_sizes(
+            "Table 4.2: elements in a microsecond",
+            sizes,
+            _ELEMENTS,
+            elements,
+            ".1f",
+            note="Theirs: on a GeForce 8800 GTX; those of the CPU on a Core 2 Duo T7200 of 2 GHz.",
+        ),
+        tabulate_sizes("Table 4.3: times as fast as one thread of the CPU", sizes, _SPEEDUPS, speedups, ".1f"),
+        tabulate_sizes("Table 4.4: frames a second", sizes, _FRAMES, frames, ",.0f"),
+        tabulate_sizes("Table 4.5: milliseconds of each part", sizes, their_parts, parts, ".3f"),
+        tabulate_sizes(
             "Table 4.7: elements of monochrome frames, by those of frames in colour",
-            columns,
-            [*theirs(_EFFICIENCY, ".1%"), *efficiency],
-        )
-    )
+            sizes,
+            _EFFICIENCY,
+            efficiency,
+            ".1%",
+        ),
+    ]
     figures = {name: {str(size): dict(parts) for size, parts in each.items()} for name, each in times.items()}
-    return Report(sheets, (), {"seconds": figures}, drawings={"Frames a second": _draw(times, sizes)})
+    return Report(sheets, (), {"seconds": figures}, drawings={"Frames per second": _draw(times, sizes)})
+
+
+def tabulate_sizes(
+    title: str,
+    sizes: Sequence[int],
+    theirs: Mapping[str, Sequence[float | None]],
+    ours: Mapping[str, Mapping[int, Any]],
+    form: str,
+    own_form: str | None = None,
+    note: str = "",
+) -> Sheet:
+    """Make a table of programs by the size of their frames, theirs first; ours may be formatted otherwise.
+
+    Examples
+    --------
+    >>> tabulate_sizes("fps", [128, 512], {"gpu": (9, 8, 7, 6, None)}, {"cpu": {128: 1, 512: 0.5}}, ".1f").rows
+    [['theirs: gpu', '9.0', '7.0'], ['cpu', '1.0', '0.5']]
+    """
+    rows = []
+    for name, row in theirs.items():
+        numbers = (row[SIZES.index(size)] for size in sizes)
+        rows.append([f"theirs: {name}", *("NA" if number is None else format(number, form) for number in numbers)])
+    own_form = form if own_form is None else own_form
+    rows += [[name, *(format(each[size], own_form) for size in sizes)] for name, each in ours.items()]
+    return Sheet(title, ["program", *(f"{size}²" for size in sizes)], rows, note)
+
+
+def _divide(each: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
+    return {size: number / other[size] for size, number in each.items()}
 
 
 def _draw(times: Mapping[str, Mapping[int, Mapping[str, float]]], sizes: Sequence[int]) -> Figure:
     """Draw table 4.4: the best of theirs on both kinds of hardware, and ours in one channel."""
-    panel = Panel("monochrome", "rows and columns", "frames a second", is_x_log=True, is_y_log=True)
+    panel = Panel("monochrome", "rows and columns", "frames per second", is_x_log=True, is_y_log=True)
     for name, colour in (("gpu-mono-32", ORANGE), ("cpu-mono-32-dual", VIOLET)):
         theirs = [_FRAMES[name][SIZES.index(size)] for size in sizes]
         panel.add_curve(sizes, theirs, colour, f"theirs: {name}")

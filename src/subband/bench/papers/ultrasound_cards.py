@@ -1,6 +1,6 @@
 """Wavelet filtering of ultrasound, 2007: the slower of their two graphics cards, and what a dollar buys.
 
-Table 4.8 is headed as elements in a microsecond; its figures are frames a second, as those of the CPU in it tell, which
+Table 4.8 is headed as elements in a microsecond; its figures are frames per second, as those of the CPU tell, which
 are in table 4.4 too. Table 4.9 is the ratio of frames, so that a frame in colour counts as much as one of one channel.
 Table 4.10 divides elements in a microsecond by a price: its figures follow from tables 4.2 and 4.8 if the price is that
 of the text in units of 1000/6 dollars, 87.5 dollars for the slower card, and pixels of its frames in colour count
@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from subband.bench.figures import COLOURS, Figure, Panel
-from subband.bench.papers.ultrasound import SIZES, Program
-from subband.bench.tables import Report, Sheet
+from subband.bench.papers.ultrasound import SIZES, Program, tabulate_sizes
+from subband.bench.tables import Report
 
 __all__ = ["FRAMES", "PER_PRICE", "PRICES", "PRICE_UNIT", "SPEEDUPS", "report"]
 
-#: Table 4.8: frames a second by program and size; None where the card has too little memory.
+#: Table 4.8: frames per second by program and size; None where the card has too little memory.
 FRAMES: dict[str, tuple[float | None, ...]] = {
     "gpu-mono-16-7600gs": (1917, 535, 174, 42, 10),
     "gpu-mono-32-7600gs": (1470, 387, 103, 25, 6),
@@ -68,40 +68,41 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
         What was measured.
     """
     sizes = list(next(iter(times.values())))
-    indices = [SIZES.index(size) for size in sizes]
-    columns = ["program", *(f"{size}²" for size in sizes)]
     channels = {program.name: program.channels for program in programs}
     rates = {name: {size: 1 / sum(parts.values()) for size, parts in each.items()} for name, each in times.items()}
     single = rates.get("cpu-mono-32-single")
     speedups = {name: {size: each[size] / single[size] for size in sizes} for name, each in rates.items() if single}
     affordable = {
         name: {
-            size: channels[name] * size**2 * each[size] / 1e6 / _find_best(index) * PRICE_UNIT
-            for size, index in zip(sizes, indices, strict=True)
+            size: channels[name] * size**2 * each[size] / 1e6 / _find_best(SIZES.index(size)) * PRICE_UNIT
+            for size in sizes
         }
         for name, each in rates.items()
     }
-    frames = [*_list_theirs(FRAMES, indices, ",.0f"), *_list_ours(rates, sizes, ",.0f")]
     sheets = [
-        Sheet(
+        tabulate_sizes(
             "Table 4.8: fps, theirs on the slower card",
-            columns,
-            frames,
-            "The paper heads its table as elements in a microsecond; its figures are fps. NA: too little memory.",
+            sizes,
+            FRAMES,
+            rates,
+            ",.0f",
+            note="The paper heads its table as elements in a microsecond; its figures are fps. NA: too little memory.",
         ),
-        Sheet(
+        tabulate_sizes(
             "Table 4.9: times as many frames as one thread of the CPU, theirs on the slower card",
-            columns,
-            [*_list_theirs(SPEEDUPS, indices, ".1f"), *_list_ours(speedups, sizes, ".1f")],
-            "A frame in colour counts as much as one of one channel, in theirs and so in ours.",
+            sizes,
+            SPEEDUPS,
+            speedups,
+            ".1f",
+            note="A frame in colour counts as much as one of one channel, in theirs and so in ours.",
         ),
-        Sheet(
+        tabulate_sizes(
             f"Table 4.10: elements in a microsecond for {PRICE_UNIT:.0f} dollars, and what ours may cost",
-            columns,
-            [
-                *_list_theirs(PER_PRICE, indices, ".2f"),
-                *([f"{name}, dollars", *cells] for name, *cells in _list_ours(affordable, sizes, ",.0f")),
-            ],
+            sizes,
+            PER_PRICE,
+            {f"{name}, dollars": each for name, each in affordable.items()},
+            ".2f",
+            ",.0f",
             "Theirs: from prices of 275 dollars for the CPU, 850 and 87.5 for the cards; pixels in colour of the "
             "slower card count once, those of the faster four times. Ours: the price in dollars up to which the "
             "machine gives more for a dollar than the best of theirs of that size.",
@@ -113,18 +114,6 @@ def report(times: Mapping[str, Mapping[int, Mapping[str, float]]], programs: Seq
 
 def _find_best(index: int) -> float:
     return max(row[index] for row in PER_PRICE.values())
-
-
-def _list_theirs(table: Mapping[str, Sequence[float | None]], indices: Sequence[int], form: str) -> list[list[str]]:
-    rows = []
-    for name, row in table.items():
-        numbers = [row[index] for index in indices]
-        rows.append([f"theirs: {name}", *("NA" if number is None else format(number, form) for number in numbers)])
-    return rows
-
-
-def _list_ours(table: Mapping[str, Mapping[int, float]], sizes: Sequence[int], form: str) -> list[list[str]]:
-    return [[name, *(format(each[size], form) for size in sizes)] for name, each in table.items()]
 
 
 def _by_text(table: Mapping[str, Mapping[int, float]]) -> dict[str, dict[str, float]]:

@@ -72,7 +72,7 @@ _RATIOS = ("ratio", "speedup")
 SHAPE = (4, 512, 512)
 _LEVELS = 3
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "inverse")
-# Pictures by which a machine is measured: from what is done before it has begun to what no cache holds.
+# Images by which a machine is measured: from what is done before it has begun to what no cache holds.
 _SIDES, _QUICK_SIDES = (32, 96, 320, 1024, 4096), (32, 96, 320, 1024)
 # Frames in an array by which the way to a device is measured.
 _LARGER = 8
@@ -102,9 +102,9 @@ class Estimate:
     memory, operations : int
         Bytes read and written by all levels in both directions, and multiplications with their additions.
     bandwidth, rate : float
-        Bytes and operations in a second; of a device with large pictures.
+        Bytes and operations in a second; of a device with large images.
     upload_bandwidth : float
-        Bytes a second to the device; 0 for the host.
+        Bytes per second to the device; 0 for the host.
     classical, own : float
         Seconds by the equations of the thesis, and by our model.
     measured : float
@@ -168,12 +168,12 @@ def estimate(
     upload : float
         Measured seconds of the way to the device; 0 for the host.
     upload_bandwidth : float
-        Bytes a second of that way, for larger arrays; 0 for the host.
+        Bytes per second of that way, for larger arrays; 0 for the host.
     """
     stages = [stage for each in comparisons for stage in each.stages]
     memory, operations = (sum(getattr(stage, what) for stage in stages) for what in ("memory", "operations"))
     size = 4 * comparisons[0].case.size
-    # a device is told by large pictures, because of small ones there is too little left to tell a rate by
+    # a device is told by large images, because of small ones there is too little left to tell a rate by
     extent = device.sizes[-1] if upload_bandwidth else size
     bandwidth = device.find(device.copies, extent)
     rate = min(device.find(way.rates["lifting"], extent) for way in device.ways.values())
@@ -264,7 +264,7 @@ def _tabulate_machine(found: Mapping[str, Estimate]) -> Sheet:
     columns = ["engine", "upload GB/s", "copy GB/s", "G multiply-adds/s", "traffic MB", "M multiply-adds"]
     note = (
         "512 × 512 in four channels of float32, three levels of CDF 9/7 and back; what our machine can do is measured, "
-        "of devices with larger pictures; traffic and operations are counted from the plan. cpu has one thread."
+        "of devices with larger images; traffic and operations are counted from the plan. cpu has one thread."
     )
     return Sheet("What the model needs of our machine", columns, rows, note)
 

@@ -1,7 +1,7 @@
 """Other libraries that do the same work, each measured where it can be imported and can do the case.
 
 - `subband.bench.peers.base` says what a peer is, and finds those that are installed;
-- `subband.bench.peers.transforms` calls their transforms, `subband.bench.peers.pictures` what they do with pictures;
+- `subband.bench.peers.transforms` calls their transforms, `subband.bench.peers.images` what they do with images;
 - `subband.bench.peers.comparison` lets all of them take turns with ours, once their results have been checked.
 """
 

@@ -1,4 +1,4 @@
-"""What a peer is, and which of them are installed."""
+"""Libraries to compare with: how each is described, and which are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Contender", "Peer", "find_peers"]
 
 @dataclass(frozen=True)
 class Contender:
-    """What takes its turns.
+    """A call that is timed in turn with others.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Peer:
         How to install it, where pip does.
     distribution : str
         What it is called there.
-    is_for_pictures : bool
-        Whether it is asked for what is done with pictures, and not for transforms.
+    is_for_images : bool
+        Whether it is asked for what is done with images, and not for transforms.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Peer:
     prepare: Callable[[Any, Case, Any], Contender | None]
     install: str = ""
     distribution: str = ""
-    is_for_pictures: bool = False
+    is_for_images: bool = False
 
 
 def find_peers(peers: Sequence[Peer]) -> tuple[list[tuple[Peer, Any]], list[str]]:

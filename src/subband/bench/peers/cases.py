@@ -1,6 +1,6 @@
-"""What is compared with other libraries: transforms that many of them have, and what two do with pictures.
+"""The cases of ``subband bench peers``: transforms that many libraries have, and image operations that two have.
 
-All continue pictures by half-sample symmetry, which every library has and calls `symmetric`; so results can be compared
+All continue images by half-sample symmetry, which every library has and calls `symmetric`; so results can be compared
 up to the border.
 """
 
@@ -22,9 +22,9 @@ from subband.enhance import Denoise, Enhancer, estimate_noise
 from subband.transforms import decompose
 from subband.typing import Array
 
-__all__ = ["PEER_CASES", "SIGMA", "PeerCase", "PictureCase", "Task"]
+__all__ = ["PEER_CASES", "SIGMA", "ImageCase", "PeerCase", "Task"]
 
-#: Of the noise that pictures are denoised of, out of 255.
+#: Of the noise that images are denoised of, out of 255.
 SIGMA = 20.0
 
 Task = Literal["denoise", "spin", "noise", "smooth", "encode", "decode"]
@@ -70,8 +70,8 @@ class PeerCase(Case):
 
 
 @dataclass(frozen=True)
-class PictureCase(PeerCase):
-    """Something that is done with a photograph.
+class ImageCase(PeerCase):
+    """An operation on a photograph: denoising, estimating noise, or a codec.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class PictureCase(PeerCase):
 
     Examples
     --------
-    >>> PictureCase((512, 512), "db2", task="noise").name
+    >>> ImageCase((512, 512), "db2", task="noise").name
     'picture 512x512 estimate noise'
     """
 
@@ -88,7 +88,7 @@ class PictureCase(PeerCase):
 
     @property
     def name(self) -> str:
-        """All of it in one line."""
+        """The case in one line."""
         return f"picture {'x'.join(map(str, self.shape))} {_TASKS[self.task]}"
 
     @property
@@ -110,7 +110,7 @@ class PictureCase(PeerCase):
         return np.clip(np.rint(noisy), 0, 255).astype(np.uint8) if self.task == "smooth" else noisy
 
     def make_input(self, library: Any, samples: Any) -> Any:  # noqa: ARG002 - there is but one library here
-        """Return what is worked on: the samples, or the file that is to be decoded."""
+        """Return the input: the samples, or the file that is to be decoded."""
         return encode(samples) if self.task == "decode" else samples
 
     def bind(self, library: Any, given: Any) -> Callable[[], Any]:  # noqa: ARG002 - there is but one library here
@@ -136,13 +136,13 @@ def _list_transforms() -> Iterable[PeerCase]:
     yield PeerCase((2**16,), "db4", "stationary", 3)
 
 
-#: Every case of ``subband bench peers``: transforms each followed by its inverse, then pictures.
+#: Every case of ``subband bench peers``: transforms each followed by its inverse, then images.
 PEER_CASES: tuple[PeerCase, ...] = (
     *(case for forward in _list_transforms() for case in (forward, replace(forward, inverse=True))),
-    PictureCase(_SMALL, "db2", "symmetric", 5, is_quick=True, task="denoise"),
-    PictureCase(_SMALL, "db2", "symmetric", 5, task="spin"),
-    PictureCase(_SMALL, "db2", "symmetric", 1, is_quick=True, task="noise"),
-    PictureCase(_SMALL, "cdf97", "whole", 5, is_quick=True, task="smooth", dtype="uint8"),
-    PictureCase((512, 512, 3), "cdf53", "whole", 5, is_quick=True, task="encode", dtype="uint8", axes=(0, 1)),
-    PictureCase((512, 512, 3), "cdf53", "whole", 5, is_quick=True, task="decode", dtype="uint8", axes=(0, 1)),
+    ImageCase(_SMALL, "db2", "symmetric", 5, is_quick=True, task="denoise"),
+    ImageCase(_SMALL, "db2", "symmetric", 5, task="spin"),
+    ImageCase(_SMALL, "db2", "symmetric", 1, is_quick=True, task="noise"),
+    ImageCase(_SMALL, "cdf97", "whole", 5, is_quick=True, task="smooth", dtype="uint8"),
+    ImageCase((512, 512, 3), "cdf53", "whole", 5, is_quick=True, task="encode", dtype="uint8", axes=(0, 1)),
+    ImageCase((512, 512, 3), "cdf53", "whole", 5, is_quick=True, task="decode", dtype="uint8", axes=(0, 1)),
 )

@@ -15,8 +15,8 @@ from subband.arrays import to_host
 from subband.bench.checking import check_result, judge_on_host
 from subband.bench.measuring import Measurement, time_contenders
 from subband.bench.peers.base import Contender, Peer
-from subband.bench.peers.cases import SIGMA, PeerCase, PictureCase
-from subband.bench.peers.pictures import PICTURE_PEERS, describe_tasks
+from subband.bench.peers.cases import SIGMA, ImageCase, PeerCase
+from subband.bench.peers.images import IMAGE_PEERS, describe_tasks
 from subband.bench.peers.transforms import TRANSFORM_PEERS
 from subband.bench.report import report as report_measurements
 from subband.bench.tables import Goal, Report
@@ -31,11 +31,11 @@ from subband.quality import measure_psnr
 __all__ = ["PEERS", "compare_results", "measure_peers", "report"]
 
 #: Every library that there is something to compare with.
-PEERS: tuple[Peer, ...] = (*TRANSFORM_PEERS, *PICTURE_PEERS)
+PEERS: tuple[Peer, ...] = (*TRANSFORM_PEERS, *IMAGE_PEERS)
 
 # Seconds of a call that is not repeated.
 _PATIENCE = 2.0
-# How far an estimate of the noise may be from what was added; some of it is lost where pictures are cut off at white.
+# How far an estimate of the noise may be from what was added; some of it is lost where images are cut off at white.
 _NOISE_ERROR = 0.2
 
 # Grey levels that decoders and denoisers of the same method may be apart.
@@ -63,14 +63,14 @@ def measure_peers(
     Raises
     ------
     WrongResultError
-        If a result of ours is not that of the reference engine, or does to a picture what it should not.
+        If a result of ours is not that of the reference engine, or does to an image what it should not.
     """
     for case in cases:
         yield _measure(case, effort, bench, peers)
 
 
-def _check_picture(case: PictureCase, result: Any, samples: Any) -> None:
-    """Refuse to time what does not give a picture back, or does not make it better."""
+def _check_image(case: ImageCase, result: Any, samples: Any) -> None:
+    """Refuse to time what does not give an image back, or does not make it better."""
     original = case.make_original()
     if case.task in ("encode", "decode"):
         is_right = np.array_equal(imread(io.BytesIO(result)) if case.task == "encode" else result, original)
@@ -83,12 +83,12 @@ def _check_picture(case: PictureCase, result: Any, samples: Any) -> None:
 
 
 def _measure(case: PeerCase, effort: Effort, bench: Harness, peers: Sequence[tuple[Peer, Any]]) -> Measurement:
-    samples = case.make_samples() if isinstance(case, PictureCase) else bench.draw(case.shape)
+    samples = case.make_samples() if isinstance(case, ImageCase) else bench.draw(case.shape)
     given = case.make_input(subband, samples)
     ours = case.bind(subband, given)
-    if isinstance(case, PictureCase):
+    if isinstance(case, ImageCase):
         expected, error = ours(), None
-        _check_picture(case, expected, samples)
+        _check_image(case, expected, samples)
     else:
         expected = judge_on_host(case, given)
         error = check_result(case, ours(), expected)
@@ -96,7 +96,7 @@ def _measure(case: PeerCase, effort: Effort, bench: Harness, peers: Sequence[tup
     slow: dict[str, float] = {}
     remarks: list[str] = []
     for peer, module in peers:
-        if peer.is_for_pictures != isinstance(case, PictureCase):
+        if peer.is_for_images != isinstance(case, ImageCase):
             continue
         try:
             contender = peer.prepare(module, case, samples)
@@ -122,7 +122,7 @@ def _measure(case: PeerCase, effort: Effort, bench: Harness, peers: Sequence[tup
 
 
 def compare_results(case: PeerCase, contender: Contender, expected: Any, samples: Any) -> str:
-    """Compare what a peer returns with what is expected; return what there is to say about it.
+    """Compare the result of a peer with the expected one; return a remark about it.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ def compare_results(case: PeerCase, contender: Contender, expected: Any, samples
     Raises
     ------
     WrongResultError
-        If it is something else, or where it cannot be the same, something worse than the picture it began with.
+        If it is something else, or where it cannot be the same, something worse than the image it began with.
     """
     found = contender.call()
     found = found if contender.read is None else contender.read(found)
-    if isinstance(case, PictureCase):
-        return _compare_pictures(case, found, expected)
+    if isinstance(case, ImageCase):
+        return _compare_images(case, found, expected)
     if contender.mode is not None and contender.mode != case.mode:
         return _compare_inside(case, found, contender.mode, samples)
     check_result(case, _crop(case, found), _crop(case, expected))
@@ -163,11 +163,11 @@ def _compare_inside(case: PeerCase, found: Any, mode: str, samples: Any) -> str:
     return f"continued as {mode!r}; compared away from the border"
 
 
-def _compare_pictures(case: PictureCase, found: Any, expected: Any) -> str:
+def _compare_images(case: ImageCase, found: Any, expected: Any) -> str:
     original = case.make_original()
     if case.task == "encode":
         if not np.array_equal(imread(io.BytesIO(found)), original):
-            raise WrongResultError("its file does not give the picture back")
+            raise WrongResultError("its file does not give the image back")
         return f"a file of {len(found):,} bytes, ours {len(expected):,}"
     theirs, ours = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     if theirs.shape != ours.shape:
@@ -183,7 +183,7 @@ def _compare_pictures(case: PictureCase, found: Any, expected: Any) -> str:
 
 
 def report(measurements: Sequence[Measurement], bench: Harness, remarks: Sequence[str] = ()) -> Report:
-    """Put measurements together: a table of transforms and one of pictures.
+    """Make a report of measurements: a table of transforms and one of images.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ def report(measurements: Sequence[Measurement], bench: Harness, remarks: Sequenc
     """
     libraries = [peer.distribution for peer in PEERS if peer.distribution != "PyWavelets"]
     machine = describe_machine(bench.name, libraries)
-    transforms = [each for each in measurements if not isinstance(each.case, PictureCase)]
-    pictures = [each for each in measurements if isinstance(each.case, PictureCase)]
+    transforms = [each for each in measurements if not isinstance(each.case, ImageCase)]
+    images = [each for each in measurements if isinstance(each.case, ImageCase)]
     parts = {}
     if transforms:
         note = (
@@ -207,9 +207,9 @@ def report(measurements: Sequence[Measurement], bench: Harness, remarks: Sequenc
             "they do not take cores from the next."
         )
         parts["Transforms"] = report_measurements(transforms, machine, note=note)
-    if pictures:
+    if images:
         note = f"{describe_tasks()} scikit-image computes in float64 with one thread, cycle_spin with all."
-        parts["Pictures"] = report_measurements(pictures, machine, title="Pictures", note=note, has_copies=False)
+        parts["Pictures"] = report_measurements(images, machine, title="Pictures", note=note, has_copies=False)
     lost = [
         f"{each.case.name}: {name} ({factor:.2f})"
         for each in measurements

@@ -1,4 +1,4 @@
-"""How other libraries are asked for a transform, and what their answers look like."""
+"""Adapters to the transforms of other libraries, and to the layout of their coefficients."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _to_numpy(x: Any) -> Array:
 
 
 def _strip_batch(case: Case, result: Any) -> Any:
-    """Take off the axis of pictures, or of pictures and channels, that these libraries want in front."""
+    """Take off the axis of images, or of images and channels, that these libraries want in front."""
 
     def strip(x: Any) -> Array:
         band = _to_numpy(x)

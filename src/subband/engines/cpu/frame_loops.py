@@ -1,4 +1,4 @@
-"""The compiled loops that look at each pixel or coefficient by itself: colour, thresholds and gains.
+"""Compiled loops over single pixels or coefficients: colour conversion, thresholds and gains.
 
 The sweeps call them for rows that lie in the cache anyway, by their addresses, which stand in the table of a frame: so
 that a sweep is not compiled with loops that it may never need, nor once for each kind of pixels.

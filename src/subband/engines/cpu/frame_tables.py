@@ -1,4 +1,4 @@
-"""What a sweep does to the pixels and coefficients of a frame, as tables that stand behind those of its rows."""
+"""Tables of a frame, appended to those of its rows: how a sweep converts its pixels and shrinks its coefficients."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def attach_frame(program: Program, frame: Program) -> Program:
     return Program(ints, np.concatenate([program.numbers, frame.numbers]))
 
 
-def point_to(pixels: Array, task: Literal["split", "join"], ints: Array, place: int = 0) -> Array:
+def point_to(pixels: Array, task: Literal["split", "join"], ints: Array, offset: int = 0) -> Array:
     """Return a table of integers that splits or joins pixels: these must be kept for as long as it is used.
 
-    The table of the frame stands at `place` in it.
+    The table of the frame begins at `offset` in it.
     """
     pointed = ints.copy()
-    frame = pointed[place:]
+    frame = pointed[offset:]
     channels = int(frame[CHANNELS])
     frame[[PIXELS, ADDRESS, BYTES]] = (
         find_pixel_loop(task, channels, pixels.dtype.name),

@@ -1,4 +1,4 @@
-"""The work on one frame of video, from its pixels to pixels again.
+"""Denoising of one frame of video in fused sweeps, from pixels to pixels.
 
 What looks at each pixel or coefficient by itself is done by the sweeps, on rows that lie in the cache anyway. The first
 level reads pixels and changes their colours, all channels of a row at once; coefficients shrink before they are

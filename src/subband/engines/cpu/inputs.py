@@ -1,4 +1,4 @@
-"""Arrays as the kernels read them."""
+"""Conversion of arrays for the kernels: contiguous, writable in name, and bands of one dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["as_readable", "fill_in", "find_dtype"]
 
 
 class _Lent:
-    """An array that promises to be writable, for those who do not write."""
+    """An array that claims to be writable, for kernels that only read it."""
 
     def __init__(self, array: Array) -> None:
         self._array = array

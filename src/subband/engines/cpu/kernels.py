@@ -17,9 +17,11 @@ from subband.compiled.compiling import stored
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
 from subband.engines.cpu.program import (
+    BEGIN,
     CHANNELS,
     COUNT,
     DEPTH,
+    END,
     EVEN,
     FIRST,
     FRAME,
@@ -29,6 +31,8 @@ from subband.engines.cpu.program import (
     LAST,
     LENGTH,
     LIFTING,
+    MIXTURE,
+    MIXTURE_ROOM,
     P_MEMBER,
     P_SHIFT,
     PIXELS,
@@ -56,6 +60,7 @@ from subband.engines.cpu.rows import (
     load_coefficients,
     load_samples,
     mix_row,
+    mix_rows,
 )
 from subband.engines.cpu.turn_loops import finish_task, take_task
 
@@ -68,7 +73,7 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
 
     An axis with the identity program counts single rows or columns instead of pairs. The bands given may be a part of
     the whole: their first row is the pair `base`. If the tables of the rows hold those of a frame, coefficients shrink
-    before they leave the cache, and its pixels may take the place of `x`: all its channels are then one image.
+    before they leave the cache, and its pixels may be read instead of `x`: all its channels are then one image.
     """
     v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
@@ -84,8 +89,9 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     line = misalignment(scratch)  # a row that is filtered from there into the ring
     mixture = np.empty((4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0, x.dtype)
     unwanted = np.empty(members, x.dtype)
-    places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, mix, spare, at = data(scratch), data(mixture), data(unwanted), data(places)
+    ends = np.empty(h[MIXTURE_ROOM], x.dtype)
+    offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
+    buf, mix, spare, mixed, at = data(scratch), data(mixture), data(unwanted), data(ends), data(offsets)
     px, p_aa, p_ad, p_da, p_dd = data(x), data(aa), data(ad), data(da), data(dd)
     low_width, high_width = aa.shape[2], ad.shape[2]
     rows, rows_below = aa.shape[1], da.shape[1]
@@ -111,27 +117,33 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                     for channel in range(channels):
                         image = (b * channels + channel) * height * width
                         source, row = px, image + newest * width
-                        place = line + members
+                        offset = line + members
                         if vertical != IDENTITY:
-                            place += ((channel * v[DEPTH] + newest % v[DEPTH]) * 2 + member) * size
+                            offset += ((channel * v[DEPTH] + newest % v[DEPTH]) * 2 + member) * size
                         if has_pixels:
                             source, row = mix, channel * width
                         elif vertical != IDENTITY:
                             found = find_row(v, vn, position)
                             row = image + found * width
-                            if found < 0:
+                            if found < 0 and v[MIXTURE]:
+                                source, row, start, stop = mix, 0, begin, end
+                                if horizontal == IDENTITY:
+                                    start, stop = left, left + columns
+                                goal, origin = shift(mix, start), shift(px, image + start)
+                                mix_rows(goal, origin, origin, False, width, v, vn, position, stop - start)
+                            elif found < 0:
                                 nearest = shift(px, image + find_nearest(v, position) * width)
                                 first, last = shift(px, image), shift(px, image + (v[LENGTH] - 1) * width)
                                 mix_row(mix, nearest, first, last, v, vn, position, width)
                                 source, row = mix, 0
                         if horizontal == IDENTITY:
-                            copy_scaled(shift(buf, place), shift(source, row + left), hn[SCALE_P], columns)
+                            copy_scaled(shift(buf, offset), shift(source, row + left), hn[SCALE_P], columns)
                         elif horizontal == LIFTING:
-                            load_samples(buf, place, pitch, source, row, h, hn, left + h[FIRST], n)
-                            lift_row(buf, place, n, pitch, h, hn)
+                            load_samples(buf, offset, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
+                            lift_row(buf, offset, n, pitch, h, hn)
                         else:
-                            load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], n)
-                            goal = shift(buf, place)
+                            load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
+                            goal = shift(buf, offset)
                             blend_row(goal, shift(goal, pitch), buf, line, pitch, h, hn, at, round_up(columns))
                 for channel in range(channels):
                     ring = line + members + channel * v[DEPTH] * 2 * size
@@ -162,7 +174,7 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         shrink_row(f[SHRINK], to_da, shift(own, step), columns)
                         shrink_row(f[SHRINK], to_dd, shift(own, 2 * step), highs)
     # the last use of what the addresses above belong to
-    return scratch.size + mixture.size + unwanted.size + places.size
+    return scratch.size + mixture.size + unwanted.size + ends.size + offsets.size
 
 
 @stored(**OPTIONS)
@@ -170,7 +182,7 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples.
 
     The samples given may be a part of the whole: their first row is the first of the pair `base`. If the tables of the
-    rows hold those of a frame, its pixels take the place of `y`: all its channels are then one image.
+    rows hold those of a frame, its pixels are written instead of `y`: all its channels are then one image.
     """
     v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
@@ -185,10 +197,12 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     scratch = np.zeros(64 + members * (4 + 2 * v[DEPTH] * channels), y.dtype)
     lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
     planes = np.empty(2 * channels * span, y.dtype)
-    places = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, canvas, at = data(scratch), data(planes), data(places)
+    ends = np.empty(h[MIXTURE_ROOM], y.dtype)
+    offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
     py, p_aa, p_ad, p_da, p_dd = data(y), data(aa), data(ad), data(da), data(dd)
     low_width, high_width = aa.shape[2], ad.shape[2]
+    mixture = np.empty(low_width + high_width if v[MIXTURE] else 0, y.dtype)
+    buf, canvas, mix, mixed, at = data(scratch), data(planes), data(mixture), data(ends), data(offsets)
     rows, rows_below = aa.shape[1], da.shape[1]
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
@@ -202,14 +216,16 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                     image = b * channels + channel
                     ring = lines + 4 * members + channel * v[DEPTH] * 2 * size
                     for member in range(1 if vertical == IDENTITY else 2):
-                        place, found = lines, 2 * newest
+                        offset, found = lines, 2 * newest
                         factor = vn[SCALE_EVEN + member]
+                        position = 2 * newest + v[EVEN + member]
+                        is_mixed = v[MIXTURE] > 0 and not v[BEGIN] <= position < v[END]
                         if vertical != IDENTITY:
-                            place = ring + (newest % v[DEPTH] * 2 + member) * size
-                            found = find_coefficient(v, vn, 2 * newest + v[EVEN + member])
+                            offset = ring + (newest % v[DEPTH] * 2 + member) * size
+                            found = 0 if is_mixed else find_coefficient(v, vn, position)
                             if found < 0:
                                 for k in range(size):
-                                    buf[place + k] = 0
+                                    buf[offset + k] = 0
                                 continue
                         low, high = p_aa, p_ad
                         line = image * rows + found // 2
@@ -217,11 +233,27 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                             low, high = p_da, p_dd
                             line = image * rows_below + found // 2
                         row, row_high = line * low_width, line * high_width
+                        if is_mixed:
+                            low, high, row, row_high = mix, mix, 0, low_width
+                            start, end = 2 * left, 2 * (left + columns)
+                            if horizontal != IDENTITY:
+                                start, end = find_columns(h, left + h[FIRST], n, low_width + high_width)
+                            start, end = start // 2, (end + 1) // 2
+                            above, below = image * rows, image * rows_below
+                            lows = shift(p_aa, above * low_width + start)
+                            highs = shift(p_da, below * low_width + start)
+                            goal, count = shift(mix, start), min(end, low_width) - start
+                            mix_rows(goal, lows, highs, True, low_width, v, vn, position, count)
+                            if horizontal != IDENTITY:
+                                lows = shift(p_ad, above * high_width + start)
+                                highs = shift(p_dd, below * high_width + start)
+                                goal, count = shift(mix, low_width + start), min(end, high_width) - start
+                                mix_rows(goal, lows, highs, True, high_width, v, vn, position, count)
                         if horizontal == IDENTITY:
-                            copy_scaled(shift(buf, place), shift(low, row + left), factor, columns)
+                            copy_scaled(shift(buf, offset), shift(low, row + left), factor, columns)
                         else:
                             load_coefficients(
-                                buf, place, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, n
+                                buf, offset, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, mixed, n
                             )
                     if vertical == LIFTING:
                         lift_ring(buf, ring, size, newest, v, vn)
@@ -234,18 +266,18 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         line = pair if vertical == IDENTITY else 2 * (pair - base) + member
                         if line >= height:
                             continue
-                        place = lines + member * size
+                        offset = lines + member * size
                         start = (image * height + line) * width
                         if horizontal == IDENTITY:
-                            copy_scaled(shift(py, start + left), shift(buf, place), hn[SCALE_P], columns)
+                            copy_scaled(shift(py, start + left), shift(buf, offset), hn[SCALE_P], columns)
                             continue
                         p, q = lines + 2 * members, lines + 3 * members
                         if horizontal == LIFTING:
-                            lift_row(buf, place, n, pitch, h, hn)
-                            p = place + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
-                            q = place + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
+                            lift_row(buf, offset, n, pitch, h, hn)
+                            p = offset + h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
+                            q = offset + h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
                         else:
-                            blend_row(shift(buf, p), shift(buf, q), buf, place, pitch, h, hn, at, round_up(columns))
+                            blend_row(shift(buf, p), shift(buf, q), buf, offset, pitch, h, hn, at, round_up(columns))
                         odd = min(columns, width // 2 - left)
                         out = shift(py, start + 2 * left)
                         if has_pixels:
@@ -258,7 +290,7 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         count = min(2 * columns, width - 2 * left)
                         ready = shift(canvas, member * channels * span)
                         pass_pixels(ready, span, f, fn, 2 * pair + member, 2 * left, count)
-    return scratch.size + planes.size + places.size
+    return scratch.size + planes.size + mixture.size + ends.size + offsets.size
 
 
 # --- The same for several threads: each takes tasks, without Python in between. ---

@@ -15,6 +15,7 @@ from subband.engines.cpu.program import MARGIN
 
 __all__ = [
     "OPTIONS",
+    "add_scaled",
     "blend",
     "copy_scaled",
     "data",
@@ -36,7 +37,7 @@ OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "n
 
 @intrinsic
 def data(typingctx, array):
-    """Return the address of an array's first number; the array must be kept alive by who calls."""
+    """Return the address of an array's first number; the array must be kept alive by the caller."""
 
     def codegen(context, builder, signature, args):
         return context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -76,6 +77,14 @@ def copy_scaled(y, x, factor, n):
 
 
 @nb.njit(**OPTIONS)
+def add_scaled(y, x, factor, n):
+    """Add `x` times a factor."""
+    keep_apart()
+    for k in range(n):
+        y[k] += factor * x[k]
+
+
+@nb.njit(**OPTIONS)
 def scale(y, factor, n):
     """Multiply by a factor."""
     for k in range(n):
@@ -98,13 +107,6 @@ def weave(y, p, q, n):
     for k in range(n):
         y[2 * k] = p[k]
         y[2 * k + 1] = q[k]
-
-
-@nb.njit(**OPTIONS)
-def _lift_one(t, a, ca, n):
-    keep_apart()
-    for k in range(n):
-        t[k] += ca * a[k]
 
 
 @nb.njit(**OPTIONS)
@@ -161,7 +163,7 @@ _lift_both_000 = _make_lift_both(False, False, False)
 
 @nb.njit(**OPTIONS)
 def lift_both(x, t, a, b, s, c, ca, cb, cc, cf, two_sources, two_taps, n):
-    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`; all are places in `x`."""
+    """Run two steps at once: `t` takes from `a` and `b`, then `s` from `c` and the fresh `t`; offsets in `x`."""
     if two_sources and s == b:
         a, b, ca, cb = b, a, cb, ca
     shared = s == a
@@ -263,7 +265,7 @@ def misalignment(array):
 
 
 def lift(x, weights, w, t, a, b, taps, n):
-    """Add one or two weighted runs of numbers to another, all at places in `x`, rounding if they are integers."""
+    """Add one or two weighted runs of numbers to another, all at offsets in `x`, rounding if they are integers."""
 
 
 @overload(lift)
@@ -278,7 +280,7 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
 
     def lift_numbers(x, weights, w, t, a, b, taps, n):
         if taps == 1:
-            _lift_one(shift(x, t), shift(x, a), weights[w], n)
+            add_scaled(shift(x, t), shift(x, a), weights[w], n)
         else:
             _lift_two(shift(x, t), shift(x, a), shift(x, b), weights[w], weights[w + 1], n)
 
@@ -287,7 +289,7 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
 
 @nb.njit(**OPTIONS)
 def blend(p, q, x, at, weights, w, width, n):
-    """Write two weighted sums of `width` runs of numbers, at the places `at` in `x`; `width` is even."""
+    """Write two weighted sums of `width` runs of numbers, at the offsets `at` in `x`; `width` is even."""
     k = 0
     while width - k >= 8:
         _blend_eight(p, q, x, at, k, weights, w + k, width, k > 0, n)

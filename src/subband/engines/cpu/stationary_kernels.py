@@ -33,15 +33,15 @@ def split_rows(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     # shifts fall with the taps
     first, reach = shifts[-1], shifts[0] - shifts[-1]
     window = np.empty(_TILE + reach, x.dtype)
-    places = shifts - first
+    offsets = shifts - first
     px, p, q, w = data(x), data(low), data(high), data(window)
     for row in range(r0, r1):
         for left in range(c0, c1, _TILE):
             columns = min(_TILE, c1 - left)
             _unroll(w, px, row * length, length, left + first, columns + reach)
-            place = row * length + left
-            blend(shift(p, place), shift(q, place), w, data(places), data(weights), 0, count, columns)
-    return window.size + places.size
+            offset = row * length + left
+            blend(shift(p, offset), shift(q, offset), w, data(offsets), data(weights), 0, count, columns)
+    return window.size + offsets.size
 
 
 @stored(**OPTIONS)
@@ -80,16 +80,16 @@ def _add_pair(y, low, high, a, d, add, n):
 def split_images(x, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     """Write rows `r0` … `r1`, columns `c0` … `c1` of the low and high images."""
     height, width = x.shape[1], x.shape[2]
-    places = np.empty(shifts.size, np.int64)
-    px, p, q, at = data(x), data(low), data(high), data(places)
+    offsets = np.empty(shifts.size, np.int64)
+    px, p, q, at = data(x), data(low), data(high), data(offsets)
     for b in range(b0, b1):
         image = b * height * width
         for row in range(r0, r1):
             for k in range(shifts.size):
                 at[k] = image + (row + shifts[k]) % height * width + c0
-            place = image + row * width + c0
-            blend(shift(p, place), shift(q, place), px, at, data(weights), 0, shifts.size, c1 - c0)
-    return places.size
+            offset = image + row * width + c0
+            blend(shift(p, offset), shift(q, offset), px, at, data(weights), 0, shifts.size, c1 - c0)
+    return offsets.size
 
 
 @stored(**OPTIONS)
@@ -101,8 +101,8 @@ def merge_images(y, low, high, shifts, weights, b0, b1, r0, r1, c0, c1):
     for b in range(b0, b1):
         image = b * height * width
         for row in range(r0, r1):
-            place = image + row * width + c0
+            offset = image + row * width + c0
             for k in range(count):
                 at = image + (row + shifts[k]) % height * width + c0
                 a, d = weights[k], weights[count + k]
-                _add_pair(shift(p, place), shift(pl, at), shift(ph, at), a, d, k > 0, c1 - c0)
+                _add_pair(shift(p, offset), shift(pl, at), shift(ph, at), a, d, k > 0, c1 - c0)

@@ -64,7 +64,7 @@ class ImageSweep:
         """Return the bands of a C-contiguous array."""
         layout = self.find_layout(x.shape, x.dtype)
         bands = [allocate(shape, x.dtype) for shape in layout.bands]
-        arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
+        arguments = (x.reshape(layout.images), *self._fill_four(bands), *layout.forward_tables, layout.tile, 0)
         run_kernel(kernels.forward, arguments, layout.forward_extent, layout.tile, kernels.forward_tasks)
         return {
             letters: band.reshape(shape)
@@ -75,7 +75,7 @@ class ImageSweep:
         """Write the bands of a C-contiguous array to C-contiguous arrays, by this thread alone."""
         layout = self.find_layout(x.shape, x.dtype)
         bands = [goals[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
-        arguments = (x.reshape(layout.images), *self._fill_places(bands), *layout.forward_tables, layout.tile, 0)
+        arguments = (x.reshape(layout.images), *self._fill_four(bands), *layout.forward_tables, layout.tile, 0)
         _run_whole(kernels.forward, arguments, layout.forward_extent)
 
     def inverse(self, bands: Bands) -> Array:
@@ -94,7 +94,7 @@ class ImageSweep:
 
     def _inverse_arguments(self, layout: ImageLayout, bands: Bands, y: Array) -> tuple[Any, ...]:
         images = [bands[letters].reshape(shape) for letters, shape in zip(self.letters, layout.bands, strict=True)]
-        return (y, *self._fill_places(images), *layout.inverse_tables, layout.tile, 0)
+        return (y, *self._fill_four(images), *layout.inverse_tables, layout.tile, 0)
 
     def _find_band_layout(self, bands: Bands) -> ImageLayout:
         first = bands[self.letters[0]]
@@ -104,7 +104,7 @@ class ImageSweep:
             self._band_layouts[first.shape, first.dtype] = layout
         return layout
 
-    def _fill_places(self, bands: Sequence[Array]) -> Sequence[Array]:
+    def _fill_four(self, bands: Sequence[Array]) -> Sequence[Array]:
         """Return four bands; one that this sweep does not have is never touched, and any array will do for it."""
         if len(bands) == 4:
             return bands

@@ -21,7 +21,7 @@ DONE = 16
 
 @intrinsic
 def _add_one(typingctx, counter):
-    """Return the number at an address and add one to it, as if in one moment."""
+    """Return the number at an address and add one to it, atomically."""
 
     def codegen(context, builder, signature, args):
         return builder.atomic_rmw("add", args[0], ir.Constant(ir.IntType(64), 1), "acq_rel")
@@ -31,7 +31,7 @@ def _add_one(typingctx, counter):
 
 @intrinsic
 def _look(typingctx, counter):
-    """Return the number at an address, and see all that was written before it."""
+    """Load the number at an address atomically, with acquire ordering."""
 
     def codegen(context, builder, signature, args):
         return builder.load_atomic(args[0], "acquire", 8)
@@ -47,13 +47,13 @@ def take_task(turns):
 
 @nb.njit(nogil=True)
 def finish_task(turns):
-    """Say that a task is done."""
+    """Count a task as done."""
     _add_one(shift(data(turns), DONE))
 
 
 @stored(nogil=True)
 def await_tasks(turns, count, looks):
-    """Tell whether so many tasks are done, after a moment at the latest."""
+    """Return whether so many tasks are done, after a bounded wait."""
     done = shift(data(turns), DONE)
     for _ in range(looks):  # noqa: SIM110 - Numba compiles no generator in any()
         if _look(done) >= count:

@@ -1,4 +1,4 @@
-"""What happens between a forward and an inverse transform: thresholds, noise, neighbourhoods, colour, borders.
+"""Filters, the work between a forward and an inverse transform: thresholds, noise, neighbourhoods, colour, borders.
 
 `Filters` is the contract; `PlainFilters` is it in NumPy, slow and obviously right, and the judge of the others.
 """

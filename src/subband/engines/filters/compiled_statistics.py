@@ -1,4 +1,4 @@
-"""What the CPU's filters need to know of whole planes or parts of them, gathered by several tasks."""
+"""Statistics of planes on the CPU: mean square, median, and sums for Stein's estimate, gathered by several tasks."""
 
 from __future__ import annotations
 

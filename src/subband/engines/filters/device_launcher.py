@@ -1,4 +1,4 @@
-"""What all filters of a device need: kernels that are compiled once, and the small tables that they read."""
+"""Launching of filter kernels on a device: compiled once, with cached small tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What filters need to know of whole planes, found on a device and left there."""
+"""Statistics of planes on a device: noise, thresholds and windows, which stay there."""
 
 from __future__ import annotations
 

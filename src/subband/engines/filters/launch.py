@@ -1,4 +1,4 @@
-"""Kernels of the CPU's filters: cut into tasks, run by several threads."""
+"""Launching of the CPU's filter kernels: work cut into tasks, which several threads run."""
 
 from __future__ import annotations
 

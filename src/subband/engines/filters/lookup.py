@@ -1,4 +1,4 @@
-"""Which filters go with an engine: those that work where its arrays are."""
+"""The filters of an engine: those that work on the device that holds its arrays."""
 
 from __future__ import annotations
 

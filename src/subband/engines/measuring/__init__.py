@@ -1,4 +1,4 @@
-"""Engines measured: what there is to compute on, timing, judging by the reference engine, and tuning.
+"""Measuring engines: device lists, timing, comparison with the reference engine, and tuning.
 
 - `subband.engines.measuring.devices` says what there is to compute on, and what a measurement was taken on;
 - `subband.engines.measuring.timing` lets calls take turns;

@@ -1,4 +1,4 @@
-"""What there is to compute on: this machine, the CPU, and whatever CUDA and OpenCL find.
+"""Descriptions of this machine and its devices: the CPU, and all that CUDA and OpenCL find.
 
 Nothing here fails because a library or a driver is missing or broken: then the record of its engine says what is
 missing, and how to get it.
@@ -49,7 +49,7 @@ _HOST_COPY, _COPY_SIZE = 2**28, 2**30
 
 @dataclass(frozen=True)
 class Machine:
-    """What a measurement was taken on.
+    """The machine and device that a measurement was taken on.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Machine:
     date: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return all fields as a dict for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ def count_cores() -> int:
 
 @cache
 def name_processor() -> str:
-    """Ask the system what its processor is called."""
+    """Return the name of the processor, as the system gives it."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -189,7 +189,7 @@ class DeviceRecord:
     missing: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return all fields as a dict for JSON."""
         fields = asdict(self)
         fields["copy_bytes_per_second"] = fields.pop("copy")
         return {**fields, "dtypes": list(self.dtypes)}
@@ -322,7 +322,7 @@ def _read_driver() -> str:
 
 
 def _format_cuda(number: int) -> str:
-    """Write CUDA's version as people do.
+    """Format CUDA's version, such as 12.4.
 
     Examples
     --------
@@ -333,5 +333,5 @@ def _format_cuda(number: int) -> str:
 
 
 def _format(error: Exception) -> str:
-    """Write an error in one line."""
+    """Format an error in one line."""
     return " ".join(str(error).split())

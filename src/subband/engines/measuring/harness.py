@@ -1,4 +1,4 @@
-"""Harnesses: what measuring needs of an engine's device: samples where it computes, a copy there, and a clock."""
+"""Harnesses to measure an engine on its device: random samples, a copy for comparison, and a clock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "draw_on_host",
     "open_device",
     "open_harness",
-    "plan_picture",
+    "plan_array",
 ]
 
 # Arrays of so many bytes are worth a second thread.
@@ -40,7 +40,7 @@ _NAN_BYTE = 0xFF
 
 @dataclass(frozen=True)
 class Replay:
-    """A call that was recorded once, and is repeated without Python.
+    """A call recorded once and replayed without Python, such as a CUDA graph.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Replay:
 
 
 class Harness:
-    """An engine of the host, or by a subclass of a device, as measuring needs it.
+    """The harness of an engine of the host; subclasses are those of devices.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Harness:
         return to_host(x)
 
     def prepare(self, plan: TransformPlan, direction: Direction) -> Callable[[], Any]:
-        """Return what transforms samples that were drawn."""
+        """Return a call that transforms random samples."""
         x = self.draw(plan.shape)
         if direction == "forward":
             return lambda: self.engine.forward_all(plan, x)
@@ -100,7 +100,7 @@ class Harness:
         return lambda: self.engine.inverse_all(plan, approximation, details)
 
     def prepare_copy(self, x: Any) -> Callable[[], Any]:
-        """Return what copies an array as fast as can be: by the threads of the engine, or of the device.
+        """Return a call that copies an array at full bandwidth: by the threads of the engine, or on the device.
 
         With `has_plain_copies` it is ``np.copyto``, in one thread.
         """
@@ -128,7 +128,7 @@ class Harness:
         return call()
 
     def capture(self, call: Callable[[], Any]) -> Replay | None:  # noqa: ARG002 - for those who can
-        """Record what a call asks of the device; None where there is no such thing."""
+        """Record the work that a call queues on the device; None where devices cannot."""
         return None
 
     def release(self) -> None:
@@ -323,7 +323,7 @@ def draw_on_host(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
     return x.astype(dtype, copy=False)
 
 
-def plan_picture(shape: tuple[int, ...], wavelet: str, level: int) -> TransformPlan:
+def plan_array(shape: tuple[int, ...], wavelet: str, level: int) -> TransformPlan:
     """Plan the transform of all axes of an array, in the mode that makes no more coefficients than samples."""
     chosen = as_wavelet(wavelet)
     mode = "whole" if chosen.is_whole_sample_symmetric else "periodization"

@@ -1,4 +1,4 @@
-"""Results judged band by band: what an engine gives is compared with the reference engine before it is timed.
+"""Verification of results band by band against the reference engine, before they are timed.
 
 A round trip alone proves little: what only splits even and odd samples comes back, too.
 """
@@ -53,7 +53,7 @@ DOUBLE_TOLERANCE = 1e-11
 
 
 class WrongResultError(SubbandError):
-    """A measured function returned something else than the judge."""
+    """A measured function returned other numbers than the reference."""
 
 
 def flatten_bands(result: Any) -> Iterator[Array]:
@@ -94,7 +94,7 @@ def compare_bands(
     limit : float
         The largest difference of a number to accept.
     judge : str
-        Who computed what is expected.
+        The engine that computed what is expected.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def _name_bands(plan: TransformPlan, approximation: Array, details: Sequence[Map
 
 
 def _judge_planes(plan: TransformPlan, x: Array) -> Iterator[tuple[Any, dict[str, Array]]]:
-    """Yield what bands have to be, plane by plane where the first axis is not transformed, and which plane it is."""
+    """Yield the reference's bands, plane by plane where the first axis is not transformed, and its index."""
     has_planes = 0 not in plan.axes and len(plan.shape) > len(plan.axes)
     parts = [slice(number, number + 1) for number in range(plan.shape[0])] if has_planes else [slice(None)]
     for part in parts:
@@ -206,7 +206,7 @@ def _judge_planes(plan: TransformPlan, x: Array) -> Iterator[tuple[Any, dict[str
 
 
 def choose_judge(plan: TransformPlan) -> tuple[Engine, TransformPlan]:
-    """Return who judges a transform in double precision, and by which plan.
+    """Return the engine and plan of the reference for a transform, in double precision.
 
     The reference engine judges, or for large arrays the CPU engine by filters, so that it judges itself by other
     arithmetic; then the two are compared on a smaller array of the same kind first.
@@ -248,7 +248,7 @@ def poison_memory(call: Callable[[], Any], fill: Callable[[Any], None]) -> None:
 
 @contextmanager
 def use_engine(name: str) -> Iterator[None]:
-    """Let another engine compute for a while."""
+    """Use another engine inside a ``with`` block."""
     before = get_engine().name
     set_engine(name)
     try:

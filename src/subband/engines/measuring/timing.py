@@ -1,4 +1,4 @@
-"""Timing: calls take turns, so that whatever slows the machine down slows all of them down."""
+"""Timing of calls in turn, so that whatever slows the machine down slows all of them down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding the launch parameters that suit a device best, by trying.
+"""Autotuning: a search for the fastest launch parameters of a device.
 
 A search begins with the parameters of the table and varies one of them after the other, over a grid of values, as long
 as that helps. Whatever is tried has to give the right result, and takes turns with the best so far, so that a change of
@@ -110,7 +110,7 @@ class TuningCase:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a search has found.
+    """The result of a search for launch parameters.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Tuning:
 
 
 def choose_grid(dialect: Dialect) -> Grid:
-    """Return what is worth trying in a dialect: OpenCL launches single groups, and does not load ahead.
+    """Return the candidate launch parameters of a dialect: OpenCL launches single groups, and does not load ahead.
 
     Examples
     --------

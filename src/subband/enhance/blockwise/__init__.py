@@ -9,18 +9,28 @@ slab, and `subband.integrations.dask` through arrays of Dask chunk by chunk.
 
 from __future__ import annotations
 
+from subband.enhance.blockwise.gaps import GapFilling
+from subband.enhance.blockwise.pixels import PixelForm
 from subband.enhance.blockwise.reach import Reach, cut_blocks, find_obstacle, measure_reach, reach_of_spatial, widen
 from subband.enhance.blockwise.slabs import COPIES, gather_blocks, measure_volume_noise
 from subband.enhance.blockwise.statistics import Aims, BandTally, Block, Findings, NoiseSearch, flatten, narrow
+from subband.enhance.blockwise.works import BandShrink, BandTallyWork, GuideWork, SpatialWork, average
 
 __all__ = [
     "COPIES",
     "Aims",
+    "BandShrink",
     "BandTally",
+    "BandTallyWork",
     "Block",
     "Findings",
+    "GapFilling",
+    "GuideWork",
     "NoiseSearch",
+    "PixelForm",
     "Reach",
+    "SpatialWork",
+    "average",
     "cut_blocks",
     "find_obstacle",
     "flatten",

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from dask.array.utils import meta_from_array
-from dask.base import tokenize
-from dask.task_spec import Alias
 
 from subband.arrays import as_computable, as_numbers, cast, map_arrays
 from subband.boundary import Extension, extend
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.errors import DtypeError, IntegerRangeError, ShapeError
-from subband.integrations.dask.blocks import gather
-from subband.integrations.dask.graphs import Draft, Grid, find_grid, list_windows
-from subband.integrations.dask.windows import Edges, open_window
 from subband.plan import TransformPlan, transform_plan
 from subband.pyramid import Pyramid
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
@@ -105,44 +100,43 @@ def extend_array(x: Any, axis: int, mode: str, before: int, behind: int) -> Any:
 
     Examples
     --------
-    >>> import dask.array as da
     >>> extend_array(da.arange(10, chunks=5), 0, "reflect", 1, 12).chunks
     ((6, 5, 5, 7),)
     """
+    length, lengths = x.shape[axis], list(x.chunks[axis])
     if not before and not behind:
         return x
-    grid = find_grid(x)
-    length = x.shape[axis]
-    edges = _extend_edges(grid.edges[axis], before, behind)
-    name = f"subband-extend-{tokenize(x.name, axis, mode, before, behind)}"
-
-    def extend_axis(start: int, stop: int) -> Extension:
-        return extend(mode, length, start, stop)
-
-    windows = [list_windows(own) for own in grid.edges]
-    windows[axis] = [open_window(extend_axis, length, a - before, b - before) for a, b in pairwise(edges)]
-    results = tuple(edges if place == axis else own for place, own in enumerate(grid.edges))
-    draft = Draft(name)
-    for index in Grid(name, results).walk():
-        recipe, keys = draft.request(grid, [windows[place][number] for place, number in enumerate(index)])
-        if len(keys) == 1 and windows[axis][index[axis]].is_plain and keys[0] not in draft.tasks:
-            # a chunk as it was
-            draft.tasks[name, *index] = Alias((name, *index), keys[0])
-        else:
-            draft.add(index, gather, recipe, keys)
-    return draft.make_array([x], results, meta_from_array(x))
+    longest = max(lengths)
+    parts = [x]
+    if before:
+        parts.insert(0, _make_margin(x, axis, extend(mode, length, -before, 0)))
+        lengths[:1] = _cut_end(before + lengths[0], longest)
+    if behind:
+        parts.append(_make_margin(x, axis, extend(mode, length, length, length + behind)))
+        lengths[-1:] = _cut_end(lengths[-1] + behind, longest)
+    return da.concatenate(parts, axis).rechunk({axis: tuple(lengths)})
 
 
-def _extend_edges(edges: Edges, before: int, behind: int) -> Edges:
-    """Return the edges of an extended axis: the outer chunks grow, unless that would make them several chunks long."""
-    longest = max(b - a for a, b in pairwise(edges))
-    end = edges[-1] + before + behind
-    inner = [edge + before for edge in edges[1:-1]]
-    first = (inner or [end])[0]
-    head = list(range(longest, first - longest // 2, longest)) if before > longest // 2 else []
-    last = ([0, *head, *inner])[-1]
-    tail = list(range(last + longest, end - longest // 2, longest)) if behind > longest // 2 else []
-    return (0, *sorted({*head, *inner, *tail}), end)
+def _cut_end(count: int, longest: int) -> list[int]:
+    """Return the lengths of the chunks of an outer one that has grown, none of them much longer than others."""
+    lengths = []
+    while count > longest + longest // 2:
+        lengths.append(longest)
+        count -= longest
+    return [*lengths, count]
+
+
+def _make_margin(x: Any, axis: int, extension: Extension) -> Any:
+    """Return the samples that a boundary mode makes up at one end of an axis."""
+    index = (slice(None),) * axis
+    part = x[(*index, extension.index)]
+    if (extension.weight == 1).all() and not extension.first.any() and not extension.last.any():
+        return part
+    along = (-1,) + (1,) * (x.ndim - axis - 1)
+    weight, first, last = (
+        own.astype(x.dtype).reshape(along) for own in (extension.weight, extension.first, extension.last)
+    )
+    return part * weight + x[(*index, slice(0, 1))] * first + x[(*index, slice(-1, None))] * last
 
 
 def _plan_only(

@@ -1,4 +1,4 @@
-"""What takes the place of subband's own functions and engines when the array is one of Dask.
+"""The engine for arrays of Dask, and functions that replace subband's own for them.
 
 `subband.arrays.kinds` asks here, by the name of this module. Transforms need nothing but another engine. Functions that
 look at numbers before they decide what to do need another form.
@@ -20,6 +20,9 @@ __all__ = ["find_engine", "find_substitute"]
 #: Functions that cannot be told chunk by chunk, and what is to be done instead.
 _REFUSED = {
     "cwt": "its filters are as long as the signal",
+    "icwt": "its filters are as long as the signal",
+    "dtcwt": "its trees meet at the borders of the whole array",
+    "idtcwt": "its trees meet at the borders of the whole array",
 }
 
 
@@ -37,7 +40,7 @@ def find_engine(engine: str | Engine | None) -> DaskEngine:
 
 
 def find_substitute(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return what is called in the place of a function with arrays of Dask; None if the function will do."""
+    """Return what is called instead of a function with arrays of Dask; None if the function will do."""
     name = function.__name__
     if name in _REFUSED:
         raise ArgumentTypeError(f"{name} does not take arrays of Dask: {_REFUSED[name]}; give x.compute()")

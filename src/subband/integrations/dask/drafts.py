@@ -22,7 +22,7 @@ class StoreDraft:
 
     As a context manager, it moves the store to its name when its block ends well. When it does not, what is finished
     stays for the job to be resumed; a store without a finished chunk is removed. A store that was there before stays
-    until the new one takes its place.
+    until the new one replaces it.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class StoreDraft:
         if self.where == self._target:
             return
         if kind is None:
-            self._place()
+            self._publish()
         elif self.manifest is None or not self.manifest.finished:
             self._give_up()
         elif isinstance(error, OutputError):
@@ -120,7 +120,7 @@ class StoreDraft:
                 _remove(self.where)
                 find_manifest(self.where).unlink(missing_ok=True)
 
-    def _place(self) -> None:
+    def _publish(self) -> None:
         """Move the store to its name, and what was there out of the way and then away."""
         old = self._target.with_name(f".{self._target.stem}.{os.getpid()}.old{self._target.suffix}")
         try:

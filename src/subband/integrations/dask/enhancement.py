@@ -17,18 +17,18 @@ from dask.delayed import Delayed
 
 from subband.arrays import computed_dtype, to_host
 from subband.engines import Engine, get_engine
-from subband.enhance.blockwise import Findings
+from subband.enhance.blockwise import Findings, PixelForm
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import Layout, find_layout
-from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Speckle
 from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
 from subband.errors import DtypeError, ShapeError
 from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
+from subband.integrations.dask.graphs import draw_array, find_grid
 from subband.integrations.dask.jobs import compute_decision
+from subband.integrations.dask.margins import Blocks
 from subband.integrations.dask.passes import read_again
-from subband.integrations.dask.pixels import PixelForm
 from subband.integrations.dask.stages import Flow, StageWork
 from subband.typing import Array
 
@@ -109,7 +109,7 @@ def measure(
     (10, [(0, 1, 'ad'), (0, 1, 'da'), (0, 1, 'dd')])
     """
     work, image, known = _begin(enhancer, image, axes, channel_axis, mask, nonfinite, engine)
-    return work.measure(image, known, _find_computer(client))
+    return work.measure(image, known, client)
 
 
 def measure_noise(
@@ -137,12 +137,7 @@ def measure_noise(
     10
     """
     work, image, known = _begin(enhancer, image, axes, channel_axis, mask, nonfinite, engine)
-    return work.measure(image, known, _find_computer(client), is_noise_enough=True).noise
-
-
-def _find_computer(client: Any) -> Callable[[Delayed], Any]:
-    """Return what computes a small result: threads of this process, or the workers of a client."""
-    return compute_decision if client is None else lambda delayed: client.compute(delayed).result()
+    return work.measure(image, known, client, is_noise_enough=True).noise
 
 
 def _begin(
@@ -159,7 +154,7 @@ def _begin(
         raise ShapeError(f"image has shape {image.shape}; it needs at least 1 pixel, and 1 axis")
     computed_dtype(image.dtype, "image")
     if image.dtype.kind == "c":
-        raise DtypeError(f"image has dtype {image.dtype}; a picture is real: give image.real or abs(image)")
+        raise DtypeError(f"image has dtype {image.dtype}; an image is real: give image.real or abs(image)")
     layout = find_layout(tuple(image.shape), axes, channel_axis)
     known = find_known(image, layout, mask, nonfinite)
     return _Work(enhancer, layout, tuple(image.shape), engine), image, known
@@ -212,37 +207,30 @@ class _Work:
         noise = self._prepare_noise() if findings.noise is None else findings.noise
         for stage in self.enhancer.stages:
             flow.planes = self._stages.run(stage, flow, replace(findings, noise=noise), form.enhancer.model)
-        kept = _result_dtype(pixels.dtype)
-        result = flow.planes.map_blocks(form.leave, dtype=kept, meta=meta_from_array(pixels, dtype=kept))
+        result = _draw_each(form.leave, flow.planes, "pixels", form.result_dtype)
         if known is not None:
             result = restore(result, flow.pixels, flow.known)
         if self.order != tuple(range(len(self.order))):
             result = result.transpose(np.argsort(self.order).tolist())
         return result if alpha is None else da.concatenate([result, alpha], axis=-1)
 
-    def measure(
-        self, image: Any, known: Any, compute: Callable[[Delayed], Any], *, is_noise_enough: bool = False
-    ) -> Findings:
+    def measure(self, image: Any, known: Any, client: Any, *, is_noise_enough: bool = False) -> Findings:
         """Compute what a single stage at the beginning has to know, and what gaps are filled from."""
+
+        def compute(*drawn: Any) -> list[Any]:
+            run = compute_decision if client is None else lambda delayed: client.compute(delayed).result()
+            return [run(each) if isinstance(each, Delayed) else each for each in drawn]
+
         pixels = self._arrange(image)
-        found = Findings() if known is None else Findings(filling=compute(draw_filling(pixels, known)))
+        filling = None if known is None else compute(draw_filling(pixels, known))[0]
         stages = self.enhancer.stages
         stage = stages[0] if stages else None
         if not isinstance(stage, Denoise) or any(isinstance(each, Denoise) for each in stages[1:]):
-            return found
-        roundtrip = self._stages.find_roundtrip(stage)
-        if roundtrip.level == 0:
-            return found
-        planes = self._enter(pixels, known, found)[1].planes
-        noise = self._prepare_noise()
-        if noise is None:
-            aims = self._stages.draw_aims(stage, roundtrip, planes, known)
-            found_aims = None if aims is None else compute(aims)
-            noise = compute(self._stages.draw_noise(roundtrip, planes, known, found_aims))
-            found = replace(found, noise=noise)
-        if isinstance(find_method(stage.method), DecidingMethod) and not is_noise_enough:
-            found = replace(found, statistic=compute(self._stages.decide(stage, roundtrip, planes, noise)))
-        return found
+            return Findings(filling=filling)
+        flow = self._enter(pixels, known, Findings(filling=filling))[1]
+        given = self._prepare_noise()
+        found = self._stages.learn(stage, flow, Findings(given), compute, is_noise_enough=is_noise_enough)
+        return replace(found, noise=found.noise if given is None else None, filling=filling)
 
     def _arrange(self, image: Any) -> Any:
         """Return pixels with the axes of space at last, and without an alpha channel."""
@@ -254,14 +242,14 @@ class _Work:
     def _enter(self, pixels: Any, known: Any, findings: Findings) -> tuple[PixelForm, Flow]:
         """Return planes, and the form in which they were pixels."""
         enhancer, dtype = self.enhancer, pixels.dtype
-        settled: list[Delayed] = []
+        facts: list[Delayed] = []
         whole = pixels
         if known is not None:
             filling = findings.filling
             if filling is None:
                 filling = draw_filling(pixels, known)
                 pixels, known = read_again([pixels, known], [filling])
-                settled.append(filling)
+                facts.append(filling)
             whole = draw_filled(pixels, known, filling)
         model = enhancer.model
         if isinstance(model, Speckle) and model.floor is None and dtype.kind == "f":
@@ -270,9 +258,8 @@ class _Work:
             model = replace(model, floor=model.choose_floor(np.array([brightest], dtype)))
         bare = replace(enhancer, stages=(), sigma=None, noise=model)
         form = PixelForm(bare, self.space, 3 if self.is_colour else 1, dtype, self.engine)
-        wide = np.float64 if _is_wide(dtype) else np.float32
-        planes = whole.map_blocks(form.enter, dtype=wide, meta=meta_from_array(pixels, dtype=wide))
-        return form, Flow(planes, pixels, known, settled)
+        planes = _draw_each(form.enter, whole, "planes", form.plane_dtype)
+        return form, Flow(planes, pixels, known, facts)
 
     def _prepare_noise(self) -> Array | None:
         """Return the strength of noise in all planes, if it is known."""
@@ -288,21 +275,12 @@ class _Work:
             numbers = np.asarray(sigma, np.float64)
         if numbers.ndim and (not self.leading or len(numbers) != self.leading[-1]):
             raise ShapeError(
-                f"sigma has {len(numbers)} entries, and the picture has {(*self.leading, 1)[-1]} channels; give one "
+                f"sigma has {len(numbers)} entries, and the image has {(*self.leading, 1)[-1]} channels; give one "
                 "for each"
             )
         return np.array(np.broadcast_to(numbers, self.leading))
 
 
-def _is_wide(dtype: np.dtype[Any]) -> bool:
-    """Tell whether pixels are computed in double precision, as in memory."""
-    return dtype == np.float64 or (dtype.name not in ("float16", "float32") and dtype.itemsize > 2)
-
-
-def _result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the result for pixels of some dtype."""
-    if dtype.kind in "iu" and dtype.itemsize <= 4:
-        return np.dtype(dtype).newbyteorder("=")
-    if dtype.kind == "f" and dtype.itemsize <= 8:
-        return np.dtype(dtype).newbyteorder("=")
-    return np.dtype(np.float64 if dtype.itemsize > 2 else np.float32)
+def _draw_each(work: Callable[..., Any], x: Any, title: str, dtype: np.dtype[Any]) -> Any:
+    """Draw work on each chunk by itself."""
+    return draw_array(Blocks(find_grid(x).edges, ()).map(work, x), title, meta=meta_from_array(x, dtype=dtype))

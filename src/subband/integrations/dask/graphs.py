@@ -1,44 +1,44 @@
-"""Graphs of tasks: which chunks a block is fetched from, and the arrays that come of it."""
+"""Graphs of tasks: work on blocks that are fetched from chunks, and the arrays and small results that come of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from operator import getitem
-from typing import Any
+from typing import Any, NamedTuple
 
 from dask.array.utils import meta_from_array
+from dask.base import tokenize
 from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import Alias, List, Task, TaskRef
 
-from subband.integrations.dask.blocks import Part, Recipe, cut
+from subband.integrations.dask.blocks import Part, Recipe, compute_all, compute_one, cut, gather
 from subband.integrations.dask.results import ComputedArray
 from subband.integrations.dask.windows import Edges, Segment, Window, walk_segments
 
 __all__ = [
     "Band",
+    "BlockMap",
     "Bundle",
-    "Draft",
     "Grid",
-    "SubbandLayer",
     "divide",
+    "draw_array",
+    "draw_bundle",
+    "draw_statistic",
     "find_grid",
     "find_longest",
     "find_meta",
-    "list_windows",
-    "make_array",
-    "rename",
 ]
 
 Index = tuple[int, ...]
 Slices = tuple[slice, ...]
 Key = Any
 
-# A piece that is thinner than this part of its chunk is cut along its thin axis alone, so that several blocks share it.
-_THIN = 4
+# How many results are merged by one task.
+_FAN = 16
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,9 @@ class Grid:
     band: str | None = None
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of samples along each axis."""
-        return tuple(own[-1] for own in self.edges)
-
-    @property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
         """Lengths of the chunks along each axis, as Dask has them."""
         return tuple(tuple(b - a for a, b in pairwise(own)) for own in self.edges)
-
-    def key(self, index: Index) -> Key:
-        """Return the key of a chunk."""
-        return (self.name, *index)
 
     def walk(self) -> Iterator[Index]:
         """Yield the numbers of all chunks."""
@@ -92,32 +83,28 @@ class Bundle:
         Of each band; all have the same number of chunks.
     meta : array
         An empty array of the kind and dtype of the bands.
-    target, origin : tuple of int or None
-        As of `SubbandLayer`.
     """
 
     name: str
     graph: HighLevelGraph
     edges: Mapping[str, tuple[Edges, ...]]
     meta: Any
-    target: tuple[int, ...] | None = None
-    origin: tuple[int, ...] | None = None
 
     def list_bands(self) -> dict[str, Band]:
         """Return all bands, for other tasks to be drawn from."""
         return {key: Band(self, key) for key in self.edges}
 
-    def make_arrays(self) -> dict[str, Any]:
-        """Return all bands as Dask arrays."""
+    def make_arrays(self, origin: tuple[int, ...] | None = None) -> dict[str, Any]:
+        """Return all bands as Dask arrays, which remember how long the chunks were that they come from."""
         arrays = {}
         for key, edges in self.edges.items():
-            name = self.name.replace("-split-", f"-{key}-")
+            name = f"subband-{key.rstrip('0123456789')}-{tokenize(self.name, key)}"
             grid = Grid(name, edges)
             tasks = {
                 (name, *index): Task((name, *index), getitem, TaskRef((self.name, *index)), key)
                 for index in grid.walk()
             }
-            arrays[key] = make_array(self.graph, self.name, name, grid, tasks, self.meta, self.target, self.origin)
+            arrays[key] = _put_above(self.graph, self.name, grid, tasks, self.meta, origin)
         return arrays
 
 
@@ -155,13 +142,7 @@ def find_grid(x: Any) -> Grid:
     """
     if isinstance(x, Band):
         return Grid(x.bundle.name, x.bundle.edges[x.key], x.key)
-    edges = []
-    for lengths in x.chunks:
-        own = [0]
-        for length in lengths:
-            own.append(own[-1] + int(length))
-        edges.append(tuple(own))
-    return Grid(x.name, tuple(edges))
+    return Grid(x.name, tuple(tuple(accumulate(map(int, lengths), initial=0)) for lengths in x.chunks))
 
 
 def find_meta(x: Any) -> Any:
@@ -174,13 +155,121 @@ def find_longest(edges: Sequence[Edges]) -> tuple[int, ...]:
     return tuple(max((b - a for a, b in pairwise(own)), default=0) for own in edges)
 
 
-def rename(grid: Grid, source: Grid) -> dict[Key, Any]:
-    """Return the tasks of an array whose chunks are those of another."""
-    tasks = {}
-    for index in grid.walk():
-        key = grid.key(index)
-        tasks[key] = Alias(key, source.key(index))
-    return tasks
+class BlockMap(NamedTuple):
+    """Work that is done to all blocks of some arrays.
+
+    Attributes
+    ----------
+    work : callable
+        ``work(where, *blocks, *given)``; a function, or a dataclass of what it has to know.
+    edges : sequence of tuple of int
+        Of the chunks of results along each axis.
+    sources : sequence of (array, list of list of Window)
+        What is read, and along each axis a window for each chunk of results; an array of fewer axes has the last ones.
+    locate : callable
+        Says of the numbers of a chunk where it lies: an object whose `inner` says what counts of the result.
+    """
+
+    work: Callable[..., Any]
+    edges: Sequence[Edges]
+    sources: Sequence[tuple[Any, Sequence[Sequence[Window]]]]
+    locate: Callable[[Index], Any]
+
+    def describe(self) -> tuple[Any, ...]:
+        """Return all that makes it, in a form that has the same token in every process."""
+        return _describe(self.work), tuple(self.edges), [(x.name, windows) for x, windows in self.sources]
+
+
+#: Several kinds of work that are done to the same chunks by one task, by name; all take what else is given.
+BlockMaps = Mapping[str, BlockMap]
+
+
+def draw_array(
+    own: BlockMap, title: str, given: Sequence[Any] = (), meta: Any = None, lengths: Sequence[int] | None = None
+) -> Any:
+    """Return an array each chunk of which is computed from a block.
+
+    Parameters
+    ----------
+    own : BlockMap
+        Its work returns an array, of which counts what `locate` says.
+    title : str
+        For its name.
+    given : sequence
+        What else the work takes: numbers, or small results.
+    meta : array, optional
+        An empty array of the kind and dtype of the chunks; that of the first source if left out.
+    lengths : sequence of int, optional
+        How long chunks should be that are parts of those of the work.
+    """
+    draft = _Draft(title, {"": own}, given)
+    draft.add_blocks(draft.name, {"": own}, compute_one, given)
+    meta = find_meta(own.sources[0][0]) if meta is None else meta
+    grid = Grid(draft.name, tuple(own.edges))
+    graph = draft.finish([own], given)
+    if lengths is None:
+        return ComputedArray(graph, draft.name, grid.chunks, meta=meta)
+    parts, tasks = divide(grid, draft.name.replace(title, "samples"), lengths)
+    return _put_above(graph, draft.name, parts, tasks, meta)
+
+
+def draw_bundle(
+    maps: BlockMaps, title: str, given: Sequence[Any] = (), edges: Mapping[str, Any] | None = None, meta: Any = None
+) -> Bundle:
+    """Return bands, all of which are computed by one task for each chunk.
+
+    Parameters
+    ----------
+    maps : mapping of BlockMap
+        Each gives the band of its name, as in `draw_array`; or the only one gives a dictionary of all bands.
+    title, given, meta
+        As in `draw_array`.
+    edges : mapping, optional
+        Of the bands of that dictionary.
+    """
+    draft = _Draft(title, maps, given)
+    draft.add_blocks(draft.name, maps, compute_all if edges is None else compute_one, given)
+    own = {key: tuple(each.edges) for key, each in maps.items()} if edges is None else edges
+    meta = find_meta(next(iter(maps.values())).sources[0][0]) if meta is None else meta
+    return Bundle(draft.name, draft.finish(list(maps.values()), given), own, meta)
+
+
+def draw_statistic(
+    groups: Sequence[BlockMaps],
+    title: str,
+    merge: Callable[[list[Any]], Any],
+    conclude: Callable[..., Any],
+    *,
+    given: Sequence[Any] = (),
+    facts: Sequence[Any] = (),
+) -> Delayed:
+    """Return a small result that follows from all blocks.
+
+    Parameters
+    ----------
+    groups : sequence of mapping of BlockMap
+        What is gathered from each block, as dictionaries.
+    title : str
+        For its name.
+    merge : callable
+        Merges what was gathered from several blocks; called with some at a time.
+    conclude : callable
+        Returns the result: ``conclude(merged, *facts)``.
+    given, facts : sequence
+        What else the work and the conclusion take.
+    """
+    every = {f"{number} {key}": own for number, group in enumerate(groups) for key, own in group.items()}
+    draft = _Draft(title, every, (*given, conclude, *facts))
+    keys: list[Key] = []
+    for number, group in enumerate(groups):
+        keys += draft.add_blocks(f"{draft.name}-look{number}", group, gather, given)
+    level = 0
+    while len(keys) > 1 or level == 0:
+        parts = [keys[first : first + _FAN] for first in range(0, len(keys), _FAN)]
+        keys = [draft.add((f"{draft.name}-merge", level, at), merge, own) for at, own in enumerate(parts)]
+        level += 1
+    name = draft.add(f"{draft.name}-result", conclude, TaskRef(keys[0]), *map(_refer, facts))
+    return Delayed(name, draft.finish(list(every.values()), (*given, *facts)), layer=draft.name)
 
 
 def divide(blocks: Grid, name: str, lengths: Sequence[int]) -> tuple[Grid, dict[Key, Any]]:
@@ -201,200 +290,155 @@ def divide(blocks: Grid, name: str, lengths: Sequence[int]) -> tuple[Grid, dict[
     >>> grid.edges, len(tasks)
     (((0, 4, 8, 12),), 3)
     """
-    edges, places = [], []
-    for own, length in zip(blocks.edges, lengths, strict=True):
-        parts = [
+    axes = [
+        [
             (number, slice(at - begin, min(at + length, end) - begin))
             for number, (begin, end) in enumerate(pairwise(own))
             for at in range(begin, end, max(length, 1))
         ]
-        places.append(parts)
-        edges.append((0, *(own[number] + part.stop for number, part in parts)))
-    grid = Grid(name, tuple(edges))
-    if grid.edges == blocks.edges:
-        return grid, rename(grid, blocks)
-    tasks = {}
-    for index in grid.walk():
-        chosen = [places[axis][at] for axis, at in enumerate(index)]
-        key = (name, *index)
+        for own, length in zip(blocks.edges, lengths, strict=True)
+    ]
+    edges = tuple(
+        (0, *(own[number] + part.stop for number, part in parts)) for own, parts in zip(blocks.edges, axes, strict=True)
+    )
+    grid = Grid(name, edges)
+    tasks: dict[Key, Any] = {}
+    for index, chosen in zip(grid.walk(), product(*axes), strict=True):
+        key, whole = (name, *index), (blocks.name, *(number for number, _ in chosen))
         # not copied: all parts of a block together are no more than the block
-        tasks[key] = Task(
-            key, getitem, TaskRef(blocks.key(tuple(each for each, _ in chosen))), tuple(p for _, p in chosen)
-        )
+        parts = tuple(part for _, part in chosen)
+        tasks[key] = Alias(key, whole) if edges == blocks.edges else Task(key, getitem, TaskRef(whole), parts)
     return grid, tasks
 
 
-def list_windows(edges: Edges) -> list[Window]:
-    """Return the windows of an axis that is carried along: the chunks as they are."""
-    return [Window(b - a, ((a, b),), (0, b - a)) for a, b in pairwise(edges)]
-
-
-class SubbandLayer(MaterializedLayer):  # type: ignore[misc]  # Dask is untyped
-    """Tasks of a transform, with what the next level has to know.
-
-    Attributes
-    ----------
-    target : tuple of int or None
-        How long chunks of coefficients are along each axis, except where blocks begin and end.
-    origin : tuple of int or None
-        The same of the samples that they come from, for the way back.
-    """
-
-    def __init__(
-        self,
-        mapping: Mapping[Key, Any],
-        target: tuple[int, ...] | None = None,
-        origin: tuple[int, ...] | None = None,
-    ) -> None:
-        super().__init__(mapping)
-        self.target = target
-        self.origin = origin
-
-
-class Draft:
+class _Draft:
     """A graph in the making.
 
     Parameters
     ----------
-    name : str
-        Of its layer; the keys of its tasks begin with it.
+    title : str
+        For the name of its layer.
+    maps, given
+        What tells it from others.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, title: str, maps: BlockMaps, given: Sequence[Any]) -> None:
+        about = {key: own.describe() for key, own in maps.items()}
+        self.name = f"subband-{title}-{tokenize(about, list(map(_describe, given)))}"
         self.tasks: dict[Key, Any] = {}
         self._shared: dict[Any, Any] = {}
-        self._held: list[Any] = []
 
-    def share(self, about: Hashable, make: Callable[[], Any]) -> Any:
+    def add_blocks(self, name: str, maps: BlockMaps, function: Callable[..., Any], given: Sequence[Any]) -> list[Key]:
+        """Add a task for each block, and return the keys."""
+        works = {key: own.work for key, own in maps.items()}
+        sources = [
+            ((key, number), find_grid(x), windows)
+            for key, own in maps.items()
+            for number, (x, windows) in enumerate(own.sources)
+        ]
+        others = list(map(_refer, given))
+        keys = []
+        for index in Grid(name, tuple(next(iter(maps.values())).edges)).walk():
+            numbers: dict[Key, int] = {}
+            parts: dict[Any, Part] = {}
+            for at, grid, axes in sources:
+                windows = [own[n] for own, n in zip(axes, index[-len(axes) :], strict=True)]
+                recipe, needed = self._request(grid, windows)
+                picks = tuple([numbers.setdefault(key, len(numbers)) for key in needed])
+                parts[at] = self._share(("part", id(recipe), picks, grid.band), partial(Part, recipe, picks, grid.band))
+            about = "parts", tuple((at, id(part)) for at, part in parts.items())
+            wheres = {key: own.locate(index) for key, own in maps.items()}
+            shared = self._share(about, partial(dict, parts))
+            keys.append(self.add((name, *index), function, works, wheres, shared, list(numbers), *others))
+        return keys
+
+    def add(self, key: Key, function: Callable[..., Any], *arguments: Any) -> Key:
+        """Add a task, and return its key; lists hold keys of other tasks, and `TaskRef` stands for a single one."""
+        given = [List(*map(TaskRef, each)) if type(each) is list else each for each in arguments]
+        self.tasks[key] = Task(key, function, *given)
+        return key
+
+    def finish(self, maps: Sequence[BlockMap], given: Sequence[Any]) -> HighLevelGraph:
+        """Return the graph, with those of the arrays and small results that it stands on."""
+        needed: dict[str, Any] = {}
+        for own in maps:
+            for x, _ in own.sources:
+                if isinstance(x, Band):
+                    needed[x.bundle.name] = Delayed(x.bundle.name, x.bundle.graph, layer=x.bundle.name)
+                else:
+                    needed[x.name] = x
+        waited = [*needed.values(), *(each for each in given if isinstance(each, Delayed))]
+        return HighLevelGraph.from_collections(self.name, self.tasks, dependencies=waited)
+
+    def _share(self, about: Hashable, make: Callable[[], Any]) -> Any:
         """Return one object for all tasks that are alike: most chunks lie in the middle, where all look the same."""
         if about not in self._shared:
             self._shared[about] = make()
         return self._shared[about]
 
-    def request(self, grid: Grid, windows: Sequence[Window]) -> tuple[Recipe, list[Key]]:
+    def _request(self, grid: Grid, windows: Sequence[Window]) -> tuple[Recipe, list[Key]]:
         """Return how a block is put together, and the keys of its pieces.
 
         Of neighbours only what is needed is asked for, cut off where it lies.
         """
-        axes = [self._list_segments(own, window) for own, window in zip(grid.edges, windows, strict=True)]
-        about = tuple(
-            (window.size if window.is_plain else id(window), tuple(each[1:] for each in own))
-            for window, own in zip(windows, axes, strict=True)
-        )
-        recipe, taken = self.share(("recipe", about), lambda: self._make_recipe(axes, windows))
+        axes = [
+            self._share(("segments", edges, window), partial(list, walk_segments(edges, window)))
+            for edges, window in zip(grid.edges, windows, strict=True)
+        ]
+        about = "recipe", tuple(tuple(each[1:] for each in own) for own in axes)
+        recipe, taken = self._share(about, lambda: _make_recipe(axes))
         keys = []
         for segments, choice in zip(product(*axes), taken, strict=True):
-            whole = grid.key(tuple(each[0] for each in segments))
-            keys.append(whole if choice is None else self._cut(whole, *choice))
+            key = (grid.name, *(each.number for each in segments))
+            if choice is not None:
+                axis, part = choice
+                slices = (*(slice(None),) * axis, part)
+                whole, key = key, (f"{self.name}-cut", *key, axis, part.start, part.stop)
+                if key not in self.tasks:
+                    self.tasks[key] = Task(key, cut, TaskRef(whole), slices)
+            keys.append(key)
         return recipe, keys
 
-    def request_all(self, wanted: Iterable[tuple[Any, Grid, Sequence[Window]]]) -> tuple[dict[Any, Part], list[Key]]:
-        """Return how several blocks are put together, by name, and the keys of the pieces of all of them."""
-        numbers: dict[Key, int] = {}
-        parts: dict[Any, Part] = {}
-        for name, grid, windows in wanted:
-            recipe, keys = self.request(grid, windows)
-            picks = tuple([numbers.setdefault(key, len(numbers)) for key in keys])
-            parts[name] = self.share(("part", id(recipe), picks, grid.band), partial(Part, recipe, picks, grid.band))
-        about = "parts", tuple((name, id(part)) for name, part in parts.items())
-        return self.share(about, lambda: parts), list(numbers)
 
-    def _list_segments(self, edges: Edges, window: Window) -> tuple[Segment, ...]:
-        """Return number and range of each piece along an axis, where it goes, and the length of its chunk."""
-        about = "segments", edges, window.runs, window.is_direct, window.room[0]
-        found: tuple[Segment, ...] = self.share(about, lambda: tuple(walk_segments(edges, window)))
-        return found
-
-    def _make_recipe(
-        self, axes: Sequence[Sequence[Segment]], windows: Sequence[Window]
-    ) -> tuple[Recipe, list[tuple[Slices, tuple[int, ...]] | None]]:
-        """Return a recipe, and for each piece what is cut off where it lies, with numbers for its key."""
-        # a window is told from others by where it lies in memory, and so must stay there
-        self._held += windows
-        shape = tuple(window.size if window.is_direct else window.fetched for window in windows)
-        places, cuts, taken = [], [], []
-        for segments in product(*axes):
-            places.append(tuple(slice(each.at, each.at + each.end - each.begin) for each in segments))
-            first, rest = _choose_cuts(segments)
-            taken.append(first)
-            cuts.append(rest)
-        return Recipe(shape, tuple(places), tuple(cuts), tuple(map(_forget_place, windows))), taken
-
-    def _cut(self, whole: Key, slices: Slices, numbers: tuple[int, ...]) -> Key:
-        """Return the key of a piece of a chunk; several blocks share it."""
-        key = (f"{self.name}-cut", *whole, *numbers)
-        if key not in self.tasks:
-            self.tasks[key] = Task(key, cut, TaskRef(whole), slices)
-        return key
-
-    def add(self, index: Index, function: Callable[..., Any], *arguments: Any, name: str | None = None) -> Key:
-        """Add a task, and return its key; lists hold keys of other tasks, and `TaskRef` stands for a single one."""
-        key = (name or self.name, *index)
-        given = [List(*map(TaskRef, each)) if type(each) is list else each for each in arguments]
-        self.tasks[key] = Task(key, function, *given)
-        return key
-
-    def finish(self, dependencies: Sequence[Any]) -> HighLevelGraph:
-        """Return the graph, with those of the arrays that it needs."""
-        return self._connect(self.tasks, dependencies)
-
-    def make_array(
-        self,
-        dependencies: Sequence[Any],
-        edges: Sequence[Edges],
-        meta: Any,
-        target: tuple[int, ...] | None = None,
-        origin: tuple[int, ...] | None = None,
-    ) -> Any:
-        """Return the Dask array whose chunks are those tasks that have the name of the draft."""
-        graph = self._connect(SubbandLayer(self.tasks, target, origin), dependencies)
-        return ComputedArray(graph, self.name, Grid(self.name, tuple(edges)).chunks, meta=meta)
-
-    def _connect(self, layer: Mapping[Key, Any], dependencies: Sequence[Any]) -> HighLevelGraph:
-        bundles = {each.bundle.name: each.bundle for each in dependencies if isinstance(each, Band)}
-        waited = [Delayed(name, bundle.graph, layer=name) for name, bundle in bundles.items()]
-        waited += [each for each in dependencies if not isinstance(each, Band)]
-        return HighLevelGraph.from_collections(self.name, layer, dependencies=waited)
+def _make_recipe(axes: Sequence[Sequence[Segment]]) -> tuple[Recipe, list[tuple[int, slice] | None]]:
+    """Return a recipe, and for each piece what is cut off where it lies: along one axis, as several blocks share it."""
+    regions, cuts, taken = [], [], []
+    for segments in product(*axes):
+        regions.append(tuple(slice(each.offset, each.offset + each.end - each.begin) for each in segments))
+        parts = {axis: slice(each.begin, each.end) for axis, each in enumerate(segments) if _is_partial(each)}
+        first: tuple[int, slice] | None = None
+        if parts:
+            thinnest = min(parts, key=lambda axis: (parts[axis].stop - parts[axis].start) / segments[axis].length)
+            first = thinnest, parts.pop(thinnest)
+        taken.append(first)
+        cuts.append(tuple(parts.get(axis, slice(None)) for axis in range(len(segments))) if parts else None)
+    shape = tuple(sum(each.end - each.begin for each in own) for own in axes)
+    return Recipe(shape, tuple(regions), tuple(cuts)), taken
 
 
-def make_array(
-    graph: HighLevelGraph,
-    below: str,
-    name: str,
-    grid: Grid,
-    tasks: Mapping[Key, Any],
-    meta: Any,
-    target: tuple[int, ...] | None = None,
-    origin: tuple[int, ...] | None = None,
+def _is_partial(segment: Segment) -> bool:
+    return segment.end - segment.begin < segment.length
+
+
+def _put_above(
+    graph: HighLevelGraph, below: str, grid: Grid, tasks: Mapping[Key, Any], meta: Any, origin: Any = None
 ) -> Any:
     """Return a Dask array whose tasks stand on a layer of a graph."""
-    layers = {**graph.layers, name: SubbandLayer(tasks, target, origin)}
-    dependencies = {**graph.dependencies, name: {below}}
-    return ComputedArray(HighLevelGraph(layers, dependencies), name, grid.chunks, meta=meta)
+    layers = {**graph.layers, grid.name: tasks}
+    dependencies = {**graph.dependencies, grid.name: {below}}
+    return ComputedArray(HighLevelGraph(layers, dependencies), grid.name, grid.chunks, meta=meta, origin=origin)
 
 
-def _choose_cuts(segments: Sequence[Segment]) -> tuple[tuple[Slices, tuple[int, ...]] | None, Slices | None]:
-    """Return what is cut off a chunk where it lies, and what its receiver has to cut off besides."""
-    partial = [axis for axis, each in enumerate(segments) if each.end - each.begin < each.length]
-    if not partial:
-        return None, None
-    thinnest = min(partial, key=lambda axis: (segments[axis].end - segments[axis].begin) / segments[axis].length)
-    thin = segments[thinnest]
-    taken = [thinnest] if (thin.end - thin.begin) * _THIN <= thin.length else partial
-    slices = [slice(None)] * len(segments)
-    rest = list(slices)
-    numbers: list[int] = []
-    for axis in partial:
-        each = segments[axis]
-        if axis in taken:
-            slices[axis] = slice(each.begin, each.end)
-            numbers += axis, each.begin, each.end
-        else:
-            rest[axis] = slice(each.begin, each.end)
-    return (tuple(slices), tuple(numbers)), (tuple(rest) if len(taken) < len(partial) else None)
+def _refer(value: Any) -> Any:
+    """Return what stands for a small result, or a number, in a task."""
+    return TaskRef(value.key) if isinstance(value, Delayed) else value
 
 
-def _forget_place(window: Window) -> Window:
-    """Return what the receiver of pieces has to know of a window: not where in the array they come from."""
-    return replace(window, runs=((0, window.fetched),) if window.runs else ())
+def _describe(value: Any) -> Any:
+    """Return what tells a function, a small result or a number from others, and is the same in every process."""
+    if isinstance(value, Delayed):
+        return value.key
+    if not callable(value) or hasattr(value, "__dask_tokenize__"):
+        return value
+    owner = getattr(value, "__self__", value)
+    return getattr(value, "__qualname__", ""), "" if hasattr(owner, "__qualname__") else repr(owner)

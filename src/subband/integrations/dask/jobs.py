@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,9 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import Task, TaskRef
 
 from subband.errors import ArgumentError, FormatError
+from subband.integrations.dask.batches import compute_batches, cut_batches
+from subband.integrations.dask.graphs import find_grid
 from subband.integrations.dask.storage import Target
-from subband.integrations.dask.waves import compute_waves, cut_waves
 from subband.media.faults import explain_output_error, require
 
 __all__ = ["JobReport", "Manifest", "compute_decision", "connect", "find_manifest", "find_peak", "run_job"]
@@ -219,26 +219,26 @@ def run_job(
     manifest : Manifest
         Of this job.
     client : distributed.Client, optional
-        Who computes; threads of this process if left out.
+        Computes; threads of this process if left out.
     on_progress : callable, optional
         Told how many chunks are there, and how many there are to be, after each of them.
     """
     began = time.perf_counter()
     tasks: dict[Any, Any] = {}
     names: dict[Any, tuple[str, tuple[int, ...]]] = {}
+    columns: list[dict[tuple[int, ...], Any]] = []
     total = 0
     for name, (x, target) in arrays.items():
-        starts = [[sum(lengths[:place]) for place in range(len(lengths))] for lengths in x.chunks]
+        grid = find_grid(x)
         token = f"write-{tokenize(x.name, target)}"
-        for index in product(*(range(len(lengths)) for lengths in x.chunks)):
+        columns.append({})
+        for index in grid.walk():
             total += 1
-            region = tuple(
-                slice(starts[axis][at], starts[axis][at] + x.chunks[axis][at]) for axis, at in enumerate(index)
-            )
+            region = tuple(slice(*own[at : at + 2]) for own, at in zip(grid.edges, index, strict=True))
             checksum = manifest.finished.get((name, index))
             if checksum is not None and target.check(region, checksum):
                 continue
-            key = (token, *index)
+            key = columns[-1][index] = (token, *index)
             tasks[key] = Task(key, target.write, TaskRef((x.name, *index)), region)
             names[key] = name, index
     done = total - len(names)
@@ -255,57 +255,45 @@ def run_job(
     if tasks:
         layer = f"write-{tokenize(sorted(map(str, names)))}"
         graph = HighLevelGraph.from_collections(layer, tasks, dependencies=[x for x, _ in arrays.values()])
-        waves = _order(names)
+        batches = cut_batches(columns)
         if client is None:
-            compute_waves(dict(graph.cull(set(names))), waves, finish)
+            compute_batches(dict(graph.cull(set(names))), batches, finish)
         else:
-            _compute_there(graph, layer, waves, client, finish)
+            _compute_there(graph, layer, batches, client, finish)
     return JobReport(total, len(names), time.perf_counter() - began, find_peak())
 
 
 def compute_decision(delayed: Delayed) -> Any:
-    """Compute a single small result that stands on one of every chunk: those in waves, and then the result.
+    """Compute a single small result that stands on one of every chunk: those in batches, and then the result.
 
     Chunks of coarse levels come as soon as those of finer ones have, so that little of these has to be kept.
     """
     (layer,) = delayed.__dask_layers__()
     graph = dict(delayed.__dask_graph__().cull({delayed.key}))
-    names = {key: (key[0], key[1:]) for key in graph if isinstance(key, tuple) and key[0].startswith(f"{layer}-look")}
+    columns: dict[str, dict[tuple[int, ...], Any]] = {}
+    for key in graph:
+        if isinstance(key, tuple) and key[0].startswith(f"{layer}-look"):
+            columns.setdefault(key[0], {})[key[1:]] = key
     found: list[Any] = []
 
     def finish(key: Any, value: Any) -> None:
         if key == delayed.key:
             found.append(value)
 
-    compute_waves(graph, [*_order(names), [delayed.key]], finish)
+    compute_batches(graph, [*cut_batches(list(columns.values())), [delayed.key]], finish)
     return found[0]
 
 
-def _order(names: Mapping[Any, tuple[str, tuple[int, ...]]]) -> list[list[Any]]:
-    """Return the keys of results in waves; several arrays go side by side."""
-    by_array: dict[str, dict[tuple[int, ...], Any]] = {}
-    for key, (name, index) in names.items():
-        by_array.setdefault(name, {})[index] = key
-    columns = [[[own[index] for index in wave] for wave in cut_waves(list(own))] for own in by_array.values()]
-    count = max(map(len, columns), default=0)
-    waves: list[list[Any]] = [[] for _ in range(count)]
-    for column in columns:
-        for place, wave in enumerate(column):
-            # a coarse level has fewer waves, and its last one comes with the last of the finest
-            waves[(place + 1) * count // len(column) - 1] += wave
-    return [wave for wave in waves if wave]
-
-
-def _compute_there(graph: Any, layer: str, waves: Sequence[Sequence[Any]], client: Any, finish: Finish) -> None:
+def _compute_there(graph: Any, layer: str, batches: Sequence[Sequence[Any]], client: Any, finish: Finish) -> None:
     """Compute with the workers of a scheduler, which knows all tasks from the beginning, and begins with the first."""
     distributed = require("distributed", "a scheduler", "dask")
     keys: dict[Any, Any] = {}
     futures = []
-    for number, wave in enumerate(waves):
-        results = [Delayed(key, graph, layer=layer) for key in wave]
+    for number, batch in enumerate(batches):
+        results = [Delayed(key, graph, layer=layer) for key in batch]
         new = client.compute(results, optimize_graph=False, priority=-number)
         futures += new
-        keys.update((future.key, key) for future, key in zip(new, wave, strict=True))
+        keys.update((future.key, key) for future, key in zip(new, batch, strict=True))
     try:
         for future, checksum in distributed.as_completed(futures, loop=client.loop, with_results=True):
             finish(keys[future.key], checksum)

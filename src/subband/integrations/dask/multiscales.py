@@ -53,14 +53,13 @@ def guess_axes(ndim: int, steps: Sequence[float] | None, unit: str | None) -> tu
     >>> [axis.name for axis in guess_axes(3, None, None)]
     ['z', 'y', 'x']
     """
-    names = _NAMES[-ndim:] if ndim <= len(_NAMES) else [f"d{place}" for place in range(ndim - 3)] + list("zyx")
+    names = _NAMES[-ndim:] if ndim <= len(_NAMES) else [f"d{number}" for number in range(ndim - 3)] + list("zyx")
     kinds = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
     axes = [Axis(name, kinds.get(name, "")) for name in names]
     if steps is not None:
         known = _UNITS.get(unit or "", unit)
-        for place, step in enumerate(steps):
-            if place < len(axes):
-                axes[place] = replace(axes[place], scale=float(step), unit=known)
+        for number, step in enumerate(steps[: len(axes)]):
+            axes[number] = replace(axes[number], scale=float(step), unit=known)
     return tuple(axes)
 
 
@@ -88,11 +87,11 @@ def find_axes(attributes: Mapping[str, Any], path: str) -> tuple[str, tuple[Axis
         axes = [Axis(each["name"], each.get("type", ""), each.get("unit")) for each in image["axes"]]
         for transformation in first.get("coordinateTransformations", ()):
             kind = transformation["type"]
-            for place, number in enumerate(transformation.get(kind, ())):
+            for number, value in enumerate(transformation.get(kind, ())):
                 if kind == "scale":
-                    axes[place] = replace(axes[place], scale=float(number))
+                    axes[number] = replace(axes[number], scale=float(value))
                 elif kind == "translation":
-                    axes[place] = replace(axes[place], offset=float(number))
+                    axes[number] = replace(axes[number], offset=float(value))
         return str(first["path"]), tuple(axes)
     except (LookupError, TypeError, AttributeError) as error:
         raise FormatError(
@@ -153,5 +152,5 @@ def find_offset(wavelet: Wavelet, mode: str) -> float:
     """
     alignment = align(wavelet, mode)
     total = sum(wavelet.dec_lo)
-    centre = sum(place * tap for place, tap in enumerate(wavelet.dec_lo)) / total
+    centre = sum(number * tap for number, tap in enumerate(wavelet.dec_lo)) / total
     return round(2 * alignment.low + 1 + alignment.delay - centre, 9)

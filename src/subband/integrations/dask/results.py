@@ -8,6 +8,7 @@ without Dask stands in it too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
 import dask.array as da
@@ -16,7 +17,6 @@ import numpy as np
 from subband.engines.memory import allocate
 from subband.engines.threads import run_tasks
 from subband.integrations.dask.blocks import share_cores
-from subband.typing import Array
 
 __all__ = ["ComputedArray", "put_together"]
 
@@ -29,6 +29,13 @@ class ComputedArray(da.Array):  # type: ignore[misc]  # Dask is untyped
 
     Whatever is made from it is an ordinary array of Dask.
 
+    Parameters
+    ----------
+    dask, name, chunks, others
+        As Dask takes them.
+    origin : tuple of int, optional
+        For bands: how long the chunks of samples are that they come from, for the way back.
+
     Examples
     --------
     >>> x = da.arange(6, chunks=4)
@@ -38,6 +45,14 @@ class ComputedArray(da.Array):  # type: ignore[misc]  # Dask is untyped
 
     # whose array it is many libraries, this one too, tell from the module of its class
     __module__ = da.Array.__module__
+
+    origin: tuple[int, ...] | None
+
+    def __new__(cls, dask: Any, name: str, chunks: Any, *, origin: tuple[int, ...] | None = None, **others: Any) -> Any:
+        """Make one."""
+        array = super().__new__(cls, dask, name, chunks, **others)
+        array.origin = origin
+        return array
 
     def __dask_postcompute__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         usual, extra = super().__dask_postcompute__()
@@ -61,13 +76,21 @@ def put_together(chunks: Any, usual: Callable[..., Any], *extra: Any) -> Any:
     >>> put_together([[np.ones((1, 2)), np.zeros((1, 1))]], list)
     array([[1., 1., 0.]])
     """
-    first, depth = chunks, 0
-    while isinstance(first, list | tuple) and first:
-        first, depth = first[0], depth + 1
-    if type(first) is not np.ndarray or depth != first.ndim or not _are_alike(chunks, first.dtype):
+    leaves = dict(_walk(chunks))
+    first = next(iter(leaves.values()), None)
+    if type(first) is not np.ndarray or {len(index) for index in leaves} != {first.ndim}:
         return usual(chunks, *extra)
-    whole = allocate(tuple(_measure(chunks, axis) for axis in range(depth)), first.dtype)
-    pairs = list(_list_places(whole, chunks, 0))
+    if any(type(chunk) is not np.ndarray or chunk.dtype != first.dtype for chunk in leaves.values()):
+        return usual(chunks, *extra)
+    edges = []
+    for axis in range(first.ndim):
+        lengths = {index[axis]: chunk.shape[axis] for index, chunk in leaves.items()}
+        edges.append(list(accumulate((lengths[number] for number in sorted(lengths)), initial=0)))
+    whole = allocate(tuple(own[-1] for own in edges), first.dtype)
+    pairs = [
+        (whole[tuple(slice(*own[at : at + 2]) for own, at in zip(edges, index, strict=True))], chunk)
+        for index, chunk in leaves.items()
+    ]
     if whole.nbytes < _LARGE:
         for part, chunk in pairs:
             part[...] = chunk
@@ -77,35 +100,10 @@ def put_together(chunks: Any, usual: Callable[..., Any], *extra: Any) -> Any:
     return whole
 
 
-def _are_alike(chunks: Any, dtype: np.dtype[Any]) -> bool:
-    """Tell whether all chunks are NumPy's, and of one dtype."""
+def _walk(chunks: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the chunks of nested lists, and their numbers along each axis."""
     if isinstance(chunks, list | tuple):
-        return all(_are_alike(each, dtype) for each in chunks)
-    return type(chunks) is np.ndarray and chunks.dtype == dtype
-
-
-def _measure(chunks: Any, axis: int) -> int:
-    """Return the length of an axis of nested chunks."""
-    for _ in range(axis):
-        chunks = chunks[0]
-    return sum(_find_first(each).shape[axis] for each in chunks)
-
-
-def _find_first(chunks: Any) -> Array:
-    while isinstance(chunks, list | tuple):
-        chunks = chunks[0]
-    first: Array = chunks
-    return first
-
-
-def _list_places(whole: Array, chunks: Any, axis: int) -> Iterator[tuple[Array, Array]]:
-    """Yield each chunk behind the part of the whole where it belongs."""
-    at = 0
-    for each in chunks:
-        length = _find_first(each).shape[axis]
-        part = whole[(slice(None),) * axis + (slice(at, at + length),)]
-        at += length
-        if isinstance(each, list | tuple):
-            yield from _list_places(part, each, axis + 1)
-        else:
-            yield part, each
+        for number, each in enumerate(chunks):
+            yield from _walk(each, (*index, number))
+    else:
+        yield index, chunks

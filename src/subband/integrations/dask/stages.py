@@ -6,7 +6,7 @@ everything is read again, and computed chunk by chunk. The source is read twice 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -14,11 +14,22 @@ from typing import Any
 
 from dask.delayed import Delayed
 
-from subband.boundary import Extension, extend, is_expansive
+from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.engines.filters.median import FEW
-from subband.enhance.blockwise import BandTally, Findings, NoiseSearch, Reach, reach_of_spatial
+from subband.enhance.blockwise import (
+    BandShrink,
+    BandTally,
+    BandTallyWork,
+    Findings,
+    GuideWork,
+    NoiseSearch,
+    Reach,
+    SpatialWork,
+    average,
+    reach_of_spatial,
+)
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.noise import combine_gains
@@ -28,11 +39,10 @@ from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
 from subband.errors import ArgumentError
 from subband.integrations.dask.decomposition import extend_array
 from subband.integrations.dask.engine import DaskEngine
-from subband.integrations.dask.graphs import find_grid
-from subband.integrations.dask.maps import Blocks, Look, draw_array, draw_bundle, draw_statistic
+from subband.integrations.dask.graphs import BlockMap, draw_array, draw_bundle, draw_statistic, find_grid
+from subband.integrations.dask.margins import Blocks
 from subband.integrations.dask.passes import read_again
-from subband.integrations.dask.windows import Edges, Window, open_window, plain_window
-from subband.integrations.dask.works import BandShrink, BandTallyWork, GuideWork, SpatialWork, average
+from subband.integrations.dask.windows import Edges, Window
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
 
@@ -49,28 +59,27 @@ class Flow:
         Leading axes, then those of space.
     pixels, known : dask array or None
         What has gaps, and where it has none; as they are read in the same pass as the planes.
-    settled : list of Delayed
+    known_facts : list of Delayed
         What was decided in earlier passes, and must not be computed again in this one.
     """
 
     planes: Any
     pixels: Any
     known: Any
-    settled: list[Delayed]
+    known_facts: list[Delayed]
 
-    def wait(self, *found: Any) -> None:
+    def wait(self, *found: Any) -> Sequence[Any]:
         """Read everything once more, and not before all is found, so that nothing has to be kept in the meantime."""
         # by what they are: Dask would draw a comparison as well
-        done = set(map(id, self.settled))
+        done = set(map(id, self.known_facts))
         waited = [each for each in found if isinstance(each, Delayed) and id(each) not in done]
-        if not waited:
-            return
-        if self.known is None:
-            (self.planes,) = read_again([self.planes], waited, self.settled)
-        else:
+        if waited and self.known is None:
+            (self.planes,) = read_again([self.planes], waited, self.known_facts)
+        elif waited:
             everything = [self.planes, self.pixels, self.known]
-            self.planes, self.pixels, self.known = read_again(everything, waited, self.settled)
-        self.settled += waited
+            self.planes, self.pixels, self.known = read_again(everything, waited, self.known_facts)
+        self.known_facts += waited
+        return found
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ class StageWork:
     before : int
         Number of axes before those.
     engine : str, Engine or None
-        Who computes.
+        The engine that computes.
     """
 
     space: tuple[int, ...]
@@ -125,7 +134,7 @@ class StageWork:
         findings : Findings
             What is known already.
         model : NoiseModel
-            Of the noise in the picture.
+            Of the noise in the image.
         """
         if isinstance(stage, Blur | Sharpen):
             return self._filter(flow.planes, [stage])
@@ -135,13 +144,20 @@ class StageWork:
         method = find_method(stage.method) if isinstance(stage, Denoise) else None
         if isinstance(method, DecidingMethod) and (obstacle := method.find_obstacle(str(stage.form))):
             raise ArgumentError(f"{obstacle}; use form='spun' or 'decimated', or compute() the array first")
-        noise, statistic = self._learn(stage, roundtrip, flow, findings)
+        if stage.form == "dual-tree":
+            raise ArgumentError(
+                "form='dual-tree' has two trees that meet at the borders of the whole array; use form='spun', "
+                "'decimated' or 'undecimated', or compute() the array first"
+            )
+        if isinstance(stage, Denoise):
+            findings = self.learn(stage, flow, findings, flow.wait)
+        noise, statistic = findings.noise, findings.statistic
         results = []
         for position, (x, edges) in enumerate(self._list_positions(roundtrip, flow.planes)):
-            results.append((self._run_position(roundtrip, x, edges, position, noise, statistic), None))
-        result = results[0][0]
+            results.append(self._run_position(roundtrip, x, edges, position, noise, statistic))
+        result = results[0]
         if len(results) > 1:
-            result = draw_array(Look(average, self._make_blocks(flow.planes), results), "denoised")
+            result = draw_array(self._make_blocks(flow.planes).map(average, *results), "denoised")
         if isinstance(stage, Denoise) and find_method(stage.method).is_guide:
             return self._run_guided(stage, flow.planes, result, noise, model)
         return result
@@ -154,46 +170,66 @@ class StageWork:
             stage = replace(stage, filters=())
         return Roundtrip(stage, (1, *self.space), engine, find_filters(engine))
 
-    def _learn(self, stage: Denoise | Shrink, roundtrip: Roundtrip, flow: Flow, findings: Findings) -> tuple[Any, Any]:
-        """Return what has to be known about all planes, which are read again when it is."""
-        if isinstance(stage, Shrink):
-            return None, None
+    def learn(
+        self,
+        stage: Denoise,
+        flow: Flow,
+        findings: Findings,
+        resolve: Callable[..., Sequence[Any]],
+        *,
+        is_noise_enough: bool = False,
+    ) -> Findings:
+        """Return what has to be known about all planes.
+
+        Parameters
+        ----------
+        stage : Denoise
+            What is to be done.
+        flow : Flow
+            The planes.
+        findings : Findings
+            What is known already.
+        resolve : callable
+            Returns what small results have come to: their values, or themselves, for which the planes then wait.
+        is_noise_enough : bool
+            Leave out what the method decides about whole bands.
+        """
+        roundtrip = self.find_roundtrip(stage)
+        if roundtrip.level == 0:
+            return findings
         noise: Any = findings.noise
         statistic: Any = findings.statistic
-        is_measured = noise is None
-        if is_measured:
-            aims = self.draw_aims(stage, roundtrip, flow.planes, flow.known)
-            if aims is not None:
-                flow.wait(aims)
-            noise = self.draw_noise(roundtrip, flow.planes, flow.known, aims)
         method = find_method(stage.method)
-        if isinstance(method, DecidingMethod) and statistic is None:
-            if is_measured and method.needs_noise:
-                flow.wait(noise)
-            statistic = self.decide(stage, roundtrip, flow.planes, noise)
-        flow.wait(noise, statistic)
-        return noise, statistic
+        is_deciding = isinstance(method, DecidingMethod)
+        if noise is None:
+            aims: Any = self._draw_aims(roundtrip, flow) if is_deciding else None
+            (aims,) = resolve(aims)
+            noise = self._draw_noise(roundtrip, flow, aims)
+            if isinstance(method, DecidingMethod) and method.needs_noise:
+                (noise,) = resolve(noise)
+        if is_deciding and statistic is None and not is_noise_enough:
+            statistic = self._decide(stage, roundtrip, flow.planes, noise)
+        noise, statistic = resolve(noise, statistic)
+        return Findings(noise, statistic)
 
-    def draw_aims(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, known: Any) -> Delayed | None:
+    def _draw_aims(self, roundtrip: Roundtrip, flow: Flow) -> Delayed | None:
         """Draw the sketches after which noise is measured exactly; None where that is not needed.
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
         """
-        if not isinstance(find_method(stage.method), DecidingMethod):
+        look, search = self._search_noise(roundtrip, flow.planes, flow.known)
+        if prod(edges[-1] for edges in look.edges[self.before :]) <= FEW:
             return None
-        looks, search = self._search_noise(roundtrip, planes, known)
-        if prod(edges[-1] for edges in looks[""].blocks.edges[self.before :]) <= FEW:
-            return None
-        return draw_statistic([looks], "sketch", search.merge, search.aim)
+        return draw_statistic([{"": look}], "sketch", search.merge, search.aim)
 
-    def draw_noise(self, roundtrip: Roundtrip, planes: Any, known: Any, aims: Any = None) -> Delayed:
+    def _draw_noise(self, roundtrip: Roundtrip, flow: Flow, aims: Any) -> Delayed:
         """Draw the measurement of noise: from sketches, or where `aims` say that medians are to be looked for."""
-        looks, search = self._search_noise(roundtrip, planes, known)
+        look, search = self._search_noise(roundtrip, flow.planes, flow.known)
         if aims is None:
-            return draw_statistic([looks], "sketch", search.merge, search.find)
-        return draw_statistic([looks], "sketch", search.merge, search.pick, given=[aims], facts=[aims])
+            return draw_statistic([{"": look}], "sketch", search.merge, search.find)
+        return draw_statistic([{"": look}], "sketch", search.merge, search.pick, given=[aims], facts=[aims])
 
-    def _search_noise(self, roundtrip: Roundtrip, planes: Any, known: Any) -> tuple[dict[str, Look], NoiseSearch]:
+    def _search_noise(self, roundtrip: Roundtrip, planes: Any, known: Any) -> tuple[BlockMap, NoiseSearch]:
         """Return how the finest diagonal band is looked at, and who does."""
         diagonal = "d" * len(roundtrip.axes)
         band = self._forward(roundtrip, planes, 1).details[0][diagonal]
@@ -208,15 +244,20 @@ class StageWork:
         )
         blocks = self._make_blocks(band)
         if known is None:
-            return {"": Look(search.look, blocks, [(band, None)])}, search
+            return blocks.map(search.look, band), search
+        # what lies outside is a mirror image, as far as coefficients look
         margin = 0 if is_decimated else roundtrip.margin
+        for axis in search.axes:
+            last = search.step * (band.shape[self.before + axis] - 1) - margin + search.reach
+            behind = max(0, last + 1 - known.shape[axis])
+            known = extend_array(known, axis, "reflect", margin + search.reach, behind)
         marks = [
-            [_find_samples(search, axis, begin, end, margin, known.shape[axis]) for begin, end in pairwise(own)]
+            [_find_samples(search, axis, begin, end) for begin, end in pairwise(own)]
             for axis, own in enumerate(blocks.edges[self.before :])
         ]
-        return {"": Look(search.look_at_known, blocks, [(band, None), (known, marks)])}, search
+        return blocks.map(search.look_at_known, band, (known, marks)), search
 
-    def decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
+    def _decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""
         method = find_method(stage.method)
         given = noise if isinstance(method, DecidingMethod) and method.needs_noise else None
@@ -232,15 +273,14 @@ class StageWork:
                 groups += [looks] if looks else []
         return draw_statistic(groups, "statistic", BandTally.merge, BandTally.decide, given=[given], facts=[given])
 
-    def _look_at_band(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, position: int) -> Look:
+    def _look_at_band(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, position: int) -> BlockMap:
         """Return how a band is looked at for what the method has to know."""
         dimensions, leading = len(self.space), band.shape[: self.before]
         tally = BandTally(rule, key, position, prod(band.shape[self.before :]), leading, dimensions)
-        blocks = self._make_blocks(band, rule, roundtrip)
-        return Look(BandTallyWork(dimensions, self.engine, tally), blocks, [(band, None)])
+        return self._make_blocks(band, rule, roundtrip).map(BandTallyWork(dimensions, self.engine, tally), band)
 
     def _list_positions(self, roundtrip: Roundtrip, planes: Any) -> Iterator[tuple[Any, list[Edges]]]:
-        """Yield planes for each position of the picture, and where their chunks are in what comes back."""
+        """Yield planes for each position of the image, and where their chunks are in what comes back."""
         margin = roundtrip.margin if roundtrip.stage.form == "undecimated" else 0
         margins = [margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
         yield planes, self._move_edges(planes, margins)
@@ -267,7 +307,7 @@ class StageWork:
     def _run_position(
         self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
-        """Draw the way there and back, for one position of the picture."""
+        """Draw the way there and back, for one position of the image."""
         way = self._forward(roundtrip, x, roundtrip.level)
         approximation, details = way.approximation, []
         for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
@@ -295,18 +335,20 @@ class StageWork:
             approximation = inverse(plan, {"a" * len(roundtrip.axes): approximation, **bands}, goal)
         return approximation
 
-    def _shrink(self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, parent: Any, position: int) -> Look:
+    def _shrink(
+        self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, parent: Any, position: int
+    ) -> BlockMap:
         """Return how a band is shrunk."""
         blocks = self._make_blocks(band, rule, roundtrip)
-        sources: list[Any] = [(band, None)]
+        sources: list[Any] = [band]
         if parent is not None:
             windows = list(blocks.windows)
             if rule.is_decimated:
                 for axis in roundtrip.axes:
-                    place, length = axis + self.before, parent.shape[axis + self.before]
-                    windows[place] = [_find_parents(window, length, rule.shift) for window in windows[place]]
+                    own, length = axis + self.before, parent.shape[axis + self.before]
+                    windows[own] = [_find_parents(window, length, rule.shift) for window in windows[own]]
             sources.append((parent, windows))
-        return Look(BandShrink(len(self.space), self.engine, rule, key, position), blocks, sources)
+        return blocks.map(BandShrink(len(self.space), self.engine, rule, key, position), *sources)
 
     def _forward(self, roundtrip: Roundtrip, x: Any, levels: int) -> _Way:
         """Draw the way there, level by level."""
@@ -344,7 +386,7 @@ class StageWork:
             own = replace(stage, level=level, filters=() if left else stage.filters)
             weaker = before / after if is_refined else 1.0
             work = GuideWork(len(self.space), self.engine, own, weaker, model if is_refined else None)
-            guess = draw_array(Look(work, blocks, [(planes, None), (guess, None)]), "guided", [noise])
+            guess = draw_array(blocks.map(work, planes, guess), "guided", [noise])
         return guess
 
     def _filter(self, x: Any, filters: Sequence[Spatial]) -> Any:
@@ -353,10 +395,10 @@ class StageWork:
             x = draw_array(self._look_through(spatial, x), "filtered")
         return x
 
-    def _look_through(self, spatial: Spatial, x: Any) -> Look:
+    def _look_through(self, spatial: Spatial, x: Any) -> BlockMap:
         """Return how planes or a band are filtered."""
         blocks = Blocks(find_grid(x).edges, [reach_of_spatial(spatial)] * len(self.space))
-        return Look(SpatialWork(len(self.space), self.engine, spatial), blocks, [(x, None)])
+        return blocks.map(SpatialWork(len(self.space), self.engine, spatial), x)
 
     def _make_blocks(self, x: Any, rule: LevelRule | None = None, roundtrip: Roundtrip | None = None) -> Blocks:
         """Return the chunks of an array; for those of a band, with what lies around them and has a say."""
@@ -364,27 +406,22 @@ class StageWork:
         if rule is not None and roundtrip is not None:
             half = rule.window // 2
             for axis in roundtrip.axes:
-                # from an even one on, so that parents keep their places
+                # from an even one on, so that parents stay theirs
                 reaches[axis] = Reach(half, half, 2)
         return Blocks(find_grid(x).edges, reaches)
 
 
 def _find_parents(window: Window, length: int, shift: int) -> Window:
     """Return the window of the parents of coefficients along one axis."""
-    if length == 0 or window.size == 0:
-        return plain_window(0, 0)
-    start, stop = window.runs[0]
+    ((start, stop),) = window
+    if length == 0 or start == stop:
+        return ((0, 0),)
     first = min(start // 2, length - 1)
-    return plain_window(first, max(min((stop - 1 + shift) // 2 + 1, length), first + 1))
+    return ((first, max(min((stop - 1 + shift) // 2 + 1, length), first + 1)),)
 
 
-def _find_samples(search: NoiseSearch, axis: int, begin: int, end: int, margin: int, length: int) -> Window:
-    """Return the samples that coefficients of an axis look at; what lies outside is a mirror image."""
+def _find_samples(search: NoiseSearch, axis: int, begin: int, end: int) -> Window:
+    """Return the samples that coefficients of an axis look at, counted from the outermost that the first looks at."""
     if axis not in search.axes or end <= begin:
-        return plain_window(begin, max(begin, end))
-
-    def mirror(start: int, stop: int) -> Extension:
-        return extend("reflect", length, start, stop)
-
-    first = search.step * begin - margin - search.reach
-    return open_window(mirror, length, first, search.step * (end - 1) - margin + search.reach + 1)
+        return ((begin, max(begin, end)),)
+    return ((search.step * begin, search.step * (end - 1) + 2 * search.reach + 1),)

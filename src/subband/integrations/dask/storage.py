@@ -53,7 +53,7 @@ class StoredArray:
     @property
     def space(self) -> tuple[int, ...]:
         """The axes of space, the last three at most."""
-        return tuple(place for place, axis in enumerate(self.axes) if axis.kind == "space")[-3:]
+        return tuple(number for number, axis in enumerate(self.axes) if axis.kind == "space")[-3:]
 
 
 class _Reader:
@@ -116,10 +116,9 @@ def is_zarr(path: Path | str) -> bool:
     >>> is_zarr("volume.zarr"), is_zarr("volume.tiff")
     (True, False)
     """
-    place = Path(path)
-    form = find_format(place)
+    form = find_format(Path(path))
     return (form is not None and form.is_store) or any(
-        (place / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup")
+        Path(path, name).is_file() for name in ("zarr.json", ".zarray", ".zgroup")
     )
 
 
@@ -204,7 +203,7 @@ def _enlarge(shape: tuple[int, ...], suggested: tuple[int, ...]) -> tuple[int, .
         short = [axis for axis, length in enumerate(shape) if sizes[axis] < length]
         if not short:
             break
-        axis = min(short, key=lambda place: sizes[place])
+        axis = min(short, key=lambda each: sizes[each])
         sizes[axis] = min(2 * sizes[axis], shape[axis])
     return tuple(sizes)
 
@@ -271,7 +270,7 @@ def compute_checksum(values: Array) -> str:
 
 
 def _stamp(path: str, part: str | None = None) -> tuple[int, ...]:
-    """Return what tells a file from another that has taken its place, which an open one would not see."""
+    """Return what tells a file from another that has replaced it, which an open one would not see."""
     if part is None:
         dataset = split_dataset(path)
         names = [Path(path if dataset is None else dataset[0])]

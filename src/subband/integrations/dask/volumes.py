@@ -68,7 +68,7 @@ def denoise_store(
     nonfinite : {"refuse", "mask"}
         What is done with NaN and infinite voxels: an error when they are met, or as with those outside `mask`.
     engine : str, optional
-        Who computes the blocks.
+        The engine that computes the blocks.
     on_progress : callable, optional
         Told how many chunks are there, and how many there are to be.
 
@@ -184,9 +184,7 @@ def _draw_levels(
         scaled = cast(Any, x).map_blocks(_scale_back, 1 / gain**level, source.dtype, dtype=source.dtype)
         arrays.append(scaled.rechunk(tuple(min(size, length) for size, length in zip(sizes, x.shape, strict=True))))
         offset += find_offset(wavelet, mode) * 2 ** (level - 1)
-        axes.append(
-            tuple(axis.coarsen(level, offset) if place in space else axis for place, axis in enumerate(stored.axes))
-        )
+        axes.append(tuple(axis.coarsen(level, offset) if at in space else axis for at, axis in enumerate(stored.axes)))
     return arrays, axes
 
 

@@ -18,6 +18,8 @@ if find_spec("torch") is None:
     raise MissingExtraError("subband.integrations.torch", "torch")
 
 from subband.integrations.torch.functions import decompose, dwt2, dwtn, idwt2, idwtn, reconstruct
+from subband.integrations.torch.layers import WaveDec2, WaveletPackets2, WaveRec2
+from subband.integrations.torch.learned import LearnedWavelet
 from subband.integrations.torch.modules import DWT2, IDWT2, DWTn, IDWTn, WaveletDenoise
 
 __all__ = [
@@ -25,7 +27,11 @@ __all__ = [
     "IDWT2",
     "DWTn",
     "IDWTn",
+    "LearnedWavelet",
+    "WaveDec2",
+    "WaveRec2",
     "WaveletDenoise",
+    "WaveletPackets2",
     "decompose",
     "dwt2",
     "dwtn",

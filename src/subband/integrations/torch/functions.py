@@ -8,20 +8,17 @@ import torch
 from torch import Tensor
 
 from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError
-from subband.integrations.torch.operators import (
+from subband.integrations.torch.computing import flatten, stack
+from subband.integrations.torch.operators import list_details, merge, split
+from subband.integrations.torch.specs import (
     ANY_SHAPE,
     Modes,
     Spec,
     Wavelets,
     find_number,
-    flatten,
-    list_details,
     list_keys,
-    merge,
     number_of,
     plan_split,
-    split,
-    stack,
 )
 from subband.pyramid import Pyramid
 
@@ -161,9 +158,7 @@ def idwtn(coeffs: Mapping[str, Tensor], wavelet: Wavelets, mode: Modes = "symmet
     """
     count = len(next(iter(coeffs), ""))
     if set(coeffs) != set(list_keys(count)) or not count:
-        raise CoefficientsError(
-            f"coeffs has the bands {sorted(coeffs)}; put torch.zeros in the place of those that are missing"
-        )
+        raise CoefficientsError(f"coeffs has the bands {sorted(coeffs)}; put torch.zeros for those that are missing")
     return merge([coeffs[key] for key in list_keys(count)], find_number(wavelet, mode, count, 1), ANY_SHAPE)
 
 
@@ -210,7 +205,7 @@ def decompose(
     """
     number = find_number(wavelet, mode, x.ndim if ndim is None else ndim, level, stationary)
     bands = split(x, number)
-    return stack(bands, plan_split(x, number))
+    return stack(bands, plan_split(x.shape, number))
 
 
 @torch.compiler.disable

@@ -9,23 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from subband.errors import ArgumentError, CoefficientsError
-from subband.integrations.torch.operators import (
-    ANY_SHAPE,
-    Modes,
-    Wavelets,
-    list_details,
-    list_keys,
-    make_spec,
-    merge,
-    number_of,
-    split,
-)
+from subband.integrations.torch.operators import list_details, merge, split
+from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, list_keys, make_spec, number_of
 
-__all__ = ["DWT2", "IDWT2", "DWTn", "IDWTn", "WaveletDenoise"]
+__all__ = ["DWT2", "IDWT2", "DWTn", "IDWTn", "Transform", "WaveletDenoise"]
 
 
-class _Transform(nn.Module):
-    """What the modules of one level have in common."""
+class Transform(nn.Module):
+    """A module that transforms the last axes; subclasses say what they return."""
 
     def __init__(self, wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None) -> None:
         super().__init__()
@@ -38,11 +29,12 @@ class _Transform(nn.Module):
         self._number = number_of(self._spec)
 
     def extra_repr(self) -> str:
+        """Return what the module was made with."""
         names = dict.fromkeys(repr(wavelet.name) for wavelet in self._spec.wavelets)
         return f"{', '.join(names)}, {', '.join(dict.fromkeys(self._spec.modes))}"
 
 
-class DWT2(_Transform):
+class DWT2(Transform):
     """One level along the last two axes, as `dwt2`.
 
     Parameters
@@ -70,7 +62,7 @@ class DWT2(_Transform):
         return low, (horizontal, vertical, diagonal)
 
 
-class IDWT2(_Transform):
+class IDWT2(Transform):
     """The inverse of `DWT2`, as `idwt2`.
 
     Parameters
@@ -94,7 +86,7 @@ class IDWT2(_Transform):
         return merge(list_details(coeffs), self._number, ANY_SHAPE)
 
 
-class DWTn(_Transform):
+class DWTn(Transform):
     """One level along the last `ndim` axes, as `dwtn`.
 
     Parameters
@@ -121,7 +113,7 @@ class DWTn(_Transform):
         return dict(zip(self._keys, split(x, self._number), strict=True))
 
 
-class IDWTn(_Transform):
+class IDWTn(Transform):
     """The inverse of `DWTn`, as `idwtn`.
 
     Parameters
@@ -148,7 +140,7 @@ class IDWTn(_Transform):
         return merge([coeffs[key] for key in self._keys], self._number, ANY_SHAPE)
 
 
-class WaveletDenoise(_Transform):
+class WaveletDenoise(Transform):
     """Shrink the details of each level softly by a threshold that is learnt.
 
     Parameters

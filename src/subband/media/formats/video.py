@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from subband.media.base import Sink, Source, SourceInfo
-from subband.media.film import FilmSource
-from subband.media.film_formats import VideoFormat
-from subband.media.film_sink import FilmSink
 from subband.media.formats.base import Format, Reading, Writing
+from subband.media.video import FilmSource
+from subband.media.video_formats import VideoFormat
+from subband.media.video_sink import FilmSink
 
 __all__ = ["FORMATS"]
 

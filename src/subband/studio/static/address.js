@@ -6,11 +6,11 @@ export function readAddress() {
 }
 
 /**
- * Spell the address of the present state.
+ * Format the address of the present state.
  * @param {import('./settings.js').Settings} settings
  * @param {string} source such as "sample:bunny"
  */
-export function spellAddress(settings, source) {
+export function formatAddress(settings, source) {
   const values = new URLSearchParams();
   if (settings.tool !== settings.tools[0]) values.set('tool', settings.tool.name);
   // an upload lives only as long as this page, so that no link could find it again
@@ -28,15 +28,15 @@ export function spellAddress(settings, source) {
 
 /** Writes the address a moment after the last change, since browsers limit how often it may change. */
 export class Address {
-  /** @param {() => string} spell @param {() => void} changed called when the user follows or types another address */
-  constructor(spell, changed) {
-    this.spell = spell;
+  /** @param {() => string} format @param {() => void} changed called when the user follows or types another address */
+  constructor(format, changed) {
+    this.format = format;
     this.timer = 0;
     window.addEventListener('hashchange', changed);
   }
 
   update() {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => history.replaceState(null, '', this.spell()), 200);
+    this.timer = window.setTimeout(() => history.replaceState(null, '', this.format()), 200);
   }
 }

@@ -22,11 +22,11 @@ export function readGains(text) {
 }
 
 /**
- * Spell gains so that readGains reads them; ones are left out.
+ * Format gains so that readGains reads them; ones are omitted.
  * @param {Map<string, number>} gains
  * @param {number} levels
  */
-export function spellGains(gains, levels) {
+export function formatGains(gains, levels) {
   const parts = [];
   for (let level = 1; level <= levels; level += 1) {
     const changed = KEYS.filter((key) => (gains.get(key + level) ?? 1) !== 1);
@@ -60,7 +60,7 @@ export function makeBands({ control, changed }) {
   const element = make('div', { class: 'control bands' }, head, grid,
     make('p', { class: 'hint', text: control.help ?? 'Drag a band up for more, down for less.' }));
 
-  const report = () => changed(spellGains(gains, levels));
+  const report = () => changed(formatGains(gains, levels));
   reset.addEventListener('click', () => {
     gains = new Map();
     draw();
@@ -69,8 +69,8 @@ export function makeBands({ control, changed }) {
 
   /** Handles stand for one band, or for all of a level or a direction. @param {string[]} names */
   const gainOf = (names) => names.reduce((sum, name) => sum + (gains.get(name) ?? 1), 0) / names.length;
-  const place = (gain) => (gain <= 1 ? gain - 1 : (gain - 1) / (most - 1));
-  const unplace = (spot) => (spot <= 0 ? 1 + spot : 1 + spot * (most - 1));
+  const toSpot = (gain) => (gain <= 1 ? gain - 1 : (gain - 1) / (most - 1));
+  const toGain = (spot) => (spot <= 0 ? 1 + spot : 1 + spot * (most - 1));
 
   const setGain = (names, gain) => {
     const rounded = Number((Math.round(Math.min(most, Math.max(least, gain)) / step) * step).toFixed(4));
@@ -91,7 +91,7 @@ export function makeBands({ control, changed }) {
       cell.querySelector('b').textContent = Number(gain.toFixed(2));
       cell.dataset.name = name;
     }
-    reset.disabled = spellGains(gains, levels) === '';
+    reset.disabled = formatGains(gains, levels) === '';
   };
 
   const makeHandle = (names, label, ...inside) => {
@@ -104,13 +104,13 @@ export function makeBands({ control, changed }) {
     let from = null;
     cell.addEventListener('pointerdown', (event) => {
       cell.setPointerCapture(event.pointerId);
-      from = { y: event.clientY, spot: place(gainOf(names)) };
+      from = { y: event.clientY, spot: toSpot(gainOf(names)) };
       event.preventDefault();
       cell.focus();
     });
     cell.addEventListener('pointermove', (event) => {
       if (!from || !cell.hasPointerCapture(event.pointerId)) return;
-      setGain(names, unplace(from.spot + (from.y - event.clientY) / DRAG));
+      setGain(names, toGain(from.spot + (from.y - event.clientY) / DRAG));
     });
     const release = () => { from = null; };
     cell.addEventListener('pointerup', release);
@@ -132,7 +132,7 @@ export function makeBands({ control, changed }) {
   const build = () => {
     cells.clear();
     grid.replaceChildren(make('span', { class: 'corner', 'aria-hidden': 'true' }));
-    const numbers = Array.from({ length: levels }, (_, place) => place + 1);
+    const numbers = Array.from({ length: levels }, (_, index) => index + 1);
     for (const key of KEYS) {
       const handle = makeHandle(numbers.map((level) => key + level), `All levels, ${TITLES[key]} (${key})`, key);
       cells.set(`all-${key}`, handle);

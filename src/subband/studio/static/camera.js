@@ -57,7 +57,7 @@ export class Camera {
     this.video.srcObject = null;
   }
 
-  /** Send the newest picture, now that the last was answered. */
+  /** Send the newest frame, now that the last was answered. */
   async next() {
     window.clearTimeout(this.timer);
     if (!this.isOn || this.isSending || this.paused) return;

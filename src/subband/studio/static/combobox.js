@@ -21,8 +21,8 @@ export function makeCombobox({ id, options, changed }) {
 
   const titleOf = (wanted) => options.find(([known]) => known === wanted)?.[1] ?? wanted;
 
-  const setActive = (place) => {
-    active = place;
+  const setActive = (index) => {
+    active = index;
     [...list.children].forEach((item, number) => item.setAttribute('aria-selected', String(number === active)));
     const item = list.children[active];
     if (item) {

@@ -14,8 +14,8 @@ const SEGMENTS = { count: 3, letters: 26 };
 /** A row of radio buttons that looks like one switch. @returns {Drawn} */
 export function makeSegments(control, changed) {
   const id = `control-${control.name}`;
-  const inputs = control.options.map(([value, title], place) => {
-    const input = make('input', { type: 'radio', name: id, id: `${id}-${place}`, 'data-value': value });
+  const inputs = control.options.map(([value, title], index) => {
+    const input = make('input', { type: 'radio', name: id, id: `${id}-${index}`, 'data-value': value });
     input.addEventListener('change', () => changed(value));
     return [input, make('label', { for: input.id, text: title }), value];
   });
@@ -37,7 +37,7 @@ function makeChoice(control, { changed }) {
   }
   const id = `control-${control.name}`;
   const select = make('select', { id, on: { change: () => report(control.options[select.selectedIndex][0]) } },
-    ...control.options.map(([, title], place) => make('option', { value: place, text: title })));
+    ...control.options.map(([, title], index) => make('option', { value: index, text: title })));
   return {
     element: make('div', { class: 'control' }, make('label', { for: id, text: control.label }), select),
     update: (value) => { select.selectedIndex = control.options.findIndex(([own]) => own === value); },
@@ -160,12 +160,12 @@ const MAKERS = {
 
 export class Panel {
   /**
-   * @param {HTMLElement} place
+   * @param {HTMLElement} parent
    * @param {import('./settings.js').Settings} settings
    * @param {Surroundings} surroundings
    */
-  constructor(place, settings, surroundings) {
-    this.place = place;
+  constructor(parent, settings, surroundings) {
+    this.parent = parent;
     this.settings = settings;
     this.surroundings = surroundings;
     /** @type {[import('./settings.js').Control, Drawn][]} */
@@ -192,7 +192,7 @@ export class Panel {
     this.groups = [...groups].map(([title, elements]) => [
       make('details', { class: 'group', open: opened.get(title) ?? true }, make('summary', { text: title }),
         make('div', { class: 'group-body' }, ...elements)), title, elements]);
-    this.place.replaceChildren(...this.groups.map(([group]) => group));
+    this.parent.replaceChildren(...this.groups.map(([group]) => group));
     this.update();
   }
 

@@ -10,7 +10,7 @@ const STEPS = {
 export class Divider {
   constructor() {
     this.handle = find('divider');
-    this.picture = find('picture');
+    this.image = find('image');
     this.before = find('canvas-before');
     this.share = 50;
     this.handle.addEventListener('pointerdown', (event) => {
@@ -20,8 +20,8 @@ export class Divider {
     });
     this.handle.addEventListener('pointermove', (event) => {
       if (!this.handle.hasPointerCapture(event.pointerId)) return;
-      const place = this.picture.getBoundingClientRect();
-      this.move((100 * (event.clientX - place.left)) / place.width);
+      const box = this.image.getBoundingClientRect();
+      this.move((100 * (event.clientX - box.left)) / box.width);
     });
     this.handle.addEventListener('keydown', (event) => {
       if (!(event.key in STEPS)) return;
@@ -34,13 +34,13 @@ export class Divider {
   /** @param {boolean} on */
   show(on) {
     this.handle.hidden = this.before.hidden = !on;
-    this.picture.classList.toggle('split', on);
+    this.image.classList.toggle('split', on);
   }
 
-  /** @param {number} share of the width that shows the picture before, in percent */
+  /** @param {number} share of the width that shows the image before, in percent */
   move(share) {
     this.share = Math.min(100, Math.max(0, share));
-    this.picture.style.setProperty('--split', `${this.share}%`);
+    this.image.style.setProperty('--split', `${this.share}%`);
     const before = Math.round(this.share);
     this.handle.setAttribute('aria-valuenow', String(before));
     this.handle.setAttribute('aria-valuetext', `${before} % before, ${100 - before} % after`);

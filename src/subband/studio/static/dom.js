@@ -29,13 +29,13 @@ export function make(tag, attributes = {}, ...children) {
 /** Make an icon of icons.svg. @param {string} name */
 export function icon(name) {
   const space = 'http://www.w3.org/2000/svg';
-  const picture = document.createElementNS(space, 'svg');
-  picture.setAttribute('class', 'icon');
-  picture.setAttribute('aria-hidden', 'true');
+  const image = document.createElementNS(space, 'svg');
+  image.setAttribute('class', 'icon');
+  image.setAttribute('aria-hidden', 'true');
   const use = document.createElementNS(space, 'use');
   use.setAttribute('href', `static/icons.svg#${name}`);
-  picture.append(use);
-  return picture;
+  image.append(use);
+  return image;
 }
 
 /**
@@ -44,8 +44,8 @@ export function icon(name) {
  * @param {string} name
  */
 export function setIcon(button, name) {
-  for (const picture of button.querySelectorAll('[data-icon]')) {
-    picture.toggleAttribute('hidden', picture.dataset.icon !== name);
+  for (const image of button.querySelectorAll('[data-icon]')) {
+    image.toggleAttribute('hidden', image.dataset.icon !== name);
   }
 }
 
@@ -61,7 +61,7 @@ export function download(address, name) {
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /**
- * Fit the bitmap of a small drawing to its place on the screen.
+ * Fit the bitmap of a small drawing to its size on the screen.
  * @param {HTMLCanvasElement} canvas
  * @returns {{pen: CanvasRenderingContext2D, width: number, height: number}} sizes in CSS pixels
  */

@@ -29,7 +29,7 @@ export class Export {
       const isNoisy = (settings.added_noise ?? 'none') !== 'none';
       const noise = isNoisy ? ' Noise that was added to judge a filter is left out.' : '';
       find('export-what').textContent = isLive
-        ? 'A live camera has no end, so that there is nothing to export; the screenshot keeps a picture of it.'
+        ? 'A live camera has no end, so that there is nothing to export; the screenshot keeps an image of it.'
         : `${title} is processed as a whole with the present settings.${noise}`;
       this.#show('ready');
       this.ending.disabled = find('export-start').disabled = isLive;

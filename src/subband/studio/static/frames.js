@@ -2,7 +2,7 @@
 
 const TYPES = { jpeg: 'image/jpeg', webp: 'image/webp', png: 'image/png' };
 
-/** Where each role is drawn: a mosaic takes the place of the result. */
+/** Where each role is drawn: a mosaic replaces the result. */
 const LAYERS = { result: 'result', analysis: 'result', before: 'before' };
 
 /**

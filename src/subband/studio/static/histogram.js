@@ -24,7 +24,7 @@ export class Histogram {
     if (levels === this.levels) return;
     const band = this.select.value || 'dd1';
     this.levels = levels;
-    const names = Array.from({ length: levels }, (_, place) => KEYS.map((key) => `${key}${place + 1}`)).flat();
+    const names = Array.from({ length: levels }, (_, index) => KEYS.map((key) => `${key}${index + 1}`)).flat();
     this.select.replaceChildren(...names.map((name) => make('option', { value: name, text: name })));
     this.select.value = names.includes(band) ? band : names.at(-1);
     this.request();
@@ -58,12 +58,12 @@ export class Histogram {
     const span = edges.at(-1) - least || 1;
     const x = (value) => ((value - least) / span) * width;
     const most = Math.log1p(Math.max(...counts)) || 1;
-    counts.forEach((count, place) => {
-      const left = x(edges[place]);
+    counts.forEach((count, index) => {
+      const left = x(edges[index]);
       const tall = (Math.log1p(count) / most) * (floor - 4);
-      const middle = (edges[place] + edges[place + 1]) / 2;
+      const middle = (edges[index] + edges[index + 1]) / 2;
       pen.fillStyle = colour(threshold !== null && Math.abs(middle) < threshold ? 'bar-cut' : 'bar');
-      pen.fillRect(left, floor - tall, Math.max(1, x(edges[place + 1]) - left - 0.5), tall);
+      pen.fillRect(left, floor - tall, Math.max(1, x(edges[index + 1]) - left - 0.5), tall);
     });
     pen.fillStyle = colour('line');
     pen.fillRect(0, floor, width, 1);

@@ -132,9 +132,9 @@ export class MeshView {
       return;
     }
     gl.bufferData(gl.ARRAY_BUFFER, floats, gl.DYNAMIC_DRAW);
-    for (const [place, offset] of [[0, 0], [1, floats.byteLength / 2]]) {
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 0, offset);
+    for (const [attribute, offset] of [[0, 0], [1, floats.byteLength / 2]]) {
+      gl.enableVertexAttribArray(attribute);
+      gl.vertexAttribPointer(attribute, 3, gl.FLOAT, false, 0, offset);
     }
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.triangles);
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, this.corners, gl.STATIC_DRAW);
@@ -149,15 +149,15 @@ export class MeshView {
 export function boundingSphere(positions) {
   const low = [Infinity, Infinity, Infinity];
   const high = [-Infinity, -Infinity, -Infinity];
-  for (let place = 0; place < positions.length; place += 1) {
-    const axis = place % 3;
-    low[axis] = Math.min(low[axis], positions[place]);
-    high[axis] = Math.max(high[axis], positions[place]);
+  for (let index = 0; index < positions.length; index += 1) {
+    const axis = index % 3;
+    low[axis] = Math.min(low[axis], positions[index]);
+    high[axis] = Math.max(high[axis], positions[index]);
   }
   const centre = low.map((least, axis) => (least + high[axis]) / 2);
   let radius = 0;
-  for (let place = 0; place < positions.length; place += 3) {
-    radius = Math.max(radius, Math.hypot(...centre.map((middle, axis) => positions[place + axis] - middle)));
+  for (let index = 0; index < positions.length; index += 3) {
+    radius = Math.max(radius, Math.hypot(...centre.map((middle, axis) => positions[index + axis] - middle)));
   }
   return [...centre, radius || 1];
 }

@@ -42,9 +42,9 @@ export class Plot {
       pen.lineWidth = 1.5;
       pen.lineJoin = 'round';
       pen.beginPath();
-      this.points.forEach((point, place) => {
+      this.points.forEach((point, index) => {
         const y = height - 1 - (point[key] / most) * (height - 2);
-        if (place === 0) pen.moveTo(x(point), y);
+        if (index === 0) pen.moveTo(x(point), y);
         else pen.lineTo(x(point), y);
       });
       pen.stroke();

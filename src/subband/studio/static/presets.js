@@ -43,8 +43,8 @@ export class Presets {
   }
 
   show() {
-    const offer = ({ title }, place) => make('option', { value: place, text: title });
-    const offerOwn = (preset, place) => offer(preset, this.given.length + place);
+    const offer = ({ title }, index) => make('option', { value: index, text: title });
+    const offerOwn = (preset, index) => offer(preset, this.given.length + index);
     this.select.replaceChildren(make('option', { value: '', text: 'Choose…' }), ...this.given.map(offer));
     if (this.own.length) {
       this.select.append(make('optgroup', { label: 'Kept in this browser' }, ...this.own.map(offerOwn)));

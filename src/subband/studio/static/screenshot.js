@@ -9,11 +9,11 @@ import { download, find } from './dom.js';
 export async function saveScreenshot(share, name) {
   const surface = document.querySelector('#surface:not([hidden]) canvas');
   const result = surface ?? find('canvas-result');
-  let picture = result;
+  let canvas = result;
   if (share !== null && !surface) {
-    picture = document.createElement('canvas');
-    Object.assign(picture, { width: result.width, height: result.height });
-    const pen = picture.getContext('2d');
+    canvas = document.createElement('canvas');
+    Object.assign(canvas, { width: result.width, height: result.height });
+    const pen = canvas.getContext('2d');
     const left = Math.round((result.width * share) / 100);
     pen.drawImage(result, 0, 0);
     if (left > 0) {
@@ -21,8 +21,8 @@ export async function saveScreenshot(share, name) {
       pen.drawImage(find('canvas-before'), 0, 0, left, result.height, 0, 0, left, result.height);
     }
   }
-  const blob = await new Promise((resolve) => picture.toBlob(resolve, 'image/png'));
-  if (!blob) throw new Error('There is no picture yet');
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+  if (!blob) throw new Error('There is no image yet');
   const address = URL.createObjectURL(blob);
   download(address, name);
   window.setTimeout(() => URL.revokeObjectURL(address), 10_000);

@@ -7,7 +7,7 @@
  * @typedef {{name: string, title: string, inputs?: number, controls: Control[]}} Tool
  */
 
-/** Choices of the machine rather than of a picture: neither a reset nor a preset touches them. */
+/** Choices of the machine rather than of an image: neither a reset nor a preset touches them. */
 export const OF_THE_MACHINE = ['engine', 'format', 'pace', 'precision'];
 
 /** What tools share besides: who looks at two halves with one goes on to do so with the next. */

@@ -1,4 +1,4 @@
-// Where pictures come from: samples, media of the command line, uploads, the camera.
+// Where images come from: samples, media of the command line, uploads, the camera.
 
 import { find, make } from './dom.js';
 
@@ -50,11 +50,11 @@ export class Sources {
     this.#tell();
   }
 
-  /** The first thing to show when the address does not say: what was given on the command line, else a film. */
+  /** The first thing to show when the address does not say: what was given on the command line, else a video. */
   first() {
     if (this.media.length) return `media:${this.media[0].name}`;
-    const film = this.samples.find(({ kind }) => kind === 'film') ?? this.samples[0];
-    return film ? `sample:${film.name}` : '';
+    const video = this.samples.find(({ kind }) => kind === 'film') ?? this.samples[0];
+    return video ? `sample:${video.name}` : '';
   }
 
   /** @param {string} source */
@@ -153,11 +153,11 @@ export class Sources {
 function describe({ title, name, kind, width, height }) {
   const size = width && height ? ` · ${width}×${height}` : '';
   const shown = title ?? name;
-  return `${shown}${kind === 'film' && !shown.includes('film') ? ' · film' : ''}${size}`;
+  return `${shown}${kind === 'film' && !shown.includes('video') ? ' · video' : ''}${size}`;
 }
 
 /** The message's form of a source. @param {string} source such as "sample:bunny" */
-export function spellSource(source) {
+export function formatSource(source) {
   const [kind, ...rest] = source.split(':');
   const name = rest.join(':');
   if (kind === 'camera') return { kind };

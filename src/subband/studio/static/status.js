@@ -1,4 +1,4 @@
-// The status bar: how fast it is, where the time goes, what computes, how large the picture is.
+// The status bar: how fast it is, where the time goes, what computes, how large the image is.
 
 import { find } from './dom.js';
 import { Plot } from './plot.js';
@@ -12,7 +12,7 @@ export class Status {
     this.plot = new Plot(find('plot'));
     /** When the last frames were drawn. @type {number[]} */
     this.times = [];
-    /** Milliseconds from a change of settings to the picture that shows it. @type {number[]} */
+    /** Milliseconds from a change of settings to the frame that shows it. @type {number[]} */
     this.latencies = [];
     this.answered = 0;
     this.frames = 0;
@@ -42,7 +42,7 @@ export class Status {
   }
 
   /**
-   * Note how long new settings took, once for each, when the browser is about to show their picture.
+   * Note how long new settings took, once for each, when the browser is about to show their frame.
    * @param {number} number of the settings @param {number|null} time when they were sent
    */
   answer(number, time) {
@@ -68,8 +68,8 @@ export class Status {
     write('status-engine-fps', engineFps ? engineFps.toFixed(engineFps < 100 ? 1 : 0) : '–');
     const latest = this.latencies.at(-1);
     write('status-latency', latest === undefined ? '–' : latest.toFixed(0));
-    const spelled = Object.entries(stages).map(([name, ms]) => `${name} ${(ms ?? 0).toFixed(ms < 10 ? 1 : 0)}`);
-    write('status-stages', spelled.length ? `${spelled.join(' · ')} ms` : '–');
+    const parts = Object.entries(stages).map(([name, ms]) => `${name} ${(ms ?? 0).toFixed(ms < 10 ? 1 : 0)}`);
+    write('status-stages', parts.length ? `${parts.join(' · ')} ms` : '–');
     const isJudged = typeof psnr === 'number';
     find('status-psnr-box').hidden = !isJudged;
     if (isJudged) write('status-psnr', `${before?.toFixed(1) ?? '–'} → ${psnr.toFixed(1)}`);

@@ -1,6 +1,6 @@
 // The studio: what comes from the server, what comes from the user, and what is on the screen.
 
-import { Address, readAddress, spellAddress } from './address.js';
+import { Address, readAddress, formatAddress } from './address.js';
 import { Camera } from './camera.js';
 import { listenForCopies } from './clipboard.js';
 import { Panel, makeSegments } from './controls.js';
@@ -14,7 +14,7 @@ import { Presets } from './presets.js';
 import { saveScreenshot } from './screenshot.js';
 import { OF_THE_MACHINE, Settings } from './settings.js';
 import { Link, readMessage } from './socket.js';
-import { Sources, spellSource } from './sources.js';
+import { Sources, formatSource } from './sources.js';
 import { Status } from './status.js';
 import { makeTabs } from './tabs.js';
 import { listenForTheme } from './theme.js';
@@ -65,13 +65,13 @@ export class Studio {
       present: () => ({ tool: this.settings.tool.name, ...this.settings.differing() }),
     });
     this.export = new Export({ describe: () => this.describe(), failed: tell });
-    this.address = new Address(() => spellAddress(this.settings, this.source), () => this.followAddress());
+    this.address = new Address(() => formatAddress(this.settings, this.source), () => this.followAddress());
     this.nextTheme = listenForTheme(() => {
       this.status.plot.draw();
       if (this.histogram.last) this.histogram.draw(this.histogram.last);
       this.surface?.draw();
     });
-    listenForCopies(() => ({ ...this.equivalent, link: spellAddress(this.settings, this.source) }));
+    listenForCopies(() => ({ ...this.equivalent, link: formatAddress(this.settings, this.source) }));
     this.#listen();
   }
 
@@ -81,7 +81,7 @@ export class Studio {
   take(message) {
     if (message.type === 'hello') this.welcome(message);
     else if (message.type === 'opened') this.takeSource(message);
-    else if (message.type === 'settled') this.settle(message);
+    else if (message.type === 'resolved') this.takeSettings(message);
     else if (message.type === 'error') this.takeError(message);
     else if (message.type === 'export') this.export.take(message);
     else if (message.type === 'histogram') this.histogram.draw(message);
@@ -117,8 +117,8 @@ export class Studio {
       return;
     }
     const { position, playing, loop } = this.transport;
-    this.link.send('open', { source: spellSource(this.source) });
-    if (this.transport.isFilm && !this.camera.isOn) {
+    this.link.send('open', { source: formatSource(this.source) });
+    if (this.transport.isVideo && !this.camera.isOn) {
       this.link.send('loop', { on: loop });
       this.link.send('seek', { position });
       if (!playing) this.link.send('pause');
@@ -130,7 +130,7 @@ export class Studio {
   takeError({ message, about }) {
     tell(message);
     if (about !== 'source') return;
-    // what could not be opened leaves the last picture where it is
+    // what could not be opened leaves the last image where it is
     if (this.opened) {
       this.source = this.opened;
       this.sources.mark(this.opened);
@@ -140,7 +140,7 @@ export class Studio {
     }
   }
 
-  settle({ number, settings, notes = [], equivalent = {} }) {
+  takeSettings({ number, settings, notes = [], equivalent = {} }) {
     this.equivalent = equivalent;
     find('notes').replaceChildren(...notes.map((text) => make('li', { text })));
     // while newer settings are on their way, the answer to older ones would pull a slider back
@@ -172,7 +172,7 @@ export class Studio {
     this.viewport.setSize(width, height);
     this.viewport.setBands(header.bands ?? []);
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
-    find('picture').classList.add('drawn');
+    find('image').classList.add('drawn');
     this.transport.setPosition(header.position);
     this.finishFrame(header, received, drawn);
     if (this.camera.isOn) this.camera.next();
@@ -234,7 +234,7 @@ export class Studio {
     if (source && source !== this.source) this.open(source);
   }
 
-  /** @param {boolean} isMeasured whether the time to its picture counts as that of a slider */
+  /** @param {boolean} isMeasured whether the time to its frame counts as that of a slider */
   sendSettings(isMeasured = false) {
     this.sent += 1;
     if (!isMeasured) this.status.answered = this.sent;
@@ -264,7 +264,7 @@ export class Studio {
     this.source = isCamera ? 'camera:' : source;
     this.sources.mark(this.source);
     this.status.clear();
-    this.link.send('open', { source: spellSource(this.source) });
+    this.link.send('open', { source: formatSource(this.source) });
     find('webcam').setAttribute('aria-pressed', String(isCamera));
     this.address.update();
     if (isCamera) {
@@ -288,9 +288,9 @@ export class Studio {
   describe() {
     const isSurface = this.settings.tool.name === 'surface';
     return {
-      title: isSurface ? 'The surface' : (this.info.title ?? 'The picture'),
+      title: isSurface ? 'The surface' : (this.info.title ?? 'The image'),
       endings: this.settings.tool.endings ?? this.info.endings,
-      source: spellSource(this.source),
+      source: formatSource(this.source),
       settings: this.settings.complete(),
       count: isSurface ? 1 : this.info.count,
       page: this.page,
@@ -299,7 +299,7 @@ export class Studio {
 
   screenshot() {
     const share = find('divider').hidden ? null : this.divider.share;
-    const title = (this.info.title ?? 'picture').replace(/\.\w+$/, '').replace(/[^\w-]+/g, '-');
+    const title = (this.info.title ?? 'image').replace(/\.\w+$/, '').replace(/[^\w-]+/g, '-');
     const view = this.settings.value('view') ?? this.settings.tool.name;
     saveScreenshot(share, `subband-${title}-${view}.png`).catch((error) => tell(error.message));
   }
@@ -324,7 +324,7 @@ export class Studio {
     this.panel.build(['view']);
     const isSurface = tool.name === 'surface';
     find('surface').hidden = !isSurface;
-    find('picture').hidden = isSurface;
+    find('image').hidden = isSurface;
     find('transport').hidden = isSurface;
     find('source').hidden = isSurface;
     find('histogram-group').hidden = isSurface || !this.settings.control('bands');
@@ -351,7 +351,7 @@ export class Studio {
     this.info = info;
     const isLive = this.source.startsWith('camera');
     this.transport.open(info, isLive);
-    find('picture').classList.toggle('clear', info.channels === 2 || info.channels === 4);
+    find('image').classList.toggle('clear', info.channels === 2 || info.channels === 4);
     this.showTitle();
     if (isLive) this.camera.next();
   }
@@ -371,13 +371,13 @@ export class Studio {
     document.title = title && !isSurface ? `${title} · subband studio` : 'subband studio';
   }
 
-  /** A sentence in place of the picture, or above it. @param {string} text */
+  /** A sentence in place of the image, or above it. @param {string} text */
   notice(text) {
     const notice = find('notice');
     if (notice.textContent === text) return;
     notice.textContent = text;
     notice.hidden = !text;
-    notice.classList.toggle('over', find('picture').classList.contains('drawn'));
+    notice.classList.toggle('over', find('image').classList.contains('drawn'));
     find('spoken').textContent = text;
   }
 
@@ -392,8 +392,8 @@ export class Studio {
       if (this.camera.isOn) this.pauseCamera(document.hidden || !this.transport.playing);
       if (!document.hidden) this.link.retry();
     });
-    const pickView = (place) => {
-      const option = this.settings?.control('view')?.options[place];
+    const pickView = (index) => {
+      const option = this.settings?.control('view')?.options[index];
       if (option) this.change('view', option[0]);
     };
     listenForKeys([

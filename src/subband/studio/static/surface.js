@@ -9,20 +9,20 @@ const CLOSEST = 1.2;
 const FARTHEST = 8;
 
 export class Surface {
-  /** @param {HTMLElement} place */
-  constructor(place) {
-    this.place = place;
+  /** @param {HTMLElement} parent */
+  constructor(parent) {
+    this.parent = parent;
     this.canvas = make('canvas', {
       tabindex: '0', role: 'application',
       'aria-label': 'Surface in three dimensions: arrow keys turn it, plus and minus zoom, Home faces it again',
     });
-    place.replaceChildren(this.canvas);
+    parent.replaceChildren(this.canvas);
     this.view = new MeshView(this.canvas);
     this.canvas.addEventListener('webglcontextrestored', () => this.draw());
     this.shape = '';
     this.#face();
     this.#listen();
-    new ResizeObserver(() => this.#resize()).observe(place);
+    new ResizeObserver(() => this.#resize()).observe(parent);
     this.#resize();
   }
 
@@ -77,7 +77,7 @@ export class Surface {
   }
 
   #resize() {
-    const { clientWidth: width, clientHeight: height } = this.place;
+    const { clientWidth: width, clientHeight: height } = this.parent;
     if (!width || !height) return;
     const ratio = Math.min(2, window.devicePixelRatio || 1);
     this.view.resize(Math.round(width * ratio), Math.round(height * ratio));
@@ -132,15 +132,15 @@ export function joinGrid(rows, columns, [closedRows, closedColumns]) {
   const down = closedRows ? rows : rows - 1;
   const across = closedColumns ? columns : columns - 1;
   const corners = new Uint32Array(6 * down * across);
-  let place = 0;
+  let offset = 0;
   for (let row = 0; row < down; row += 1) {
     for (let column = 0; column < across; column += 1) {
       const first = row * columns + column;
       const right = row * columns + ((column + 1) % columns);
       const below = ((row + 1) % rows) * columns + column;
       const opposite = ((row + 1) % rows) * columns + ((column + 1) % columns);
-      corners.set([first, below, right, right, below, opposite], place);
-      place += 6;
+      corners.set([first, below, right, right, below, opposite], offset);
+      offset += 6;
     }
   }
   return corners;

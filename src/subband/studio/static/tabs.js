@@ -15,13 +15,13 @@ export function makeTabs(tools, picked) {
   const list = find('tools');
   list.replaceChildren(...tabs);
   list.addEventListener('keydown', (event) => {
-    const place = tabs.indexOf(document.activeElement);
+    const index = tabs.indexOf(document.activeElement);
     const count = tabs.length;
-    const places = { ArrowRight: (place + 1) % count, ArrowLeft: (place + count - 1) % count, Home: 0, End: count - 1 };
-    if (place < 0 || !(event.key in places)) return;
+    const targets = { ArrowRight: (index + 1) % count, ArrowLeft: (index + count - 1) % count, Home: 0, End: count - 1 };
+    if (index < 0 || !(event.key in targets)) return;
     event.preventDefault();
-    tabs[places[event.key]].focus();
-    tabs[places[event.key]].click();
+    tabs[targets[event.key]].focus();
+    tabs[targets[event.key]].click();
   });
   return (name) => {
     for (const tab of tabs) {

@@ -13,7 +13,7 @@ export class Transport {
     this.position = 0;
     this.count = 0;
     this.rate = 0;
-    this.isFilm = false;
+    this.isVideo = false;
     this.isSeeking = false;
     this.shown = 0;
     this.seek = find('seek');
@@ -34,12 +34,12 @@ export class Transport {
 
   /** @param {any} info of a source that was opened @param {boolean} isLive */
   open(info, isLive) {
-    this.isFilm = info.kind === 'film' || isLive;
+    this.isVideo = info.kind === 'film' || isLive;
     this.isLive = isLive;
     this.count = info.count ?? 0;
     this.rate = info.rate ?? 0;
     this.position = 0;
-    this.playing = this.isFilm;
+    this.playing = this.isVideo;
     this.show();
   }
 
@@ -60,14 +60,14 @@ export class Transport {
   }
 
   toggle() {
-    if (!this.isFilm) return;
+    if (!this.isVideo) return;
     this.playing = !this.playing;
     this.send(this.playing ? 'play' : 'pause');
     this.show();
   }
 
   step() {
-    if (!this.isFilm || this.isLive) return;
+    if (!this.isVideo || this.isLive) return;
     this.playing = false;
     this.send('step');
     this.show();
@@ -83,23 +83,23 @@ export class Transport {
     const play = find('play');
     setIcon(play, this.playing ? 'pause' : 'play');
     play.setAttribute('aria-label', this.playing ? 'Pause' : 'Play');
-    play.disabled = !this.isFilm;
-    find('step').disabled = find('loop').disabled = this.seek.disabled = !this.isFilm || this.isLive;
+    play.disabled = !this.isVideo;
+    find('step').disabled = find('loop').disabled = this.seek.disabled = !this.isVideo || this.isLive;
     find('loop').setAttribute('aria-pressed', String(this.loop));
     this.seek.max = String(Math.max(0, this.count - 1));
-    find('transport').classList.toggle('idle', !this.isFilm);
+    find('transport').classList.toggle('idle', !this.isVideo);
     this.showPosition();
   }
 
   showPosition() {
-    if (this.isFilm && !this.isLive && this.count) {
+    if (this.isVideo && !this.isLive && this.count) {
       this.seek.value = String(this.position);
       const time = this.rate ? `${(this.position / this.rate).toFixed(2)} s` : `frame ${this.position}`;
       this.seek.setAttribute('aria-valuetext', time);
       find('position').textContent = `${time} · ${this.position + 1}/${this.count}`;
     } else {
       this.seek.value = '0';
-      find('position').textContent = this.isLive ? 'live' : this.isFilm ? `frame ${this.position + 1}` : 'still';
+      find('position').textContent = this.isLive ? 'live' : this.isVideo ? `frame ${this.position + 1}` : 'still';
     }
     this.seek.style.setProperty('--fill', `${this.count > 1 ? (100 * this.position) / (this.count - 1) : 0}%`);
   }

@@ -1,4 +1,4 @@
-// Where the picture lies on the screen: fitted or zoomed, its labels of bands, its divider.
+// Where the image lies on the screen: fitted or zoomed, its labels of bands, its divider.
 
 import { find, make } from './dom.js';
 
@@ -9,15 +9,15 @@ const ZOOMS = ['fit', '1', '2', '4'];
 export class Viewport {
   /** @param {(band: string) => void} picked called with the band of a mosaic that was clicked */
   constructor(picked) {
-    this.place = find('viewport');
-    this.picture = find('picture');
+    this.element = find('viewport');
+    this.image = find('image');
     this.labels = find('labels');
     this.zoom = find('zoom');
     this.size = { width: 0, height: 0 };
     /** @type {[string, number, number, number, number][]} */
     this.bands = [];
-    this.spelled = '';
-    new ResizeObserver(() => this.arrange()).observe(this.place);
+    this.drawn = '';
+    new ResizeObserver(() => this.arrange()).observe(this.element);
     this.zoom.addEventListener('change', () => this.arrange());
     this.labels.addEventListener('click', (event) => {
       const name = event.target.closest('[data-band]')?.dataset.band;
@@ -40,31 +40,31 @@ export class Viewport {
   arrange() {
     const { width, height } = this.size;
     if (!width || !height) return;
-    const fits = Math.min(this.place.clientWidth / width, this.place.clientHeight / height, MOST_ENLARGED);
+    const fits = Math.min(this.element.clientWidth / width, this.element.clientHeight / height, MOST_ENLARGED);
     const scale = this.zoom.value === 'fit' ? fits : Number(this.zoom.value);
     const [across, down] = [Math.floor(width * scale), Math.floor(height * scale)];
-    const { left, top } = this.place.getBoundingClientRect();
+    const { left, top } = this.element.getBoundingClientRect();
     // in the middle, but on whole pixels: half a pixel aside, every pixel would be a mean of two
-    const settle = (from, free) => Math.max(0, Math.round(from + free / 2) - from);
-    Object.assign(this.picture.style, {
+    const centre = (from, free) => Math.max(0, Math.round(from + free / 2) - from);
+    Object.assign(this.image.style, {
       width: `${across}px`,
       height: `${down}px`,
-      marginLeft: `${settle(left, this.place.clientWidth - across)}px`,
-      marginTop: `${settle(top, this.place.clientHeight - down)}px`,
+      marginLeft: `${centre(left, this.element.clientWidth - across)}px`,
+      marginTop: `${centre(top, this.element.clientHeight - down)}px`,
     });
-    this.picture.classList.toggle('pixelated', this.zoom.value !== 'fit' && scale >= 2);
-    this.spelled = '';
+    this.image.classList.toggle('pixelated', this.zoom.value !== 'fit' && scale >= 2);
+    this.drawn = '';
     this.setBands(this.bands);
   }
 
   /** Draw the names of the bands of a mosaic. @param {[string, number, number, number, number][]} bands */
   setBands(bands) {
     this.bands = bands;
-    const spelled = JSON.stringify(bands);
-    if (spelled === this.spelled) return;
-    this.spelled = spelled;
+    const key = JSON.stringify(bands);
+    if (key === this.drawn) return;
+    this.drawn = key;
     const { width, height } = this.size;
-    const scale = this.picture.clientWidth / width;
+    const scale = this.image.clientWidth / width;
     this.labels.replaceChildren(...bands.map(([name, row, column, rows, columns]) => {
       const fits = columns * scale >= LEAST_LABEL.width && rows * scale >= LEAST_LABEL.height;
       const region = make('div', { class: 'band', 'data-band': name, title: `${name}: show its histogram` },

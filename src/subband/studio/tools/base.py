@@ -37,7 +37,7 @@ class Shown:
 
     Attributes
     ----------
-    pictures : tuple of (str, ndarray)
+    images : tuple of (str, ndarray)
         Roles, and pixels of 8 bits.
     bands : tuple
         Where the bands of a mosaic are.
@@ -47,7 +47,7 @@ class Shown:
         Of the result and of the noisy frame against the clean one, if noise was added.
     """
 
-    pictures: tuple[tuple[str, Array], ...]
+    images: tuple[tuple[str, Array], ...]
     bands: tuple[Region, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     psnr: float | None = None
@@ -67,9 +67,9 @@ class Inputs:
     shape : tuple of int
         Of the frames.
     engine : Engine
-        Who computes.
+        The engine that computes.
     load : callable
-        Returns the picture that a setting of kind ``source`` names.
+        Returns the image that a setting of kind ``source`` names.
     """
 
     shape: tuple[int, ...]
@@ -97,12 +97,12 @@ class Export:
     Attributes
     ----------
     open : callable or None
-        Opens the source with film in given colours, as `subband.pipeline.enhance_file` does; None for tools that need
+        Opens the source with video in given colours, as `subband.pipeline.enhance_file` does; None for tools that need
         none.
     target : Path
         Where the file is to be.
     engine : Engine
-        Who computes.
+        The engine that computes.
     load : callable
         As in `Inputs`.
     on_progress : callable
@@ -124,7 +124,7 @@ class Tool(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    #: How many pictures it takes.
+    #: How many images it takes.
     inputs: ClassVar[int] = 1
     #: Whether it works on what the page has opened.
     needs_source: ClassVar[bool] = True
@@ -140,11 +140,11 @@ class Tool(ABC):
 
     @abstractmethod
     def prepare(self, settings: Settings, inputs: Inputs) -> Work:
-        """Return what is done to each frame under settings that were settled."""
+        """Return what is done to each frame under settings that were resolved."""
 
     @abstractmethod
-    def spell(self, settings: Settings, name: str) -> Equivalent:
-        """Return how to do the same to a file of some name without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+        """Return the command line, Python and TOML that do the same to a file of some name."""
 
     def correct(self, settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:  # noqa: ARG002
         """Change settings that do not go together, or not with frames of a shape, and say so."""
@@ -158,7 +158,7 @@ class Tool(ABC):
         ArgumentError
             If it takes frames.
         """
-        raise ArgumentError(f"{self.title} shows frames, and there is none; open a picture or a film")
+        raise ArgumentError(f"{self.title} shows frames, and there is none; open an image or a video")
 
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source.
@@ -180,7 +180,7 @@ class Tool(ABC):
         first = next(frames)
 
         def change(pixels: Array, number: int) -> Array:
-            return work(as_bytes(pixels), number).pictures[0][1]
+            return work(as_bytes(pixels), number).images[0][1]
 
         shape = change(first.pixels, 0).shape
         result = replace(

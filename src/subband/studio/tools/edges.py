@@ -1,4 +1,4 @@
-"""A tab: edges that are seen at several scales."""
+"""A tab: multiscale edge detection."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from subband.studio.controls import Control, Scalar, Settings, choose, make_cont
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import VIEW, PictureTool, is_video, spell_script
+from subband.studio.tools.images import VIEW, ImageTool, format_script, is_video
 from subband.typing import Array
 
 __all__ = ["Edges"]
 
 
-class Edges(PictureTool):
-    """Edges drawn over pictures, or by themselves."""
+class Edges(ImageTool):
+    """Edges drawn over images, or by themselves."""
 
     name = "edges"
     title = "Edges"
@@ -34,7 +34,7 @@ class Edges(PictureTool):
         return (
             VIEW,
             choose(
-                "drawn", "Draw", "overlay", (("overlay", "Over the picture"), ("mask", "White on black")),
+                "drawn", "Draw", "overlay", (("overlay", "Over the image"), ("mask", "White on black")),
                 group="Edges",
             ),
             *make_controls(EdgeFinder, "threshold level finest contrast sigma", {"sigma": 10}, group="Edges"),
@@ -53,29 +53,29 @@ class Edges(PictureTool):
             yield f"There are {level} scales; edges are drawn at the coarsest."
 
     def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
-        """Return what makes a picture of a frame."""
+        """Return what makes an image of a frame."""
         finder = _read_finder(settings)
         if settings["drawn"] == "overlay":
             return lambda pixels: np.asarray(finder.apply(pixels, engine=inputs.engine))
         return lambda pixels: finder.find(pixels, volume=False, engine=inputs.engine).mask.astype(np.uint8) * 255
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+        """Return the command line and Python that do the same."""
         target = name_result(name, self.result)
         finder = _read_finder(settings)
         options = format_options(finder, ("channels",))
         options += " --edges-only" * (settings["drawn"] == "mask") + " --colours" * (
             settings["channels"] == "strongest"
         )
-        call = "apply(picture)"
+        call = "apply(image)"
         if settings["drawn"] == "mask":
-            call = "find(picture, volume=False).mask.astype('uint8') * 255"
+            call = "find(image, volume=False).mask.astype('uint8') * 255"
             if is_video(name):
-                # the frames of the film have three channels
+                # the frames of a video have three channels
                 call = call.replace(" * 255", "[..., None].repeat(3, 2) * 255")
         return Equivalent(
             f"subband edges {quote(name)} {quote(target)}{options}",
-            spell_script(
+            format_script(
                 "from subband.edit.edges import EdgeFinder\n",
                 f"finder = {format_call(finder)}\n",
                 f"finder.{call}",

@@ -1,4 +1,4 @@
-"""The first tab: any picture through a filter, a denoiser or gains of bands."""
+"""The first tab: any image through a filter, a denoiser or gains of bands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from subband.enhance.views import draw_bands
 from subband.pipeline import enhance_file
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
-from subband.studio.equivalents import spell_enhancer
+from subband.studio.equivalents import format_enhancer
 from subband.studio.histogram import measure_histogram
 from subband.studio.noise import add_noise, measure_psnr
 from subband.studio.tools.base import Equivalent, Export, Inputs, Shown, Tool, Work
@@ -55,8 +55,8 @@ class Enhance(Tool):
             if noisy is not pixels:
                 psnr, before = measure_psnr(result, pixels), measure_psnr(noisy, pixels)
             seconds = {"noise": added - start + perf_counter() - filtered, "filter": filtered - added}
-            pictures = (("result", result), ("before", noisy)) if settings["view"] == "split" else (("result", result),)
-            return Shown(pictures, (), seconds, psnr, before)
+            images = (("result", result), ("before", noisy)) if settings["view"] == "split" else (("result", result),)
+            return Shown(images, (), seconds, psnr, before)
 
         return work
 
@@ -65,10 +65,10 @@ class Enhance(Tool):
         noisy = add_noise(pixels, str(settings["added_noise"]), float(settings["added_sigma"]), number)
         return measure_histogram(settings, noisy, band)
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+        """Return the command line, Python and TOML that do the same."""
         enhancer, view = _read_enhancer(settings)
-        return spell_enhancer(enhancer, name, view, str(settings["engine"]))
+        return format_enhancer(enhancer, name, view, str(settings["engine"]))
 
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source, in its own depth and without added noise."""

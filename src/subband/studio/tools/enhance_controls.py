@@ -55,7 +55,7 @@ def list_controls() -> tuple[Control, ...]:
 @cache
 def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
     denoisers = list_denoisers()
-    from_picture = [name for name in denoisers if name != SPECKLE]
+    from_image = [name for name in denoisers if name != SPECKLE]
     # a page starts with what can be seen
     return (
         choose("view", "View", "synthesis", VIEWS, group="View"),
@@ -74,7 +74,7 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
             for name, about in list_settings(method).items()
         ),
         *make_controls(
-            Enhancer, "sigma", {"sigma": 20}, name="noise_level", group="Filter", shown={"filter": from_picture},
+            Enhancer, "sigma", {"sigma": 20}, name="noise_level", group="Filter", shown={"filter": from_image},
             help="Standard deviation of the noise; measured in each frame if automatic.",
         ),
         *make_controls(LogSpeckle, "dynamic_range", group="Filter", shown={"filter": (SPECKLE,)}),
@@ -99,7 +99,7 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
 
 @cache
 def list_working_controls() -> tuple[Control, ...]:
-    """Return the controls that every tool has: who computes, how fast film goes, and how frames are sent."""
+    """Return the controls that every tool has: the engine, how fast video goes, and how frames are sent."""
     return (
         list_engine_control(),
         choose(
@@ -122,6 +122,6 @@ def list_wavelet_control() -> Control:
 
 @cache
 def list_engine_control() -> Control:
-    """Return the choice of who computes."""
+    """Return the choice of the engine."""
     engines = tuple((engine.name, engine.title) for engine in list_engines())
     return choose("engine", "Engine", "cpu", engines, group="Computing")

@@ -1,4 +1,4 @@
-"""A tab: one picture of several of the same scene."""
+"""A tab: image fusion, one image of several of the same scene."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from subband.studio.controls import Control, Scalar, Settings, give_source, make
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import (
+from subband.studio.tools.images import (
     VIEW,
-    PictureTool,
-    fit_picture,
+    ImageTool,
+    fit_image,
+    format_reading,
+    format_script,
     name_source,
-    spell_reading,
-    spell_script,
 )
 from subband.typing import Array
 
 __all__ = ["Fuse"]
 
 
-class Fuse(PictureTool):
-    """Pictures of different focus or exposure made one."""
+class Fuse(ImageTool):
+    """Fusion of images of different focus or exposure."""
 
     name = "fuse"
     title = "Fuse"
@@ -39,7 +39,7 @@ class Fuse(PictureTool):
         return (
             VIEW,
             give_source("second", "With", "sample:far", group="Fusion"),
-            switch("has_third", "A third picture", group="Fusion"),
+            switch("has_third", "A third image", group="Fusion"),
             give_source("third", "And with", "sample:bright", group="Fusion", shown={"has_third": (True,)}),
             *make_controls(Fusion, "rule strength window consistency", group="Fusion"),
             *make_controls(Fusion, "wavelet level", {"level": 4}, group="Transform"),
@@ -53,18 +53,18 @@ class Fuse(PictureTool):
             settings[name] = int(settings[name]) | 1
 
     def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
-        """Return what makes a picture of a frame."""
+        """Return what makes an image of a frame."""
         names = ("second", "third") if settings["has_third"] else ("second",)
-        others = [fit_picture(inputs.load(str(settings[name])), inputs.shape) for name in names]
+        others = [fit_image(inputs.load(str(settings[name])), inputs.shape) for name in names]
         fuser = Fuser(_read_fusion(settings), engine=inputs.engine)
         return lambda pixels: fuser.apply([pixels, *others])
 
     def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
-        """Raise a LevelError if a picture has fewer levels."""
+        """Raise a LevelError if an image has fewer levels."""
         _read_fusion(settings).choose_level((shape[0], shape[1]))
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+        """Return the command line and Python that do the same."""
         target = name_result(name, self.result)
         names = [name, name_source(settings["second"], "second.png")]
         if settings["has_third"]:
@@ -72,10 +72,10 @@ class Fuse(PictureTool):
         fusion = _read_fusion(settings)
         return Equivalent(
             f"subband fuse {' '.join(map(quote, names))} {quote(target)}{format_options(fusion)}",
-            spell_script(
+            format_script(
                 "from subband.edit import Fuser, Fusion\nfrom subband.media import open_source\n",
-                f"fuser = Fuser({format_call(fusion)})\nothers = [{', '.join(map(spell_reading, names[1:]))}]\n",
-                "fuser.apply([picture, *others])",
+                f"fuser = Fuser({format_call(fusion)})\nothers = [{', '.join(map(format_reading, names[1:]))}]\n",
+                "fuser.apply([image, *others])",
                 name,
                 target,
             ),

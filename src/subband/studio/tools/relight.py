@@ -1,4 +1,4 @@
-"""A tab: pictures and film without their light, or under another."""
+"""A tab: relighting, images and video without their light, or under another."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from subband.studio.controls import Control, Settings, choose, give_source, make
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import (
+from subband.studio.tools.images import (
     VIEW,
-    PictureTool,
+    ImageTool,
+    format_reading,
+    format_script,
     name_source,
-    spell_reading,
-    spell_script,
 )
 from subband.typing import Array
 
 __all__ = ["Relight"]
 
 
-class Relight(PictureTool):
+class Relight(ImageTool):
     """Light taken away, shown, or exchanged."""
 
     name = "relight"
@@ -53,7 +53,7 @@ class Relight(PictureTool):
         )
 
     def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
-        """Return what makes a picture of a frame."""
+        """Return what makes an image of a frame."""
         relighter = Relighter(_read_lighting(settings), engine=inputs.engine)
         if settings["output"] != "lit":
             return relighter.apply
@@ -61,21 +61,21 @@ class Relight(PictureTool):
         return lambda pixels: relighter.relight(pixels, light)
 
     def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
-        """Raise a LevelError if a picture has fewer levels."""
+        """Raise a LevelError if an image has fewer levels."""
         _read_lighting(settings).plan((1, *shape[:2]))
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+        """Return the command line and Python that do the same."""
         target, output = name_result(name, self.result), settings["output"]
         lighting = _read_lighting(settings)
-        words, call, setup = f"--{output} {quote(target)}", "relighter.apply(picture)", ""
+        words, call, setup = f"--{output} {quote(target)}", "relighter.apply(image)", ""
         if output == "lit":
             light = name_source(settings["light"], "light.png")
             words += f" --under {quote(light)}"
-            call, setup = "relighter.relight(picture, light)", f"light = {spell_reading(light)}\n"
+            call, setup = "relighter.relight(image, light)", f"light = {format_reading(light)}\n"
         return Equivalent(
             f"subband relight {quote(name)} {words}{format_options(lighting, ('output',))}",
-            spell_script(
+            format_script(
                 "from subband.edit import Lighting, Relighter\nfrom subband.media import open_source\n",
                 f"relighter = Relighter({format_call(lighting)})\n{setup}",
                 call,

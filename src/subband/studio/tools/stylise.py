@@ -1,4 +1,4 @@
-"""A tab: the bumps of one picture on another, or on a film."""
+"""A tab: texture transfer from one image to another, or to a video."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from subband.studio.controls import Control, Settings, give_source, make_control
 from subband.studio.equivalents import name_result
 from subband.studio.tools.base import Equivalent, Inputs
 from subband.studio.tools.enhance_controls import list_working_controls
-from subband.studio.tools.pictures import (
+from subband.studio.tools.images import (
     VIEW,
-    PictureTool,
+    ImageTool,
+    format_reading,
+    format_script,
     name_source,
-    spell_reading,
-    spell_script,
 )
 from subband.typing import Array
 
 __all__ = ["Stylise"]
 
 
-class Stylise(PictureTool):
-    """Textures carried onto pictures."""
+class Stylise(ImageTool):
+    """Textures transferred to images."""
 
     name = "stylise"
     title = "Stylise"
@@ -44,24 +44,24 @@ class Stylise(PictureTool):
         )
 
     def make(self, settings: Settings, inputs: Inputs) -> Callable[[Array], Array]:
-        """Return what makes a picture of a frame."""
+        """Return what makes an image of a frame."""
         style = _read_style(settings)
         return Stylist(inputs.load(str(settings["texture"])), style, engine=inputs.engine).apply
 
     def check_level(self, settings: Settings, shape: tuple[int, ...]) -> None:
-        """Raise a LevelError if a picture has fewer levels."""
+        """Raise a LevelError if an image has fewer levels."""
         _read_style(settings).plan((1, *shape[:2]))
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+        """Return the command line and Python that do the same."""
         texture, target = name_source(settings["texture"], "texture.png"), name_result(name, self.result)
         style = _read_style(settings)
         return Equivalent(
             f"subband stylise {quote(name)} {quote(texture)} {quote(target)}{format_options(style)}",
-            spell_script(
+            format_script(
                 "from subband.edit import Style, Stylist\nfrom subband.media import open_source\n",
-                f"stylist = Stylist({spell_reading(texture)}, {format_call(style)})\n",
-                "stylist.apply(picture)",
+                f"stylist = Stylist({format_reading(texture)}, {format_call(style)})\n",
+                "stylist.apply(image)",
                 name,
                 target,
             ),

@@ -12,9 +12,9 @@ import numpy as np
 from subband.edit.surfaces import Reshaper, make_shape, write_surface
 from subband.edit.surfaces.shapes import SHAPES
 from subband.engines import Engine
-from subband.errors import ArgumentError, LevelError, SubbandError
+from subband.errors import ArgumentError
 from subband.studio.bands import read_gains
-from subband.studio.controls import Control, Scalar, Settings, choose, give_bands, slide
+from subband.studio.controls import Control, Scalar, Settings, choose, give_bands, lower_level, slide
 from subband.studio.tools.base import Equivalent, Export, Inputs, Tool, Work
 from subband.studio.tools.enhance_controls import list_engine_control, list_wavelet_control
 
@@ -57,16 +57,8 @@ class SurfaceTool(Tool):
         except ArgumentError as error:
             settings["bands"] = ""
             yield f"{error}; all gains are 1."
-        level = wanted = int(settings["level"])
-        while level > 1:
-            try:
-                _prepare(str(settings["shape"]), str(settings["wavelet"]), level, "cpu")
-            except LevelError:
-                level -= 1
-            except SubbandError:
-                break
-            else:
-                break
+        name, wavelet, wanted = str(settings["shape"]), str(settings["wavelet"]), int(settings["level"])
+        level = lower_level(wanted, lambda each: _prepare(name, wavelet, each, "cpu"))
         if level != wanted:
             settings["level"] = level
             yield f"The surface has {level} levels at most with {settings['wavelet']}."
@@ -90,8 +82,8 @@ class SurfaceTool(Tool):
         }
         return header, [np.ascontiguousarray(each, "<f4").tobytes() for each in (mesh.vertices, mesh.normals)]
 
-    def spell(self, settings: Settings, name: str) -> Equivalent:  # noqa: ARG002 - there is no source
-        """Return how to do the same without the studio."""
+    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:  # noqa: ARG002 - there is no source
+        """Return the command line and Python that do the same."""
         shape, level, wavelet = str(settings["shape"]), int(settings["level"]), str(settings["wavelet"])
         target = f"{shape}-{self.result}.obj"
         gains = read_gains(str(settings["bands"]), level)

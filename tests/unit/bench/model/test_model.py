@@ -30,7 +30,7 @@ from subband.cli.model import app
 from subband.engines import get_engine
 from subband.engines.abilities import abilities_of_device
 from subband.engines.cpu.sweep import SMALL, kernels
-from subband.engines.measuring.harness import Replay, open_harness, plan_picture
+from subband.engines.measuring.harness import Replay, open_harness, plan_array
 from subband.engines.measuring.timing import Effort
 from subband.errors import ArgumentError
 from subband.kernels import CUDA, OPENCL
@@ -67,7 +67,7 @@ def test_rates_beyond_the_device_are_not_shown():
 
 
 def test_a_level_is_read_and_written_once():
-    (stage,) = list_stages(plan_picture((100, 64), "cdf97", 1))
+    (stage,) = list_stages(plan_array((100, 64), "cdf97", 1))
     assert stage.memory == 2 * 4 * 6400
     assert stage.operations == 6400 * 2 * 5
     assert stage.extra_operations == 6400 * 2 * (5 - PLAIN_OPERATIONS)
@@ -75,31 +75,31 @@ def test_a_level_is_read_and_written_once():
 
 
 def test_nothing_is_plainer_than_haar():
-    (plan,) = plan_picture((64,), "haar", 1).levels[0].plans
+    (plan,) = plan_array((64,), "haar", 1).levels[0].plans
     assert [count_operations(plan, direction) for direction in ("forward", "inverse")] == [PLAIN_OPERATIONS] * 2
 
 
 def test_levels_shrink_by_four_and_turn_round_on_the_way_back():
-    plan = plan_picture((256, 256), "haar", 3)
+    plan = plan_array((256, 256), "haar", 3)
     there, back = list_stages(plan), list_stages(plan, "inverse")
     assert [stage.memory for stage in there] == [2 * 4 * 256**2 // 4**level for level in range(3)]
     assert [stage.name for stage in back] == ["level 3", "level 2", "level 1"]
 
 
 def test_wider_numbers_move_more():
-    narrow, wide = (list_stages(plan_picture((64, 64), "db4", 1), itemsize=size)[0] for size in (4, 8))
+    narrow, wide = (list_stages(plan_array((64, 64), "db4", 1), itemsize=size)[0] for size in (4, 8))
     assert wide.memory == 2 * narrow.memory
     assert wide.operations == narrow.operations
 
 
 def test_long_wavelets_are_counted_as_filters():
-    short, long = (list_stages(plan_picture((64, 64), name, 1))[0] for name in ("db2", "db20"))
+    short, long = (list_stages(plan_array((64, 64), name, 1))[0] for name in ("db2", "db20"))
     assert (short.arithmetic, long.arithmetic) == ("lifting", "filters")
     assert long.operations == 64 * 64 * 2 * 40
 
 
 def test_devices_take_long_filters_an_axis_at_a_time():
-    first, second = list_stages(plan_picture((64, 64), "coif5", 1), abilities=abilities_of_device(None))
+    first, second = list_stages(plan_array((64, 64), "coif5", 1), abilities=abilities_of_device(None))
     assert (first.launches, second.launches) == (1, 2)
     assert first.memory == second.memory == 2 * 4 * 64**2
     assert (first.extent, second.extent) == (4 * 64**2, 2 * 64**2)
@@ -108,14 +108,14 @@ def test_devices_take_long_filters_an_axis_at_a_time():
 
 
 def test_devices_take_volumes_in_two_sweeps():
-    images, depths = list_stages(plan_picture((32, 32, 32), "cdf97", 1), abilities=abilities_of_device(None))
+    images, depths = list_stages(plan_array((32, 32, 32), "cdf97", 1), abilities=abilities_of_device(None))
     assert (images.axes, images.launches, depths.axes, depths.launches) == (2, 1, 1, 4)
-    back = list_stages(plan_picture((32, 32, 32), "cdf97", 1), "inverse", abilities=abilities_of_device(None))
+    back = list_stages(plan_array((32, 32, 32), "cdf97", 1), "inverse", abilities=abilities_of_device(None))
     assert [stage.axes for stage in back] == [1, 2]
 
 
 def test_the_cpu_takes_volumes_in_blocks():
-    depths, images = list_stages(plan_picture((128, 64, 64), "cdf97", 1))
+    depths, images = list_stages(plan_array((128, 64, 64), "cdf97", 1))
     assert (depths.axes, images.axes) == (1, 2)
     assert depths.block == images.block == 4 * 32 * 64 * 64
     assert depths.parts == images.parts == 4
@@ -130,7 +130,7 @@ COUNTED = [((40, 24), "cdf97", 2), ((40, 24), "coif5", 1), ((40, 24, 32), "cdf97
 @pytest.mark.parametrize(("shape", "wavelet", "level"), COUNTED)
 @pytest.mark.parametrize("dialect", [CUDA, OPENCL], ids=lambda dialect: dialect.name)
 def test_devices_are_launched_as_often_as_is_counted(dialect, shape, wavelet, level):
-    engine, plan = RecordingEngine(dialect), plan_picture(shape, wavelet, level)
+    engine, plan = RecordingEngine(dialect), plan_array(shape, wavelet, level)
     abilities = engine.find_abilities(np.dtype(np.float32))
     result = engine.forward_all(plan, np.zeros(shape, np.float32))
     counted = [
@@ -144,7 +144,7 @@ def test_devices_are_launched_as_often_as_is_counted(dialect, shape, wavelet, le
 
 @pytest.mark.parametrize(("shape", "wavelet", "level"), COUNTED)
 def test_kernels_of_the_cpu_are_called_as_often_as_is_counted(monkeypatch, shape, wavelet, level):
-    engine, plan = get_engine("cpu"), plan_picture(shape, wavelet, level)
+    engine, plan = get_engine("cpu"), plan_array(shape, wavelet, level)
     calls = {"forward": 0, "inverse": 0}
 
     def count(direction, kernel):
@@ -163,7 +163,7 @@ def test_kernels_of_the_cpu_are_called_as_often_as_is_counted(monkeypatch, shape
 
 
 def test_transfers_frame_the_levels():
-    stages = list_stages(plan_picture((64, 64), "haar", 2), with_transfers=True)
+    stages = list_stages(plan_array((64, 64), "haar", 2), with_transfers=True)
     assert [stage.name for stage in stages] == ["upload", "level 1", "level 2", "download"]
     assert stages[0].transfers == (4 * 64 * 64,)
     assert sorted(stages[-1].transfers) == [4 * 16**2] * 4 + [4 * 32**2] * 3
@@ -193,7 +193,7 @@ def test_what_a_sweep_takes_beyond_a_copy_is_arithmetic():
 
 def test_operations_of_the_plainest_sweep_are_not_counted_twice():
     plain, more = (
-        predict_stage(list_stages(plan_picture((64, 64), name, 1))[0], DEVICE).seconds for name in ("haar", "cdf97")
+        predict_stage(list_stages(plan_array((64, 64), name, 1))[0], DEVICE).seconds for name in ("haar", "cdf97")
     )
     assert more - plain == pytest.approx(64**2 * 6 / 1e9)
 
@@ -220,13 +220,13 @@ def test_threads_wait_for_the_one_that_has_more_to_do():
 
 
 def test_stages_add_up_with_the_call():
-    stages = list_stages(plan_picture((64, 64), "haar", 2))
+    stages = list_stages(plan_array((64, 64), "haar", 2))
     total = predict_stages(stages, DEVICE)
     assert total.seconds == pytest.approx(sum(predict_stage(stage, DEVICE).seconds for stage in stages) + 5e-5)
 
 
 def test_a_queue_takes_the_longer_of_host_and_device():
-    small, large = (list_stages(plan_picture((side, side), "haar", 2)) for side in (16, 2048))
+    small, large = (list_stages(plan_array((side, side), "haar", 2)) for side in (16, 2048))
     assert predict_stages(small, QUEUE).seconds == pytest.approx(2 * 3e-5 + 2e-5)
     assert predict_stages(small, QUEUE).bound == "launch"
     assert sum(predict_stages(small, QUEUE).parts.values()) == pytest.approx(8e-5)
@@ -240,7 +240,7 @@ def test_a_queue_takes_the_longer_of_host_and_device():
 
 
 def test_several_sweeps_are_asked_for_one_by_one():
-    stages = list_stages(plan_picture((16, 16), "coif5", 1), abilities=abilities_of_device(None))
+    stages = list_stages(plan_array((16, 16), "coif5", 1), abilities=abilities_of_device(None))
     assert predict_stages(stages, QUEUE).host == pytest.approx(3 * 9e-5 + 4e-5)
 
 
@@ -303,7 +303,7 @@ def test_calibration_finds_what_a_made_up_device_can_do():
         elif what == "rows":
             wavelet = {"plain": "haar", "lifting": "sym5", "filters": "sym14"}[side]
             shape = (312, 312) if rest[0] == "312" else (1014, 96)
-            best[name] = predict_stages(list_stages(plan_picture(shape, wavelet, 1), rest[1]), device).seconds
+            best[name] = predict_stages(list_stages(plan_array(shape, wavelet, 1), rest[1]), device).seconds
         else:
             stages = list_stages(plan_sweeps(int(side))[what], rest[0])
             best[name] = predict_stages(stages, device).seconds

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from subband.bench.papers import denoising as papers
-from subband.bench.papers.denoising import LEVELS, MODES, PAPER, VARIANCES, WAVELETS, load_pictures, measure_trials
+from subband.bench.papers.denoising import LEVELS, MODES, PAPER, VARIANCES, WAVELETS, load_images, measure_trials
 
 STRONG = VARIANCES[-1]
 
 
 @pytest.fixture(scope="module")
 def portrait():
-    return load_pictures()[papers.PORTRAIT]
+    return load_images()[papers.PORTRAIT]
 
 
 @pytest.mark.parametrize("clip", [False, True])
@@ -38,7 +38,7 @@ def test_soft_thresholds_have_the_best_levels_of_the_whole_table(portrait):
 def test_threshold_is_the_universal_one():
     """Computed here with PyWavelets, by the formulas of the paper."""
     pywt = pytest.importorskip("pywt")
-    picture = load_pictures()["camera"][:128, :128]
+    picture = load_images()["camera"][:128, :128]
     noisy = picture + np.random.default_rng(0).normal(0, np.sqrt(STRONG), picture.shape)
     coefficients = pywt.wavedec2(noisy, "db2", "periodization", 2)
     sigma = np.median(np.abs(coefficients[-1][2])) / 0.6745

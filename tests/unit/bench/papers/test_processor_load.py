@@ -8,7 +8,7 @@ from subband.bench.papers.processor_load import IDLE, SIZES, THEIRS, Load, Loads
 from subband.bench.papers.ultrasound import STAGE, Program
 from subband.bench.rendering import to_html, to_json, write_hdf5
 from subband.engines import get_engine, get_threads
-from subband.engines.measuring.harness import Harness, open_harness, plan_picture
+from subband.engines.measuring.harness import Harness, open_harness, plan_array
 from subband.engines.measuring.judging import WrongResultError
 
 ENGINES = ["cpu", pytest.param("opencl", marks=pytest.mark.opencl)]
@@ -177,7 +177,7 @@ class Nothing(Doubling):
 @pytest.mark.parametrize(("fault", "is_wrong"), [(Doubling(), True), (Nothing(), False)])
 def test_bands_are_judged_not_only_what_comes_back(fault, is_wrong):
     bench = Harness(Wrong(fault))
-    plan = plan_picture((64, 48), "cdf97", 2)
+    plan = plan_array((64, 48), "cdf97", 2)
     x = bench.draw(plan.shape)
     np.testing.assert_allclose(bench.engine.inverse_all(plan, *bench.engine.forward_all(plan, x)), x, atol=1e-5)
     if is_wrong:
@@ -194,7 +194,7 @@ def test_filtering_is_judged_behind_the_thresholds(monkeypatch):
 
     def make_none(stage, count, dimensions, filters):
         if filters is judging.find_filters(bench.engine):
-            return lambda coefficients, is_first: None
+            return lambda coefficients: None
         return real(stage, count, dimensions, filters)
 
     monkeypatch.setattr(judging, "make_shrinker", make_none)

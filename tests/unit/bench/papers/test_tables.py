@@ -5,7 +5,7 @@ import pytest
 
 from subband.bench.papers import denoising, frame_buffer, haar, high_definition, orders, ultrasound
 from subband.bench.papers.collection import CHAPTERS, choose_chapters
-from subband.bench.papers.high_definition import Picture
+from subband.bench.papers.high_definition import Image
 from subband.bench.tables import Report
 from subband.engines import get_threads
 from subband.engines.measuring.harness import draw_on_host
@@ -52,9 +52,9 @@ def test_frames_a_second_and_elements_agree_in_their_tables():
 def test_high_definition(engine):
     skip_without(engine)
     # sizes of the tables, and few enough of them
-    pictures = [Picture((256, 256), 8), Picture((480, 852), 2), Picture((480, 852), 10, (1024, 1024))]
-    pictures.append(Picture((480, 852), 10))
-    measured = dict(high_definition.measure_pictures(pictures[: 1 if engine == "opencl" else 4], engine, MOMENT))
+    pictures = [Image((256, 256), 8), Image((480, 852), 2), Image((480, 852), 10, (1024, 1024))]
+    pictures.append(Image((480, 852), 10))
+    measured = dict(high_definition.measure_images(pictures[: 1 if engine == "opencl" else 4], engine, MOMENT))
     report = high_definition.report(measured, engine)
     assert report.sheets[1].rows[0][:4] == ["256", "2.75", "1.50", "1.56"]
     times = measured[pictures[0]]
@@ -71,23 +71,23 @@ def test_high_definition(engine):
 
 
 def test_padded_pictures_are_those_of_table_6_2():
-    padded = {picture.shape: picture.padded[0] for picture in high_definition.list_pictures() if picture.padded}
+    padded = {picture.shape: picture.padded[0] for picture in high_definition.list_images() if picture.padded}
     assert list(padded.values()) == [1024, 2048, 2048, 4096, 8192]
 
 
 def test_quick_lists_are_shorter():
-    few, many = (high_definition.list_pictures(is_quick=quick) for quick in (True, False))
+    few, many = (high_definition.list_images(is_quick=quick) for quick in (True, False))
     assert 0 < len(few) < len(many)
-    assert Picture((1080, 1920), 3) in few
+    assert Image((1080, 1920), 3) in few
 
 
 def test_every_padded_picture_stands_beside_the_same_one_with_as_many_levels():
     for quick in (False, True):
-        pictures = high_definition.list_pictures(is_quick=quick)
+        pictures = high_definition.list_images(is_quick=quick)
         for picture in pictures:
             if picture.padded is not None:
                 assert picture.plan(is_lifted=True).level == picture.level
-                assert Picture(picture.shape, picture.level) in pictures
+                assert Image(picture.shape, picture.level) in pictures
         assert len({picture.name for picture in pictures}) == len(pictures)
 
 
@@ -101,7 +101,7 @@ def test_one_slow_turn_does_not_count():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(high_definition, "take_turns", note)
-        dict(high_definition.measure_pictures([Picture((64, 64), 2)], "cpu"))
+        dict(high_definition.measure_images([Image((64, 64), 2)], "cpu"))
     assert all(effort.fewest >= 7 for effort in asked)
 
 

@@ -22,7 +22,7 @@ from subband.bench.papers import (
     ultrasound_cards,
     worked_model,
 )
-from subband.bench.papers.high_definition import Times, list_pictures
+from subband.bench.papers.high_definition import Times, list_images
 from subband.bench.records import read_page
 
 PAGE = Path(__file__).parents[4] / "docs" / "papers.md"
@@ -144,7 +144,7 @@ def test_the_page_has_their_numbers(part):
 
 def test_the_page_has_their_numbers_of_high_definition():
     chapters = read_page(PAGE)["papers"]
-    measured = {picture: Times(1.0, 1.0, 1.0) for picture in list_pictures()}
+    measured = {picture: Times(1.0, 1.0, 1.0) for picture in list_images()}
     for table, own in zip(
         chapters["High definition cpu"]["tables"][:2],
         high_definition.report(measured, "cpu").to_json()["tables"],

@@ -9,7 +9,7 @@ import pytest
 
 from subband.bench.cases import select_cases
 from subband.bench.peers import Contender, Peer, comparison, find_peers
-from subband.bench.peers.cases import PEER_CASES, PeerCase, PictureCase
+from subband.bench.peers.cases import PEER_CASES, ImageCase, PeerCase
 from subband.bench.peers.comparison import PEERS, compare_results, measure_peers, report
 from subband.codecs.jpeg2000 import encode, imread
 from subband.engines.measuring.harness import open_harness
@@ -34,7 +34,7 @@ def use(*peers):
 
 def test_pywavelets_and_scikit_image_are_measured():
     pytest.importorskip("skimage")
-    pictures = [PictureCase((96, 96), "db2", "symmetric", task=task) for task in ("denoise", "spin", "noise")]
+    pictures = [ImageCase((96, 96), "db2", "symmetric", task=task) for task in ("denoise", "spin", "noise")]
     found, _ = find_peers([peer for peer in PEERS if peer.name in ("PyWavelets", "scikit-image")])
     bench = open_harness("cpu")
     measured = list(measure_peers([*SMALL, *pictures], MOMENT, bench, found))
@@ -99,7 +99,7 @@ def test_another_mode_is_compared_away_from_the_border():
 
 
 def test_what_denoises_must_make_pictures_better():
-    case = PictureCase((96, 96), "cdf97", "whole", task="smooth", dtype="uint8")
+    case = ImageCase((96, 96), "cdf97", "whole", task="smooth", dtype="uint8")
     noisy = case.make_samples()
     assert noisy.dtype == np.uint8
     ours = case.bind(None, noisy)()
@@ -109,13 +109,13 @@ def test_what_denoises_must_make_pictures_better():
 
 
 def test_files_of_others_must_give_the_picture_back():
-    case = PictureCase((64, 64, 3), task="encode", axes=(0, 1))
+    case = ImageCase((64, 64, 3), task="encode", axes=(0, 1))
     picture = case.make_samples()
     file = case.bind(None, picture)()
     said = compare_results(case, Contender(lambda: file), file, picture)
     assert said == f"a file of {len(file):,} bytes, ours {len(file):,}"
     other = case.bind(None, 255 - picture)()
-    with pytest.raises(WrongResultError, match="does not give the picture back"):
+    with pytest.raises(WrongResultError, match="does not give the image back"):
         compare_results(case, Contender(lambda: other), file, picture)
 
 
@@ -134,7 +134,7 @@ def test_opencv(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", make_opencv())
     found, remarks = find_peers([peer for peer in PEERS if peer.name == "OpenCV"])
     assert remarks == []
-    cases = [PictureCase((64, 64, 3), task=task, axes=(0, 1)) for task in ("encode", "decode")]
+    cases = [ImageCase((64, 64, 3), task=task, axes=(0, 1)) for task in ("encode", "decode")]
     for measured in measure_peers(cases, MOMENT, open_harness("cpu"), found):
         assert set(measured.peers) == {"OpenCV"}, measured.remarks
     without = [(found[0][0], make_opencv(has_writer=False))]
@@ -151,7 +151,7 @@ def test_cases_cover_what_libraries_are_known_for():
     assert len({case.name for case in PEER_CASES}) == len(PEER_CASES)
     quick = select_cases(PEER_CASES, is_quick=True)
     assert 0 < len(quick) < len(PEER_CASES)
-    assert {type(case) for case in quick} == {PeerCase, PictureCase}
+    assert {type(case) for case in quick} == {PeerCase, ImageCase}
 
 
 @pytest.mark.parametrize("library", ["ptwt", "pytorch_wavelets", "jaxwt", "cv2"])
@@ -160,7 +160,7 @@ def test_the_real_one(library):
     found, _ = find_peers([peer for peer in PEERS if peer.module == library])
     cases = [PeerCase((32, 48), "db2", "symmetric", 2, inverse=inverse) for inverse in (False, True)]
     if library == "cv2":
-        cases = [PictureCase((64, 64, 3), task="decode", axes=(0, 1))]
+        cases = [ImageCase((64, 64, 3), task="decode", axes=(0, 1))]
     for measured in measure_peers(cases, MOMENT, open_harness("cpu"), found):
         assert measured.remarks == ()
         assert set(measured.peers) == {found[0][0].name}
@@ -169,8 +169,8 @@ def test_the_real_one(library):
 @pytest.mark.parametrize("task", ["denoise", "noise", "encode", "decode"])
 def test_a_wrong_picture_of_our_own_is_not_timed(task, monkeypatch):
     shape = (512, 512, 3) if task in ("encode", "decode") else (512, 512)
-    case = PictureCase(shape, "db2", task=task)
+    case = ImageCase(shape, "db2", task=task)
     wrong = {"noise": np.zeros(1), "encode": encode(np.zeros(shape, np.uint8))}.get(task, np.zeros(shape, np.uint8))
-    monkeypatch.setattr(PictureCase, "bind", lambda *_: lambda: wrong)
+    monkeypatch.setattr(ImageCase, "bind", lambda *_: lambda: wrong)
     with pytest.raises(WrongResultError, match="our own result"):
         list(measure_peers([case], Effort(0.01, 1, 1), open_harness("cpu"), []))

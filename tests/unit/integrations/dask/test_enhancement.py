@@ -154,7 +154,7 @@ def test_noise_that_is_known_needs_one_pass():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda x: subband.denoise(x.astype(complex)), DtypeError, "a picture is real"),
+        (lambda x: subband.denoise(x.astype(complex)), DtypeError, "an image is real"),
         (lambda x: subband.denoise(x[:0]), ShapeError, "at least 1 pixel"),
         (lambda x: subband.denoise(x, (1.0, 2.0)), ShapeError, "sigma has 2 entries"),
     ],

@@ -10,7 +10,8 @@ import subband
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.layout import fill_gaps
 from subband.errors import ArgumentError, ShapeError
-from subband.integrations.dask import denoise_store, gaps, measure_noise
+from subband.integrations.dask import denoise_store, measure_noise
+from subband.integrations.dask.gaps import draw_filled, draw_filling
 
 RNG = np.random.default_rng(1)
 PICTURE = (RNG.normal(100, 10, (150, 131)) + 40 * np.sin(np.arange(131) / 9)).astype(np.float32)
@@ -120,12 +121,12 @@ def test_nothing_to_mask_changes_nothing():
 @pytest.mark.parametrize("small", [1 << 22, 1])
 def test_gaps_are_filled_to_the_last_bit(monkeypatch, chunks, dtype, small):
     # however small the picture is in which one task fills what is left
-    monkeypatch.setattr(gaps, "_SMALL", small)
+    monkeypatch.setattr("subband.enhance.blockwise.gaps._SMALL", small)
     known = MASK.copy()
     known[40:, 90:] = False
     x = np.abs(PICTURE).astype(dtype)
     pixels, marks = da.from_array(x, chunks), da.from_array(known.astype(np.uint8), chunks)
-    filled = gaps.draw_filled(pixels, marks, gaps.draw_filling(pixels, marks)).compute()
+    filled = draw_filled(pixels, marks, draw_filling(pixels, marks)).compute()
     np.testing.assert_array_equal(filled, fill_gaps(x[..., np.newaxis], known)[..., 0])
 
 

@@ -18,10 +18,10 @@ from subband import decompose
 from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError, FormatError, LevelError
 from subband.integrations.dask import denoise_store, open_array, write_pyramid
+from subband.integrations.dask.batches import compute_batches, cut_batches
 from subband.integrations.dask.jobs import Manifest, find_manifest, run_job
 from subband.integrations.dask.multiscales import find_axes
 from subband.integrations.dask.storage import Target
-from subband.integrations.dask.waves import compute_waves, cut_waves
 from subband.media.faults import OutputError
 
 VOLUME = np.random.default_rng(0).normal(100, 10, (40, 30, 50)).astype(np.float32)
@@ -238,34 +238,34 @@ def test_manifest_is_small_and_plain(source, tmp_path):
     assert set(chunks[0]) == {"array", "chunk", "checksum"}
 
 
-def test_waves_hold_what_the_next_ones_need_and_no_more():
+def test_batches_hold_what_the_next_ones_need_and_no_more():
     x = da.ones((640, 8), chunks=(8, 8)).map_overlap(lambda block: block + 1, depth=(2, 0), boundary="none")
     graph = dict(x.dask)
     found = {}
-    waves = [[(x.name, *index) for index in wave] for wave in cut_waves([(k, 0) for k in range(80)])]
-    compute_waves(graph, waves, lambda key, value: found.update({key: value.sum()}))
-    assert len(waves) == 20
+    cut = cut_batches([{(k, 0): (x.name, k, 0) for k in range(80)}])
+    compute_batches(graph, cut, lambda key, value: found.update({key: value.sum()}))
+    assert len(cut) == 20
     assert found == {(x.name, k, 0): 128.0 for k in range(80)}
 
 
-def test_of_what_the_next_wave_needs_a_part_of_the_part_is_kept(monkeypatch):
-    from subband.integrations.dask import waves
+def test_of_what_the_next_batch_needs_a_part_of_the_part_is_kept(monkeypatch):
+    from subband.integrations.dask import batches
 
     held = []
-    monkeypatch.setattr(waves, "_return_memory", lambda kept: held.append(_count_bytes(kept)))
+    monkeypatch.setattr(batches, "_return_memory", lambda kept: held.append(_count_bytes(kept)))
     x = da.ones((640, 100), chunks=(8, 100))
     lazy = subband.dwt(x.map_blocks(lambda block: block + 1), "db2", axis=0)[0]
     keys = [[(lazy.name, number, 0)] for number in range(lazy.numblocks[0])]
-    compute_waves(dict(lazy.dask), keys, lambda _key, _value: None)
+    compute_batches(dict(lazy.dask), keys, lambda _key, _value: None)
     # two rows of a chunk, and neither the chunk nor the other band
     assert 0 < max(held) <= 2 * 100 * 8
 
 
 def test_memory_does_not_grow_with_the_volume(tmp_path, monkeypatch):
     held = []
-    from subband.integrations.dask import waves
+    from subband.integrations.dask import batches
 
-    monkeypatch.setattr(waves, "_return_memory", lambda kept: held.append(_count_bytes(kept)))
+    monkeypatch.setattr(batches, "_return_memory", lambda kept: held.append(_count_bytes(kept)))
     peaks = []
     for length in (256, 512):
         held.clear()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import subband
 from subband.boundary import MODES
 from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError
-from subband.integrations.dask.blocks import merge_block, split_block
-from subband.integrations.dask.coarse import merge_levels, split_levels
+from subband.integrations.dask.blocks import compute_one
 from subband.integrations.dask.engine import DaskEngine
+from subband.integrations.dask.levels import Merge, Split
 
 WAVELETS = ["haar", "db2", "db7", "sym5", "coif2", "bior2.4", "rbio3.1", "cdf53", "cdf97", "dmey"]
 RNG = np.random.default_rng(3)
@@ -216,10 +216,11 @@ def test_tasks_are_few_and_grow_with_chunks_and_levels(shape, chunks):
     assert back[2] <= back[0] * (1 + 2 / together)
 
 
-def count_calls(arrays, function):
-    """Return how many tasks call a function."""
+def count_works(arrays, kind, *, is_coarse):
+    """Return how many tasks transform one level, or several."""
     tasks = {key: task for array in arrays for key, task in dict(array.dask).items()}
-    return sum(getattr(task, "func", None) is function for task in tasks.values())
+    works = [task.args[0][""] for task in tasks.values() if getattr(task, "func", None) is compute_one]
+    return sum(isinstance(work, kind) and (work.level > 1) == is_coarse for work in works)
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (1,)])
@@ -229,8 +230,8 @@ def test_levels_of_a_single_block_are_one_task(axes):
     back = subband.waverecn(coeffs, "db2", "reflect", axes)
     # an axis that is carried along keeps its chunks
     blocks = 1 if axes == (0, 1) else 2
-    assert count_calls(flatten(coeffs), split_levels) == count_calls([back], merge_levels) == blocks
-    assert count_calls([back], split_block) == count_calls([back], merge_block) == 0
+    assert count_works(flatten(coeffs), Split, is_coarse=True) == count_works([back], Merge, is_coarse=True) == blocks
+    assert count_works([back], Split, is_coarse=False) == count_works([back], Merge, is_coarse=False) == 0
     assert back.chunks == x.chunks
     np.testing.assert_allclose(back.compute(), x.compute(), atol=1e-12)
 
@@ -238,11 +239,11 @@ def test_levels_of_a_single_block_are_one_task(axes):
 def test_coarse_levels_are_one_task_and_never_large():
     x = da.zeros((8192, 8192), chunks=1024, dtype="float32")
     coeffs = subband.wavedec2(x, "cdf97", level=5)
-    assert count_calls(flatten(coeffs), split_block) == 16 + 4
-    assert count_calls(flatten(coeffs), split_levels) == 1
+    assert count_works(flatten(coeffs), Split, is_coarse=False) == 16 + 4
+    assert count_works(flatten(coeffs), Split, is_coarse=True) == 1
     back = subband.waverec2(coeffs, "cdf97")
-    assert count_calls([back], merge_block) == 16 + 4
-    assert count_calls([back], merge_levels) == 1
+    assert count_works([back], Merge, is_coarse=False) == 16 + 4
+    assert count_works([back], Merge, is_coarse=True) == 1
 
 
 def test_a_chunk_asks_only_for_the_overlap():
@@ -275,6 +276,8 @@ def test_errors_are_those_of_memory():
         subband.idwt(x, np.zeros((32, 32)), "db2")
     with pytest.raises(ArgumentTypeError, match="cwt does not take arrays of Dask"):
         subband.cwt(x, [1, 2], "mexh")
+    with pytest.raises(ArgumentTypeError, match="icwt does not take arrays of Dask"):
+        subband.icwt(x, range(1, 33), "mexh")
 
 
 def test_blocks_of_another_library_stay_there():

@@ -1,4 +1,4 @@
-"""Threads that take the tasks of a kernel one after the other, and what all kernels need of the machine."""
+"""The task loop that threads of a kernel share, and primitives of all kernels: scratch memory, runs, mirroring."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _call_kernel(typingctx, kernel, out, x, y, numbers, sizes, task):
 
 @stored(nogil=True)
 def work_off(kernel, out, x, y, numbers, sizes, tasks, turns):
-    """Take tasks until there are none left; any number of threads may do so at once."""
+    """Run tasks until none is left; any number of threads may do so at once."""
     while True:
         turn = take_task(turns)
         if turn >= tasks.shape[0]:

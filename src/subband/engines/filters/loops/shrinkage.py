@@ -15,10 +15,10 @@ __all__ = ["shrink_by_guide", "shrink_by_threshold"]
 
 @pointed(**OPTIONS)
 def shrink_by_threshold(out, values, _y, _numbers, sizes, task):
-    """Shrink planes in start.
+    """Shrink planes by a threshold, in place.
 
     Sizes: samples of a plane, and the address of the loop. Values of a plane: as
-    `subband.engines.cpu.frame_loops.tabulate_thresholds` makes them.
+    `subband.engines.cpu.frame_tables.tabulate_thresholds` makes them.
     """
     shrink_row(sizes[1], shift(out, task[0] * sizes[0] + task[3]), shift(values, 4 * task[0]), task[4] - task[3])
 
@@ -36,7 +36,7 @@ def _shrink_by_guide(y, guide, inverse, one, most, n):
 
 @pointed(**OPTIONS)
 def shrink_by_guide(out, guide, _y, numbers, sizes, task):
-    """Multiply planes, in start, by g² / (g² + n²).
+    """Multiply planes by the Wiener gain g² / (g² + n²), in place.
 
     Sizes: samples of a plane. Numbers of a plane: one over n; where there is no noise, infinity.
     """

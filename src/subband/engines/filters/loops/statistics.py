@@ -1,4 +1,4 @@
-"""What is measured on planes: their power, a histogram of magnitudes, and the risk of thresholds.
+"""Statistics of planes: mean square, histogram of magnitudes, and the sums behind the risk of thresholds.
 
 Every task sums up by itself, and the sums are added in the order of the tasks: so results do not depend on threads.
 """

@@ -1,0 +1,445 @@
+"""Video as frames, decoded by PyAV and the FFmpeg that it brings."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from subband.errors import ArgumentError, FormatError
+from subband.media.base import Colours, ColourTags, FieldOrder, Frame, Source, SourceInfo
+from subband.media.faults import DamagedError, DamageWarning, require
+from subband.media.limits import choose_most_pixels, refuse_bomb
+from subband.media.video_fields import find_first_field
+from subband.media.video_hdr import describe_light
+from subband.media.video_pixels import FrameReader
+
+__all__ = ["FilmSource", "find_start", "open_container"]
+
+# Decoders otherwise conceal what is damaged, and say so only in a log.
+_STRICT = {"err_detect": "crccheck+bitstream+buffer+explode"}
+
+_MICROSECONDS = 1_000_000
+
+# By FFmpeg's numbers: fields are shown in the order of the first letter, and stored in that of the second.
+_FIELD_ORDERS: dict[int, FieldOrder] = {2: "top", 3: "bottom", 4: "bottom", 5: "top"}
+
+
+def open_container(path: Path | str, **options: Any) -> Any:
+    """Open a video with PyAV, and say clearly what is wrong with it.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyAV is not installed.
+    FileNotFoundError
+        If there is no such file.
+    FormatError
+        If it is none that FFmpeg reads.
+    """
+    av = require("av", "reading video", "video")
+    if isinstance(path, Path):
+        if path.is_dir():
+            raise ArgumentError(f"{str(path)!r} is a folder; give the name of a video in it")
+        # Asked here, so that the error is Python's own.
+        path.open("rb").close()
+    try:
+        return av.open(str(path), metadata_errors="replace", **options)
+    except av.FFmpegError as error:
+        raise FormatError(
+            f"{str(path)!r} cannot be read as a video: {error.strerror}; it is in no format that FFmpeg reads, or the "
+            "part of it that holds the index is missing"
+        ) from error
+
+
+def find_start(container: Any) -> Fraction:
+    """Return the time at which a file begins, in seconds; program streams do not begin at 0."""
+    return Fraction(container.start_time or 0, _MICROSECONDS)
+
+
+class FilmSource(Source):
+    """The frames of a video.
+
+    Frames come turned as the camera was held, and their times count from the beginning of the file.
+
+    Parameters
+    ----------
+    path : Path or str
+        A file, or an address that FFmpeg understands.
+    colours : {"rgb", "ycbcr"}
+        Red, green and blue, or the Y'CbCr of the file as it stands; see `subband.media.video_pixels`. Grey video and
+        video of red, green and blue come as what they are.
+    quick : bool
+        Convert to red, green and blue with less care, ten times as fast.
+    tolerant : bool
+        Go on after damage with what the decoder makes of it, and scale frames of another size to the first; one
+        warning says so. Else, damage ends the video with an error after the frames before it.
+    most_pixels : int, optional
+        Rows × columns of a frame; see `subband.media.limits`.
+    threads : int
+        Of the decoder; 0 lets it choose.
+    container : optional
+        An open container of PyAV to read instead; for cameras.
+
+    Raises
+    ------
+    MissingExtraError, FileNotFoundError, FormatError
+        As `open_container` says; also if there is no video in the file.
+
+    Notes
+    -----
+    Decoders of VP9 and FFV1 conceal damage inside a frame without telling, and raw video has nothing to check. A file
+    that ends too early is found out where the container says how long it is: not in program streams, and not in
+    every WMV, when they end between two frames.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        colours: Literal["rgb", "ycbcr"] = "rgb",
+        quick: bool = False,
+        tolerant: bool = False,
+        most_pixels: int | None = None,
+        threads: int = 0,
+        container: Any = None,
+    ) -> None:
+        if colours not in ("rgb", "ycbcr"):
+            raise ArgumentError(f"colours={colours!r} is neither 'rgb' nor 'ycbcr'")
+        self._path = path
+        self._colours: Colours = colours
+        self._quick = quick
+        self._tolerant = tolerant
+        self._most_pixels = choose_most_pixels(most_pixels)
+        self._container = open_container(path) if container is None else container
+        self._readers: dict[str, FrameReader] = {}
+        self._damage = ""
+        self._end = Fraction(0)
+        self._shown: Fraction | None = None
+        self._longest = Fraction(0)
+        self._packets = 0
+        self._count = 0
+        self._is_scaled = False
+        self._is_skipped = False
+        try:
+            self._stream = self._choose_stream()
+            context = self._stream.codec_context
+            if context is None:
+                raise FormatError(f"{str(path)!r} was made with a codec that this FFmpeg does not have")
+            refuse_bomb(str(path), context.height, context.width, self._most_pixels)
+            self._stream.thread_type = "AUTO"
+            context.thread_count = threads
+            if not tolerant:
+                context.options = _STRICT
+            self._decoder = self._choose_decoder()
+            self._start = find_start(self._container)
+            self._decoded = self._decode()
+            self._first = self._decode_first()
+            self.info = self._describe()
+        except BaseException:
+            self._container.close()
+            raise
+
+    def __iter__(self) -> Iterator[Frame]:
+        first, self._first = self._first, None
+        if first is None:
+            raise ArgumentError(f"{str(self._path)!r} was walked through before; open it again")
+        yield self._make_frame(first)
+        for frame in self._decoded:
+            yield self._make_frame(frame)
+        if self._damage:
+            message = f"{str(self._path)!r} {self._damage}"
+            if not self._tolerant:
+                raise DamagedError(f"{message}; tolerant=True reads on where that is possible", self._count)
+            warnings.warn(f"{message}; {self._count} frames were read", DamageWarning, stacklevel=2)
+
+    def skip_to(self, time: Fraction) -> bool:
+        """Go to the last frame before a time, in seconds, from which decoding can begin; tell whether that was done.
+
+        Frames are then counted as if those before followed each other at the rate of the video. Only files with an
+        index are skipped in.
+        """
+        import av
+
+        has_index = self._container.format.name.startswith(("mov", "matroska"))
+        if self._first is None or self._decoder is not None or not has_index or not self.info.rate:
+            return False
+        try:
+            self._container.seek(int((time + self._start) * _MICROSECONDS))
+        except av.FFmpegError:
+            return False
+        self._is_skipped = True
+        self._decoded = self._decode()
+        self._first = self._decode_first()
+        shown = self._first.pts * Fraction(self._first.time_base) - self._start if self._first.pts is not None else time
+        self._count = round(shown * self.info.rate)
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        self._container.close()
+
+    def _choose_stream(self) -> Any:
+        for stream in self._container.streams.video:
+            # The cover of a record is a video of one frame.
+            if "attached_pic" not in str(getattr(stream.disposition, "name", "")):
+                return stream
+        if self._has_audio():
+            raise FormatError(f"{str(self._path)!r} holds no video, only sound")
+        raise FormatError(f"{str(self._path)!r} holds no video, or the part of it that holds the index is missing")
+
+    def _has_audio(self) -> bool:
+        return len(self._container.streams.audio) > 0
+
+    def _decode(self) -> Iterator[Any]:
+        """Walk through decoded frames, up to the damage unless it is tolerated."""
+        import av
+
+        packets = self._container.demux(self._stream)
+        corrupt = False
+        while True:
+            try:
+                packet = next(packets)
+            except StopIteration:
+                break
+            except av.FFmpegError as error:
+                self._damage = f"is damaged after frame {self._count}: {error.strerror}"
+                return
+            if packet.pts is not None:
+                self._end = max(self._end, (packet.pts + (packet.duration or 0)) * Fraction(packet.time_base))
+            self._packets += packet.size > 0
+            corrupt = corrupt or packet.is_corrupt
+            try:
+                frames = packet.decode() if self._decoder is None else self._decode_opacity(packet)
+            except av.FFmpegError as error:
+                self._damage = self._damage or f"is damaged after frame {self._count}: {error.strerror}"
+                if self._tolerant:
+                    continue
+                return
+            for frame in frames:
+                if frame.is_corrupt:
+                    self._damage = self._damage or f"is damaged at frame {self._count}"
+                    if not self._tolerant:
+                        return
+                self._note_time(frame)
+                yield frame
+        if not self._damage:
+            if self._ends_early():
+                self._damage = f"ends too early, after {self._count} frames; the file says {self._tell_expected()}"
+            elif corrupt:
+                self._damage = f"is cut off or damaged after {self._count} frames"
+
+    def _choose_decoder(self) -> Any:
+        """Return a decoder of the opacity that VP8 and VP9 keep beside their frames; FFmpeg's own leave it out."""
+        import av
+
+        name = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(self._stream.codec_context.name)
+        said = {key.lower(): value for key, value in self._stream.metadata.items()}
+        if name is None or said.get("alpha_mode") != "1":
+            return None
+        try:
+            decoder = av.CodecContext.create(name, "r")
+        except ValueError:
+            return None
+        decoder.extradata = self._stream.codec_context.extradata
+        return decoder
+
+    def _decode_opacity(self, packet: Any) -> list[Any]:
+        # the last packet is empty, and asks for what is left
+        return list(self._decoder.decode(packet if packet.size else None))
+
+    def _note_time(self, frame: Any) -> None:
+        """Keep the longest time that a frame was shown."""
+        if frame.pts is None:
+            return
+        time = frame.pts * Fraction(frame.time_base)
+        if self._shown is not None:
+            self._longest = max(self._longest, time - self._shown)
+        self._shown = time
+
+    def _decode_first(self) -> Any:
+        first = next(self._decoded, None)
+        if first is None:
+            raise FormatError(
+                f"{str(self._path)!r} holds no frame that can be decoded; it {self._damage or 'is empty'}"
+            )
+        return first
+
+    def _declare_duration(self) -> Fraction | None:
+        """Return the seconds of video that the file promises, if that kind of file promises any."""
+        stream, name = self._stream, self._container.format.name
+        if stream.duration is not None and name.startswith(("mov", "avi", "asf")):
+            return Fraction(stream.duration * stream.time_base)
+        if not name.startswith("matroska"):
+            return None
+        written = self._read_own_duration()
+        if written is not None:
+            return written
+        if self._container.duration is not None and not self._has_audio():
+            return Fraction(self._container.duration, _MICROSECONDS)
+        return None
+
+    def _read_own_duration(self) -> Fraction | None:
+        """Return the seconds that Matroska notes for the images alone."""
+        written = {key.upper(): value for key, value in self._stream.metadata.items()}.get("DURATION")
+        if written and self._container.format.name.startswith("matroska"):
+            with contextlib.suppress(ValueError):
+                hours, minutes, seconds = written.split(":")
+                return int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
+        return None
+
+    def _ends_early(self) -> bool:
+        declared = self._declare_duration()
+        if declared is None or self._is_skipped:
+            return False
+        begin = Fraction((self._stream.start_time or 0) * self._stream.time_base)
+        missing = declared - (self._end - begin)
+        frame = 1 / (self._rate() or Fraction(25))
+        if self._stream.frames:
+            return self._packets < self._stream.frames and missing > 1.5 * frame
+        # Without a number of frames, durations are often rounded, or counted to the end of the last frame's display.
+        limit = max(2 * frame, Fraction(1, 4))
+        if self._read_own_duration() is not None:
+            # Some programs count from the first frame, others from the beginning of the file.
+            missing = min(missing, declared - self._end)
+            limit = min(limit, Fraction(3, 2) * max(frame, self._longest))
+        return missing > limit
+
+    def _tell_expected(self) -> str:
+        if self._stream.frames:
+            return f"{self._stream.frames}"
+        return f"{float(self._declare_duration() or 0):.2f} seconds"
+
+    def _rate(self) -> Fraction | None:
+        rate = self._stream.average_rate or self._stream.guessed_rate
+        return Fraction(rate) if rate else None
+
+    def _describe(self) -> SourceInfo:
+        stream, first = self._stream, self._first
+        context = stream.codec_context
+        reader = self._get_reader(first)
+        pixels = self._read_pixels(first)[0]
+        rate = self._rate()
+        duration = self._declare_duration()
+        if duration is None and self._container.duration is not None:
+            duration = Fraction(self._container.duration, _MICROSECONDS)
+        aspect = Fraction(stream.sample_aspect_ratio or 1) or Fraction(1)
+        return SourceInfo(
+            kind="film",
+            shape=pixels.shape,
+            dtype=pixels.dtype,
+            colours=reader.colours,
+            bits=reader.format.bits,
+            rate=rate,
+            count=stream.frames or (round(duration * rate) if duration and rate else None),
+            duration=float(duration) if duration is not None else None,
+            has_alpha=reader.has_alpha,
+            has_audio=self._has_audio(),
+            has_extras=self._has_extras(),
+            origin=self._path if isinstance(self._path, Path) else None,
+            container=self._container.format.name,
+            codec=context.name,
+            pixel_format=first.format.name,
+            tags=self._tags(first),
+            chroma_steps=self._find_steps(first, reader),
+            field_order=self._find_field_order(first),
+            time_base=Fraction(stream.time_base) if stream.time_base else None,
+            pixel_aspect=1 / aspect if first.rotation % 180 else aspect,
+            metadata=MappingProxyType(self._describe_more(first)),
+        )
+
+    def _has_extras(self) -> bool:
+        streams = self._container.streams
+        has_streams = any(stream.type in ("subtitle", "attachment") for stream in streams)
+        return has_streams or bool(self._container.chapters())
+
+    def _describe_more(self, frame: Any) -> dict[str, Any]:
+        """Return what the video says about itself, its time code and its light."""
+        known: dict[str, Any] = dict(self._container.metadata)
+        own = {key.lower(): value for key, value in self._stream.metadata.items()}
+        # Matroska shouts
+        timecode = own.get("timecode") or known.get("timecode") or known.pop("TIMECODE", None)
+        if timecode:
+            known["timecode"] = timecode
+        if own.get("language", "und") != "und":
+            known["video_language"] = own["language"]
+        return {**known, **describe_light(frame)}
+
+    def _find_steps(self, frame: Any, reader: FrameReader) -> tuple[int, int]:
+        if reader.colours != "ycbcr":
+            return (1, 1)
+        down, across = reader.format.steps
+        return (across, down) if frame.rotation % 180 else (down, across)
+
+    def _find_field_order(self, frame: Any) -> FieldOrder:
+        """Return what the stream says of its fields; a first frame may be progressive and others not."""
+        if frame.rotation % 360:
+            return "progressive"
+        if frame.interlaced_frame:
+            return find_first_field(frame)
+        return _FIELD_ORDERS.get(int(self._stream.codec_context.field_order), "progressive")
+
+    def _tags(self, frame: Any) -> ColourTags:
+        ranges: dict[int, bool | None] = {1: False, 2: True}
+        full = True if frame.format.name.startswith("yuvj") else ranges.get(int(frame.color_range))
+        return ColourTags(int(frame.colorspace), full, int(frame.color_primaries), int(frame.color_trc))
+
+    def _get_reader(self, frame: Any) -> FrameReader:
+        name = frame.format.name
+        if name not in self._readers:
+            self._readers[name] = FrameReader(name, self._tags(frame), frame.height, self._colours, quick=self._quick)
+        return self._readers[name]
+
+    def _read_pixels(self, frame: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+        """Return pixels and their opacity, upright."""
+        pixels, alpha = self._get_reader(frame).read(frame)
+        turns = round(frame.rotation / 90) % 4
+        if turns:
+            pixels = np.ascontiguousarray(np.rot90(pixels, turns))
+            alpha = None if alpha is None else np.ascontiguousarray(np.rot90(alpha, turns))
+        return pixels, alpha
+
+    def _make_frame(self, frame: Any) -> Frame:
+        pixels, alpha = self._read_pixels(frame)
+        if pixels.shape != self.info.shape:
+            frame, pixels, alpha = self._fit_size(frame, pixels)
+        rate = self.info.rate or Fraction(25)
+        time = self._count / rate if frame.pts is None else frame.pts * Fraction(frame.time_base) - self._start
+        made = Frame(pixels, self._count, float(time), alpha, self._describe_fields(frame))
+        self._count += 1
+        return made
+
+    def _describe_fields(self, frame: Any) -> Mapping[str, Any]:
+        """Say of an interlaced frame which field comes first."""
+        if not frame.interlaced_frame or frame.rotation % 360:
+            return {}
+        if self.info.field_order != "progressive":
+            return {"fields": self.info.field_order}
+        return {"fields": find_first_field(frame)}
+
+    def _fit_size(self, frame: Any, pixels: Any) -> tuple[Any, Any, Any]:
+        """Scale a frame that is unlike the first, or refuse it."""
+        rows, columns = self.info.shape[:2]
+        if pixels.ndim != len(self.info.shape):
+            raise DamagedError(
+                f"{str(self._path)!r} changes between grey and colour at frame {self._count}", self._count
+            )
+        message = (
+            f"{str(self._path)!r} changes its size at frame {self._count}, from {columns} × {rows} "
+            f"to {pixels.shape[1]} × {pixels.shape[0]}"
+        )
+        if not self._tolerant:
+            raise DamagedError(f"{message}; cut it there, or pass tolerant=True to scale such frames", self._count)
+        if not self._is_scaled:
+            warnings.warn(f"{message}; such frames are scaled", DamageWarning, stacklevel=4)
+        self._is_scaled = True
+        refuse_bomb(str(self._path), frame.height, frame.width, self._most_pixels)
+        upright = (columns, rows) if frame.rotation % 180 == 0 else (rows, columns)
+        scaled = frame.reformat(width=upright[0], height=upright[1])
+        return scaled, *self._read_pixels(scaled)
