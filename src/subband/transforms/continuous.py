@@ -216,7 +216,7 @@ def icwt(
     if is_analytic and bands.dtype.kind != "c":
         raise ArgumentError(f"coefs are real, and those of wavelet={wavelet!r} complex; give all that cwt returned")
     weights = _weigh_scales(shape, steps) * (2 / find_admissibility(shape, wavelet))
-    working = np.result_type(bands, np.float64)
+    working = np.result_type(bands.dtype, np.float64)
     bank = _find_bank(shape, steps, bands.shape[axis + 1], bands.real.dtype, working)
 
     rows = np.moveaxis(bands, axis + 1, -1)
@@ -226,10 +226,9 @@ def icwt(
         signals = bank.correlate(rows.reshape(steps.size, -1, rows.shape[-1]), weights)
     dtype = bands.real.dtype if is_analytic else bands.dtype
     found = _undo_averages(signals.real if dtype.kind != "c" else signals)
-    moved: Array = namespace(bands, "icwt").ascontiguousarray(
-        np.moveaxis(found.reshape(rows.shape[1:]), -1, axis), dtype
-    )
-    return moved
+    signal = np.moveaxis(found.reshape(rows.shape[1:]), -1, axis)
+    contiguous: Array = namespace(signal, "icwt").ascontiguousarray(signal, dtype)
+    return contiguous
 
 
 def _weigh_scales(shape: Shape, steps: Array) -> Array:
