@@ -9,7 +9,6 @@ import numpy as np
 
 from subband.arrays import as_numbers, cast, is_functional, namespace
 from subband.boundary import Extension, extend
-from subband.engines.array import add_products
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ShapeError
 from subband.transforms.modes import mode_name
@@ -100,6 +99,9 @@ def fold_axis(x: Array, axis: int, mode: str, margin: int) -> Array:
         return inner
     xp = namespace(x, f"the adjoint in mode {mode!r}")
     if is_functional(x):
+        # an engine, which is loaded when it is needed
+        from subband.engines.array import add_products
+
         return add_products(inner, axis, affected, np.take(x, outside, axis), weights)
     folded: Array = inner.copy()
     margins = xp.moveaxis(xp.take(x, xp.asarray(outside), axis), axis, -1)
