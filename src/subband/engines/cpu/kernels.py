@@ -16,6 +16,7 @@ import numpy as np
 from subband.compiled.compiling import stored
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
+from subband.engines.cpu.mixtures import mix_rows
 from subband.engines.cpu.program import (
     BEGIN,
     CHANNELS,
@@ -60,7 +61,6 @@ from subband.engines.cpu.rows import (
     load_coefficients,
     load_samples,
     mix_row,
-    mix_rows,
 )
 from subband.engines.cpu.turn_loops import finish_task, take_task
 
