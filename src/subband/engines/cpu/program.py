@@ -103,7 +103,7 @@ def tabulate_program(plan: AxisPlan, direction: Direction, dtype: np.dtype[np.ge
     scales = np.array([*program.scales, *program.factors])
     numbers: list[Array] = [scales, weights.ravel(), outside.weights.ravel()]
     if find_mixture(plan, direction) is not None:
-        mixed = map_mixed(plan, program, direction)
+        mixed = map_mixed(plan, program, direction, dtype)
         blocks = _cut_mixtures(mixed)
         left = -(-(mixed.before + mixed.lead) // BLOCK) * BLOCK
         header[[BEGIN, END, RIGHT]] = mixed.lead, header[LENGTH] - mixed.tail, left
