@@ -22,7 +22,7 @@ from subband.integrations.dask.graphs import (
     find_meta,
 )
 from subband.integrations.dask.levels import (
-    AxisCut,
+    Cut,
     Merge,
     Plan,
     Share,
@@ -33,7 +33,7 @@ from subband.integrations.dask.levels import (
     name_band,
 )
 from subband.integrations.dask.windows import Edges, join_chunks, list_windows
-from subband.plan import LevelPlan, TransformPlan
+from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryPlan
 from subband.transforms.arguments import warn_caller
@@ -153,40 +153,42 @@ class DaskEngine(Engine):
 
     def _split(self, plans: Sequence[Plan], x: Any, joined: Sequence[Edges]) -> Bundle:
         """Return the bands of one level, or of several if there is a single block along the transformed axes."""
-        first = plans[0]
-        cuts = {axis: cut_axis(own, joined[axis]) for axis, own in list_axes(first)}
-        windows = [cuts[axis].low if axis in cuts else list_windows(own) for axis, own in enumerate(joined)]
-        edges = [cuts[axis].edges if axis in cuts else own for axis, own in enumerate(joined)]
+        cuts = {}
+        edges, windows = list(joined), list(map(list_windows, joined))
+        for axis, plan in list_axes(plans[0]):
+            edges[axis], cuts[axis] = cut_axis(plan, joined[axis])
+            windows[axis] = [cut.low for cut in cuts[axis]]
         bands = {}
-        for number, plan in enumerate(plans, 1):
-            for key, shape in plan.band_shapes.items():
+        for number, level in enumerate(plans, 1):
+            for key, shape in level.band_shapes.items():
                 if "d" in key or number == len(plans):
                     bands[name_band(key, number, len(plans))] = tuple(
                         tuple(min(edge, shape[axis]) for edge in own) if axis in cuts else own
                         for axis, own in enumerate(edges)
                     )
-        work = Split.of(plans, self.engine)
+        work = Split(_join_plans(plans), self.engine)
         meta = find_meta(x) if work.is_reversible else as_computable(find_meta(x))
         blocks = BlockMap(work, edges, [(x, windows)], _Locator(cuts, len(edges)))
         return draw_bundle({"": blocks}, "split" if len(plans) == 1 else "coarse", edges=bands, meta=meta)
 
     def _merge(self, plans: Sequence[Plan], bands: Mapping[str, Any], goal: Sequence[Edges] | None = None) -> Array:
         """Return the array that bands of one level or of several come from; in chunks between the edges of a goal."""
-        plan = plans[0]
-        own = _finest_edges(bands, len(plan.shape))
-        cuts = {axis: cut_axis(each, own[axis], () if goal is None else goal[axis]) for axis, each in list_axes(plan)}
-        edges = [cuts[axis].edges if axis in cuts else (goal or own)[axis] for axis in range(len(plan.shape))]
+        own = _finest_edges(bands, len(plans[0].shape))
+        cuts = {}
+        edges = list(goal or own)
+        for axis, plan in list_axes(plans[0]):
+            edges[axis], cuts[axis] = cut_axis(plan, own[axis], () if goal is None else goal[axis])
         sources = []
         for key, band in bands.items():
-            windows = [list_windows(each) for each in (edges if len(plans) == 1 else find_grid(band).edges)]
-            if len(plans) == 1:
-                for axis, letter in zip(plan.axes, key, strict=True):
-                    windows[axis] = cuts[axis].low if letter == "a" else cuts[axis].high
+            windows = list(map(list_windows, edges if len(plans) == 1 else find_grid(band).edges))
+            for axis, letter in zip(cuts, key, strict=False):
+                if len(plans) == 1:
+                    windows[axis] = [cut.low if letter == "a" else cut.high for cut in cuts[axis]]
             sources.append((band, windows))
-        work = Merge.of(plans, self.engine, keys=tuple(bands))
+        work = Merge(_join_plans(plans), self.engine, tuple(bands))
         blocks = BlockMap(work, edges, sources, _Locator(cuts, len(edges)))
-        finest = [band for key, band in bands.items() if key[len(plan.axes) :] in ("", "1")]
-        lengths = _choose_lengths(finest, edges, plan.axes) if goal is None else None
+        finest = [band for key, band in bands.items() if key[len(cuts) :] in ("", "1")]
+        lengths = _choose_lengths(finest, edges, tuple(cuts)) if goal is None else None
         samples: Array = draw_array(blocks, "merge" if len(plans) == 1 else "coarse", lengths=lengths)
         return samples
 
@@ -212,19 +214,28 @@ class DaskEngine(Engine):
 class _Locator:
     """Says what counts of each block of a level, with the same object for blocks that lie alike."""
 
-    def __init__(self, cuts: Mapping[int, AxisCut], ndim: int) -> None:
+    def __init__(self, cuts: Mapping[int, Sequence[Cut]], ndim: int) -> None:
         self._cuts, self._ndim = cuts, ndim
         self._shares: dict[Any, Share] = {}
 
     def __call__(self, index: tuple[int, ...]) -> Share:
         inner = [slice(None)] * self._ndim
         high = list(inner)
-        lengths = []
-        for axis, cut in self._cuts.items():
-            inner[axis], high[axis] = cut.inner[index[axis]], cut.inner_high[index[axis]]
-            lengths.append(cut.lengths[index[axis]])
-        about = tuple((each.start, each.stop) for each in (*inner, *high)), tuple(lengths)
-        return self._shares.setdefault(about, Share(tuple(inner), tuple(high), tuple(lengths)))
+        chosen = {axis: cuts[index[axis]] for axis, cuts in self._cuts.items()}
+        for axis, cut in chosen.items():
+            inner[axis], high[axis] = cut.inner, cut.inner_high
+        lengths = tuple(cut.length for cut in chosen.values())
+        about = tuple((each.start, each.stop) for each in (*inner, *high)), lengths
+        return self._shares.setdefault(about, Share(tuple(inner), tuple(high), lengths))
+
+
+def _join_plans(plans: Sequence[Plan]) -> TransformPlan | StationaryPlan:
+    """Return the plan of some levels, the finest first."""
+    first = plans[0]
+    if isinstance(first, StationaryPlan):
+        return first
+    wavelets, modes = (tuple(getattr(own, name) for own in first.plans) for name in ("wavelet", "mode"))
+    return transform_plan(first.shape, first.axes, wavelets, modes, len(plans), first.plans[0].integer is not None)
 
 
 def _choose_lengths(bands: Sequence[Any], edges: Sequence[Edges], axes: Sequence[int]) -> tuple[int, ...]:

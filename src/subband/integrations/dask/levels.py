@@ -9,10 +9,11 @@ those of the array from half that sample on. What it computes at ends that are n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from subband.arrays import as_computable, cast
 from subband.engines import Engine
@@ -23,9 +24,8 @@ from subband.pairs import align
 from subband.plan import AxisPlan, LevelPlan, TransformPlan, transform_plan
 from subband.stationary import StationaryAxisPlan, StationaryPlan, stationary_plan
 from subband.typing import Array, Bands
-from subband.wavelets import Wavelet
 
-__all__ = ["AxisCut", "Merge", "Share", "Split", "cut_axis", "find_reach", "list_axes", "name_band"]
+__all__ = ["Cut", "Merge", "Share", "Split", "cut_axis", "find_reach", "list_axes", "name_band"]
 
 Plan = LevelPlan | StationaryPlan
 
@@ -35,38 +35,24 @@ def list_axes(plan: Plan) -> list[tuple[int, AxisPlan | StationaryAxisPlan]]:
     return list(zip(plan.axes, plan.plans, strict=True))
 
 
-@dataclass(frozen=True)
-class AxisCut:
-    """The chunks of results along one axis.
+class Cut(NamedTuple):
+    """One chunk of results along one axis.
 
     Attributes
     ----------
-    edges : tuple of int
-        Where the chunks begin, and where the axis ends; of low coefficients, or of samples.
-    low, high : list of Window
-        What each chunk is made of: of samples, or of low and of high coefficients.
-    inner, inner_high : list of slice
-        What counts of the result of each window: of samples, or of low and of high coefficients.
-    lengths : list of int
-        Samples of each block.
+    low, high : Window
+        What it is made of: of samples, or of low and of high coefficients.
+    inner, inner_high : slice
+        What counts of the result of the window: of samples, or of low and of high coefficients.
+    length : int
+        Samples of the block.
     """
 
-    edges: Edges
-    low: list[Window]
-    high: list[Window]
-    inner: list[slice]
-    inner_high: list[slice]
-    lengths: list[int]
-
-    @classmethod
-    def collect(cls, edges: Edges, pieces: Iterator[tuple[Window, Window, slice, slice, int]]) -> AxisCut:
-        """Make one from what is known of each chunk."""
-        return cls(edges, *map(list, zip(*pieces, strict=True)))
-
-    @property
-    def high_count(self) -> int:
-        """Number of high coefficients along the axis."""
-        return sum(part.stop - part.start for part in self.inner_high)
+    low: Window
+    high: Window
+    inner: slice
+    inner_high: slice
+    length: int
 
 
 def find_reach(plan: AxisPlan | StationaryAxisPlan) -> int:
@@ -75,6 +61,7 @@ def find_reach(plan: AxisPlan | StationaryAxisPlan) -> int:
     Examples
     --------
     >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
     >>> find_reach(axis_plan(Wavelet("db4"), "symmetric", 100))
     8
     """
@@ -86,7 +73,7 @@ def find_reach(plan: AxisPlan | StationaryAxisPlan) -> int:
     return plan.wavelet.dec_len + 2 * abs(low - high)
 
 
-def cut_axis(plan: AxisPlan | StationaryAxisPlan, edges: Edges, goal: Edges | None = None) -> AxisCut:
+def cut_axis(plan: AxisPlan | StationaryAxisPlan, edges: Edges, goal: Edges | None = None) -> tuple[Edges, list[Cut]]:
     """Cut the coefficients of an axis whose samples are cut at `edges`.
 
     Parameters
@@ -98,80 +85,85 @@ def cut_axis(plan: AxisPlan | StationaryAxisPlan, edges: Edges, goal: Edges | No
     goal : tuple of int, optional
         For the way back: cut the samples there, or, if it is empty, where coefficients that are cut at `edges` suggest.
 
+    Returns
+    -------
+    edges : tuple of int
+        Of low coefficients, or of samples.
+    cuts : list of Cut
+        The chunks between them.
+
     Examples
     --------
     >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
     >>> plan = axis_plan(Wavelet("db2"), "symmetric", 20)
-    >>> there, back = cut_axis(plan, (0, 10, 20)), cut_axis(plan, (0, 5, 11), ())
-    >>> there.edges, there.low
+    >>> edges, there = cut_axis(plan, (0, 10, 20))
+    >>> edges, [cut.low for cut in there]
     ((0, 5, 11), [((0, 10),), ((8, 20),)])
-    >>> back.edges, back.low
+    >>> edges, back = cut_axis(plan, (0, 5, 11), ())
+    >>> edges, [cut.low for cut in back]
     ((0, 10, 20), [((0, 6),), ((5, 11),)])
-    >>> cut_axis(StationaryAxisPlan(Wavelet("haar"), 100, 2), (0, 50, 100)).low
+    >>> [cut.low for cut in cut_axis(StationaryAxisPlan(Wavelet("haar"), 100, 2), (0, 50, 100))[1]]
     [((0, 52),), ((50, 100), (0, 2))]
     """
     if isinstance(plan, StationaryAxisPlan):
-        edges = goal or edges
-        return AxisCut.collect(edges, _cut_stationary(plan, edges, is_inverse=goal is not None))
-    shift, delay = _find_shifts(plan)
-    if goal is None:
+        edges, cut = goal or edges, partial(_cut_stationary, plan, is_inverse=goal is not None)
+    elif goal is None:
+        shift, delay = _find_shifts(plan)
         inner = [(edge - delay) // 2 - max(shift) for edge in edges[1:-1]]
         # the last chunk must have a high coefficient too, if there is one at all
-        edges = _clean(inner, plan.low, last=min(plan.low, max(plan.high, 1)))
-        return AxisCut.collect(edges, _cut_coefficients(plan, edges))
-    if not goal:
-        goal = _clean([2 * (edge + max(shift)) + delay for edge in edges[1:-1]], plan.length, plan.length)
-    return AxisCut.collect(goal, _cut_samples(plan, goal))
+        edges, cut = _clean(inner, plan.low, last=min(plan.low, max(plan.high, 1))), partial(_cut_coefficients, plan)
+    else:
+        shift, delay = _find_shifts(plan)
+        inner = [2 * (edge + max(shift)) + delay for edge in edges[1:-1]]
+        edges, cut = goal or _clean(inner, plan.length, plan.length), partial(_cut_samples, plan)
+    return edges, [cut(begin, end) for begin, end in pairwise(edges)]
 
 
-def _cut_coefficients(plan: AxisPlan, edges: Edges) -> Iterator[tuple[Window, Window, slice, slice, int]]:
+def _cut_coefficients(plan: AxisPlan, begin: int, end: int) -> Cut:
     shift, delay = _find_shifts(plan)
-    for begin, end in pairwise(edges):
-        if plan.integer is not None:
-            margin = _find_margin(plan)
-            start, stop = 2 * begin - margin, 2 * end + margin
-        else:
-            start = 2 * (begin + min(shift)) + delay + 2 - plan.wavelet.dec_len
-            stop = 2 * (end - 1 + max(shift)) + delay + 2
-        period = plan.length + (plan.length % 2 if plan.forward_mode == "periodization" else 0)
-        is_periodic = plan.forward_mode in ("periodic", "periodization")
-        first, window = _open(start - start % 2, stop, plan.length, period if is_periodic else None, step=2)
-        low, high = ((begin - first // 2, min(end, n) - first // 2) for n in (plan.low, plan.high))
-        yield window, window, slice(*low), slice(min(begin, plan.high) - first // 2, high[1]), _measure(window)
+    if plan.integer is not None:
+        margin = _find_margin(plan)
+        start, stop = 2 * begin - margin, 2 * end + margin
+    else:
+        start = 2 * (begin + min(shift)) + delay + 2 - plan.wavelet.dec_len
+        stop = 2 * (end - 1 + max(shift)) + delay + 2
+    period = plan.length + (plan.length % 2 if plan.forward_mode == "periodization" else 0)
+    is_periodic = plan.forward_mode in ("periodic", "periodization")
+    first, window = _open(start - start % 2, stop, plan.length, period if is_periodic else None, step=2)
+    low, high = (slice(min(begin, count) - first // 2, min(end, count) - first // 2) for count in (plan.low, plan.high))
+    return Cut(window, window, low, high, _measure(window))
 
 
-def _cut_samples(plan: AxisPlan, edges: Edges) -> Iterator[tuple[Window, Window, slice, slice, int]]:
+def _cut_samples(plan: AxisPlan, begin: int, end: int) -> Cut:
     shift, delay = _find_shifts(plan)
-    for begin, end in pairwise(edges):
-        if plan.integer is not None:
-            margin = _find_margin(plan) // 2
-            start, stop = begin // 2 - margin, (end + 1) // 2 + margin
-        else:
-            pair = (begin - delay) // 2
-            count = -(-(end - delay - 2 * pair + plan.wavelet.dec_len - 2) // 2)
-            start, stop = pair - max(shift), pair - min(shift) + count
-        first, low = _open(start, stop, plan.low, plan.low if plan.inverse_mode == "periodic" else None)
-        high = tuple((min(a, plan.high), min(b, plan.high)) for a, b in low)
-        length = _measure(low) + _measure(high)
-        if low == ((0, plan.low),):
-            length = plan.length
-        elif plan.inverse_mode == "zero" and plan.integer is None:
-            # an expansive mode: as many samples as all filters over the coefficients of the block lie in
-            length -= plan.wavelet.dec_len - 2
-        part = slice(begin - 2 * first, end - 2 * first)
-        yield low, high, part, part, length
+    if plan.integer is not None:
+        margin = _find_margin(plan) // 2
+        start, stop = begin // 2 - margin, (end + 1) // 2 + margin
+    else:
+        pair = (begin - delay) // 2
+        count = -(-(end - delay - 2 * pair + plan.wavelet.dec_len - 2) // 2)
+        start, stop = pair - max(shift), pair - min(shift) + count
+    first, low = _open(start, stop, plan.low, plan.low if plan.inverse_mode == "periodic" else None)
+    high = tuple((min(a, plan.high), min(b, plan.high)) for a, b in low)
+    length = _measure(low) + _measure(high)
+    if low == ((0, plan.low),):
+        length = plan.length
+    elif plan.inverse_mode == "zero" and plan.integer is None:
+        # an expansive mode: as many samples as all filters over the coefficients of the block lie in
+        length -= plan.wavelet.dec_len - 2
+    inner = slice(begin - 2 * first, end - 2 * first)
+    return Cut(low, high, inner, inner, length)
 
 
-def _cut_stationary(
-    plan: StationaryAxisPlan, edges: Edges, *, is_inverse: bool
-) -> Iterator[tuple[Window, Window, slice, slice, int]]:
+def _cut_stationary(plan: StationaryAxisPlan, begin: int, end: int, *, is_inverse: bool) -> Cut:
     taps = plan.wavelet.rec_len if is_inverse else plan.wavelet.dec_len
     ahead = taps // 2 - is_inverse
-    before, behind = plan.step * (taps - 1 - ahead), plan.step * ahead
-    for begin, end in pairwise(edges):
-        first, window = _open(begin - before, end + behind, plan.length, plan.length)
-        part = slice(begin - first, end - first)
-        yield window, window, part, part, _measure(window)
+    first, window = _open(
+        begin - plan.step * (taps - 1 - ahead), end + plan.step * ahead, plan.length, period=plan.length
+    )
+    inner = slice(begin - first, end - first)
+    return Cut(window, window, inner, inner, _measure(window))
 
 
 def _open(start: int, stop: int, length: int, period: int | None, step: int = 1) -> tuple[int, Window]:
@@ -235,64 +227,60 @@ class _LevelWork:
 
     Attributes
     ----------
-    axes, wavelets, modes : tuple
-        Which axes, and how.
-    level : int
-        How many levels.
-    step : int
-        Distance of the taps in an undecimated level; 0 in a decimated one.
-    is_reversible : bool
-        Whether the numbers are whole ones.
+    plan : TransformPlan or StationaryPlan
+        Of the whole array.
     engine : Engine, str or None
         The engine that computes; that of the block's device if None.
     """
 
-    axes: tuple[int, ...]
-    wavelets: tuple[Wavelet, ...]
-    modes: tuple[str, ...]
-    level: int
-    step: int
-    is_reversible: bool
+    plan: TransformPlan | StationaryPlan
     engine: Engine | str | None
 
-    @classmethod
-    def of(cls, plans: Sequence[Plan], engine: Engine | str | None, **others: Any) -> Any:
-        """Return the work of some levels, the finest first."""
-        first = plans[0]
-        wavelets = tuple(own.wavelet for own in first.plans)
-        if isinstance(first, StationaryPlan):
-            return cls(first.axes, wavelets, (), 1, first.plans[0].step, False, engine, **others)
-        modes = tuple(own.mode for own in first.plans)
-        is_reversible = first.plans[0].integer is not None
-        return cls(first.axes, wavelets, modes, len(plans), 0, is_reversible, engine, **others)
+    @property
+    def level(self) -> int:
+        """How many levels."""
+        return 1 if isinstance(self.plan, StationaryPlan) else self.plan.level
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """Return all that makes it, in a form that has the same token in every process."""
-        banks = tuple((wavelet.name, tuple(map(tuple, wavelet.filter_bank))) for wavelet in self.wavelets)
-        about = self.axes, self.modes, self.level, self.step, self.is_reversible, str(self.engine)
-        return type(self).__name__, banks, about
+        plan = self.plan
+        own = plan.plans if isinstance(plan, StationaryPlan) else plan.levels[0].plans
+        banks = tuple((each.wavelet.name, tuple(map(tuple, each.wavelet.filter_bank))) for each in own)
+        about = tuple((getattr(each, "step", 0), getattr(each, "mode", "")) for each in own)
+        is_integer = not isinstance(plan, StationaryPlan) and plan.reversible
+        return type(self).__name__, plan.shape, plan.axes, banks, about, self.level, is_integer, str(self.engine)
 
-    def _plan(self, shape: tuple[int, ...]) -> TransformPlan:
-        return transform_plan(shape, self.axes, self.wavelets, self.modes, self.level, self.is_reversible)
+    def _fit(self, shape: tuple[int, ...]) -> TransformPlan:
+        """Return the plan for a block."""
+        plan = self.plan
+        assert isinstance(plan, TransformPlan)
+        return transform_plan(shape, plan.axes, plan.wavelets, plan.modes, plan.level, plan.reversible)
 
-    def _plan_stationary(self, shape: tuple[int, ...]) -> StationaryPlan:
-        return stationary_plan(shape, self.axes, self.wavelets, self.step.bit_length())
+    def _fit_stationary(self, shape: tuple[int, ...], plan: StationaryPlan) -> StationaryPlan:
+        """Return the plan of an undecimated level for a block."""
+        wavelets = tuple(own.wavelet for own in plan.plans)
+        return stationary_plan(shape, plan.axes, wavelets, plan.plans[0].step.bit_length())
 
 
 @dataclass(frozen=True)
 class Split(_LevelWork):
     """Transforms a block."""
 
+    @property
+    def is_reversible(self) -> bool:
+        """Whether the numbers are whole ones."""
+        return isinstance(self.plan, TransformPlan) and self.plan.reversible
+
     def __call__(self, share: Share, block: Any) -> Bands:
         """Return the block's share of all bands."""
         samples = block if self.is_reversible else as_computable(block)
         engine = engine_for(samples, self.engine)
         shape = tuple(samples.shape)
-        if self.step:
-            bands = engine.stationary_forward(self._plan_stationary(shape), samples)
+        if isinstance(self.plan, StationaryPlan):
+            bands = engine.stationary_forward(self._fit_stationary(shape, self.plan), samples)
         else:
-            approximation, details = engine.forward_all(self._plan(shape), samples)
-            bands = {name_band("a" * len(self.axes), self.level, self.level): approximation}
+            approximation, details = engine.forward_all(self._fit(shape), samples)
+            bands = {name_band("a" * len(self.plan.axes), self.level, self.level): approximation}
             for number, own in enumerate(reversed(details), 1):
                 bands.update({name_band(key, number, self.level): band for key, band in own.items()})
         return {
@@ -301,7 +289,7 @@ class Split(_LevelWork):
 
     def _crop(self, band: Array, key: str, share: Share) -> Array:
         inner = list(share.inner)
-        for axis, letter in zip(self.axes, key, strict=False):
+        for axis, letter in zip(self.plan.axes, key, strict=False):
             if letter == "d":
                 inner[axis] = share.inner_high[axis]
         return band[tuple(inner)]
@@ -324,18 +312,18 @@ class Merge(_LevelWork):
         bands: Mapping[str, Any] = dict(zip(self.keys, blocks, strict=True))
         engine = engine_for(blocks[0], self.engine)
         shape = list(blocks[0].shape)
-        for axis, length in zip(self.axes, share.lengths, strict=True):
+        for axis, length in zip(self.plan.axes, share.lengths, strict=True):
             shape[axis] = length
-        if self.step:
-            return engine.stationary_inverse(self._plan_stationary(tuple(shape)), bands)
-        plan = self._plan(tuple(shape))
+        if isinstance(self.plan, StationaryPlan):
+            return engine.stationary_inverse(self._fit_stationary(tuple(shape), self.plan), bands)
+        plan = self._fit(tuple(shape))
         if self.level == 1:
             return engine.inverse(plan.levels[0], bands)
         details = [
             {key: bands[name_band(key, number, self.level)] for key in level.band_shapes if "d" in key}
             for number, level in reversed(list(enumerate(plan.levels, 1)))
         ]
-        approximation = bands[name_band("a" * len(self.axes), self.level, self.level)]
+        approximation = bands[name_band("a" * len(plan.axes), self.level, self.level)]
         block: Array = cast(engine.inverse_all(plan, approximation, details), approximation.dtype)
         return block
 
