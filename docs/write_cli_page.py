@@ -31,15 +31,15 @@ HIDDEN = {"help", "install_completion", "show_completion"}
 
 
 def describe_parameter(parameter: Any) -> str:
-    """Write one line of a list: how a parameter is spelt and what it does."""
+    """Write one line of a list: the usage of a parameter and what it does."""
     if parameter.param_type_name == "argument":
-        spelling = parameter.metavar or str(parameter.name).upper()
-        spelling = spelling if parameter.required else f"[{spelling}]"
+        usage = parameter.metavar or str(parameter.name).upper()
+        usage = usage if parameter.required else f"[{usage}]"
     else:
-        spelling = ", ".join([*parameter.opts, *parameter.secondary_opts])
+        usage = ", ".join([*parameter.opts, *parameter.secondary_opts])
         if not getattr(parameter, "is_flag", False):
-            spelling += f" {parameter.metavar or str(parameter.name).upper()}"
-    text = f"- `{spelling}`: {parameter.help}"
+            usage += f" {parameter.metavar or str(parameter.name).upper()}"
+    text = f"- `{usage}`: {parameter.help}"
     if isinstance(parameter.default, (str, int, float)) and not isinstance(parameter.default, bool):
         text += f" Default: `{parameter.default}`."
     return text

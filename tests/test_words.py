@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "subband"
 WORDS = {
     "spun": "cycle spinning",
     "settle[sd]?|settling": "resolve",
-    "spell|spells|spelled|spelling": "format",
+    "spell|spells|spelt|spelled|spelling": "format",
     "as usual": "at its default",
     "films?": "video",
     "pictures?": "image",

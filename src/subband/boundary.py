@@ -31,7 +31,7 @@ import numpy as np
 
 from subband.errors import ModeError, suggest_names
 
-__all__ = ["MODES", "PYWAVELETS_MODES", "Extension", "check_mode", "extend", "is_expansive"]
+__all__ = ["MODES", "PYWAVELETS_MODES", "Extension", "Mixture", "check_mode", "extend", "is_expansive"]
 
 #: The modes of PyWavelets, in its order.
 PYWAVELETS_MODES = (
@@ -66,14 +66,49 @@ IndexArray = np.ndarray[Any, np.dtype[np.int64]]
 WeightArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A sparse matrix that is added to a sequence before it is extended: ``x[row] += weight * x[column]``.
+
+    Adjoints read such sequences: few numbers, near the ends, are mixtures of others.
+
+    Attributes
+    ----------
+    rows, columns : ndarray
+        Where the matrix is not zero, row by row.
+    weights : ndarray
+        What it is there.
+    """
+
+    rows: IndexArray
+    columns: IndexArray
+    weights: WeightArray
+
+    def apply(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Mix along the last axis of `x`.
+
+        Examples
+        --------
+        >>> Mixture(np.array([0, 0]), np.array([1, 2]), np.array([10.0, 100.0])).apply(np.array([1.0, 2.0, 3.0]))
+        array([321.,   2.,   3.])
+        """
+        mixed = x.copy()
+        np.add.at(np.moveaxis(mixed, -1, 0), self.rows, np.moveaxis(self.weights * x[..., self.columns], -1, 0))
+        return mixed
+
+
 @dataclass(frozen=True)
 class Extension:
-    """The map from positions of the extended signal to samples, one entry for each position."""
+    """The map from positions of the extended signal to samples, one entry for each position.
+
+    If there is a `mixture`, it is made of the samples first.
+    """
 
     index: IndexArray
     weight: WeightArray
     first: WeightArray
     last: WeightArray
+    mixture: Mixture | None = None
 
     def apply(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Extend the last axis of `x`.
@@ -83,6 +118,8 @@ class Extension:
         >>> extend("reflect", 4, -2, 6).apply(np.array([1.0, 2.0, 3.0, 4.0]))
         array([3., 2., 1., 2., 3., 4., 3., 2.])
         """
+        if self.mixture is not None:
+            x = self.mixture.apply(x)
         # all weights are whole numbers; in the dtype of the array they neither round nor widen it
         weight, first, last = (w.astype(np.int64).astype(x.dtype) for w in (self.weight, self.first, self.last))
         extended: np.ndarray[Any, Any] = np.where(weight == 0, x.dtype.type(0), x[..., self.index] * weight)
@@ -91,6 +128,21 @@ class Extension:
             (positions,) = np.nonzero(part)
             extended[..., positions] += part[positions] * sample
         return extended
+
+    def fold(self, x: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+        """Apply the transpose of `apply`: add the last axis of `x`, position by position, to `n` samples.
+
+        Examples
+        --------
+        >>> extend("reflect", 4, -2, 6).fold(np.ones(8), 4)
+        array([1., 2., 3., 2.])
+        """
+        assert self.mixture is None
+        folded = np.zeros((*x.shape[:-1], n), x.dtype)
+        for index, weight in ((self.index, self.weight), (0, self.first), (n - 1, self.last)):
+            positions = np.broadcast_to(np.asarray(index), weight.shape)
+            np.add.at(np.moveaxis(folded, -1, 0), positions, np.moveaxis(weight * x, -1, 0))
+        return folded
 
 
 def check_mode(mode: str) -> str:
@@ -134,7 +186,7 @@ def extend(mode: str, n: int, start: int, stop: int) -> Extension:
     Parameters
     ----------
     mode : str
-        A name from `MODES`.
+        A name from `MODES`, or ``padded``, the counterpart of ``periodization`` for adjoints.
     n : int
         Number of samples, at least 1.
     start, stop : int
@@ -172,6 +224,9 @@ def extend(mode: str, n: int, start: int, stop: int) -> Extension:
         index = i % n
     elif mode == "periodization":
         index = np.minimum(i % (n + n % 2), n - 1)
+    elif mode == "padded":  # adjoint of periodization: as periodic, a zero behind an odd signal
+        index = np.minimum(i % (n + n % 2), n - 1)
+        weight[i % (n + n % 2) >= n] = 0.0
     elif mode in ("reflect", "whole"):
         period = i % max(2 * (n - 1), 1)
         index = np.where(period >= n, 2 * (n - 1) - period, period)

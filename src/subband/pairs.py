@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from subband.typing import Array
 from subband.wavelets import Wavelet
 
 __all__ = ["Alignment", "Output", "PairFilter", "PairLifting", "PairStep", "align"]
@@ -67,6 +68,19 @@ class PairFilter:
     def reach(self, pairs: int) -> tuple[int, int]:
         """Return the range of positions read to make `pairs` pairs of outputs."""
         return self.first, 2 * (pairs - 1) + self.first + self.width
+
+    def apply(self, u: Array) -> tuple[Array, Array]:
+        """Return the two outputs along the last axis of a sequence, from the first position that is read on."""
+        windows = np.lib.stride_tricks.sliding_window_view(u, self.width, axis=-1)[..., ::2, :]
+        return windows @ np.array(self.taps[0]), windows @ np.array(self.taps[1])
+
+    def apply_adjoint(self, p: Array, q: Array) -> Array:
+        """Apply the transpose of `apply` to two outputs of the same length."""
+        pairs = p.shape[-1]
+        u = np.zeros((*p.shape[:-1], 2 * (pairs - 1) + self.width), p.dtype)
+        for k, (tap_p, tap_q) in enumerate(zip(*self.taps, strict=True)):
+            u[..., k : k + 2 * pairs - 1 : 2] += tap_p * p + tap_q * q
+        return u
 
     @classmethod
     def forward(cls, wavelet: Wavelet, alignment: Alignment) -> PairFilter:

@@ -5,7 +5,7 @@ A plan is pure, frozen, hashable data. An engine compiles it once and runs it on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.boundary import Extension, check_mode, extend, is_expansive
+from subband.boundary import Extension, Mixture, check_mode, extend, is_expansive
 from subband.errors import ArgumentError, AxesError, LevelError, ModeError, ShapeError
 from subband.pairs import PairFilter, PairLifting, align
 from subband.wavelets import Wavelet, as_wavelet
@@ -45,6 +45,8 @@ class AxisPlan:
         The two directions.
     integer : IntegerScheme or None
         The rounded lifting steps that replace both filters in a reversible transform.
+    sample_mixture, coefficient_mixture : Mixture or None
+        What is made of the samples, or of low and high coefficients in turn, before they are extended: of adjoints.
     """
 
     wavelet: Wavelet
@@ -57,6 +59,8 @@ class AxisPlan:
     forward: PairFilter = field(repr=False)
     inverse: PairFilter = field(repr=False)
     integer: IntegerScheme | None = None
+    sample_mixture: Mixture | None = field(default=None, repr=False)
+    coefficient_mixture: Mixture | None = field(default=None, repr=False)
 
     @cached_property
     def _hash(self) -> int:
@@ -81,7 +85,13 @@ class AxisPlan:
     @property
     def amplifies(self) -> bool:
         """Whether the extension grows far beyond the samples: a straight line drawn on by more than their number."""
-        return self.mode in ("smooth", "antireflect") and self.length < self.wavelet.dec_len
+        return self.forward_mode in ("smooth", "antireflect") and self.length < self.wavelet.dec_len
+
+    @property
+    def amplifies_back(self) -> bool:
+        """Whether what is folded back by an adjoint grows as much."""
+        is_steep = self.mode in ("smooth", "antireflect") and self.length < self.wavelet.dec_len
+        return is_steep and self.coefficient_mixture is not None
 
     @property
     def coded(self) -> int:
@@ -95,14 +105,15 @@ class AxisPlan:
 
     def extend_samples(self, start: int, stop: int) -> Extension:
         """Map positions of the extended signal to samples."""
-        return extend(self.forward_mode, self.length, start, stop)
+        extension = extend(self.forward_mode, self.length, start, stop)
+        return replace(extension, mixture=self.sample_mixture) if self.sample_mixture else extension
 
     def extend_coefficients(self, start: int, stop: int) -> Extension:
         """Map positions of the extended sequence low, high, low, … to coefficients."""
         extension = extend(self.inverse_mode, self.coded, start, stop)
         if self.coded == 1:  # no high coefficient to mirror: it is zero, not the low one
             extension.weight[np.arange(start, stop) % 2 == 1] = 0.0
-        return extension
+        return replace(extension, mixture=self.coefficient_mixture) if self.coefficient_mixture else extension
 
 
 def _leave_out_hash(state: dict[str, Any]) -> dict[str, Any]:
@@ -230,6 +241,11 @@ class LevelPlan:
     def amplifies(self) -> bool:
         """Whether the extension of an axis grows far beyond the samples, which needs double precision."""
         return any(plan.amplifies for plan in self.plans)
+
+    @cached_property
+    def amplifies_back(self) -> bool:
+        """Whether what is folded back along an axis grows as much."""
+        return any(plan.amplifies_back for plan in self.plans)
 
     @property
     def approximation_shape(self) -> tuple[int, ...]:

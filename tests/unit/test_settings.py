@@ -24,7 +24,7 @@ from subband.settings import (
     setting,
 )
 from subband.studio.controls import make_control
-from subband.studio.settings import settle
+from subband.studio.settings import resolve_settings
 from subband.studio.tools.lookup import TOOLS
 
 CLASSES = [
@@ -148,7 +148,7 @@ def test_controls_start_from_the_defaults_of_the_classes():
 
 
 def test_there_is_one_colour_space():
-    assert settle({}).settings["colour"] == Enhancer().colour
+    assert resolve_settings({}).settings["colour"] == Enhancer().colour
     assert inspect.signature(subband.denoise).parameters["colour"].default == Enhancer().colour
 
 

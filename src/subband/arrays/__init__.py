@@ -17,6 +17,7 @@ from subband.arrays.operations import (
     pad_zeros,
     rearrange,
     split_complex,
+    stack_last,
 )
 
 __all__ = [
@@ -48,5 +49,6 @@ __all__ = [
     "pad_zeros",
     "rearrange",
     "split_complex",
+    "stack_last",
     "to_host",
 ]

@@ -26,6 +26,7 @@ __all__ = [
     "pad_zeros",
     "rearrange",
     "split_complex",
+    "stack_last",
     "take_flat",
 ]
 
@@ -112,14 +113,14 @@ def take_flat(x: Any, indices: Any) -> Any:
 
 
 def flip(x: Any, axis: int) -> Any:
-    """Return a native array with one axis reversed; a view where the library has such views.
+    """Return a native array, but one of PyOpenCL, with one axis reversed; a view where the library has such views.
 
     Examples
     --------
     >>> flip(np.array([1, 2, 3]), 0)
     array([3, 2, 1])
     """
-    return namespace(x, "reversing an axis").flip(x, (axis,))
+    return x[(slice(None),) * axis + (slice(None, None, -1),)]
 
 
 def rearrange(function: Callable[..., Any], *arrays: Any) -> Any:
@@ -141,6 +142,21 @@ def rearrange(function: Callable[..., Any], *arrays: Any) -> Any:
     return take_flat(whole, np.ascontiguousarray(function(*positions)))
 
 
+def stack_last(arrays: Sequence[Any]) -> Any:
+    """Return arrays of any one library, but not of PyOpenCL, with an entry for each in a new last axis.
+
+    Examples
+    --------
+    >>> stack_last([np.zeros(2), np.ones(2)])
+    array([[0., 1.],
+           [0., 1.]])
+    """
+    first = arrays[0]
+    if hasattr(first, "__array_namespace__"):
+        return first.__array_namespace__().stack(list(arrays), axis=-1)
+    return namespace(first, "stacking arrays").stack(list(arrays), -1)
+
+
 def join_complex(pairs: Sequence[tuple[Any, Any]]) -> Any:
     """Return a complex array of pairs of real and imaginary parts, with an entry for each pair in a new last axis.
 
@@ -155,9 +171,10 @@ def join_complex(pairs: Sequence[tuple[Any, Any]]) -> Any:
     if is_opencl(pairs[0][0]):
         last = rearrange(lambda *parts: np.stack(parts, -1), *(part for pair in pairs for part in pair))
         return last.reshape(-1).view(np.result_type(dtype, np.complex64)).reshape((*shape, len(pairs)))
+    if type(pairs[0][0]).__module__.partition(".")[0] not in ("numpy", "cupy"):
+        # arrays that are traced cannot be written to
+        return stack_last([real + 1j * imaginary for real, imaginary in pairs])
     xp = namespace(pairs[0][0], "complex numbers")
-    if xp.__name__ not in ("numpy", "cupy"):  # arrays that are traced must not be written to
-        return xp.stack([real + 1j * imaginary for real, imaginary in pairs], -1)
     # each entry is contiguous, as those want it who look at one after the other
     joined = xp.empty((len(pairs), *shape), np.result_type(dtype, np.complex64))
     for entry, (real, imaginary) in zip(joined, pairs, strict=True):
@@ -178,7 +195,8 @@ def split_complex(x: Any) -> list[tuple[Any, Any]]:
         parts = x.reshape(-1).view(np.empty(0, x.dtype).real.dtype).reshape((*x.shape, 2))
         first = rearrange(lambda each: np.moveaxis(each, (-2, -1), (0, 1)), parts)
         return [(first[entry, 0], first[entry, 1]) for entry in range(x.shape[-1])]
-    return [(x[..., entry].real, x[..., entry].imag) for entry in range(x.shape[-1])]
+    entries = [x[..., entry] for entry in range(x.shape[-1])]
+    return [(z.real, z.imag if hasattr(z, "imag") else (z * -1j).real) for z in entries]
 
 
 def find_extremes(x: Any) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ app = typer.Typer()
 @app.command()
 @take_settings(Enhancer, "noise sigma colour", noise=None, colour=None)
 @take_settings(Denoise, "method wavelet level strength form", level=3, form="decimated")
-@take_files("force dry_run as_json quiet", writing="keep_partial codec quality preset", preset="ultrafast")
+@take_files("force dry_run as_json quiet keep_partial", writing="codec quality preset", preset="ultrafast")
 def camera(
     output: Annotated[
         Path | None, typer.Argument(metavar="OUT", help="The video that is recorded."), Writes("results")
@@ -66,7 +65,6 @@ def camera(
     calm_threads()
     base = Enhancer((Denoise(**pick_settings(Denoise, chosen)),)) if chain is None else read_chain(chain)
     enhancer = make_enhancer(base, pick_settings(Enhancer, chosen))
-    settings = replace(settings, keep_partial=writing.keep_partial)
     job = Job(Path(device), output)
     check_jobs([job], settings)
     # here, because Ctrl-C comes to the main thread, and files are written in others
@@ -75,7 +73,7 @@ def camera(
             [job],
             lambda job, observe, cancelled: record_camera(
                 lambda colours: open_camera(device, size, rate, colours),
-                lambda info: writing.open(job.output, info, force=settings.force),
+                lambda info: writing.open(job.output, info, settings),
                 enhancer,
                 seconds=seconds,
                 frames=frames,

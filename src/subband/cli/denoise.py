@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,7 +60,6 @@ def denoise(
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
     from subband.cli.enhancing import enhance_files
-    from subband.cli.pipes import Pipes
     from subband.cli.stores import StoreOptions, denoise_into_store, is_store, refuse_stores
 
     stage = Denoise(**pick_settings(Denoise, chosen))
@@ -92,15 +90,15 @@ def denoise(
         return
     for_stores = {"--chunks": chunks, "--scheduler": scheduler, "--resume": resume or None}
     refuse_stores(paths, {**for_stores, "--mask": mask})
-    with Pipes(paths, pipe_format) as pipes:
-        enhance_files(
-            pipes.paths,
-            enhancer,
-            settings,
-            replace(reading, pipes=pipes),
-            replace(writing, pipes=pipes),
-            view=view,
-            engine=engine,
-            memory=memory,
-            nonfinite=nonfinite or "refuse",
-        )
+    enhance_files(
+        paths,
+        enhancer,
+        settings,
+        reading,
+        writing,
+        pipe_format=pipe_format,
+        view=view,
+        engine=engine,
+        memory=memory,
+        nonfinite=nonfinite or "refuse",
+    )

@@ -61,7 +61,6 @@ def edges(
     from subband.pipeline.units import WHITE
 
     finder = EdgeFinder(**chosen, channels="strongest" if each_channel else "brightness")
-    settings = replace(settings, keep_partial=writing.keep_partial)
     inputs, output = split_paths(paths)
     planned = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
     check_jobs(planned, settings)
@@ -71,7 +70,7 @@ def edges(
         with reading.open(job.source) as source:
             info = source.info
             own = replace(finder, white=None if info.kind == "volume" else WHITE)
-            sink = writing.open(job.output, _describe_result(info, mask=edges_only), force=settings.force)
+            sink = writing.open(job.output, _describe_result(info, mask=edges_only), settings)
             # a mask with the holes of its image would hide edges
             frames = (replace(frame, alpha=None) for frame in source) if edges_only else source
             return relay_frames(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -72,10 +71,10 @@ def edit_files(
             def each(frames: Iterator[Array]) -> Iterator[Array]:
                 return (change(frame) for frame in frames)
 
-            sink = writing.open(job.output, source.info, force=settings.force)
+            sink = writing.open(job.output, source.info, settings)
             return relay_frames(source, each, sink, count=source.info.count, on_progress=observe, cancelled=cancelled)
 
-    run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), about)
+    run_jobs(jobs, work, settings, about)
 
 
 def read_image(path: Path, reading: Reading) -> Array:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,6 @@ from subband.cli.files import Job, Settings, check_jobs, plan_jobs, run_jobs, sp
 from subband.cli.options import (
     Codec,
     Ending,
-    KeepPartial,
     MostPixels,
     Preset,
     Quality,
@@ -30,9 +29,10 @@ from subband.errors import ArgumentError, FormatError
 if TYPE_CHECKING:
     from subband.enhance import Enhancer
     from subband.media import Sink, Source, SourceInfo
+    from subband.pipeline.files import OpenSink, OpenSource
     from subband.pipeline.relay import Observe, Report
 
-__all__ = ["Reading", "Writing", "calm_threads", "enhance_files", "read_chain"]
+__all__ = ["Reading", "Writing", "calm_threads", "enhance_files", "process_files", "read_chain"]
 
 
 def calm_threads() -> None:
@@ -73,15 +73,14 @@ class Reading:
     series: Series = None
     rate: Rate = None
     trim: TrimPart = None
-    pipes: Pipes | None = None
 
-    def open(self, path: Path, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
-        """Open a file."""
+    def open(self, path: Path, pipes: Pipes | None = None, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
+        """Open a file, which may stand for standard input."""
         from subband.media import open_source
 
         part: dict[str, Any] = {"rate": self.rate, "trim": self.trim, "most_pixels": self.most_pixels}
-        if self.pipes is not None and self.pipes.streams_from(path):
-            return self.pipes.open_source(colours=colours, **part)
+        if pipes is not None and pipes.streams_from(path):
+            return pipes.open_source(colours=colours, **part)
         return open_source(path, colours=colours, tolerant=self.tolerant, series=self.series, **part)
 
 
@@ -90,25 +89,61 @@ class Writing:
     """How files are written, as the user said."""
 
     ending: Ending = None
-    keep_partial: KeepPartial = False
     codec: Codec = None
     quality: Quality = None
     preset: Preset = None
     audio: Sound = True
-    pipes: Pipes | None = None
 
-    def open(self, path: Path, info: SourceInfo, *, force: bool) -> Sink:
-        """Open a file for frames."""
+    def open(self, path: Path, info: SourceInfo, settings: Settings, pipes: Pipes | None = None) -> Sink:
+        """Open a file for frames, which may stand for standard output."""
         from subband.media import open_sink
 
         options: dict[str, Any] = {"codec": self.codec, "quality": self.quality, "preset": self.preset}
         if not self.audio:
             options["audio"] = False
         given = {name: value for name, value in options.items() if value is not None}
-        if self.pipes is not None and self.pipes.streams_to(path):
+        if pipes is not None and pipes.streams_to(path):
             given.pop("audio", None)
-            return self.pipes.open_sink(info, **given)
-        return open_sink(path, info, overwrite=force, keep_partial=self.keep_partial, **given)
+            return pipes.open_sink(info, **given)
+        return open_sink(path, info, overwrite=settings.force, keep_partial=settings.keep_partial, **given)
+
+
+def process_files(
+    paths: Sequence[Path] | None,
+    pipe_format: str | None,
+    work: Callable[[Job, OpenSource, OpenSink, Observe, Event], Report],
+    settings: Settings,
+    reading: Reading,
+    writing: Writing,
+    about: dict[str, Any],
+) -> None:
+    """Run some work on each file of a command, or from standard input to standard output.
+
+    Parameters
+    ----------
+    paths, pipe_format, settings, reading, writing
+        As the user said.
+    work : callable
+        Takes a job, what opens its source and its sink, an observer, and an event that cancels it.
+    about : dict
+        More for the JSON.
+    """
+    with Pipes(paths, pipe_format) as pipes:
+        settings = pipes.calm(settings)
+        inputs, output = split_paths(pipes.paths)
+        jobs = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
+        check_jobs(jobs, settings)
+
+        def run(job: Job, observe: Observe, cancelled: Event) -> Report:
+            return work(
+                job,
+                lambda colours: reading.open(job.source, pipes, colours=colours),
+                lambda info: writing.open(job.output, info, settings, pipes),
+                observe,
+                cancelled,
+            )
+
+        run_jobs(jobs, run, settings, about)
 
 
 def enhance_files(
@@ -118,6 +153,7 @@ def enhance_files(
     reading: Reading,
     writing: Writing,
     *,
+    pipe_format: str | None,
     view: str,
     engine: str | None,
     memory: float | None,
@@ -135,25 +171,20 @@ def enhance_files(
     check_view(view)
     if nonfinite not in ("refuse", "mask"):
         raise ArgumentError(f"--nonfinite {nonfinite} is not known; use refuse or mask")
-    pipes = writing.pipes
-    settings = settings if pipes is None else pipes.calm(settings)
-    inputs, output = split_paths(paths)
-    jobs = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
-    check_jobs(jobs, settings)
     chosen = get_engine(engine)
     most = None if memory is None else int(memory * 2**30)
 
-    def work(job: Job, observe: Observe, cancelled: Event) -> Report:
+    def work(job: Job, source: OpenSource, sink: OpenSink, observe: Observe, cancelled: Event) -> Report:
         def open_result(info: SourceInfo) -> Sink:
             if part_of_white is not None and info.kind == "volume":
                 raise ArgumentError(
                     f"{part_of_white} is a part of white, and {str(job.source)!r} is a volume, which has none; write "
                     "the threshold in the units of the file into a chain, and give that with --chain"
                 )
-            return writing.open(job.output, info, force=settings.force)
+            return sink(info)
 
         return enhance_file(
-            lambda colours: reading.open(job.source, colours=colours),
+            source,
             open_result,
             enhancer,
             engine=chosen,
@@ -164,4 +195,4 @@ def enhance_files(
             cancelled=cancelled,
         )
 
-    run_jobs(jobs, work, replace(settings, keep_partial=writing.keep_partial), {"chain": enhancer.to_dict()})
+    process_files(paths, pipe_format, work, settings, reading, writing, {"chain": enhancer.to_dict()})

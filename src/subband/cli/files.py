@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from subband.cli.options import AsJson, DryRun, Force, Jobs, Quiet, Recursive, SkipExisting
+from subband.cli.options import AsJson, DryRun, Force, Jobs, KeepPartial, Quiet, Recursive, SkipExisting
 from subband.cli.outputs import Files, check_file
 from subband.cli.results import describe_result, format_error, format_report, show_error
 from subband.errors import ArgumentError, SubbandError
@@ -47,7 +47,7 @@ class Settings:
     skip_existing: SkipExisting = False
     quiet: Quiet = False
     recursive: Recursive = False
-    keep_partial: bool = False
+    keep_partial: KeepPartial = False
 
 
 #: Turns one file into the other.

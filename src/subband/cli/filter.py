@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +59,6 @@ def filter(  # noqa: A001 - the name of the command
     """
     from subband.cli.chain import build_stages, find_part_of_white, make_enhancer
     from subband.cli.enhancing import enhance_files, read_chain
-    from subband.cli.pipes import Pipes
     from subband.media import place_output
 
     base = Enhancer(()) if chain is None else read_chain(chain)
@@ -75,16 +73,16 @@ def filter(  # noqa: A001 - the name of the command
         typer.echo(enhancer.to_toml(), nl=False, err=settings.as_json)
     if not paths and (show_chain or save_chain is not None):
         return
-    with Pipes(paths, pipe_format) as pipes:
-        enhance_files(
-            pipes.paths,
-            enhancer,
-            settings,
-            replace(reading, pipes=pipes),
-            replace(writing, pipes=pipes),
-            view=view,
-            engine=engine,
-            memory=memory,
-            nonfinite=nonfinite or "refuse",
-            part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
-        )
+    enhance_files(
+        paths,
+        enhancer,
+        settings,
+        reading,
+        writing,
+        pipe_format=pipe_format,
+        view=view,
+        engine=engine,
+        memory=memory,
+        nonfinite=nonfinite or "refuse",
+        part_of_white=find_part_of_white(ctx.meta[CHAIN_KEY]),
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subband.cli.enhancing import Reading, Writing
+from subband.cli.enhancing import Reading, Writing, process_files
 from subband.cli.files import Settings
 from subband.cli.options import (
     Paths,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from subband.cli.files import Job
     from subband.enhance.models import NoiseModel
+    from subband.pipeline.files import OpenSink, OpenSource
     from subband.pipeline.relay import Observe, Report
 
 app = typer.Typer()
@@ -58,28 +59,21 @@ def add_noise(
     **chosen: Any,
 ) -> None:
     """Add noise to images, video and volumes."""
-    from subband.cli.files import check_jobs, plan_jobs, run_jobs, split_paths
-    from subband.cli.pipes import Pipes
     from subband.enhance import Gaussian
     from subband.enhance.description import describe
     from subband.pipeline.files import add_noise_to_file
 
     model = _make_model(chosen["noise"], sigma=sigma, looks=looks, gain=gain)
-    settings = replace(settings, keep_partial=writing.keep_partial)
-    with Pipes(paths, pipe_format) as pipes:
-        settings = pipes.calm(settings)
-        inputs, output = split_paths(pipes.paths)
-        planned = plan_jobs(inputs, output, writing.ending, recursive=settings.recursive)
-        check_jobs(planned, settings)
-        reading, writing = replace(reading, pipes=pipes), replace(writing, pipes=pipes)
 
-        def work(job: Job, observe: Observe, cancelled: Event) -> Report:
-            # noise of a camera's sensor is in the planes that it records; the other models are about light
-            with reading.open(job.source, colours="ycbcr" if isinstance(model, Gaussian) else "rgb") as source:
-                sink = writing.open(job.output, source.info, force=settings.force)
-                return add_noise_to_file(source, sink, model, seed=seed, on_progress=observe, cancelled=cancelled)
+    def work(_job: Job, opens: OpenSource, sink: OpenSink, observe: Observe, cancelled: Event) -> Report:
+        # noise of a camera's sensor is in the planes that it records; the other models are about light
+        with opens("ycbcr" if isinstance(model, Gaussian) else "rgb") as source:
+            return add_noise_to_file(
+                source, sink(source.info), model, seed=seed, on_progress=observe, cancelled=cancelled
+            )
 
-        run_jobs(planned, work, settings, {"model": describe(model), "seed": seed})
+    about = {"model": describe(model), "seed": seed}
+    process_files(paths, pipe_format, work, settings, reading, writing, about)
 
 
 def _make_model(name: str, **given: float | None) -> NoiseModel:

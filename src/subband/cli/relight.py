@@ -27,7 +27,7 @@ app = typer.Typer()
 
 @app.command()
 @take_settings(Lighting, "strength wavelet level gamma colour floor exposure")
-@take_files("force dry_run as_json quiet", "most_pixels tolerant", "keep_partial codec quality preset audio")
+@take_files("force dry_run as_json quiet keep_partial", "most_pixels tolerant", "codec quality preset audio")
 def relight(
     image: Annotated[Path, typer.Argument(metavar="IN", help="An image or a video."), Reads()],
     decal: Annotated[

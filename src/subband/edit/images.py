@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import is_opencl, namespace
+from subband.engines import Engine
+from subband.engines.dispatch import call_natively
 from subband.enhance.layout import Layout, arrange, check_mask, check_pixels, find_layout
 from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError, ShapeError
 
-__all__ = ["Image", "fit_pixels", "match_channels", "take_image"]
+__all__ = ["Image", "edit_image", "fit_pixels", "match_channels", "take_image"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,19 @@ def take_image(image: Any, name: str, white: float | None = None) -> Image:
             )
         white = float(np.iinfo(kind).max) if is_whole else 1.0
     return Image(arranged.pixels, put_back, float(white), len(shape) == 2, is_whole)
+
+
+def edit_image(
+    work: Callable[[Any, float], Any], image: Any, name: str, white: float | None, engine: str | Engine | None
+) -> Any:
+    """Return an image after ``work(pixels, white)`` on an engine: of the same kind, shape and dtype."""
+
+    def edit(native: Any) -> Any:
+        taken = take_image(native, name, white)
+        return taken.put_back(call_natively(work, {0: name}, (taken.pixels, taken.white), {}, engine))
+
+    # arranged where it is, whatever engine computes then
+    return call_natively(edit, {0: name}, (image,), {}, "cpu")
 
 
 def match_channels(pixels: Any, channels: int, name: str) -> Any:

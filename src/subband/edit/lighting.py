@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subband.edit.images import Image, fit_pixels, take_image
+from subband.edit.images import Image, edit_image, fit_pixels, take_image
 from subband.edit.scales import plan_scales
 from subband.edit.settings import LEVEL, check_level, check_number, check_white, make_settings
 from subband.engines import Engine
@@ -186,18 +186,12 @@ class Relighter:
         Something as bright as its surroundings becomes as bright as `Lighting.exposure` says. Integers are rounded and
         clipped; for the two exact factors see `decouple`. The alpha channel stays as it was.
         """
-        result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
-        return result
+        return edit_image(self._run, picture, "picture", self.lighting.white, self.engine)
 
     def decouple(self, picture: Any) -> Decoupled:
         """Return decal and light, see `decouple`."""
         factors: Decoupled = Decoupled(*call_natively(self._decouple, {0: "picture"}, (picture,), {}, "cpu"))
         return factors
-
-    def _apply(self, picture: Any) -> Any:
-        taken = take_image(picture, "picture", self.lighting.white)
-        result = call_natively(self._run, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
-        return taken.put_back(result)
 
     def relight(self, picture: Any, light: Any) -> Any:
         """Return an image under another light, see `relight`."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import device_of, find_kind, map_arrays
-from subband.edit.images import fit_pixels, match_channels, take_image
+from subband.edit.images import edit_image, fit_pixels, match_channels, take_image
 from subband.edit.scales import invert_details, plan_scales, read_orientations
 from subband.edit.settings import LEVEL, check_level, check_levels, check_white, make_settings
 from subband.engines import Engine
 from subband.engines.device_engine import DeviceEngine
-from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.dispatch import engine_for
 from subband.engines.filters import find_filters
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.stages import WAVELET
@@ -195,13 +195,7 @@ class Stylist:
         ArgumentTypeError
             If image and texture are on different devices.
         """
-        result: Any = call_natively(self._apply, {0: "picture"}, (picture,), {}, "cpu")
-        return result
-
-    def _apply(self, picture: Any) -> Any:
-        taken = take_image(picture, "picture", self.style.white)
-        result = call_natively(self._run, {0: "picture"}, (taken.pixels, taken.white), {}, self.engine)
-        return taken.put_back(result)
+        return edit_image(self._run, picture, "picture", self.style.white, self.engine)
 
     def _run(self, pixels: Any, white: float) -> Any:
         engine = engine_for(pixels, self.engine)

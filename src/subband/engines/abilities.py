@@ -81,4 +81,5 @@ def abilities_of_device(least_volume: int | None) -> Abilities:
 
 def repeats_samples(plan: AxisPlan) -> bool:
     """Return whether the boundary extension only repeats samples unchanged, or is zero."""
-    return plan.forward_mode not in ("antisymmetric", "smooth", "antireflect")
+    is_mixed = plan.sample_mixture is not None or plan.coefficient_mixture is not None
+    return not is_mixed and plan.forward_mode not in ("antisymmetric", "smooth", "antireflect")

@@ -9,7 +9,8 @@ the plan's, and gives back what the plan describes.
 - `Engine.stationary_forward` and `Engine.stationary_inverse` do the same for undecimated levels.
 - `Engine.forward_adjoint` takes bands and applies the transposed matrix of `Engine.forward` to them; a band left out
   counts as zeros. `Engine.inverse_adjoint` does the same to an array for `Engine.inverse`, and both have forms for all
-  levels and for undecimated ones. Reversible plans round and have no adjoint.
+  levels and for undecimated ones. Reversible plans round and have no adjoint. An adjoint is a plan itself (see
+  `subband.schedule.adjoint`), and an engine that extends by `Extension.apply` runs it like any other.
 - Data are float32, float64, complex64 or complex128; results have the dtype of the input unless the
   engine says otherwise (the reference engine computes and returns double precision).
 - Reversible plans, those whose `AxisPlan.integer` is set, take and give int32 or int64 and are exact.
@@ -30,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.adjoint import adjoint_forward, adjoint_inverse
 from subband.plan import LevelPlan, TransformPlan
+from subband.schedule.adjoint import transpose_all, transpose_forward, transpose_inverse, transpose_stationary
 from subband.schedule.levels import merge_levels, split_levels
 from subband.schedule.sweeps import Abilities
 from subband.stationary import StationaryPlan
@@ -76,27 +77,27 @@ class Engine(ABC):
 
     def forward_adjoint(self, plan: LevelPlan, bands: Mapping[str, Array]) -> Array:
         """Apply the transpose of `forward` to the bands of one level."""
-        return adjoint_forward(self, plan, bands)
+        return self.inverse(transpose_forward(plan), bands)
 
     def inverse_adjoint(self, plan: LevelPlan, x: Array) -> Bands:
         """Apply the transpose of `inverse` to an array of one level."""
-        return adjoint_inverse(self, plan, x)
+        return self.forward(transpose_inverse(plan), x)
 
     def forward_adjoint_all(self, plan: TransformPlan, approximation: Array, details: Sequence[Bands]) -> Array:
         """Apply the transpose of `forward_all`; arguments and result are those of `inverse_all`."""
-        return merge_levels(plan.levels, approximation, details, self.forward_adjoint)
+        return self.inverse_all(transpose_all(plan, transpose_forward), approximation, details)
 
     def inverse_adjoint_all(self, plan: TransformPlan, x: Array) -> tuple[Array, list[Bands]]:
         """Apply the transpose of `inverse_all`; argument and results are those of `forward_all`."""
-        return split_levels(plan.levels, x, self.inverse_adjoint)
+        return self.forward_all(transpose_all(plan, transpose_inverse), x)
 
     def stationary_forward_adjoint(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
         """Apply the transpose of `stationary_forward` to the bands of one level."""
-        return adjoint_forward(self, plan, bands)
+        return self.stationary_inverse(transpose_stationary(plan), bands)
 
     def stationary_inverse_adjoint(self, plan: StationaryPlan, x: Array) -> Bands:
         """Apply the transpose of `stationary_inverse` to an array of one level."""
-        return adjoint_inverse(self, plan, x)
+        return self.stationary_forward(transpose_stationary(plan), x)
 
     def __repr__(self) -> str:
         return f"<engine {self.name!r}>"

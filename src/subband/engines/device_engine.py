@@ -41,6 +41,9 @@ _PASS_BLOCK = 8
 #: Samples along each axis from which on the axes of a volume go together.
 _LEAST_VOLUME = 16
 
+#: What has less than double precision.
+_NARROW = ("float32", "float16", "bfloat16")
+
 #: No more transforms than this are remembered.
 _MOST_CHAINS = 1024
 
@@ -105,7 +108,7 @@ class DeviceEngine(Engine):
         x = self.device.as_contiguous(x)
         if x.dtype.kind == "c":
             return self._forward_parts(plan, x)
-        if plan.amplifies and x.dtype.name in ("float32", "float16", "bfloat16"):
+        if plan.amplifies and x.dtype.name in _NARROW:
             # what is added to the few samples is so much larger that single precision would leave little of them
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(x.dtype) for key, band in wide.items()}
@@ -123,6 +126,9 @@ class DeviceEngine(Engine):
         arrays = list(whole.values())
         if arrays[0].dtype.kind == "c":
             return self._inverse_parts(plan, whole)
+        if plan.amplifies_back and arrays[0].dtype.name in _NARROW:
+            wide = self.inverse(plan, {key: band.astype(np.float64) for key, band in whole.items()})
+            return wide.astype(arrays[0].dtype)
         if (chain := self._find_chain((plan,), "inverse", arrays[0].dtype, arrays)) is not None:
             return self._merge_all(chain, arrays[0], [whole])
         schedule = schedule_level(plan, self.find_abilities(arrays[0].dtype))
@@ -204,10 +210,11 @@ class DeviceEngine(Engine):
     ) -> Chain | None:
         abilities = self.find_abilities(dtype)
         schedules = [schedule_level(level, abilities) for level in levels]
-        is_plain = all(schedule.is_single for schedule in schedules) and not any(level.amplifies for level in levels)
+        is_forward = direction == "forward"
+        is_steep = any(level.amplifies if is_forward else level.amplifies_back for level in levels)
+        is_plain = all(schedule.is_single for schedule in schedules) and not is_steep
         if dtype.kind == "c" or not levels or not is_plain:
             return None
-        is_forward = direction == "forward"
         pairs = list(zip(levels, schedules, strict=True))
         keys = [tuple(level.band_shapes) for level in (levels if is_forward else reversed(levels))]
         calls: list[KernelCall] = []

@@ -15,7 +15,7 @@ from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.sweep import SweepSpec
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import AxisPlan
-from subband.schedule.axis import AxisProgram, count_outputs, map_outside
+from subband.schedule.axis import AxisProgram, Mixed, count_outputs, map_mixed, map_outside
 from subband.schedule.sweeps import Layout, Sweep
 from subband.typing import Array, Direction
 
@@ -52,8 +52,7 @@ def tabulate(
     resident: int,
 ) -> tuple[Array, Array, Groups]:
     """Return the table of integers, the table of numbers and how many groups to launch."""
-    rows = _map_outside(vertical, spec.vertical, spec.direction)
-    columns = _map_outside(horizontal, spec.horizontal, spec.direction)
+    sides = ((vertical, spec.vertical), (horizontal, spec.horizontal))
     steps = count_outputs(vertical, spec.direction) if vertical else layout.height
     across = count_outputs(horizontal, spec.direction) if horizontal else layout.width
     lane = spec.useful * (spec.pairs if horizontal else spec.columns)
@@ -61,6 +60,12 @@ def tabulate(
     images = layout.outer * (layout.inner // spec.channels)
     chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
     parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
+    if spec.outside == "terms":
+        reach, maps, weights = _tabulate_terms([_map_mixed(*side, spec.direction) for side in sides])
+    else:
+        rows, columns = (_map_outside(*side, spec.direction) for side in sides)
+        reach, maps = (*rows[:2], *columns[:2], 0, 0, 0, 0), [rows[2], columns[2]]
+        weights = np.concatenate([rows[3].ravel(), columns[3].ravel(), np.zeros(1)])
     header = (
         images,
         layout.inner,
@@ -70,18 +75,29 @@ def tabulate(
         vertical.high if vertical else layout.height,
         horizontal.low if horizontal else layout.width,
         horizontal.high if horizontal else layout.width,
-        rows[0],
-        rows[1],
-        columns[0],
-        columns[1],
+        *reach[:4],
         strips,
         chunk,
         chunks,
         rest,
+        *reach[4:],
     )
-    table = np.concatenate([np.array(header), rows[2], columns[2]]).astype(np.int32)
-    weights = np.concatenate([rows[3].ravel(), columns[3].ravel(), np.zeros(1)])
+    table = np.concatenate([np.array(header), *maps]).astype(np.int32)
     return table, weights, (strips * parts, 1, min(images, 65_535))
+
+
+def _tabulate_terms(sides: Sequence[Mixed]) -> tuple[tuple[int, ...], list[Array], Array]:
+    """Return the fields that say how far mixtures of rows and columns reach, their terms, and the weights."""
+    rows, columns = sides
+    reach = (rows.before, rows.behind, columns.before, columns.behind, rows.lead, rows.tail, columns.lead, columns.tail)
+    maps = [rows.offsets, columns.offsets + rows.offsets[-1], rows.index, columns.index]
+    return reach, maps, np.concatenate([rows.weights, columns.weights, np.zeros(1)])
+
+
+def _map_mixed(plan: AxisPlan | None, program: AxisProgram | None, direction: Direction) -> Mixed:
+    if plan is None or program is None:
+        return Mixed(0, 0, 0, 0, np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    return map_mixed(plan, program, direction)
 
 
 def tabulate_volume(

@@ -27,9 +27,9 @@ from subband.errors import DeviceError
 from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
 from subband.kernels.numbers import STORAGES
-from subband.kernels.sweep import SweepSpec, render_sweep
+from subband.kernels.sweep import Outside, SweepSpec, render_sweep
 from subband.kernels.volume import VolumeSpec, render_volume
-from subband.schedule.axis import AxisProgram, axis_program
+from subband.schedule.axis import AxisProgram, axis_program, find_mixture
 from subband.schedule.sweeps import Sweep
 from subband.typing import Direction
 
@@ -137,7 +137,7 @@ class Preparation:
             is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
             channels,
             layout.inner > channels,
-            "index" if direction == "inverse" or all(map(repeats_samples, sweep.plans)) else "mix",
+            _find_outside(sweep, direction),
             launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,
             height * width * layout.inner >= 1 << 30,
@@ -230,3 +230,10 @@ class Preparation:
             channels=channels,
             is_interleaved=is_interleaved,
         )
+
+
+def _find_outside(sweep: Sweep, direction: Direction) -> Outside:
+    """Return what the kernel of a sweep has to know of what lies outside."""
+    if any(find_mixture(plan, direction) is not None for plan in sweep.plans):
+        return "terms"
+    return "index" if direction == "inverse" or all(map(repeats_samples, sweep.plans)) else "mix"

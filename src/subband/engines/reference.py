@@ -5,15 +5,16 @@ Every fast engine is compared with this one, and this one is compared with PyWav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from subband.engines.base import Engine
-from subband.pairs import PairFilter
-from subband.plan import AxisPlan, LevelPlan
+from subband.plan import AxisPlan, LevelPlan, TransformPlan
+from subband.schedule.adjoint import refuse_reversible
+from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 from subband.wavelets.reversible import IntegerStep
@@ -31,6 +32,26 @@ class ReferenceEngine(Engine):
 
     def inverse(self, plan: LevelPlan, bands: Mapping[str, Array]) -> Array:
         return _merge(plan, plan.band_shapes, bands, _synthesise)
+
+    def forward_adjoint(self, plan: LevelPlan, bands: Mapping[str, Array]) -> Array:
+        refuse_reversible(plan.plans[0].integer is not None)
+        return _merge(plan, plan.band_shapes, bands, _transpose_analysis)
+
+    def inverse_adjoint(self, plan: LevelPlan, x: Array) -> Bands:
+        refuse_reversible(plan.plans[0].integer is not None)
+        return _split(plan, x, _transpose_synthesis)
+
+    def forward_adjoint_all(self, plan: TransformPlan, approximation: Array, details: Sequence[Bands]) -> Array:
+        return merge_levels(plan.levels, approximation, details, self.forward_adjoint)
+
+    def inverse_adjoint_all(self, plan: TransformPlan, x: Array) -> tuple[Array, list[Bands]]:
+        return split_levels(plan.levels, x, self.inverse_adjoint)
+
+    def stationary_forward_adjoint(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
+        return _merge(plan, plan.band_shapes, bands, _transpose_stationary_analysis)
+
+    def stationary_inverse_adjoint(self, plan: StationaryPlan, x: Array) -> Bands:
+        return _split(plan, x, _transpose_stationary_synthesis)
 
     def stationary_forward(self, plan: StationaryPlan, x: Array) -> Bands:
         return _split(plan, x, _analyse_stationary)
@@ -86,7 +107,7 @@ def _analyse(plan: AxisPlan, x: Array) -> tuple[Array, Array]:
             _lift(u, step, 1)
         return u[..., margin : margin + plan.length : 2], u[..., margin + 1 : margin + plan.length : 2]
     start, stop = plan.forward.reach(plan.low)
-    low, high = _filter_pairs(plan.forward, plan.extend_samples(start, stop).apply(x))
+    low, high = plan.forward.apply(plan.extend_samples(start, stop).apply(x))
     return low, high[..., : plan.high]
 
 
@@ -100,13 +121,28 @@ def _synthesise(plan: AxisPlan, low: Array, high: Array) -> Array:
             _lift(u, step, -1)
         return u[..., margin : margin + plan.length]
     start, stop = plan.inverse.reach(plan.pairs)
-    even, odd = _filter_pairs(plan.inverse, plan.extend_coefficients(start, stop).apply(turns))
+    even, odd = plan.inverse.apply(plan.extend_coefficients(start, stop).apply(turns))
     return np.stack([even, odd], axis=-1).reshape(*even.shape[:-1], 2 * plan.pairs)[..., : plan.length]
 
 
-def _filter_pairs(pair: PairFilter, u: Array) -> tuple[Array, Array]:
-    windows = np.lib.stride_tricks.sliding_window_view(u, pair.width, axis=-1)[..., ::2, :]
-    return windows @ np.array(pair.taps[0]), windows @ np.array(pair.taps[1])
+def _transpose_analysis(plan: AxisPlan, low: Array, high: Array) -> Array:
+    """Apply the transpose of `_analyse`: each of its steps transposed, the last one first."""
+    start, stop = plan.forward.reach(plan.low)
+    extended = plan.forward.apply_adjoint(low, _pad(high, plan.low))
+    return plan.extend_samples(start, stop).fold(extended, plan.length)
+
+
+def _transpose_synthesis(plan: AxisPlan, x: Array) -> tuple[Array, Array]:
+    start, stop = plan.inverse.reach(plan.pairs)
+    x = _pad(x, 2 * plan.pairs)
+    extended = plan.inverse.apply_adjoint(x[..., 0::2], x[..., 1::2])
+    turns = plan.extend_coefficients(start, stop).fold(extended, plan.coded)
+    return turns[..., 0::2], turns[..., 1::2]
+
+
+def _pad(x: Array, length: int) -> Array:
+    """Add zeros at the end of the last axis."""
+    return np.concatenate([x, np.zeros((*x.shape[:-1], length - x.shape[-1]), x.dtype)], axis=-1)
 
 
 def _integer_margin(plan: AxisPlan) -> int:
@@ -140,9 +176,29 @@ def _synthesise_stationary(plan: StationaryAxisPlan, low: Array, high: Array) ->
     return (low + _correlate_dilated(plan, high, plan.wavelet.rec_hi, reach)) / 2
 
 
+def _transpose_stationary_analysis(plan: StationaryAxisPlan, low: Array, high: Array) -> Array:
+    reach = plan.wavelet.dec_len // 2
+    low = _convolve_dilated(plan, low, plan.wavelet.dec_lo, reach)
+    return low + _convolve_dilated(plan, high, plan.wavelet.dec_hi, reach)
+
+
+def _transpose_stationary_synthesis(plan: StationaryAxisPlan, x: Array) -> tuple[Array, Array]:
+    reach = plan.wavelet.rec_len // 2 - 1
+    low = _convolve_dilated(plan, x / 2, plan.wavelet.rec_lo, reach)
+    return low, _convolve_dilated(plan, x / 2, plan.wavelet.rec_hi, reach)
+
+
 def _correlate_dilated(plan: StationaryAxisPlan, u: Array, taps: list[float], reach: int) -> Array:
     """Return ``sum_k taps[k] * u[n + step * (reach - k)]`` on the periodic sequence `u`."""
     total = np.zeros_like(u)
     for k, tap in enumerate(taps):
         total += tap * np.roll(u, -plan.step * (reach - k), axis=-1)
+    return total
+
+
+def _convolve_dilated(plan: StationaryAxisPlan, u: Array, taps: list[float], reach: int) -> Array:
+    """Apply the transpose of `_correlate_dilated`."""
+    total = np.zeros_like(u)
+    for k, tap in enumerate(taps):
+        total += tap * np.roll(u, plan.step * (reach - k), axis=-1)
     return total

@@ -65,7 +65,7 @@ def denoise(
         ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a model with its parameters.
     strength : float
         1 removes the noise that there is.
-    form : {"decimated", "spun", "undecimated"}, optional
+    form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         What suits the method best if left out.
     boundary : str, optional
         How images go on outside their borders; the wavelet's own choice if left out.

@@ -13,6 +13,7 @@ from subband.errors import ArgumentTypeError, LevelError, LevelTypeError, ShapeE
 from subband.pyramid import Pyramid
 from subband.typing import Array
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
+from subband.wavelets.dual_tree import DualTreeFilters
 
 __all__ = ["combine_gains", "estimate_noise", "measure_band_gain", "measure_gains"]
 
@@ -41,21 +42,21 @@ def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
     >>> [round(gain, 3) for gain in measure_gains("cdf97", 1)]
     [1.02, 0.991]
     """
-    wavelet = as_wavelet(wavelet)
     try:
         level = index(level)
     except TypeError:
         raise LevelTypeError(f"level={level!r} is not an integer; the finest level is 1") from None
     if level < 1:
         raise LevelError(f"level={level} is not positive; the finest level is 1")
-    return _measure_gains(tuple(wavelet.dec_lo), tuple(wavelet.dec_hi), level)
+    return _measure_gains((as_wavelet(wavelet),) * level)
 
 
 @lru_cache(maxsize=256)
-def _measure_gains(low: tuple[float, ...], high: tuple[float, ...], level: int) -> tuple[float, float]:
+def _measure_gains(levels: tuple[Wavelet, ...]) -> tuple[float, float]:
     # One filter leads to a level: that of the level before, and then one whose taps are 2**(level - 1) apart.
     path = np.ones(1)
-    for number in range(level):
+    for number, wavelet in enumerate(levels):
+        low, high = wavelet.dec_lo, wavelet.dec_hi
         spread_low, spread_high = (np.zeros((len(taps) - 1) * 2**number + 1) for taps in (low, high))
         spread_low[:: 2**number], spread_high[:: 2**number] = low, high
         final_high = np.convolve(path, spread_high)
@@ -76,15 +77,25 @@ def measure_band_gain(pyramid: Pyramid, level: int, key: str) -> float:
 
 
 @lru_cache(maxsize=1024)
-def combine_gains(wavelets: tuple[Wavelet, ...], level: int, key: str) -> float:
+def combine_gains(wavelets: tuple[Wavelet | DualTreeFilters, ...], level: int, key: str) -> float:
     """Return the standard deviation of unit white noise in a band of several axes.
+
+    That of a complex band is the root of half the mean square of its magnitudes.
 
     Examples
     --------
     >>> round(combine_gains((as_wavelet("cdf97"),) * 2, 1, "dd"), 3)
     0.983
     """
-    return prod(measure_gains(wavelet, level)[letter == "d"] for wavelet, letter in zip(wavelets, key, strict=True))
+    # behind its letters, the key of a complex band has signs, which do not matter here
+    gains = zip(wavelets, key[: len(wavelets)], strict=True)
+    return prod(_measure_axis(filters, level)[letter == "d"] for filters, letter in gains)
+
+
+def _measure_axis(filters: Wavelet | DualTreeFilters, level: int) -> tuple[float, float]:
+    if isinstance(filters, DualTreeFilters):
+        return _measure_gains((filters.biort, *(filters.qshift,) * (level - 1)))
+    return measure_gains(filters, level)
 
 
 def estimate_noise(pyramid: Pyramid) -> Array:

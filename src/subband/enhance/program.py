@@ -136,7 +136,7 @@ class Program:
         coefficients = roundtrip.forward(planes)
         if is_filtered and roundtrip.level:
             if isinstance(stage, Shrink):
-                self._shrinkers[stage](coefficients, True)
+                self._shrinkers[stage](coefficients)
             else:
                 noise = self._noise
                 if noise is None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
+from subband.arrays import concatenate
 from subband.boundary import is_expansive
 from subband.engines import Engine
 from subband.engines.filters import Filters
@@ -17,13 +19,19 @@ from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
 from subband.plan import TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.decomposition import choose_level, choose_modes
+from subband.transforms.dual_tree.orientations import combine, separate
+from subband.transforms.dual_tree.plan import DualTreePlan, dual_tree_plan
 from subband.typing import Bands
 from subband.wavelets import Wavelet, as_wavelet
+from subband.wavelets.dual_tree import DualTreeFilters, find_biort, find_qshift
 
 __all__ = ["Coefficients", "Roundtrip", "apply_spatial"]
 
 # Noise fades from level to level, and beyond this one there is little left to remove.
 _MOST_LEVELS = 5
+
+# Filters of the dual tree's later levels: longer ones do not denoise better.
+_QSHIFT = "qshift_b"
 
 
 @dataclass
@@ -36,7 +44,7 @@ class Coefficients:
         The coarsest band.
     details : list of dict
         The other bands of each level, the finest first.
-    wavelets : tuple of Wavelet
+    wavelets : tuple of Wavelet or DualTreeFilters
         Along each transformed axis.
     is_decimated : bool
         Whether a level has half as many coefficients as the one before along each axis.
@@ -44,14 +52,17 @@ class Coefficients:
         The parent of coefficient k is at ``(k + shift) // 2`` if it is.
     begin : tuple of int
         How many coefficients there are before the first sample along each axis of space, if it is not.
+    is_complex : bool
+        Whether bands of details hold the real parts of all planes, and then their imaginary parts.
     """
 
     approximation: Any
     details: list[Bands]
-    wavelets: tuple[Wavelet, ...]
+    wavelets: tuple[Wavelet | DualTreeFilters, ...]
     is_decimated: bool = True
     shift: int = 0
     begin: tuple[int, ...] = ()
+    is_complex: bool = False
 
 
 class Roundtrip:
@@ -111,25 +122,22 @@ class Roundtrip:
             reach += beside * self.level if spatial.at == "between" else beside
         return reach
 
-    def run(self, planes: Any, work: Callable[[Coefficients, bool], None]) -> Any:
+    def run(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
         """Transform planes, let `work` change the coefficients in place, and transform back.
 
-        ``work(coefficients, is_first)`` is called once; with cycle spinning, once for each of two shifts, whose results
-        are averaged.
+        It is called once; with cycle spinning, once for each of two shifts, whose results are averaged.
         """
         if self.level == 0:
             return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
         if self.stage.form != "spun":
-            return self._run_once(planes, lambda coefficients: work(coefficients, True))
+            return self._run_once(planes, work)
         space = planes.shape[1:]
         origin = (0,) * len(space)
         steps = tuple(min(SPIN, length - 1) for length in space)
-        total = self._run_once(planes, lambda coefficients: work(coefficients, True))
+        total = self._run_once(planes, work)
         if not any(steps):
             return total
-        shifted = self._run_once(
-            self.filters.extend(planes, steps, origin), lambda coefficients: work(coefficients, False)
-        )
+        shifted = self._run_once(self.filters.extend(planes, steps, origin), work)
         mean = self.filters.take_part(total, origin, space, 0.5)
         return self.filters.add_part(mean, shifted, steps, 0.5)
 
@@ -165,6 +173,8 @@ class Roundtrip:
         """Transform planes; with cycle spinning, one shift, in the decimated form."""
         if self.stage.form == "undecimated":
             return self._forward_undecimated(planes)
+        if self.stage.form == "dual-tree":
+            return self._forward_dual_tree(planes)
         plan = self.plan(planes.shape)
         if any(spatial.at == "between" for spatial in self.stage.filters):
             approximation, details = planes, []
@@ -180,6 +190,8 @@ class Roundtrip:
         """Undo `forward`."""
         if self.stage.form == "undecimated":
             return self._inverse_undecimated(coefficients, shape)
+        if self.stage.form == "dual-tree":
+            return self._inverse_dual_tree(coefficients, shape)
         return self.engine.inverse_all(self.plan(shape), coefficients.approximation, coefficients.details[::-1])
 
     def _forward_undecimated(self, planes: Any) -> Coefficients:
@@ -204,6 +216,26 @@ class Roundtrip:
         for level, bands in zip(reversed(levels), reversed(coefficients.details), strict=True):
             x = self.engine.stationary_inverse(level, {"a" * len(self.axes): x, **bands})
         return self.filters.take_part(x, margins[0], shape[1:], 1.0)
+
+    def _forward_dual_tree(self, planes: Any) -> Coefficients:
+        plan = self._plan_dual_tree(planes.shape)
+        lowpass, levels = plan.forward(self.engine, planes)
+        details = [{key: concatenate(pair, 0) for key, pair in combine(bands, plan.axes).items()} for bands in levels]
+        filters = (DualTreeFilters(plan.biort, plan.qshift),) * len(plan.axes)
+        return Coefficients(lowpass, details, filters, is_complex=True)
+
+    def _inverse_dual_tree(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
+        plan, count = self._plan_dual_tree(shape), shape[0]
+        levels = [
+            separate({key: (band[:count], band[count:]) for key, band in bands.items()}, plan.axes)
+            for bands in coefficients.details
+        ]
+        return plan.inverse(self.engine, coefficients.approximation, levels)
+
+    def _plan_dual_tree(self, shape: tuple[int, ...]) -> DualTreePlan:
+        # noise is to be as strong in the bands as in the image, as that of the other forms
+        biort = find_biort(self.wavelets[0], sqrt(2))
+        return dual_tree_plan(shape, tuple(axis + 1 for axis in self.axes), biort, find_qshift(_QSHIFT), self.level)
 
     def _plan_undecimated(
         self, shape: tuple[int, ...]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import namespace
+from subband.arrays import cast, concatenate, namespace
 from subband.boundary import extend
 from subband.engines import Engine
 from subband.engines.filters import Filters
@@ -21,6 +21,7 @@ from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
+from subband.wavelets.dual_tree import DualTreeFilters
 
 __all__ = [
     "ROUNDS",
@@ -38,8 +39,8 @@ __all__ = [
 #: From planes and a first guess, the planes with weaker noise, and how many times as weak it is.
 Refine = Callable[[Any, Any], tuple[Any, float]]
 
-#: Changes coefficients in place; told whether these are the first of several positions of the image.
-Work = Callable[[Coefficients, bool], None]
+#: Changes coefficients in place.
+Work = Callable[[Coefficients], None]
 
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
 ROUNDS = 3
@@ -56,7 +57,7 @@ class LevelRule:
     ----------
     stage : Denoise or Shrink
         The method.
-    wavelets : tuple of Wavelet
+    wavelets : tuple of Wavelet or DualTreeFilters
         Along each transformed axis.
     level : int
         Which, from 1, the finest.
@@ -71,7 +72,7 @@ class LevelRule:
     """
 
     stage: Denoise | Shrink
-    wavelets: tuple[Wavelet, ...]
+    wavelets: tuple[Wavelet | DualTreeFilters, ...]
     level: int
     weight: float
     shift: int
@@ -115,7 +116,13 @@ class LevelRule:
 
 @lru_cache(maxsize=64)
 def list_rules(
-    stage: Denoise | Shrink, wavelets: tuple[Wavelet, ...], levels: int, shift: int, samples: int, *, is_decimated: bool
+    stage: Denoise | Shrink,
+    wavelets: tuple[Wavelet | DualTreeFilters, ...],
+    levels: int,
+    shift: int,
+    samples: int,
+    *,
+    is_decimated: bool,
 ) -> tuple[LevelRule, ...]:
     """Return what happens on each level, the finest first; attributes of `LevelRule` say what the parameters are.
 
@@ -156,13 +163,15 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     # a level that stays as it is need not be read and written
     changes = ((low > 0) | (gain != 1)).any(axis=(1, 2))
 
-    def work(coefficients: Coefficients, _is_first: bool) -> None:
+    def work(coefficients: Coefficients) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
-                columns = [_DETAILS.index(key) if dimensions == 2 else 0 for key in bands]
+                columns = [_DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
                 own = [numbers[level, columns] for numbers in (low, high, gain)]
-                shrunk = filters.shrink_bands([*bands.values()], own[0], stage.mode, own[1], own[2])
-                bands.update(zip(list(bands), shrunk, strict=True))
+                values = [_measure_magnitudes(x) if coefficients.is_complex else x for x in bands.values()]
+                shrunk = filters.shrink_bands(values, own[0], stage.mode, own[1], own[2])
+                for key, x in zip(list(bands), shrunk, strict=True):
+                    bands[key] = _set_magnitudes(bands[key], x) if coefficients.is_complex else x
 
     return work
 
@@ -180,7 +189,8 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
         Which samples of the planes count, of the shape of space.
     """
     key = "d" * len(coefficients.wavelets)
-    band = coefficients.details[0][key]
+    finest = coefficients.details[0]
+    band = _take_first_tree(finest, key) if coefficients.is_complex else finest[key]
     counted = None if mask is None else _count_coefficients(mask, coefficients, band.shape[1:])
     return filters.measure_noise(band, combine_gains(coefficients.wavelets, 1, key), counted)
 
@@ -210,7 +220,7 @@ def make_denoiser(
     def denoise(planes: Any, mask: Array | None) -> Any:
         found = noise
 
-        def work(coefficients: Coefficients, _is_first: bool) -> None:
+        def work(coefficients: Coefficients) -> None:
             nonlocal found
             if found is None:
                 found = measure_planes(filters, coefficients, mask)
@@ -261,8 +271,41 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         if method is None:
             continue
         for key, band in bands.items():
-            if 0 not in band.shape:
-                bands[key] = method.shrink(filters, rule.make_band(band, parents.get(key), key, noise))
+            if 0 in band.shape:
+                continue
+            parent = parents.get(key)
+            if coefficients.is_complex:
+                parent = None if parent is None else _measure_magnitudes(parent)
+                values = method.shrink(filters, rule.make_band(_measure_magnitudes(band), parent, key, noise))
+                bands[key] = _set_magnitudes(band, values)
+            else:
+                bands[key] = method.shrink(filters, rule.make_band(band, parent, key, noise))
+
+
+def _split_parts(band: Any) -> tuple[Any, Any]:
+    """Return the real and imaginary parts of a complex band."""
+    count = band.shape[0] // 2
+    return band[:count], band[count:]
+
+
+def _measure_magnitudes(band: Any) -> Any:
+    """Return the magnitudes of a complex band over √2, so that noise is as strong in them as in either part."""
+    # squares of halves would soon be infinite
+    real, imaginary = _split_parts(cast(band, np.float32) if band.dtype.itemsize == 2 else band)
+    return ((real * real + imaginary * imaginary) * 0.5) ** 0.5
+
+
+def _set_magnitudes(band: Any, values: Any) -> Any:
+    """Return a complex band with other magnitudes, as `_measure_magnitudes` has them, and the same phases."""
+    # where there is nothing, nothing over the least number stays nothing
+    ratio = cast(values / (_measure_magnitudes(band) + float(np.finfo(values.dtype).tiny)), band.dtype)
+    return concatenate([part * ratio for part in _split_parts(band)], 0)
+
+
+def _take_first_tree(bands: Bands, key: str) -> Any:
+    """Return the real coefficients that the first tree along each axis has in a kind of complex bands."""
+    parts = [_split_parts(band)[0] for name, band in bands.items() if name.startswith(key)]
+    return sum(parts[1:], parts[0]) * len(parts) ** -0.5
 
 
 def filter_by_guide(

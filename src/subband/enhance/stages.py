@@ -38,8 +38,14 @@ __all__ = [
 #: How coefficients shrink; see `subband.threshold` and `subband.threshold_firm`.
 MODES = {"soft": "Soft", "hard": "Hard", "garrote": "Garrote", "firm": "Firm"}
 
-#: Every second coefficient is kept; so, for several positions of the image, and averaged; or every one is kept.
-FORMS = {"decimated": "Decimated", "spun": "Cycle spinning: two shifts", "undecimated": "Undecimated"}
+#: Every second coefficient is kept; so, for several positions of the image, and averaged; every one is kept; or two
+#: trees have every second one, which are real and imaginary parts of complex ones, shrunk by their magnitude.
+FORMS = {
+    "decimated": "Decimated",
+    "spun": "Cycle spinning: two shifts",
+    "undecimated": "Undecimated",
+    "dual-tree": "Dual-tree complex",
+}
 
 #: Where filters of space can stand: on the image, on each approximation before it is split further, on the last
 #: approximation, or on details.
@@ -183,7 +189,7 @@ class Shrink:
     level_weights : sequence of float, optional
         What the thresholds of each level, the finest first, are multiplied by. Noise is strongest at the finest, so
         that weights that fall, such as ``(1, 0.7, 0.4)``, keep more of what is there: wavelet shrinkage.
-    form : {"decimated", "spun", "undecimated"}
+    form : {"decimated", "spun", "undecimated", "dual-tree"}
         See `FORMS`.
     filters : sequence of Blur or Sharpen
         Applied between the transforms, after the thresholds.
@@ -283,7 +289,7 @@ class Denoise:
         How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float, optional
         What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that.
-    form : {"decimated", "spun", "undecimated"}, optional
+    form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         See `FORMS`; what suits the method best if left out.
     filters : sequence of Blur or Sharpen
         Applied between the transforms, after shrinking.
@@ -396,9 +402,15 @@ def _weigh(numbers: Array, weights: Array) -> Array:
 
 
 def _check_filters(stage: Shrink | Denoise) -> None:
-    if stage.form == "undecimated" and stage.boundary is not None:
+    if stage.form in ("undecimated", "dual-tree") and stage.boundary is not None:
+        one = "an undecimated one" if stage.form == "undecimated" else "a dual-tree one"
         raise ArgumentError(
-            f"boundary={stage.boundary!r} goes with decimated forms; an undecimated one always mirrors: leave it out"
+            f"boundary={stage.boundary!r} goes with decimated forms; {one} always mirrors: leave it out"
+        )
+    if stage.form == "dual-tree" and not (wavelet := as_wavelet(stage.wavelet)).is_whole_sample_symmetric:
+        raise ArgumentError(
+            f"form='dual-tree' needs symmetric filters of odd length at its first level, and wavelet={wavelet.name!r} "
+            "has none; use 'cdf97', 'cdf53' or a wavelet such as 'bior4.4'"
         )
     if stage.filters is None:
         raise ArgumentTypeError("filters=None is no list of filters; use () for none")
@@ -412,6 +424,11 @@ def _check_filters(stage: Shrink | Denoise) -> None:
             raise ArgumentError(
                 f"{each} works on the image; between the transforms use at='details', 'approximation' or 'between', "
                 "or make it a stage of its own"
+            )
+        if each.at == "between" and stage.form == "dual-tree":
+            raise ArgumentError(
+                f"{each} works between the levels, where form='dual-tree' has two trees in one array; use at='details' "
+                "or 'approximation'"
             )
     object.__setattr__(stage, "filters", filters)
 

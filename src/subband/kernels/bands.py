@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from subband.kernels.mixtures import render_mixed_load, render_mixed_rows
 from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import locate_member
 
@@ -62,6 +63,9 @@ def render_store_bands(spec: SweepSpec, name: str, bands: tuple[str, str], facto
 def render_load_band_rows(spec: SweepSpec) -> str:
     """Return the lines that load row ``m`` of the pair ``newest``, which may be outside the bands, to ``held``."""
     assert spec.vertical is not None
+    load = render_load_bands(spec, is_inside=False, is_staged=True)
+    if spec.outside == "terms":
+        return render_mixed_rows(spec, load, render_load_bands(spec, is_inside=False, is_staged=False))
     return f"""\
 int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
 if (i < 0 || i >= low_height + high_height)
@@ -71,7 +75,7 @@ if (i < 0) {{
 }} else {{
     GLOBAL const band_t *low = ((i & 1) ? image_da : image_aa) + (offset_t)(i >> 1) * low_width * INNER;
     GLOBAL const band_t *high = ((i & 1) ? image_dd : image_ad) + (offset_t)(i >> 1) * high_width * INNER;
-{indent(render_load_bands(spec, is_inside=False, is_staged=True), "    ")}
+{indent(load, "    ")}
 }}"""
 
 
@@ -82,18 +86,21 @@ def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> s
     to take, counting low and high ones in turn. If `is_staged`, they may still be on their way afterwards.
     """
     size = STORAGES[spec.bands].size
+    hold = "{}" if spec.is_held_as_stored else "READ_BAND({})"
+    is_staged = is_staged and spec.is_held_as_stored
 
     def bring(goal: str, address: str, is_there: str) -> str:
         if is_staged:
             return f"STAGE_ONE(held + {goal}, {address}, {is_there});"
-        return f"held[{goal}] = {is_there} ? *({address}) : (band_t)0;"
+        return f"held[{goal}] = {is_there} ? {hold.format(f'*({address})')} : (held_t)0;"
 
     if not is_inside:
         if spec.horizontal is None:
             address = "low + (offset_t)max(source[c / C], 0) * INNER + c % C"
         else:
             address = "((source[c / C] & 1) ? high : low) + (offset_t)(max(source[c / C], 0) >> 1) * INNER + c % C"
-        return f"UNROLL for (int c = 0; c < V; ++c) {bring('c', address, 'source[c / C] >= 0')}"
+        lines = f"UNROLL for (int c = 0; c < V; ++c) {bring('c', address, 'source[c / C] >= 0')}"
+        return render_mixed_load(spec, lines) if spec.outside == "terms" else lines
     if spec.horizontal is None:
         parts = [("low", "column", "V", "bands_t", "0", size * spec.elements)]
     else:
@@ -101,28 +108,30 @@ def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> s
             (band, f"{band}_at", "P", "pairs_t", goal, size * spec.elements // 2)
             for band, goal in (("low", "0"), ("high", "P"))
         ]
-    lines = []
+    loads = []
     for band, first, count, packed, goal, length in parts:
         if spec.is_aligned and is_staged and length >= 4:
-            lines.append(f"STAGE_PACK(held + {goal}, {band} + (offset_t){first} * INNER, {packed});")
+            loads.append(f"STAGE_PACK(held + {goal}, {band} + (offset_t){first} * INNER, {packed});")
         elif spec.is_aligned:
-            lines.append(f"{{ {packed} packed = *(GLOBAL const {packed} *)({band} + (offset_t){first} * INNER);")
-            lines.append(f"    UNROLL for (int k = 0; k < {count}; ++k) held[{goal} + k] = packed.v[k]; }}")
+            value = hold.format("packed.v[k]")
+            loads.append(f"{{ {packed} packed = *(GLOBAL const {packed} *)({band} + (offset_t){first} * INNER);")
+            loads.append(f"    UNROLL for (int k = 0; k < {count}; ++k) held[{goal} + k] = {value}; }}")
         else:
             address = f"{band} + (offset_t){first} * INNER + OFFSET(k)"
-            lines.append(f"UNROLL for (int k = 0; k < {count}; ++k) {bring(f'{goal} + k', address, 'true')}")
-    return "\n".join(lines)
+            loads.append(f"UNROLL for (int k = 0; k < {count}; ++k) {bring(f'{goal} + k', address, 'true')}")
+    return "\n".join(loads)
 
 
 def render_read_bands(spec: SweepSpec, factor: float) -> str:
     """Return the lines that turn ``held`` into the numbers ``u``, times a factor."""
     number = STORAGES[spec.bands].number
+    read = "READ_BAND(held[{}])" if spec.is_held_as_stored else "held[{}]"
     if spec.horizontal is None:
         times = "" if factor == 1 else f"{format_number(factor, number)} * "
-        return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {times}READ_BAND(held[c]);"
+        return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {times}{read.format('c')};"
     lines = []
     for h, index in enumerate(("k", "P + k")):
         scale = factor * spec.horizontal.scales[h]
         times = "" if scale == 1 else f"{format_number(scale, number)} * "
-        lines.append(f"UNROLL for (int k = 0; k < P; ++k) u[{locate_member(h)}] = {times}READ_BAND(held[{index}]);")
+        lines.append(f"UNROLL for (int k = 0; k < P; ++k) u[{locate_member(h)}] = {times}{read.format(index)};")
     return "\n".join(lines)

@@ -71,6 +71,10 @@ def render_inner_condition(spec: SweepSpec) -> str:
             f"{end} + ({high}) <= high_height",
             "2 * stop <= height",
         ]
+    if spec.outside == "terms":
+        length = "height" if spec.direction == "forward" else "low_height + high_height"
+        rows.append(f"2 * ({first}) + ({min(even, odd)}) >= lead_rows")
+        rows.append(f"2 * ({end}) + ({max(even, odd) - 2}) < {length} - tail_rows")
     shortest = spec.ahead - (schedule.last - schedule.first)
     if shortest > 1:
         # as many pairs are loaded before the first is looked at, and a shorter strip does not have them
@@ -146,11 +150,6 @@ def _bring_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
         )
         for m, offset in enumerate((spec.vertical.even, spec.vertical.odd))
     ]
-    if not spec.holds_samples:
-        lines = [
-            f"UNROLL for (int k = 0; k < V; ++k) STAGE(slot, {m})[k] = READ_SAMPLE(row{m}[OFFSET(k)]);" for m in (0, 1)
-        ]
-        return streams, "\n".join(lines)
     size = STORAGES[spec.samples].size * spec.elements
     return streams, "\n".join(_bring(spec, f"STAGE(slot, {m})", f"row{m}", "V", "samples_t", size) for m in (0, 1))
 
@@ -177,6 +176,9 @@ def _bring_bands(spec: SweepSpec) -> tuple[list[_Stream], str]:
 
 
 def _bring(spec: SweepSpec, goal: str, source: str, count: str, packed: str, size: int) -> str:
+    if not spec.is_held_as_stored:
+        read = "READ_SAMPLE" if spec.direction == "forward" else "READ_BAND"
+        return f"UNROLL for (int k = 0; k < {count}; ++k) {goal}[k] = {read}({source}[OFFSET(k)]);"
     if spec.is_aligned and size >= 4:
         return f"STAGE_PACK({goal}, {source}, {packed});"
     return f"UNROLL for (int k = 0; k < {count}; ++k) STAGE_ONE({goal} + k, {source} + OFFSET(k), true);"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from subband.kernels.mixtures import render_mixed_load, render_mixed_rows
 from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import locate_member
 
@@ -38,9 +39,9 @@ def render_load_row(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str
     If `is_inside`, all columns are there; else ``source`` says which ones to take. If `is_staged`, the samples may
     still be on their way afterwards.
     """
-    if not spec.holds_samples:
+    if not spec.is_held_as_stored:
         is_staged = False
-    hold = "{}" if spec.holds_samples else "READ_SAMPLE({})"
+    hold = "{}" if spec.is_held_as_stored else "READ_SAMPLE({})"
     if not is_inside:
         return _render_load_border(spec, hold, is_staged=is_staged)
     if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.elements >= 4:
@@ -62,6 +63,8 @@ def _render_load_border(spec: SweepSpec, hold: str, *, is_staged: bool) -> str:
         lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {address}, source[c / C] >= 0);"
     else:
         lines = f"UNROLL for (int c = 0; c < V; ++c) held[c] = {plain};"
+    if spec.outside == "terms":
+        return render_mixed_load(spec, lines)
     if spec.outside == "index" or spec.horizontal is None:
         return lines
     return f"""\
@@ -94,6 +97,8 @@ if (i < 0) {{
 {indent(load, "    ")}
 }}"""
     load_now = render_load_row(spec, is_inside=False, is_staged=False)
+    if spec.outside == "terms":
+        return render_mixed_rows(spec, load, load_now)
     parts = "\n".join(
         f"""\
 {{
@@ -104,7 +109,7 @@ if (i < 0) {{
         for name, row in (("value", "max(row_map[k], 0)"), ("head", "0"), ("tail", "(height - 1)"))
     )
     mixed = "mix({}, {}, {}, row_weights + 3 * k)".format(
-        *((f"READ_SAMPLE({name}[c])" if spec.holds_samples else f"{name}[c]") for name in ("value", "head", "tail"))
+        *((f"READ_SAMPLE({name}[c])" if spec.is_held_as_stored else f"{name}[c]") for name in ("value", "head", "tail"))
     )
     return f"""\
 {find_row}
@@ -121,7 +126,7 @@ if (i >= 0 && i < height) {{
 
 def render_read_samples(spec: SweepSpec) -> str:
     """Return the line that turns ``held`` into the numbers ``u``."""
-    value = "READ_SAMPLE(held[c])" if spec.holds_samples else "held[c]"
+    value = "READ_SAMPLE(held[c])" if spec.is_held_as_stored else "held[c]"
     return f"UNROLL for (int c = 0; c < V; ++c) u[c] = {value};"
 
 

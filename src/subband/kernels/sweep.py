@@ -24,6 +24,7 @@ from subband.kernels.bands import (
 from subband.kernels.columns import render_walk
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.inner import render_inner_condition, render_inner_walk
+from subband.kernels.mixtures import FIND_ENTRY, render_entries, render_entry_tables
 from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import render_row
 from subband.kernels.samples import (
@@ -36,7 +37,7 @@ from subband.kernels.samples import (
 from subband.schedule.axis import AxisProgram
 from subband.typing import Direction
 
-__all__ = ["FIELDS", "SweepSpec", "render_sweep"]
+__all__ = ["FIELDS", "Outside", "SweepSpec", "render_sweep"]
 
 #: What the table of integers begins with; then come the samples that the positions outside the rows, then those
 #: outside the columns, are taken from. The table of numbers has three weights for each.
@@ -57,7 +58,14 @@ FIELDS = (
     "chunk",  # pairs of rows that a group walks
     "chunks",  # how many groups, one below the other, walk so many
     "rest",  # pairs of rows that the groups below those walk
+    "lead_rows",  # rows at the top, and at the bottom, that an adjoint mixes
+    "tail_rows",
+    "lead",  # the same for columns
+    "tail",
 )
+
+#: What lies outside; see `SweepSpec`.
+Outside = Literal["index", "mix", "terms"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,9 @@ class SweepSpec:
         Channels of a pixel, if a lane holds whole pixels.
     is_interleaved : bool
         Whether the images lie interleaved, as the channels of a pixel do, and are taken one by one.
-    outside : {"index", "mix"}
-        What a position outside the samples is: one of them as it is, or a weighted mixture.
+    outside : {"index", "mix", "terms"}
+        What a position outside the samples is: one of them as it is, or a weighted mixture of it and the outermost
+        ones; or, for adjoints, any mixture, which may take the place of samples near the ends too.
     ahead : int
         Pairs of rows that are loaded before they are needed.
     block : int
@@ -101,16 +110,17 @@ class SweepSpec:
     is_aligned: bool
     channels: int
     is_interleaved: bool
-    outside: Literal["index", "mix"]
+    outside: Outside
     ahead: int
     block: int
     is_large: bool
     is_split: bool
 
     @property
-    def holds_samples(self) -> bool:
-        """Whether lanes keep samples as they lie in memory, and not as numbers mixed from several."""
-        return self.outside == "index" or self.samples in ("float32", "float64", "int32", "int64")
+    def is_held_as_stored(self) -> bool:
+        """Whether lanes keep samples, or coefficients, as they lie in memory, and not as numbers mixed from several."""
+        stored = self.samples if self.direction == "forward" else self.bands
+        return self.outside == "index" or stored in ("float32", "float64", "int32", "int64")
 
     @property
     def columns(self) -> int:
@@ -145,9 +155,11 @@ class SweepSpec:
 def render_sweep(spec: SweepSpec, dialect: Dialect) -> str:
     """Return the source of the kernel ``sweep``."""
     samples, bands = ("const ", "") if spec.direction == "forward" else ("", "const ")
-    mixture = MIXTURE if spec.outside == "mix" else ""
+    mixture = {"index": "", "mix": MIXTURE, "terms": FIND_ENTRY}[spec.outside]
     body = _render_forward(spec) if spec.direction == "forward" else _render_inverse(spec)
     frame = _KERNEL.replace("@SAMPLES@", samples).replace("@BANDS@", bands).replace("@BODY@", indent(body, " " * 8))
+    maps = render_entry_tables() if spec.outside == "terms" else _MAPS
+    frame = frame.replace("@MAPS@\n", indent(maps, "    ") + "\n")
     frame = frame.replace("@STAGES@", f"STAGES({spec.ahead + 1})" if spec.vertical is not None else "")
     uses_doubles = "float64" in (spec.samples, spec.bands)
     return "\n".join([dialect.begin(uses_doubles=uses_doubles), _render_types(spec), _FIND_OUTSIDE, mixture, frame])
@@ -155,10 +167,8 @@ def render_sweep(spec: SweepSpec, dialect: Dialect) -> str:
 
 def _render_types(spec: SweepSpec) -> str:
     samples, bands = STORAGES[spec.samples], STORAGES[spec.bands]
-    if spec.direction == "inverse":
-        held = "band_t"
-    else:
-        held = "sample_t" if spec.holds_samples else "T"
+    stored = "sample_t" if spec.direction == "forward" else "band_t"
+    held = stored if spec.is_held_as_stored else "T"
     lines = [
         f"typedef {bands.number} T;",
         f"typedef {samples.word} sample_t;",
@@ -209,6 +219,10 @@ SELDOM int find_source(int i, int n, int before, int behind, GLOBAL const int *m
 }
 """
 
+_MAPS = """\
+GLOBAL const int *row_map = table + AT_MAP, *column_map = row_map + above + below;
+GLOBAL const T *row_weights = weights, *column_weights = weights + 3 * (above + below);"""
+
 _KERNEL = """\
 KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RESTRICT aa,
                   GLOBAL @BANDS@band_t *RESTRICT ad, GLOBAL @BANDS@band_t *RESTRICT da,
@@ -223,8 +237,7 @@ KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RE
     const int low_height = table[AT_LOW_HEIGHT], high_height = table[AT_HIGH_HEIGHT];
     const int low_width = table[AT_LOW_WIDTH], high_width = table[AT_HIGH_WIDTH];
     const int above = table[AT_ABOVE], below = table[AT_BELOW], before = table[AT_BEFORE], behind = table[AT_BEHIND];
-    GLOBAL const int *row_map = table + AT_MAP, *column_map = row_map + above + below;
-    GLOBAL const T *row_weights = weights, *column_weights = weights + 3 * (above + below);
+@MAPS@
     const int strip = GROUP_X % table[AT_STRIPS], part = GROUP_X / table[AT_STRIPS];
     const int chunks = table[AT_CHUNKS], chunk = part < chunks ? table[AT_CHUNK] : table[AT_REST];
     const int start = min(part, chunks) * table[AT_CHUNK] + max(part - chunks, 0) * chunk;
@@ -263,6 +276,11 @@ const bool is_strip_inside = (strip + 1) * 32 * 2 * PAIRS <= width;"""
         lines.append(f"const bool is_strip_inside = first_pair + ({min(even // 2, (odd - 1) // 2)}) >= 0")
         lines.append(f"    && end_pair + ({even // 2}) <= low_width && end_pair + ({(odd - 1) // 2}) <= high_width")
         lines.append("    && 2 * end_pair <= width;")
+    if spec.outside == "terms":
+        length = "width" if spec.direction == "forward" else "low_width + high_width"
+        lines[-1] = lines[-1].removesuffix(";")
+        lines.append(f"    && 2 * first_pair + ({min(even, odd)}) >= lead")
+        lines.append(f"    && 2 * end_pair + ({max(even, odd) - 2}) < {length} - tail;")
     return "\n".join(lines)
 
 
@@ -273,6 +291,8 @@ def _render_sources(spec: SweepSpec) -> str:
             "int source[2 * PAIRS];\n"
             "UNROLL for (int c = 0; c < 2 * PAIRS; ++c) source[c] = column + c < width ? column + c : -1;"
         )
+    if spec.outside == "terms":
+        return render_entries(spec)
     if spec.direction == "forward":
         lines = """\
 int source[2 * PAIRS];

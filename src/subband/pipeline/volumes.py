@@ -195,6 +195,9 @@ class VolumeWork:
                 # without decimation, all seven bands of details of each level are as large as the volume
                 bands = 7 * max(first, second) + 1
                 copies = max(copies, COPIES + bands * (2 if second else 1))
+            if isinstance(stage, Denoise | Shrink) and stage.form == "dual-tree":
+                # two trees along each axis: folded, of the first level, and its complex bands
+                copies = max(copies, COPIES + 3 * 8)
         wide = 8 if self.info.dtype.itemsize > 4 else 4
         return prod(self.info.shape) * (3 * self.info.dtype.itemsize + copies * wide)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from subband.boundary import Extension, Mixture
 from subband.pairs import Output, PairFilter, PairLifting, PairStep
 from subband.plan import AxisPlan
 from subband.schedule.steps import StepSchedule, schedule_filter, schedule_lifting
@@ -18,10 +20,13 @@ __all__ = [
     "AxisProgram",
     "AxisStep",
     "Form",
+    "Mixed",
     "Outside",
     "Tap",
     "axis_program",
     "count_outputs",
+    "find_mixture",
+    "map_mixed",
     "map_outside",
 ]
 
@@ -117,6 +122,31 @@ class Outside:
     weights: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """The positions at both ends of a sequence, and outside, that are mixtures of its numbers.
+
+    Attributes
+    ----------
+    before, lead : int
+        How many there are before the sequence, and at its beginning.
+    tail, behind : int
+        How many there are at its end, and behind it.
+    offsets : ndarray
+        Where the terms of each position begin, those at the beginning first; and the number of all terms.
+    index, weights : ndarray
+        Of each term the number of the sequence, and its weight.
+    """
+
+    before: int
+    lead: int
+    tail: int
+    behind: int
+    offsets: Array
+    index: Array
+    weights: Array
+
+
 _PLAIN = (Output(0, 0, 1.0), Output(1, 0, 1.0))
 
 
@@ -186,12 +216,8 @@ def map_outside(plan: AxisPlan, program: AxisProgram, direction: Direction) -> O
     >>> map_outside(plan, axis_program(plan, "forward"), "forward").index.tolist()
     [2, 1, 6, 5]
     """
-    length, extend = (
-        (plan.length, plan.extend_samples) if direction == "forward" else (plan.coded, plan.extend_coefficients)
-    )
-    first = 2 * program.schedule.first + min(program.even, program.odd)
-    last = 2 * (count_outputs(plan, direction) - 1 + program.schedule.last) + max(program.even, program.odd)
-    before, behind = max(0, -first), max(0, last + 1 - length)
+    length, extend = _find_sequence(plan, direction)
+    before, behind = _reach_outside(plan, program, direction)
     sides = [extend(-before, 0), extend(length, length + behind)]
     return Outside(
         before,
@@ -199,3 +225,59 @@ def map_outside(plan: AxisPlan, program: AxisProgram, direction: Direction) -> O
         np.concatenate([side.index for side in sides]),
         np.concatenate([np.stack([side.weight, side.first, side.last], axis=1) for side in sides]),
     )
+
+
+def find_mixture(plan: AxisPlan, direction: Direction) -> Mixture | None:
+    """Return what is made of the sequence that is read, if it is that of an adjoint."""
+    return plan.sample_mixture if direction == "forward" else plan.coefficient_mixture
+
+
+def map_mixed(plan: AxisPlan, program: AxisProgram, direction: Direction) -> Mixed:
+    """Return what is read at the ends of a sequence that an adjoint mixes, and outside.
+
+    Examples
+    --------
+    >>> from subband.plan import level_plan
+    >>> from subband.schedule.adjoint import transpose_forward
+    >>> from subband.wavelets import Wavelet
+    >>> (plan,) = transpose_forward(level_plan((64,), (0,), (Wavelet("db2"),), ("symmetric",))).plans
+    >>> mixed = map_mixed(plan, axis_program(plan, "inverse"), "inverse")
+    >>> mixed.before, mixed.lead, mixed.tail, mixed.behind
+    (0, 4, 4, 0)
+    """
+    mixture = find_mixture(plan, direction) or _NO_MIXTURE
+    length, extend = _find_sequence(plan, direction)
+    before, behind = _reach_outside(plan, program, direction)
+    # what is mixed lies on both sides of the widest gap
+    rows = np.concatenate([[-1], np.unique(mixture.rows), [length]])
+    gap = int(np.argmax(np.diff(rows)))
+    lead, tail = int(rows[gap]) + 1, length - int(rows[gap + 1])
+    sides = [extend(-before, lead), extend(length - tail, length + behind)]
+    source = np.concatenate([side.index for side in sides])
+    is_used = np.concatenate([side.weight for side in sides]) != 0
+    begin, end = (np.searchsorted(mixture.rows, source, side) for side in ("left", "right"))
+    counts = np.where(is_used, end - begin + 1, 0)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    # each position is the number that it repeats, and what is added to that
+    turn = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    index, weights = np.repeat(source, counts), np.ones(offsets[-1])
+    added = turn > 0
+    term = (np.repeat(begin, counts) + turn - 1)[added]
+    index[added], weights[added] = mixture.columns[term], mixture.weights[term]
+    return Mixed(before, lead, tail, behind, offsets, index, weights)
+
+
+_NO_MIXTURE = Mixture(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
+def _find_sequence(plan: AxisPlan, direction: Direction) -> tuple[int, Callable[[int, int], Extension]]:
+    """Return the length of what is read, and how it goes on outside."""
+    return (plan.length, plan.extend_samples) if direction == "forward" else (plan.coded, plan.extend_coefficients)
+
+
+def _reach_outside(plan: AxisPlan, program: AxisProgram, direction: Direction) -> tuple[int, int]:
+    """Return how many positions are read before and behind a sequence."""
+    length, _ = _find_sequence(plan, direction)
+    first = 2 * program.schedule.first + min(program.even, program.odd)
+    last = 2 * (count_outputs(plan, direction) - 1 + program.schedule.last) + max(program.even, program.odd)
+    return max(0, -first), max(0, last + 1 - length)

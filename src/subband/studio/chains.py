@@ -9,11 +9,11 @@ from typing import Any
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import Method, find_method, list_methods
 from subband.enhance.stages import Stage
-from subband.errors import ArgumentError, LevelError, SubbandError
+from subband.errors import ArgumentError, SubbandError
 from subband.plan import transform_plan
 from subband.settings import list_settings
 from subband.studio.bands import read_gains
-from subband.studio.controls import Scalar, Settings
+from subband.studio.controls import Scalar, Settings, lower_level
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.wavelets import as_wavelet
 
@@ -111,10 +111,14 @@ def make_view_enhancer(settings: Settings) -> Enhancer:
 
 def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:
     """Change settings that do not go together, and say why; see `Tool.correct`."""
-    if settings["form"] == "undecimated" and settings["boundary"] != "auto" and settings["filter"] != "none":
-        settings["boundary"] = "auto"
-        yield "An undecimated transform always mirrors; the boundary is chosen by itself."
     wavelet = as_wavelet(str(settings["wavelet"]))
+    if settings["form"] == "dual-tree" and not wavelet.is_whole_sample_symmetric:
+        settings["form"] = "auto"
+        yield f"The dual tree takes symmetric wavelets such as cdf97, not {wavelet.name}; the form is chosen by itself."
+    always_mirrors = {"undecimated": "An undecimated", "dual-tree": "A dual-tree"}.get(str(settings["form"]))
+    if always_mirrors and settings["boundary"] != "auto" and settings["filter"] != "none":
+        settings["boundary"] = "auto"
+        yield f"{always_mirrors} transform always mirrors; the boundary is chosen by itself."
     try:
         modes = choose_modes(_read_boundary(settings), (wavelet,) * 2, (0, 1))
         # not every wavelet can take every mode, which a plan finds out
@@ -141,14 +145,7 @@ def _fit_level(level: int, space: tuple[int, ...], settings: Settings, modes: tu
     """Return the largest number of levels up to `level` that an image has."""
     wavelets = (as_wavelet(str(settings["wavelet"])),) * 2
     is_stationary = settings["form"] == "undecimated"
-    while level > 0:
-        try:
-            choose_level(level, space, (0, 1), wavelets, modes, is_stationary)
-        except LevelError:
-            level -= 1
-        else:
-            break
-    return level
+    return lower_level(level, lambda each: choose_level(each, space, (0, 1), wavelets, modes, is_stationary), 0)
 
 
 def _make_shrink(settings: Settings, *, gains: tuple[tuple[float, ...], ...] | None = None, **more: Any) -> Shrink:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
+from subband.errors import LevelError, SubbandError
 from subband.settings import Setting, list_settings
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "choose",
     "give_bands",
     "give_source",
+    "lower_level",
     "make_control",
     "make_controls",
     "read_settings",
@@ -119,10 +121,6 @@ class Control:
             return self.default, f"{self.name} is too long; {self.default!r} is taken"
         return value, None
 
-    def is_shown(self, settings: Mapping[str, Scalar]) -> bool:
-        """Tell whether it means something under other settings."""
-        return all(settings.get(name) in values for name, values in self.shown.items())
-
     def _resolve_flag(self, value: Any) -> tuple[Scalar, str | None]:
         # addresses hold everything as text
         texts = {"true": True, "false": False, "1": True, "0": False}
@@ -221,6 +219,28 @@ def make_controls(
     """Return the controls of some settings of a class, in this order; see `make_control`."""
     known, starts = list_settings(kind), starts or {}
     return tuple(make_control(known[name], start=starts.get(name), **more) for name in names.split())
+
+
+def lower_level(level: int, check: Callable[[int], Any], least: int = 1) -> int:
+    """Return the largest number of levels from `least` to `level` that `check` takes without a LevelError.
+
+    Examples
+    --------
+    >>> from subband.edit import Lighting
+    >>> lower_level(8, lambda level: Lighting(level=level).plan((1, 64, 64)))
+    6
+    """
+    while level > least:
+        try:
+            check(level)
+        except LevelError:
+            level -= 1
+        except SubbandError:
+            # something else is wrong, which fewer levels do not mend
+            break
+        else:
+            break
+    return level
 
 
 def read_settings(kind: Any, settings: Settings, **changes: Any) -> Any:

@@ -4,7 +4,7 @@
 computed from coefficients flow back to the samples by it, and iterative solvers need it. For orthogonal wavelets in
 mode ``periodization`` it is the inverse; in general it is not.
 
-Engines have adjoints of levels; see `subband.engines.base`.
+An adjoint is a plan that engines run like any other; see `subband.schedule.adjoint`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any
 
 from subband.arrays import as_computable, pad_zeros
 from subband.engines import Engine
-from subband.engines.adjoint import Fold, fold_axis
 from subband.engines.dispatch import call_natively, engine_for
-from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
+from subband.errors import ArgumentTypeError, ShapeError
 from subband.plan import TransformPlan
 from subband.pyramid import Pyramid
+from subband.schedule.adjoint import refuse_reversible
 from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryTransformPlan
 from subband.transforms.decomposition import as_computable_bands
+from subband.transforms.padding import fold_axis
 from subband.typing import Array
 
 __all__ = ["decompose_adjoint", "reconstruct_adjoint"]
@@ -63,7 +64,7 @@ def decompose_adjoint(pyramid: Pyramid, engine: str | Engine | None = None) -> A
     True
     """
     _check_plan(pyramid, Pyramid, "pyramid", "give what `decompose` returned")
-    _refuse_reversible(pyramid.plan.reversible)
+    refuse_reversible(pyramid.plan.reversible)
     x: Array = call_natively(_decompose_adjoint, {0: "pyramid"}, (pyramid, engine), {}, engine)
     return x
 
@@ -103,7 +104,7 @@ def reconstruct_adjoint(
     (5, 5)
     """
     _check_plan(plan, (TransformPlan, StationaryTransformPlan), "plan", "give the plan of a pyramid")
-    _refuse_reversible(plan.reversible)
+    refuse_reversible(plan.reversible)
     pyramid: Pyramid = call_natively(_reconstruct_adjoint, {0: "x"}, (x, plan, engine), {}, engine)
     return pyramid
 
@@ -113,11 +114,6 @@ def _check_plan(given: Any, kinds: type | tuple[type, ...], name: str, remedy: s
         raise ArgumentTypeError(f"{name} is a {type(given).__name__}; {remedy}")
 
 
-def _refuse_reversible(is_reversible: bool) -> None:
-    if is_reversible:
-        raise ArgumentError("a reversible transform rounds to integers and has no adjoint; leave reversible out")
-
-
 def _decompose_adjoint(pyramid: Pyramid, engine: str | Engine | None) -> Array:
     plan = pyramid.plan
     x, details = as_computable_bands(pyramid)
@@ -125,7 +121,7 @@ def _decompose_adjoint(pyramid: Pyramid, engine: str | Engine | None) -> Array:
     if isinstance(plan, StationaryTransformPlan):
         x = merge_levels(plan.levels, x, details, chosen.stationary_forward_adjoint)
         for axis, mode, margin in zip(plan.axes, plan.modes, plan.margins, strict=True):
-            x = fold_axis(x, axis, Fold(mode, plan.shape[axis], -margin, plan.shape[axis] + margin))
+            x = fold_axis(x, axis, mode, margin)
         return x
     return chosen.forward_adjoint_all(plan, x, details)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_numbers, namespace
+from subband.arrays import as_numbers, cast, namespace
 from subband.boundary import Extension, extend
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ShapeError
 from subband.transforms.modes import mode_name
 from subband.typing import Array
 
-__all__ = ["extend_axis", "pad"]
+__all__ = ["extend_axis", "fold_axis", "pad"]
 
 
 @takes_arrays("x", transforms=False)
@@ -82,6 +83,39 @@ def extend_axis(x: Array, axis: int, extension: Extension) -> Array:
         if xp.any(part):
             extended += part * xp.take(x, xp.asarray([index]), axis)
     return extended
+
+
+def fold_axis(x: Array, axis: int, mode: str, margin: int) -> Array:
+    """Apply the transpose of an extension by `margin` samples at both ends: add each of these to what it was made of.
+
+    Examples
+    --------
+    >>> fold_axis(np.array([1.0, 2.0, 3.0, 4.0]), 0, "symmetric", 1)
+    array([3., 7.])
+    """
+    inner = x[(slice(None),) * axis + (slice(margin, x.shape[axis] - margin),)]
+    outside, affected, weights = _tabulate_fold(mode, inner.shape[axis], margin)
+    if not outside.size:
+        return inner
+    xp = namespace(x, f"the adjoint in mode {mode!r}")
+    folded: Array = inner.copy()
+    margins = xp.moveaxis(xp.take(x, xp.asarray(outside), axis), axis, -1)
+    wide = np.float32 if x.dtype.itemsize == 2 else x.dtype
+    sums = xp.moveaxis(cast(margins, wide) @ xp.asarray(weights, wide), -1, axis)
+    chosen = (*(slice(None),) * axis, xp.asarray(affected))
+    folded[chosen] = cast(cast(folded[chosen], wide) + sums, x.dtype)
+    return folded
+
+
+@lru_cache(maxsize=256)
+def _tabulate_fold(mode: str, length: int, margin: int) -> tuple[Array, Array, Array]:
+    """Return which positions are folded, the samples that they were made of, and the weights."""
+    outside = np.concatenate([np.arange(margin), np.arange(margin + length, length + 2 * margin)])
+    whole = extend(mode, length, -margin, length + margin)
+    extension = Extension(*(part[outside] for part in (whole.index, whole.weight, whole.first, whole.last)))
+    weights = extension.fold(np.eye(outside.size), length)
+    (affected,) = np.nonzero(weights.any(axis=0))
+    return outside, affected, weights[:, affected]
 
 
 def _read_widths(pad_widths: Any, ndim: int) -> list[tuple[int, int]]:

@@ -104,7 +104,7 @@ class ContinuousWavelet:
         try:
             read = _recall_name(name, dtype)
         except TypeError:
-            # neither a name nor a dtype, which is told here, or a dtype that is no key
+            # something that is no name or dtype, which is told here, or a dtype that is no key
             read = _read_name(name, dtype)
         self._name, self._family, self._dtype, self._order, self._bandwidth, self._centre, bound, warning = read
         self._lower, self._upper = -bound, bound

@@ -7,6 +7,7 @@ it over the samples and, as their continuation, over their mirror image.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from typing import Any
@@ -18,7 +19,7 @@ from subband.wavelets.catalogue import known_names
 from subband.wavelets.lookup import WaveletLike, as_wavelet
 from subband.wavelets.wavelet import Wavelet
 
-__all__ = ["BIORTS", "QSHIFTS", "find_biort", "find_qshift"]
+__all__ = ["BIORTS", "QSHIFTS", "DualTreeFilters", "find_biort", "find_qshift"]
 
 #: Filters of the first level: symmetric, of odd length.
 BIORTS = ("antonini", "legall", "near_sym_a", "near_sym_b")
@@ -27,13 +28,37 @@ BIORTS = ("antonini", "legall", "near_sym_a", "near_sym_b")
 QSHIFTS = ("qshift_06", "qshift_a", "qshift_b", "qshift_c", "qshift_d")
 
 
-def find_biort(biort: WaveletLike) -> Wavelet:
+@dataclass(frozen=True)
+class DualTreeFilters:
+    """The filters of a dual-tree transform along one axis.
+
+    Attributes
+    ----------
+    biort : Wavelet
+        Those of the first level, as `find_biort` returns them.
+    qshift : Wavelet
+        Those of the others, as `find_qshift` returns them.
+    """
+
+    biort: Wavelet
+    qshift: Wavelet
+
+    @property
+    def dec_len(self) -> int:
+        """The length of the longer ones."""
+        return max(self.biort.dec_len, self.qshift.dec_len)
+
+
+def find_biort(biort: WaveletLike, gain: float = 1.0) -> Wavelet:
     """Return the filters of the first level, low-pass in step with even samples and high-pass with odd ones.
 
     Parameters
     ----------
     biort : str or Wavelet
         A name of `BIORTS`, or a wavelet with symmetric filters of odd length, such as ``'cdf97'`` or ``'bior2.2'``.
+    gain : float
+        The sum of the low-pass filter: 1 as published. √2 is that of most wavelets, in whose bands noise is about as
+        strong as before.
 
     Raises
     ------
@@ -51,7 +76,7 @@ def find_biort(biort: WaveletLike) -> Wavelet:
     """
     name = biort.lower() if isinstance(biort, str) else ""
     if name in BIORTS:
-        return _read_biort(name)
+        return _read_biort(name, gain)
     if isinstance(biort, str) and name not in known_names():
         raise UnknownWaveletError(
             f"biort={biort!r} is not known; use one of {', '.join(BIORTS)}, or a wavelet such as 'cdf97' or 'bior2.2'"
@@ -62,8 +87,7 @@ def find_biort(biort: WaveletLike) -> Wavelet:
             f"biort={wavelet.name!r} has no symmetric filters of odd length, which the first level needs; use one of "
             f"{', '.join(BIORTS)}, or a wavelet such as 'cdf97' or 'bior2.2'"
         )
-    # the catalogue's filters share the gain of 2 between analysis and synthesis
-    return _centre_filters(wavelet.name, wavelet.filter_bank, sqrt(0.5), sqrt(2))
+    return _centre_filters(wavelet.name, wavelet.filter_bank, gain * sqrt(0.5), sqrt(2) / gain)
 
 
 def find_qshift(qshift: WaveletLike) -> Wavelet:
@@ -106,10 +130,10 @@ def _read_table() -> dict[str, tuple[float, ...]]:
 
 
 @cache
-def _read_biort(name: str) -> Wavelet:
+def _read_biort(name: str, gain: float) -> Wavelet:
     low, dual = (np.array(_read_table()[f"{name} {key}"]) for key in ("h0", "g0"))
     # both low-pass filters sum to 1, so that the two trees together reconstruct; here each tree does
-    return _centre_filters(name, (low, _alternate(dual), dual, _alternate(low)), 1.0, 2.0)
+    return _centre_filters(name, (low, _alternate(dual), dual, _alternate(low)), gain, 2 / gain)
 
 
 @cache

@@ -233,6 +233,8 @@ def _measure_defect(matrix: _Matrix) -> float:
 
 def _trim_last_step(scheme: LiftingScheme, tolerance: float) -> LiftingScheme:
     """Cut off the ends of the last step that are small beside its largest tap, or all of it if noise."""
+    if not scheme.steps:  # even and odd samples are the coefficients
+        return scheme
     *steps, last = scheme.steps
     peak = max(abs(tap) for tap in last.taps)
     if peak < _NOISE:

@@ -98,42 +98,27 @@ class Wavelet:
             return
         if not name:
             raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither")
-        self._look_up(_lower_name(name))
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
+        (
+            self._name,
+            self._bank,
+            self._family,
+            self._scheme,
+            self._orthogonal,
+            self._biorthogonal,
+            self._hash,
+        ) = _look_up(name)
 
-    def _define(
-        self, name: str, bank: FilterBank, family: Family | None = None, scheme: LiftingScheme | None = None
-    ) -> None:
-        """Set the attributes that all constructors have in common."""
+    def _define(self, name: str, bank: FilterBank, scheme: LiftingScheme | None = None) -> None:
+        """Set the attributes of a wavelet that the catalogue does not have."""
         self._name = name
         self._bank = bank
-        self._family = family
+        self._family = None
         self._scheme = scheme
-        self._orthogonal = family is not None and family.short not in ("bior", "rbio", "cdf")
-        self._biorthogonal = family is not None
-        self._hash = hash((name, bank, family is None))
-
-    def _look_up(self, name: str) -> None:
-        """Fill in a wavelet of the catalogue."""
-        if name not in known_names() and name.startswith(PARAMETRIC):
-            # PyWavelets' own words, which its users compare with.
-            error = UnknownWaveletError(f"Invalid wavelet name '{name}'.")
-            error.add_note(f"'{name[:4]}' is a family of continuous wavelets, see ContinuousWavelet")
-            raise error
-        family = find_family(name)
-        if not family.is_discrete:
-            raise ArgumentError(
-                f"The `Wavelet` class is for discrete wavelets and {name!r} is a continuous one; use ContinuousWavelet"
-            )
-        if family.short == "cdf":
-            from subband.wavelets.cdf import cdf_scheme
-
-            scheme, bank = pack_filters(cdf_scheme(name))
-            self._define(name, bank, family, scheme)
-            return
-        dec_lo, rec_lo = read_lowpass(name)
-        dec_hi = tuple(tap if k % 2 else -tap for k, tap in enumerate(rec_lo))
-        rec_hi = tuple(-tap if k % 2 else tap for k, tap in enumerate(dec_lo))
-        self._define(name, FilterBank(dec_lo, dec_hi, rec_lo, rec_hi), family)
+        self._orthogonal = False
+        self._biorthogonal = False
+        self._hash = hash((name, bank, True))
 
     @classmethod
     def from_lifting(cls, name: str, scheme: LiftingScheme) -> Wavelet:
@@ -172,7 +157,7 @@ class Wavelet:
             )
         packed, bank = pack_filters(scheme)
         wavelet = cls.__new__(cls)
-        wavelet._define(name, bank, None, packed)
+        wavelet._define(name, bank, packed)
         return wavelet
 
     def without_lifting(self) -> Wavelet:
@@ -489,7 +474,7 @@ def _restore(
 ) -> Wavelet:
     """Make or unpickle a wavelet that the catalogue does not have."""
     wavelet = kind.__new__(kind)
-    wavelet._define(name, bank, None, scheme)
+    wavelet._define(name, bank, scheme)
     wavelet._orthogonal = orthogonal
     wavelet._biorthogonal = biorthogonal
     if not may_lift:
@@ -505,11 +490,32 @@ def _factorise_bank(bank: FilterBank) -> LiftingScheme | None:
     return factorise_bank(bank)
 
 
-def _lower_name(name: object) -> str:
-    """Check that a name is text."""
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
-    return name.lower()
+@lru_cache(maxsize=256)
+def _look_up(name: str) -> tuple[str, FilterBank, Family | None, LiftingScheme | None, bool, bool, int]:
+    """Return what a wavelet of the catalogue consists of, in the order in which `Wavelet` sets it."""
+    name = name.lower()
+    if name not in known_names() and name.startswith(PARAMETRIC):
+        # PyWavelets' own words, which its users compare with.
+        error = UnknownWaveletError(f"Invalid wavelet name '{name}'.")
+        error.add_note(f"'{name[:4]}' is a family of continuous wavelets, see ContinuousWavelet")
+        raise error
+    family = find_family(name)
+    if not family.is_discrete:
+        raise ArgumentError(
+            f"The `Wavelet` class is for discrete wavelets and {name!r} is a continuous one; use ContinuousWavelet"
+        )
+    scheme = None
+    if family.short == "cdf":
+        from subband.wavelets.cdf import cdf_scheme
+
+        scheme, bank = pack_filters(cdf_scheme(name))
+    else:
+        dec_lo, rec_lo = read_lowpass(name)
+        dec_hi = tuple(tap if k % 2 else -tap for k, tap in enumerate(rec_lo))
+        rec_hi = tuple(-tap if k % 2 else tap for k, tap in enumerate(dec_lo))
+        bank = FilterBank(dec_lo, dec_hi, rec_lo, rec_hi)
+    is_orthogonal = family.short not in ("bior", "rbio", "cdf")
+    return name, bank, family, scheme, is_orthogonal, True, hash((name, bank, False))
 
 
 def _warn_deprecated(old: str, new: str) -> None:

@@ -175,7 +175,7 @@ def test_the_same_engine_unspoilt_is_measured(chapter):
 
 
 def test_a_threshold_that_does_nothing_is_found(monkeypatch):
-    monkeypatch.setattr(ultrasound, "make_shrinker", lambda *_: lambda coefficients, is_first: None)
+    monkeypatch.setattr(ultrasound, "make_shrinker", lambda *_: lambda coefficients: None)
     with pytest.raises(WrongResultError, match="soft threshold"):
         CHAPTERS["ultrasound"](get_engine("cpu"))
 

@@ -52,7 +52,7 @@ def _filter(bench: Harness, stage: Shrink, planes: Any) -> dict[str, Array]:
     roundtrip = Roundtrip(stage, planes.shape, bench.engine, filters)
     coefficients = roundtrip.forward(planes)
     found = copy_bands(bench, coefficients)
-    make_shrinker(stage, planes.shape[0], 2, filters)(coefficients, True)
+    make_shrinker(stage, planes.shape[0], 2, filters)(coefficients)
     found |= {f"{name} after its threshold": band for name, band in copy_bands(bench, coefficients).items()}
     back = roundtrip.inverse(coefficients, planes.shape)
     return found | {"of the filtered frame": np.array(bench.to_host(back), np.float64)}

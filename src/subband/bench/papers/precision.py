@@ -133,13 +133,13 @@ def _filter(bench: Harness, stage: Shrink, frame: Array, dtype: str) -> Array:
     shrink = make_shrinker(stage, 1, 2, filters)
     if not is_rounded:
         coefficients = roundtrip.forward(samples)
-        shrink(coefficients, True)
+        shrink(coefficients)
         back = roundtrip.inverse(coefficients, planes.shape)
         return np.asarray(bench.to_host(back)[0], np.float64)
     # another frame goes before, whose result would show
     _inverse_rounded(bench, roundtrip, _forward_rounded(bench, roundtrip, 1 - samples), planes.shape)
     coefficients = _forward_rounded(bench, roundtrip, samples)
-    shrink(coefficients, True)
+    shrink(coefficients)
     back = _inverse_rounded(bench, roundtrip, coefficients, planes.shape)
     _check_rounded(bench, roundtrip, planes, stage, back)
     return np.asarray(back[0], np.float64)
@@ -179,7 +179,7 @@ def _check_rounded(bench: Harness, roundtrip: Roundtrip, planes: Array, stage: S
     found = copy_bands(bench, _forward_rounded(bench, roundtrip, planes.astype(np.float32)))
     limit = HALF_TOLERANCE * stage.level * find_largest(expected)
     compare_bands(found, expected, what, limit)
-    make_shrinker(stage, 1, 2, plain)(coefficients, True)
+    make_shrinker(stage, 1, 2, plain)(coefficients)
     frame = np.asarray(reference.inverse(coefficients, planes.shape))
     compare_bands({"of the frame": back}, {"of the frame": frame}, what, 2 * limit)
 

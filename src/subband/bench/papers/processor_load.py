@@ -194,7 +194,7 @@ def _measure(program: Program, bench: Harness, size: int, seconds: float, rate: 
 
     def step(number: int) -> Any:
         coefficients = roundtrip.forward(bench.upload(frames[number % _DIFFERENT]))
-        shrink(coefficients, True)
+        shrink(coefficients)
         return roundtrip.inverse(coefficients, shape)
 
     finish = _choose_finish(bench)

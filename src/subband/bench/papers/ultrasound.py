@@ -175,7 +175,7 @@ def _measure(program: Program, bench: Harness, size: int, effort: Effort) -> dic
     coefficients = roundtrip.forward(planes)
     calls: dict[str, Any] = {
         "forward": lambda: roundtrip.forward(planes),
-        "filter": lambda: shrink(coefficients, True),
+        "filter": lambda: shrink(coefficients),
         "inverse": lambda: roundtrip.inverse(coefficients, shape),
     }
     times = take_turns(calls, effort, bench.time_calls)
@@ -190,7 +190,7 @@ def _check_shrinking(bench: Harness, roundtrip: Roundtrip, shrink: Work, planes:
     """Compare what the threshold leaves of every detail with what it has to leave."""
     coefficients = roundtrip.forward(planes)
     before = copy_bands(bench, coefficients)
-    shrink(coefficients, True)
+    shrink(coefficients)
     after = copy_bands(bench, coefficients)
     (threshold,) = set(STAGE.spread(1)[0].ravel().tolist())
     expected = {

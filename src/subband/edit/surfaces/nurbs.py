@@ -122,7 +122,7 @@ def measure_basis(knots: Array, degree: int, parameters: Array) -> tuple[Array, 
 def to_geomdl(surface: Surface) -> Any:
     """Return the surface as geomdl knows it.
 
-    Closed directions are spelt out: their first control points are repeated behind the last.
+    Closed directions are written out: their first control points are repeated behind the last.
 
     Returns
     -------

@@ -48,6 +48,8 @@ class CpuEngine(Engine):
         if dtype.kind == "c":
             parts = {key: _split_parts(band.astype(dtype, copy=False)) for key, band in bands.items()}
             return _join_parts(self.inverse(_plan_parts(plan), parts))
+        if plan.amplifies_back and dtype == np.float32:
+            return self.inverse(plan, {key: band.astype(np.float64) for key, band in bands.items()}).astype(np.float32)
         whole = fill_in(plan.band_shapes, bands, dtype)
         schedule, sweeps = _prepare(plan)
         if schedule.is_single:

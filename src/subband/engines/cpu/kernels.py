@@ -17,9 +17,11 @@ from subband.compiled.compiling import stored
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
 from subband.engines.cpu.program import (
+    BEGIN,
     CHANNELS,
     COUNT,
     DEPTH,
+    END,
     EVEN,
     FIRST,
     FRAME,
@@ -29,6 +31,8 @@ from subband.engines.cpu.program import (
     LAST,
     LENGTH,
     LIFTING,
+    MIXTURE,
+    MIXTURE_ROOM,
     P_MEMBER,
     P_SHIFT,
     PIXELS,
@@ -56,6 +60,7 @@ from subband.engines.cpu.rows import (
     load_coefficients,
     load_samples,
     mix_row,
+    mix_rows,
 )
 from subband.engines.cpu.turn_loops import finish_task, take_task
 
@@ -84,8 +89,9 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     line = misalignment(scratch)  # a row that is filtered from there into the ring
     mixture = np.empty((4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0, x.dtype)
     unwanted = np.empty(members, x.dtype)
+    ends = np.empty(h[MIXTURE_ROOM], x.dtype)
     offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, mix, spare, at = data(scratch), data(mixture), data(unwanted), data(offsets)
+    buf, mix, spare, mixed, at = data(scratch), data(mixture), data(unwanted), data(ends), data(offsets)
     px, p_aa, p_ad, p_da, p_dd = data(x), data(aa), data(ad), data(da), data(dd)
     low_width, high_width = aa.shape[2], ad.shape[2]
     rows, rows_below = aa.shape[1], da.shape[1]
@@ -119,7 +125,13 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         elif vertical != IDENTITY:
                             found = find_row(v, vn, position)
                             row = image + found * width
-                            if found < 0:
+                            if found < 0 and v[MIXTURE]:
+                                source, row, start, stop = mix, 0, begin, end
+                                if horizontal == IDENTITY:
+                                    start, stop = left, left + columns
+                                goal, origin = shift(mix, start), shift(px, image + start)
+                                mix_rows(goal, origin, origin, False, width, v, vn, position, stop - start)
+                            elif found < 0:
                                 nearest = shift(px, image + find_nearest(v, position) * width)
                                 first, last = shift(px, image), shift(px, image + (v[LENGTH] - 1) * width)
                                 mix_row(mix, nearest, first, last, v, vn, position, width)
@@ -127,10 +139,10 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         if horizontal == IDENTITY:
                             copy_scaled(shift(buf, offset), shift(source, row + left), hn[SCALE_P], columns)
                         elif horizontal == LIFTING:
-                            load_samples(buf, offset, pitch, source, row, h, hn, left + h[FIRST], n)
+                            load_samples(buf, offset, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
                             lift_row(buf, offset, n, pitch, h, hn)
                         else:
-                            load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], n)
+                            load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
                             goal = shift(buf, offset)
                             blend_row(goal, shift(goal, pitch), buf, line, pitch, h, hn, at, round_up(columns))
                 for channel in range(channels):
@@ -162,7 +174,7 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         shrink_row(f[SHRINK], to_da, shift(own, step), columns)
                         shrink_row(f[SHRINK], to_dd, shift(own, 2 * step), highs)
     # the last use of what the addresses above belong to
-    return scratch.size + mixture.size + unwanted.size + offsets.size
+    return scratch.size + mixture.size + unwanted.size + ends.size + offsets.size
 
 
 @stored(**OPTIONS)
@@ -185,10 +197,12 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
     scratch = np.zeros(64 + members * (4 + 2 * v[DEPTH] * channels), y.dtype)
     lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
     planes = np.empty(2 * channels * span, y.dtype)
+    ends = np.empty(h[MIXTURE_ROOM], y.dtype)
     offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    buf, canvas, at = data(scratch), data(planes), data(offsets)
     py, p_aa, p_ad, p_da, p_dd = data(y), data(aa), data(ad), data(da), data(dd)
     low_width, high_width = aa.shape[2], ad.shape[2]
+    mixture = np.empty(low_width + high_width if v[MIXTURE] else 0, y.dtype)
+    buf, canvas, mix, mixed, at = data(scratch), data(planes), data(mixture), data(ends), data(offsets)
     rows, rows_below = aa.shape[1], da.shape[1]
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
@@ -204,9 +218,11 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                     for member in range(1 if vertical == IDENTITY else 2):
                         offset, found = lines, 2 * newest
                         factor = vn[SCALE_EVEN + member]
+                        position = 2 * newest + v[EVEN + member]
+                        is_mixed = v[MIXTURE] > 0 and not v[BEGIN] <= position < v[END]
                         if vertical != IDENTITY:
                             offset = ring + (newest % v[DEPTH] * 2 + member) * size
-                            found = find_coefficient(v, vn, 2 * newest + v[EVEN + member])
+                            found = 0 if is_mixed else find_coefficient(v, vn, position)
                             if found < 0:
                                 for k in range(size):
                                     buf[offset + k] = 0
@@ -217,11 +233,27 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                             low, high = p_da, p_dd
                             line = image * rows_below + found // 2
                         row, row_high = line * low_width, line * high_width
+                        if is_mixed:
+                            low, high, row, row_high = mix, mix, 0, low_width
+                            start, end = 2 * left, 2 * (left + columns)
+                            if horizontal != IDENTITY:
+                                start, end = find_columns(h, left + h[FIRST], n, low_width + high_width)
+                            start, end = start // 2, (end + 1) // 2
+                            above, below = image * rows, image * rows_below
+                            lows = shift(p_aa, above * low_width + start)
+                            highs = shift(p_da, below * low_width + start)
+                            goal, count = shift(mix, start), min(end, low_width) - start
+                            mix_rows(goal, lows, highs, True, low_width, v, vn, position, count)
+                            if horizontal != IDENTITY:
+                                lows = shift(p_ad, above * high_width + start)
+                                highs = shift(p_dd, below * high_width + start)
+                                goal, count = shift(mix, low_width + start), min(end, high_width) - start
+                                mix_rows(goal, lows, highs, True, high_width, v, vn, position, count)
                         if horizontal == IDENTITY:
                             copy_scaled(shift(buf, offset), shift(low, row + left), factor, columns)
                         else:
                             load_coefficients(
-                                buf, offset, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, n
+                                buf, offset, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, mixed, n
                             )
                     if vertical == LIFTING:
                         lift_ring(buf, ring, size, newest, v, vn)
@@ -258,7 +290,7 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         count = min(2 * columns, width - 2 * left)
                         ready = shift(canvas, member * channels * span)
                         pass_pixels(ready, span, f, fn, 2 * pair + member, 2 * left, count)
-    return scratch.size + planes.size + offsets.size
+    return scratch.size + planes.size + mixture.size + ends.size + offsets.size
 
 
 # --- The same for several threads: each takes tasks, without Python in between. ---

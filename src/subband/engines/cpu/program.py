@@ -1,8 +1,8 @@
 """One axis of a plan as two flat tables that the compiled kernels read.
 
 The integer table holds a header (named below), then one row for each tap of a filter or each operation of a
-lifting, then the sample index of every position outside the sequence. The table of numbers, in the dtype of the
-data, holds scales, weights and the extension's weights.
+lifting, then the sample index of every position outside the sequence, then the mixtures of an adjoint. The table of
+numbers, in the dtype of the data, holds scales, weights, the extension's weights and those of mixtures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.engines.abilities import CPU
 from subband.plan import AxisPlan
-from subband.schedule.axis import AxisProgram, axis_program, map_outside
+from subband.schedule.axis import AxisProgram, Mixed, axis_program, find_mixture, map_mixed, map_outside
 from subband.typing import Array, Direction
 from subband.wavelets.choice import REACH
 
@@ -26,7 +26,15 @@ P_MEMBER, P_SHIFT, Q_MEMBER, Q_SHIFT = range(8, 12)
 LEFT, OUTSIDE, MIXING = 12, 13, 14  # positions before the sequence; where the extension stands in both tables
 MIXED = 15  # whether the extension takes part of the first or last sample
 FRAME, TONES = 16, 17  # where the table of a frame stands in both tables, 0 if there is none
-HEADER = 18
+BEGIN, END = 18, 19  # the positions that are read as they are; others are outside, or mixtures
+MIXTURE, MIXTURE_ROOM = 20, 21  # where the blocks of mixtures stand, 0 if there are none; room for all mixtures
+HEADER = 22
+
+# Mixtures come in blocks of so many positions. A row of the integer table for each: how many numbers of the sequence it
+# is made of, and where these, and their weights for all positions, stand in the two tables.
+BLOCK = 32
+BLOCK_COUNT, BLOCK_INDEX, BLOCK_WEIGHTS = range(3)
+BLOCK_ROW = 3
 
 # What KIND says.
 IDENTITY, CONVOLUTION, LIFTING = range(3)
@@ -88,10 +96,38 @@ def tabulate_program(plan: AxisPlan, direction: Direction, dtype: np.dtype[np.ge
     header[LENGTH] = plan.length if direction == "forward" else plan.coded
     header[[LEFT, OUTSIDE, MIXING]] = outside.before, HEADER + rows.size, NUMBERS + weights.size
     header[MIXED] = outside.weights[:, 1:].any()
-    return Program(
-        np.concatenate([header, rows.ravel(), outside.index]),
-        np.concatenate([program.scales, program.factors, weights.ravel(), outside.weights.ravel()]).astype(dtype),
-    )
+    header[[BEGIN, END]] = 0, header[LENGTH]
+    ints: list[Array] = [header, rows.ravel(), outside.index]
+    scales = np.array([*program.scales, *program.factors])
+    numbers: list[Array] = [scales, weights.ravel(), outside.weights.ravel()]
+    if find_mixture(plan, direction) is not None:
+        mixed = map_mixed(plan, program, direction)
+        header[[BEGIN, END]] = mixed.lead, header[LENGTH] - mixed.tail
+        header[MIXTURE] = sum(map(len, ints))
+        blocks, block_weights = _tabulate_mixtures(mixed, int(header[MIXTURE]), sum(map(len, numbers)))
+        header[MIXTURE_ROOM] = -(-(len(mixed.offsets) - 1) // BLOCK) * BLOCK
+        ints.append(blocks)
+        numbers.append(block_weights)
+    return Program(np.concatenate(ints), np.concatenate(numbers).astype(dtype))
+
+
+def _tabulate_mixtures(mixed: Mixed, place: int, number_place: int) -> tuple[Array, Array]:
+    """Return the blocks of mixtures, for tables in which they stand at some places, and their weights."""
+    positions = len(mixed.offsets) - 1
+    entries = np.repeat(np.arange(positions), np.diff(mixed.offsets))
+    rows: list[int] = []
+    indices: list[Array] = []
+    weights: list[Array] = []
+    place += BLOCK_ROW * -(-positions // BLOCK)
+    for first in range(0, positions, BLOCK):
+        terms = slice(mixed.offsets[first], mixed.offsets[min(first + BLOCK, positions)])
+        index, column = np.unique(mixed.index[terms], return_inverse=True)
+        block = np.zeros((len(index), BLOCK))
+        np.add.at(block, (column, entries[terms] - first), mixed.weights[terms])
+        rows += [len(index), place + sum(map(len, indices)), number_place + sum(map(len, weights))]
+        indices.append(index)
+        weights.append(block.ravel())
+    return np.concatenate([np.array(rows), *indices]), np.concatenate(weights)
 
 
 def _tabulate_taps(program: AxisProgram) -> tuple[Array, Array]:

@@ -5,12 +5,30 @@ from __future__ import annotations
 import numba as nb
 
 from subband.engines.cpu.frame_loops import pass_pixels
-from subband.engines.cpu.loops import OPTIONS, blend, copy_scaled, lift, lift_both, round_up, scale, shift, split
+from subband.engines.cpu.loops import (
+    OPTIONS,
+    add_scaled,
+    blend,
+    copy_scaled,
+    lift,
+    lift_both,
+    round_up,
+    scale,
+    shift,
+    split,
+)
 from subband.engines.cpu.program import (
+    BEGIN,
+    BLOCK,
+    BLOCK_COUNT,
+    BLOCK_INDEX,
+    BLOCK_ROW,
+    BLOCK_WEIGHTS,
     CHANNELS,
     CONVOLUTION,
     COUNT,
     DEPTH,
+    END,
     EVEN,
     FIRST,
     FUSED,
@@ -21,6 +39,8 @@ from subband.engines.cpu.program import (
     LENGTH,
     MIXED,
     MIXING,
+    MIXTURE,
+    MIXTURE_ROOM,
     NUMBERS,
     ODD,
     OUTSIDE,
@@ -53,6 +73,7 @@ __all__ = [
     "load_coefficients",
     "load_samples",
     "mix_row",
+    "mix_rows",
 ]
 
 # --- Steps and filters of a program, on a row or on the ring of rows. ---
@@ -130,27 +151,27 @@ def emit_pair(p, q, x, ring, size, column, pair, ints, numbers, factor, at, n):
 
 @nb.njit(**OPTIONS)
 def _outside(ints, position):
-    """Return which entry of the extension belongs to a position outside the sequence."""
-    if position < 0:
+    """Return which entry of the extension, or which mixture, belongs to a position that is not read as it is."""
+    if position < ints[BEGIN]:
         return position + ints[LEFT]
-    return position - ints[LENGTH] + ints[LEFT]
+    return position - ints[END] + ints[LEFT] + ints[BEGIN]
 
 
 @nb.njit(**OPTIONS)
 def _inner_pairs(ints, start, stop):
-    """Return the part of the pairs `start` … `stop` whose members both lie inside the sequence."""
+    """Return the part of the pairs `start` … `stop` whose members are both read as they are."""
     low, high = min(ints[EVEN], ints[ODD]), max(ints[EVEN], ints[ODD])
-    begin = min(max(start, (1 - low) // 2), stop)
-    end = max(min(stop, (ints[LENGTH] - 1 - high) // 2 + 1), begin)
+    begin = min(max(start, (ints[BEGIN] + 1 - low) // 2), stop)
+    end = max(min(stop, (ints[END] - 1 - high) // 2 + 1), begin)
     return begin, end
 
 
 @nb.njit(**OPTIONS)
 def find_columns(ints, start, n, width):
-    """Return which samples of a row `n` pairs, from pair `start` on, are made of: all if some lie outside."""
+    """Return which samples of a row `n` pairs, from pair `start` on, are made of: all unless each is read as it is."""
     begin = 2 * start + min(ints[EVEN], ints[ODD])
     end = 2 * (start + n - 1) + max(ints[EVEN], ints[ODD]) + 1
-    if begin < 0 or end > width:
+    if begin < ints[BEGIN] or end > min(ints[END], width):
         return 0, width
     return begin, end
 
@@ -164,11 +185,13 @@ def _mix(value, head, tail, weight, first, last):
 
 
 @nb.njit(**OPTIONS)
-def _sample(x, i, ints, numbers, position):
+def _sample(x, i, ints, numbers, position, mixed):
     """Return the row at `x, i` extended to any position."""
-    if 0 <= position < ints[LENGTH]:
+    if ints[BEGIN] <= position < ints[END]:
         return x[i + position]
     k = _outside(ints, position)
+    if ints[MIXTURE]:
+        return mixed[k]
     m = ints[MIXING] + 3 * k
     value = x[i + ints[ints[OUTSIDE] + k]]
     if ints[MIXED]:
@@ -177,15 +200,17 @@ def _sample(x, i, ints, numbers, position):
 
 
 @nb.njit(**OPTIONS)
-def load_samples(y, e, pitch, x, i, ints, numbers, start, n):
+def load_samples(y, e, pitch, x, i, ints, numbers, start, mixed, n):
     """Split `n` pairs of the row at `x, i`, from pair `start` on, into even members at `e` and odd ones at `pitch`."""
     begin, end = _inner_pairs(ints, start, start + n)
+    if ints[MIXTURE]:
+        _mix_ends(mixed, x, i, x, i, False, ints, numbers, start, n)
     for k in range(start, begin):
-        y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
-        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
+        y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN], mixed)
+        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD], mixed)
     for k in range(end, start + n):
-        y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN])
-        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD])
+        y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN], mixed)
+        y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD], mixed)
     inner = shift(y, e + begin - start)
     split(inner, shift(inner, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
     for k in range(n, pitch):
@@ -215,8 +240,10 @@ def find_nearest(ints, position):
 @nb.njit(**OPTIONS)
 def find_row(ints, numbers, position):
     """Return which row the extended image has at `position`, or -1 if it is a mixture."""
-    if 0 <= position < ints[LENGTH]:
+    if ints[BEGIN] <= position < ints[END]:
         return position
+    if ints[MIXTURE]:
+        return -1
     k = _outside(ints, position)
     m = ints[MIXING] + 3 * k
     if numbers[m] == 1 and numbers[m + 1] == 0 and numbers[m + 2] == 0:
@@ -242,7 +269,7 @@ def fetch_pixels(y, f, fn, ints, numbers, position, column, n):
 @nb.njit(**OPTIONS)
 def find_coefficient(ints, numbers, position):
     """Return which coefficient the extended sequence has at `position`, or -1 if it is zero there."""
-    if 0 <= position < ints[LENGTH]:
+    if ints[BEGIN] <= position < ints[END]:
         return position
     k = _outside(ints, position)
     if numbers[ints[MIXING] + 3 * k] == 0:
@@ -251,8 +278,11 @@ def find_coefficient(ints, numbers, position):
 
 
 @nb.njit(**OPTIONS)
-def _load_border(y, i, low, j, high, k, ints, numbers, position, factor):
-    """Load the one coefficient at `position`, which may lie outside."""
+def _load_border(y, i, low, j, high, k, ints, numbers, position, factor, mixed):
+    """Load the one coefficient at `position`, which may lie outside or be a mixture."""
+    if ints[MIXTURE] and not ints[BEGIN] <= position < ints[END]:
+        y[i] = factor * mixed[_outside(ints, position)]
+        return
     found = find_coefficient(ints, numbers, position)
     if found < 0:
         y[i] = 0
@@ -263,19 +293,79 @@ def _load_border(y, i, low, j, high, k, ints, numbers, position, factor):
 
 
 @nb.njit(**OPTIONS)
-def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor, n):
+def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor, mixed, n):
     """Load `n` pairs of coefficients, from pair `start` on, to even members at `e` and odd ones `pitch` behind."""
     even, odd = factor * numbers[SCALE_EVEN], factor * numbers[SCALE_ODD]
     begin, end = _inner_pairs(ints, start, start + n)
+    if ints[MIXTURE]:
+        _mix_ends(mixed, low, i, high, j, True, ints, numbers, start, n)
     for k in range(start, begin):
-        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
-        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
+        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even, mixed)
+        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd, mixed)
     for k in range(end, start + n):
-        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even)
-        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd)
+        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even, mixed)
+        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd, mixed)
     inner = shift(y, e + begin - start)
     copy_scaled(inner, shift(low, i + begin + ints[EVEN] // 2), even, end - begin)
     copy_scaled(shift(inner, pitch), shift(high, j + begin + ints[ODD] // 2), odd, end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
+
+
+# --- The mixtures of an adjoint. ---
+
+
+@nb.njit(**OPTIONS)
+def _mix_ends(mixed, low, i, high, j, is_coded, ints, numbers, start, n):
+    """Write the mixtures among `n` pairs of a row, from pair `start` on, to `mixed`: whole blocks."""
+    first = max(2 * start + min(ints[EVEN], ints[ODD]), -ints[LEFT])
+    last = 2 * (start + n - 1) + max(ints[EVEN], ints[ODD])
+    done = 0
+    if first < ints[BEGIN]:
+        done = _outside(ints, min(last, ints[BEGIN] - 1)) // BLOCK + 1
+        for block in range(_outside(ints, first) // BLOCK, done):
+            _mix_block(shift(mixed, BLOCK * block), low, i, high, j, is_coded, ints, numbers, block)
+    if last >= ints[END]:
+        begin, end = _outside(ints, max(first, ints[END])) // BLOCK, _outside(ints, last) // BLOCK + 1
+        for block in range(max(begin, done), min(end, ints[MIXTURE_ROOM] // BLOCK)):
+            _mix_block(shift(mixed, BLOCK * block), low, i, high, j, is_coded, ints, numbers, block)
+
+
+@nb.njit(**OPTIONS)
+def _mix_block(y, low, i, high, j, is_coded, ints, numbers, block):
+    """Write the mixtures of a block, all of the same numbers of a row, which may be low and high ones in turn."""
+    r = ints[MIXTURE] + BLOCK_ROW * block
+    index, w = ints[r + BLOCK_INDEX], ints[r + BLOCK_WEIGHTS]
+    for k in range(ints[r + BLOCK_COUNT]):
+        found = ints[index + k]
+        if not is_coded:
+            value = low[i + found]
+        elif found % 2 == 0:
+            value = low[i + found // 2]
+        else:
+            value = high[j + found // 2]
+        if k == 0:
+            copy_scaled(y, shift(numbers, w), value, BLOCK)
+        else:
+            add_scaled(y, shift(numbers, w + BLOCK * k), value, BLOCK)
+
+
+@nb.njit(**OPTIONS)
+def mix_rows(y, low, high, is_coded, pitch, ints, numbers, position, n):
+    """Write `n` numbers of the row at `position`, a mixture of rows `pitch` apart, or of low and high ones in turn."""
+    k = _outside(ints, position)
+    r = ints[MIXTURE] + BLOCK_ROW * (k // BLOCK)
+    index, w = ints[r + BLOCK_INDEX], ints[r + BLOCK_WEIGHTS] + k % BLOCK
+    for m in range(n):
+        y[m] = 0
+    for m in range(ints[r + BLOCK_COUNT]):
+        weight = numbers[w + BLOCK * m]
+        if weight != 0:
+            found = ints[index + m]
+            if not is_coded:
+                add_scaled(y, shift(low, found * pitch), weight, n)
+            elif found % 2 == 0:
+                add_scaled(y, shift(low, found // 2 * pitch), weight, n)
+            else:
+                add_scaled(y, shift(high, found // 2 * pitch), weight, n)

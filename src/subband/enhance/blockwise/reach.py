@@ -181,6 +181,8 @@ def find_obstacle(stage: Stage) -> str:
         return f"boundary {mode!r} joins the last slice to the first"
     if stage.form == "undecimated":
         return "form 'undecimated' joins the last slice to the first"
+    if stage.form == "dual-tree":
+        return "form 'dual-tree' has two trees that meet at the first and the last slice"
     return ""
 
 

@@ -89,7 +89,7 @@ class BandShrink(_Work):
                 # at most one band at a time, so that thresholds of others cannot be touched
                 before: list[Any] = [{} for _ in range(self.rule.level - 1)]
                 alone = Coefficients(None, [*before, {self.key: values.copy()}], self.rule.wavelets)
-                make_shrinker(stage, len(values), self.dimensions, filters)(alone, True)
+                make_shrinker(stage, len(values), self.dimensions, filters)(alone)
                 return alone.details[-1][self.key]
             assert method is not None
             above = flatten(parents[0], self.dimensions) if parents else None

@@ -90,7 +90,7 @@ class Method(ABC):
         As papers and the studio call it.
     looks_at, advice : str
         For the tables of the documentation: what it looks at, and when it is the right choice.
-    form : {"decimated", "spun", "undecimated"}
+    form : {"decimated", "spun", "undecimated", "dual-tree"}
         The form of the transform that suits it best.
     rank : int
         Its position in lists; the default method comes first.

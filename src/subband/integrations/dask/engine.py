@@ -11,6 +11,7 @@ import numpy as np
 
 from subband.arrays import as_computable, cast
 from subband.engines import Engine
+from subband.integrations.dask.adjoint import prepare_bands, prepare_samples
 from subband.integrations.dask.graphs import (
     BlockMap,
     Bundle,
@@ -33,6 +34,7 @@ from subband.integrations.dask.levels import (
 )
 from subband.integrations.dask.windows import Edges, join_chunks, list_windows
 from subband.plan import LevelPlan, TransformPlan, transform_plan
+from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryPlan
 from subband.transforms.arguments import warn_caller
 from subband.typing import Array, Bands
@@ -121,6 +123,23 @@ class DaskEngine(Engine):
         for number in reversed(range(left)):
             x = self.inverse(plan.levels[number], {letters: x, **details[plan.level - 1 - number]})
         return x if plan.levels else x.copy()
+
+    def forward_adjoint(self, plan: LevelPlan, bands: Mapping[str, Any]) -> Array:
+        """Draw the graph of the transpose of `forward`."""
+        return self.inverse(*prepare_bands(plan, _as_one_dtype(bands)))
+
+    def inverse_adjoint(self, plan: LevelPlan, x: Any) -> Bands:
+        """Draw the graph of the transpose of `inverse`."""
+        bands = self.forward(*prepare_samples(plan, x))
+        return {key: bands[key][tuple(map(slice, shape))] for key, shape in plan.band_shapes.items()}
+
+    def forward_adjoint_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Array:
+        """Draw the graph of the transpose of `forward_all`."""
+        return merge_levels(plan.levels, approximation, details, self.forward_adjoint)
+
+    def inverse_adjoint_all(self, plan: TransformPlan, x: Any) -> tuple[Any, list[Bands]]:
+        """Draw the graph of the transpose of `inverse_all`."""
+        return split_levels(plan.levels, x, self.inverse_adjoint)
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         """Draw the graph of one undecimated level."""

@@ -144,6 +144,11 @@ class StageWork:
         method = find_method(stage.method) if isinstance(stage, Denoise) else None
         if isinstance(method, DecidingMethod) and (obstacle := method.find_obstacle(str(stage.form))):
             raise ArgumentError(f"{obstacle}; use form='spun' or 'decimated', or compute() the array first")
+        if stage.form == "dual-tree":
+            raise ArgumentError(
+                "form='dual-tree' has two trees that meet at the borders of the whole array; use form='spun', "
+                "'decimated' or 'undecimated', or compute() the array first"
+            )
         if isinstance(stage, Denoise):
             findings = self.learn(stage, flow, findings, flow.wait)
         noise, statistic = findings.noise, findings.statistic

@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import ClassVar
 
 import numpy as np
 from PIL import Image
 
-from subband.errors import LevelError, SubbandError
 from subband.media.formats import find_format
-from subband.studio.controls import Control, Scalar, Settings, choose
+from subband.studio.controls import Control, Scalar, Settings, choose, lower_level
 from subband.studio.tools.base import Inputs, Shown, Tool, Work
 from subband.typing import Array
 
@@ -34,9 +32,6 @@ VIEW = choose("view", "View", "synthesis", VIEWS, group="View")
 
 class ImageTool(Tool):
     """From a frame to another image of the same size."""
-
-    #: The smallest number of levels.
-    fewest_levels: ClassVar[int] = 1
 
     @property
     @abstractmethod
@@ -65,15 +60,7 @@ class ImageTool(Tool):
         level = settings.get("level")
         if shape is None or not isinstance(level, int):
             return
-        while level > self.fewest_levels:
-            try:
-                self.check_level({**settings, "level": level}, shape)
-            except LevelError:
-                level -= 1
-            except SubbandError:
-                break
-            else:
-                break
+        level = lower_level(level, lambda each: self.check_level({**settings, "level": each}, shape))
         if level != settings["level"]:
             yield f"{shape[1]} × {shape[0]} pixels have {level} levels at most with {settings.get('wavelet')}."
             settings["level"] = level

@@ -12,9 +12,9 @@ import numpy as np
 from subband.edit.surfaces import Reshaper, make_shape, write_surface
 from subband.edit.surfaces.shapes import SHAPES
 from subband.engines import Engine
-from subband.errors import ArgumentError, LevelError, SubbandError
+from subband.errors import ArgumentError
 from subband.studio.bands import read_gains
-from subband.studio.controls import Control, Scalar, Settings, choose, give_bands, slide
+from subband.studio.controls import Control, Scalar, Settings, choose, give_bands, lower_level, slide
 from subband.studio.tools.base import Equivalent, Export, Inputs, Tool, Work
 from subband.studio.tools.enhance_controls import list_engine_control, list_wavelet_control
 
@@ -57,16 +57,8 @@ class SurfaceTool(Tool):
         except ArgumentError as error:
             settings["bands"] = ""
             yield f"{error}; all gains are 1."
-        level = wanted = int(settings["level"])
-        while level > 1:
-            try:
-                _prepare(str(settings["shape"]), str(settings["wavelet"]), level, "cpu")
-            except LevelError:
-                level -= 1
-            except SubbandError:
-                break
-            else:
-                break
+        name, wavelet, wanted = str(settings["shape"]), str(settings["wavelet"]), int(settings["level"])
+        level = lower_level(wanted, lambda each: _prepare(name, wavelet, each, "cpu"))
         if level != wanted:
             settings["level"] = level
             yield f"The surface has {level} levels at most with {settings['wavelet']}."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from subband.arrays import namespace
+from subband.arrays import stack_last
 from subband.errors import CoefficientsError
 from subband.transforms.dual_tree.orientations import ORIENTATIONS
 from subband.transforms.dual_tree.plan import DualTreePlan
@@ -128,7 +128,9 @@ class DualTreePyramid:
         for level, highpass in enumerate(self.highpasses, 1):
             if highpass is not None:
                 bands = [function(highpass[..., number], level, key) for number, key in enumerate(self.orientations)]
-                highpass = namespace(highpass, "orientations").stack(bands, -1)
+                for key, band in zip(self.orientations, bands, strict=True):
+                    _check_shape(f"band {key!r} of level {level}", band, self.plan.highpass_shapes[level - 1][:-1])
+                highpass = stack_last(bands)
             highpasses.append(highpass)
         return DualTreePyramid(lowpass, highpasses, self.plan)
 

@@ -194,7 +194,7 @@ def test_filtering_is_judged_behind_the_thresholds(monkeypatch):
 
     def make_none(stage, count, dimensions, filters):
         if filters is judging.find_filters(bench.engine):
-            return lambda coefficients, is_first: None
+            return lambda coefficients: None
         return real(stage, count, dimensions, filters)
 
     monkeypatch.setattr(judging, "make_shrinker", make_none)

@@ -22,7 +22,7 @@ from subband.errors import ArgumentError, ArgumentTypeError
 from subband.media import Frame, SourceInfo, open_sink, open_source
 from subband.pipeline import enhance_file
 from subband.studio.chains import make_enhancer
-from subband.studio.settings import settle
+from subband.studio.settings import resolve_settings
 from subband.studio.tools.enhance_controls import list_controls
 
 PICTURE = data.camera()[:96, :128]
@@ -121,11 +121,11 @@ def test_studio(tmp_path, monkeypatch):
     own = controls["halving_factor"]
     assert (own.default, own.least, own.most, own.shown) == (0.5, 0, 1, {"filter": ("halving",)})
     assert own.help == "What details are multiplied by."
-    settled = settle({"filter": "halving", "level": 2, "halving_factor": 0.75})
-    assert make_enhancer(settled.settings).stages[0].method == GENTLE
+    resolved = resolve_settings({"filter": "halving", "level": 2, "halving_factor": 0.75})
+    assert make_enhancer(resolved.settings).stages[0].method == GENTLE
     monkeypatch.chdir(tmp_path)
     Image.fromarray(PICTURE).save("in.png")
-    printed = settled.tool.spell(settled.settings, "in.png")
+    printed = resolved.tool.format_equivalent(resolved.settings, "in.png")
     for make in (
         lambda: exec(printed.python, {}),
         lambda: CliRunner().invoke(app, shlex.split(printed.command)[1:], catch_exceptions=False),
