@@ -16,7 +16,7 @@ from dask.task_spec import Task, TaskRef
 
 from subband.errors import ArgumentError
 from subband.integrations.dask.batches import compute_batches, cut_batches
-from subband.integrations.dask.graphs import find_grid
+from subband.integrations.dask.grids import find_grid
 from subband.media.faults import require
 from subband.media.stores import Manifest, Target
 
