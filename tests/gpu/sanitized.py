@@ -56,6 +56,12 @@ def check_level(engine, plan: LevelPlan, dtype: str) -> None:
     for key, band in bands.items():
         assert_close(band, expected[key], tolerance, largest(x, expected), (key, plan))
     assert_close(engine.inverse(plan, bands), x, tolerance, largest(x, expected), plan)
+    if not is_whole:
+        folded, adjoint = reference.forward_adjoint(plan, expected), reference.inverse_adjoint(plan, x)
+        y = engine.forward_adjoint(plan, {key: band.astype(dtype) for key, band in expected.items()})
+        assert_close(y, folded, 4 * tolerance, largest(folded, expected), plan)
+        for key, band in engine.inverse_adjoint(plan, x).items():
+            assert_close(band, adjoint[key], 4 * tolerance, largest(x, adjoint), (key, plan))
 
 
 def main() -> None:
@@ -84,6 +90,7 @@ def main() -> None:
     half = level_plan((64, 512), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2)
     x = draw_samples((64, 512), "float32").astype(np.float16)
     y = engine.inverse(half, engine.forward(half, x))
+    engine.forward_adjoint(half, engine.inverse_adjoint(half, x))
     assert_close(y.astype(np.float64), x.astype(np.float64), 0.02, 4 * largest(x.astype(np.float64)))
     print(f"{count + 2} levels are right")
 

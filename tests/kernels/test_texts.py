@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from subband.engines import get_engine
 from subband.errors import MissingExtraError, NoDeviceError
 from subband.kernels.dialects import CUDA, OPENCL, OPENCL_NVIDIA
 from subband.kernels.launch import Launch
-from subband.plan import level_plan
+from subband.plan import level_plan, transform_plan
 from subband.stationary import stationary_plan
 from subband.testing import RecordingEngine
 from subband.wavelets import as_wavelet
@@ -101,6 +102,7 @@ def collect_launch(engine, launch):
     engine.launch_override = launch
     for place, mode in ((0, "whole"), (1, "antireflect"), (3, "smooth"), (4, "symmetric"), (6, "periodization")):
         run_level(engine, *FRAMES[place], "cdf97", mode)
+    collect_adjoint(engine, "float64")
 
 
 def collect_volume(engine, mode):
@@ -112,8 +114,17 @@ def collect_volume(engine, mode):
         run_level(engine, (17, 33, 65), (0, 1, 2), "db2", mode, "float16")
 
 
+def collect_adjoint(engine, storage):
+    """Mixtures of coefficients, and of samples, near the ends."""
+    dtype = make_dtype(storage)
+    for (shape, axes), mode in product(FRAMES[: 7 if storage == "float32" else 2], ("symmetric", "whole")):
+        plan = level_plan(shape, axes, (as_wavelet("cdf97"),) * len(axes), (mode,) * len(axes))
+        engine.forward_adjoint(plan, engine.inverse_adjoint(plan, np.zeros(shape, dtype)))
+
+
 #: What each test compiles.
 CASES = {
+    **{f"adjoint {storage}": (collect_adjoint, storage) for storage in STORAGES if not storage.startswith("int")},
     **{name: (collect_wavelet, name) for name in WAVELETS},
     **{storage: (collect_storage, storage) for storage in STORAGES},
     **{f"volume {mode}": (collect_volume, mode) for mode in ("whole", "zero")},
@@ -137,6 +148,17 @@ def test_cuda_text_compiles(architecture, case):
     for source in collect_texts(CUDA, case):
         options = core.ProgramOptions(std="c++17", arch=architecture)
         assert core.Program(source, "c++", options).compile("cubin").code
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_adjoint_is_one_launch_a_level(mode):
+    engine = RecordingEngine(CUDA)
+    plan = transform_plan((3, 240, 321), (1, 2), (as_wavelet("cdf97"),) * 2, (mode,) * 2, 3)
+    x = engine.device.upload(np.zeros(plan.shape, np.float32))
+    low, details = engine.inverse_adjoint_all(plan, x)
+    assert len(engine.device.launches) == 3
+    engine.forward_adjoint_all(plan, low, details)
+    assert len(engine.device.launches) == 6
 
 
 @pytest.mark.opencl

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from subband import decompose, reconstruct
 from subband.engines import get_engine, get_threads, set_threads, threads
-from subband.engines.cpu import engine, sweep
+from subband.engines.cpu import engine, jobs, sweep
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
 from subband.testing.strategies import frames, level_cases, modes, reversible_cases, stationary_cases, wavelets
 
@@ -39,6 +39,21 @@ def test_inverse_level(case, seed):
     expected = REFERENCE.inverse(case.plan, bands)
     tolerance = relative_tolerance(case.x.dtype, case.wavelets, same_filters=True)
     assert_close(CPU.inverse(case.plan, bands), expected, tolerance, largest(expected, bands))
+
+
+def check_adjoints(engine, case, seed):
+    """Compare both adjoints with the reference engine."""
+    bands = noise_for(case.plan, case.x.dtype, seed)
+    folded, expected = REFERENCE.forward_adjoint(case.plan, bands), REFERENCE.inverse_adjoint(case.plan, case.x)
+    tolerance = 4 * relative_tolerance(case.x.dtype, case.wavelets, same_filters=True)
+    assert_close(engine.forward_adjoint(case.plan, bands), folded, tolerance, largest(folded, bands))
+    split = engine.inverse_adjoint(case.plan, case.x)
+    assert_bands_close(split, expected, tolerance, largest(case.x, expected))
+
+
+@given(level_cases(), st.integers(0, 1000))
+def test_adjoints_of_a_level(case, seed):
+    check_adjoints(CPU, case, seed)
 
 
 @given(reversible_cases())
@@ -80,7 +95,7 @@ def cut_finely(monkeypatch):
     """Make small arrays take the way of large ones: many tasks, many tiles, several threads, on a busy machine too."""
     monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
     monkeypatch.setattr(threads, "_sharing", threads._Sharing())
-    monkeypatch.setattr(sweep, "SMALL", 1)
+    monkeypatch.setattr(jobs, "SMALL", 1)
     monkeypatch.setattr(sweep, "TILE", 64)
     monkeypatch.setattr(sweep, "ROW_TILE", 64)
     before = get_threads()
@@ -89,6 +104,10 @@ def cut_finely(monkeypatch):
     yield
     set_threads(before)
     engine._prepare.cache_clear()
+
+
+def test_cuts_of_adjoints_leave_no_seam(cut_finely):
+    given(level_cases(("float32", "float64")))(lambda case: check_adjoints(CPU, case, 5))()
 
 
 @pytest.mark.parametrize("reversible", [False, True])

@@ -6,7 +6,7 @@
     class TestMyEngine(EngineTests):
         engine = MyEngine()
 
-Arrays of other libraries pass through `EngineTests.upload` and `EngineTests.download`.
+Arrays of other libraries pass through `EngineCase.upload` and `EngineCase.download`.
 """
 
 from __future__ import annotations
@@ -15,107 +15,31 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
-from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from subband.boundary import MODES
-from subband.engines import Engine, get_engine
+from subband.engines import get_engine
 from subband.plan import LevelPlan, level_plan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
-from subband.testing.samples import LAYOUTS, all_wavelets, as_layout, draw_samples
+from subband.testing.adjoints import AdjointTests
+from subband.testing.cases import FRAMES, KINDS, LARGE
+from subband.testing.samples import LAYOUTS, as_layout, draw_samples
 from subband.testing.tolerances import assert_close, largest, relative_tolerance
-from subband.typing import COMPUTED, Array, Bands
+from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, as_wavelet
 
 __all__ = ["EngineTests"]
 
-#: Shapes with their transformed axes: other axes before, between and behind, and the order turned round.
-_FRAMES = (
-    ((13,), (0,)),
-    ((4, 13), (0,)),
-    ((3, 2, 14), (1,)),
-    ((2, 9, 3), (1,)),
-    ((9, 14), (0, 1)),
-    ((9, 14), (1, 0)),
-    ((3, 9, 14), (1, 2)),
-    ((9, 3, 14), (0, 2)),
-    ((9, 14, 3), (0, 1)),
-    ((9, 14, 2, 2), (1, 0)),
-    ((5, 6, 7), (0, 1, 2)),
-    ((5, 6, 7), (2, 0, 1)),
-    ((5, 2, 6, 3, 7), (4, 0, 2)),
-    ((1, 1, 1), (0, 1, 2)),
-    ((3, 4, 5, 6), (3, 2, 1, 0)),
-)
 
-#: One wavelet and mode after another for the axes of a frame: short and long, with and without lifting steps.
-_KINDS = (("db2", "symmetric"), ("cdf97", "whole"), ("coif8", "periodization"), ("bior3.3", "antireflect"))
-
-#: Large enough for several threads and for rows that do not fit a cache; with what they are transformed by.
-_LARGE = (
-    ((3, 700, 900), (1, 2), "cdf97", "whole"),
-    ((3, 700, 900), (0, 1, 2), "db2", "symmetric"),
-    ((701, 1, 899), (0, 2), "bior2.2", "periodization"),
-    ((130, 3001), (0, 1), "coif8", "reflect"),
-    ((300_000,), (0,), "db4", "smooth"),
-    ((300_001,), (0,), "cdf53", "whole"),
-    ((70_000, 3), (0,), "db25", "periodic"),
-    ((5, 40_001), (1,), "sym8", "antisymmetric"),
-    ((41, 43, 97), (2, 0, 1), "haar", "zero"),
-)
-
-
-class EngineTests:
-    """What every engine has to do, as `subband.engines.base` says it.
-
-    Attributes
-    ----------
-    engine : Engine or str
-        The engine, or its name.
-    dtypes : sequence of str
-        What it computes in.
-    keeps_dtype : bool
-        Whether results have the dtype of the input, or the widest one of its kind.
-    is_contiguous : bool
-        Whether results are C-contiguous.
-    survives_fork : bool
-        Whether a child process can go on using it.
-    alternates_dtypes : bool
-        Whether a wavelet is taken in one precision, and in the other one with more axes or fewer: half the kernels for
-        engines that compile one for each wavelet and dtype.
-    wavelets : sequence of str
-        Which wavelets are taken in every mode: all, unless an engine compiles each for minutes.
-    lengths : sequence of int
-        Lengths of axes, for every wavelet in every mode: below, at and above those of filters, odd and even.
-    """
-
-    engine: ClassVar[Engine | str]
-    dtypes: ClassVar[tuple[str, ...]] = COMPUTED
-    keeps_dtype: ClassVar[bool] = True
-    is_contiguous: ClassVar[bool] = True
-    survives_fork: ClassVar[bool] = True
-    alternates_dtypes: ClassVar[bool] = False
-    wavelets: ClassVar[tuple[str, ...]] = tuple(wavelet.name for wavelet in all_wavelets())
-    lengths: ClassVar[tuple[int, ...]] = (1, 2, 3, 8, 17, 64, 131)
-
-    def upload(self, x: Array) -> Any:
-        """Turn a NumPy array into one that the engine takes."""
-        return x
-
-    def download(self, x: Any) -> Array:
-        """Turn an array of the engine into one of NumPy."""
-        assert isinstance(x, np.ndarray), f"{type(x)} is not an array"
-        return x
+class EngineTests(AdjointTests):
+    """What every engine has to do, as `subband.engines.base` says it; see `EngineCase` for what can be set."""
 
     # --- What the tests are made of. ---
-
-    def _real_dtypes(self) -> list[str]:
-        return [dtype for dtype in self.dtypes if dtype.startswith("float")]
 
     def _forward(self, plan: LevelPlan | StationaryPlan, x: Array) -> Bands:
         engine, given = get_engine(self.engine), self.upload(x)
@@ -132,13 +56,10 @@ class EngineTests:
         assert y.shape == plan.shape, plan
         return y
 
-    def _check(self, plan: LevelPlan | StationaryPlan, x: Array, dtypes: tuple[str, ...] | list[str]) -> None:
+    def _check(self, plan: LevelPlan | StationaryPlan, x: Array, dtypes: Sequence[str]) -> None:
         """Compare both directions with the reference engine; the inverse runs on coefficients of its own."""
         reference = get_engine("reference")
         wavelets = tuple(axis.wavelet for axis in plan.plans)
-        if self.alternates_dtypes:
-            turn = (wavelets[0].dec_len // 2 + len(wavelets)) % len(dtypes)
-            dtypes = dtypes[turn : turn + 1]
         noise = {
             key: draw_samples(shape, x.dtype, 7 + number)
             for number, (key, shape) in enumerate(plan.band_shapes.items())
@@ -147,27 +68,18 @@ class EngineTests:
             expected, restored = reference.forward(plan, x), reference.inverse(plan, noise)
         else:
             expected, restored = reference.stationary_forward(plan, x), reference.stationary_inverse(plan, noise)
-        for dtype in dtypes:
+        for dtype in self.choose_dtypes(wavelets, dtypes):
             tolerance = relative_tolerance(dtype, wavelets, same_filters=True)
             bands = self._forward(plan, x.astype(dtype))
             for key, band in bands.items():
-                self._check_array(band, dtype)
+                self.check_array(band, dtype)
                 assert_close(band, expected[key], tolerance, largest(x, expected), (key, dtype, plan))
             y = self._inverse(plan, {key: band.astype(dtype) for key, band in noise.items()})
-            self._check_array(y, dtype)
+            self.check_array(y, dtype)
             assert_close(y, restored, tolerance, largest(restored, noise), ("inverse", dtype, plan))
             again = self._inverse(plan, bands)
             tolerance = relative_tolerance(dtype, wavelets)
             assert_close(again, x, tolerance, largest(x, expected), ("there and back", dtype, plan))
-
-    def _check_array(self, array: Array, dtype: str) -> None:
-        """Check what every result has in common."""
-        if self.keeps_dtype:
-            assert array.dtype == dtype
-        else:
-            assert array.dtype.kind == np.dtype(dtype).kind
-        assert array.flags.c_contiguous or not self.is_contiguous
-        assert array.flags.writeable
 
     # --- Numbers. ---
 
@@ -178,7 +90,7 @@ class EngineTests:
                 continue
             for length in self.lengths:
                 plan = level_plan((2, length), (1,), (wavelet,), (mode,))
-                self._check(plan, draw_samples((2, length), seed=length), self._real_dtypes())
+                self._check(plan, draw_samples((2, length), seed=length), self.real_dtypes)
 
     @pytest.mark.parametrize("mode", MODES)
     def test_every_mode_down_the_columns(self, mode: str) -> None:
@@ -190,25 +102,25 @@ class EngineTests:
                 continue
             for shape, axes in (((length, 3), (0,)), ((length, 5), (0, 1)), ((6, length), (0, 1))):
                 plan = level_plan(shape, axes, (wavelet,) * len(axes), (mode,) * len(axes))
-                self._check(plan, draw_samples(shape, seed=length), self._real_dtypes())
+                self._check(plan, draw_samples(shape, seed=length), self.real_dtypes)
 
-    @pytest.mark.parametrize(("shape", "axes"), _FRAMES)
+    @pytest.mark.parametrize(("shape", "axes"), FRAMES)
     def test_axes_with_wavelets_and_modes_of_their_own(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-        for turn in range(len(_KINDS)):
-            kinds = [_KINDS[(turn + axis) % len(_KINDS)] for axis in range(len(axes))]
+        for turn in range(len(KINDS)):
+            kinds = [KINDS[(turn + axis) % len(KINDS)] for axis in range(len(axes))]
             wavelets = tuple(as_wavelet(name) for name, _ in kinds)
             plan = level_plan(shape, axes, wavelets, tuple(mode for _, mode in kinds))
-            self._check(plan, draw_samples(shape, seed=turn), self._real_dtypes())
+            self._check(plan, draw_samples(shape, seed=turn), self.real_dtypes)
 
     def test_long_filters_on_single_samples(self) -> None:
         for shape, mode in product(((1,), (1, 1), (1, 5), (5, 1), (1, 1, 2)), ("zero", "smooth", "periodization")):
             axes = tuple(range(len(shape)))
             plan = level_plan(shape, axes, (as_wavelet("db38"),) * len(axes), (mode,) * len(axes))
-            self._check(plan, draw_samples(shape), self._real_dtypes())
+            self._check(plan, draw_samples(shape), self.real_dtypes)
 
     def test_complex_numbers(self) -> None:
         dtypes = [dtype for dtype in self.dtypes if dtype.startswith("complex")]
-        for (shape, axes), (name, mode) in product(_FRAMES[:8], _KINDS):
+        for (shape, axes), (name, mode) in product(FRAMES[:8], KINDS):
             plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), (mode,) * len(axes))
             self._check(plan, draw_samples(shape, "complex128"), dtypes)
 
@@ -221,12 +133,14 @@ class EngineTests:
                         one = {key: draw_samples(band_shape, dtype)}
                         all_bands = {other: np.zeros(s, dtype) for other, s in plan.band_shapes.items()} | one
                         np.testing.assert_array_equal(self._inverse(plan, one), self._inverse(plan, all_bands))
+                        folded = self._forward_adjoint(plan, one)
+                        np.testing.assert_array_equal(folded, self._forward_adjoint(plan, all_bands))
 
     def test_all_levels_at_once(self) -> None:
         engine = get_engine(self.engine)
-        for (shape, axes), (name, mode), level in product(_FRAMES[4:10], _KINDS[:2], (0, 1, 3)):
+        for (shape, axes), (name, mode), level in product(FRAMES[4:10], KINDS[:2], (0, 1, 3)):
             wavelets, modes = (as_wavelet(name),) * len(axes), (mode,) * len(axes)
-            for dtype in (self._real_dtypes()[0], "complex64" if "complex64" in self.dtypes else "int32", "int32"):
+            for dtype in (self.real_dtypes[0], "complex64" if "complex64" in self.dtypes else "int32", "int32"):
                 reversible = dtype == "int32"
                 if reversible:
                     wavelets = (as_wavelet("cdf53"),) * len(axes)
@@ -246,7 +160,7 @@ class EngineTests:
                 tolerance = 0.0 if reversible else relative_tolerance(dtype, wavelets, level)
                 assert_close(y, x, tolerance, largest(x, current), plan)
 
-    @pytest.mark.parametrize(("shape", "axes", "name", "mode"), _LARGE)
+    @pytest.mark.parametrize(("shape", "axes", "name", "mode"), LARGE)
     def test_large_arrays(self, shape: tuple[int, ...], axes: tuple[int, ...], name: str, mode: str) -> None:
         plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), (mode,) * len(axes))
         self._check(plan, draw_samples(shape), ["float32"])
@@ -254,7 +168,7 @@ class EngineTests:
     def test_not_a_number_stays_near(self) -> None:
         plan = level_plan((400,), (0,), (as_wavelet("db4"),), ("symmetric",))
         for index in (0, 200, 399):
-            x = draw_samples((400,), self._real_dtypes()[0])
+            x = draw_samples((400,), self.real_dtypes[0])
             x[index] = np.nan
             for band in self._forward(plan, x).values():
                 lost = np.flatnonzero(np.isnan(band))
@@ -291,7 +205,7 @@ class EngineTests:
 
     def test_results_share_nothing(self) -> None:
         plan = level_plan((9, 14), (0, 1), (as_wavelet("haar"),) * 2, ("periodization",) * 2)
-        x = draw_samples((9, 14), self._real_dtypes()[0])
+        x = draw_samples((9, 14), self.real_dtypes[0])
         bands = list(self._forward(plan, x).values())
         for number, band in enumerate(bands):
             assert not any(np.shares_memory(band, other) for other in bands[:number])
@@ -310,16 +224,16 @@ class EngineTests:
     def test_reversible_levels_are_exact(self, dtype: str) -> None:
         reference = get_engine("reference")
         lengths = [((3, length), (1,)) for length in self.lengths] + [((length, 3), (0,)) for length in self.lengths]
-        frames = (*_FRAMES, *lengths, ((3, 700, 900), (1, 2)), ((300_001,), (0,)))
+        frames = (*FRAMES, *lengths, ((3, 700, 900), (1, 2)), ((300_001,), (0,)))
         for (shape, axes), name in product(frames, ("cdf53", "haar", "db1")):
             plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), ("whole",) * len(axes), True)
             x = draw_samples(shape, dtype)
             bands, expected = self._forward(plan, x), reference.forward(plan, x)
             for key, band in bands.items():
-                self._check_array(band, dtype)
+                self.check_array(band, dtype)
                 np.testing.assert_array_equal(band, expected[key], f"{key} {plan}")
             y = self._inverse(plan, bands)
-            self._check_array(y, dtype)
+            self.check_array(y, dtype)
             np.testing.assert_array_equal(y, x, str(plan))
 
     # --- Undecimated levels. ---
@@ -328,14 +242,14 @@ class EngineTests:
         for number, wavelet in enumerate(map(as_wavelet, self.wavelets)):
             for shape, axes in (((2, 37), (1,)), ((16, 3), (0,))):
                 plan = stationary_plan(shape, axes, (wavelet,), 1 + number % 3)
-                self._check(plan, draw_samples(shape, seed=number), self._real_dtypes())
+                self._check(plan, draw_samples(shape, seed=number), self.real_dtypes)
 
-    @pytest.mark.parametrize(("shape", "axes"), _FRAMES)
+    @pytest.mark.parametrize(("shape", "axes"), FRAMES)
     def test_undecimated_axes(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         for level in (1, 2, 4):
-            wavelets: tuple[Wavelet, ...] = tuple(as_wavelet(_KINDS[axis % 4][0]) for axis in range(len(axes)))
+            wavelets: tuple[Wavelet, ...] = tuple(as_wavelet(KINDS[axis % 4][0]) for axis in range(len(axes)))
             plan = stationary_plan(shape, axes, wavelets, level)
-            self._check(plan, draw_samples(shape, seed=level), self._real_dtypes())
+            self._check(plan, draw_samples(shape, seed=level), self.real_dtypes)
             self._check(plan, draw_samples(shape, "complex128"), [d for d in self.dtypes if d.startswith("complex")])
 
     def test_large_undecimated_arrays(self) -> None:
@@ -346,9 +260,9 @@ class EngineTests:
     # --- Processes and threads. ---
 
     def test_several_threads_at_once(self) -> None:
-        dtype = self._real_dtypes()[0]
+        dtype = self.real_dtypes[0]
         work: list[tuple[LevelPlan, Array]] = []
-        for shape, (name, mode) in product(((300, 400), (2, 31, 33)), _KINDS):
+        for shape, (name, mode) in product(((300, 400), (2, 31, 33)), KINDS):
             plan = level_plan(shape, (len(shape) - 2, len(shape) - 1), (as_wavelet(name),) * 2, (mode,) * 2)
             work.append((plan, draw_samples(shape, dtype)))
         alone = [self._forward(plan, x) for plan, x in work]
@@ -368,7 +282,7 @@ class EngineTests:
         if not self.survives_fork:
             pytest.skip("the engine says that it does not survive a fork")
         plan = level_plan((600, 700), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2)
-        x = draw_samples((600, 700), self._real_dtypes()[0])
+        x = draw_samples((600, 700), self.real_dtypes[0])
         expected = self._forward(plan, x)
         with warnings.catch_warnings():
             # the very thing that is tested: this process has threads

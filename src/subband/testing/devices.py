@@ -11,7 +11,7 @@ A device compiles a kernel for each wavelet, so these tests take few plans for m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from typing import Any, ClassVar
@@ -156,6 +156,50 @@ class DeviceParityTests:
 
     def test_more_images_than_a_launch_has_room_for(self) -> None:
         self._check_level((70_001, 2, 3), (1, 2), "haar", "periodization")
+
+    # --- Adjoints. ---
+
+    def _check_adjoints(self, plan: LevelPlan, x: Array, tolerance: float) -> None:
+        """Compare both adjoints with the reference engine."""
+        reference, wide = get_engine("reference"), x.astype(np.float64)
+        expected = reference.inverse_adjoint(plan, wide)
+        bands = self.engine.inverse_adjoint(plan, x)
+        for key, band in bands.items():
+            assert band.dtype == x.dtype
+            assert_close(band.astype(np.float64), expected[key], tolerance, largest(wide, expected), (key, plan))
+        given = {key: band.astype(x.dtype) for key, band in expected.items()}
+        folded = reference.forward_adjoint(plan, {key: band.astype(np.float64) for key, band in given.items()})
+        y = self.engine.forward_adjoint(plan, given)
+        assert y.dtype == x.dtype
+        assert_close(y.astype(np.float64), folded, tolerance, largest(folded, expected), plan)
+
+    def _check_adjoint_levels(self, frames: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> None:
+        for (shape, axes), (name, mode) in product(
+            frames, (("cdf97", "symmetric"), ("cdf97", "whole"), ("db2", "periodic"), ("db2", "smooth"))
+        ):
+            wavelets = (as_wavelet(name),) * len(axes)
+            plan = level_plan(shape, axes, wavelets, (mode,) * len(axes))
+            self._check_adjoints(plan, draw_samples(shape, "float32"), 4 * relative_tolerance("float32", wavelets))
+
+    @pytest.mark.parametrize(("pairs", "is_split"), [(1, True), (2, True), (4, False)])
+    def test_cuts_of_adjoints_leave_no_seam(self, pairs: int, is_split: bool) -> None:
+        with self._cut(Launch(pairs, 0, 3, 1, is_split)):
+            self._check_adjoint_levels(
+                [((45, 333), (0, 1)), ((2, 17, 256), (1, 2)), ((2, 333), (1,)), ((45, 139), (0,))]
+            )
+
+    def test_adjoints_of_channels_and_axes_anywhere(self) -> None:
+        self._check_adjoint_levels(
+            [((33, 47, 3), (0, 1)), ((2, 3, 32, 64), (2, 3)), ((33, 5, 40), (0, 2)), ((20, 33, 40), (0, 1, 2))]
+        )
+
+    @pytest.mark.parametrize("dtype", _HALVES)
+    def test_adjoints_in_half_precision(self, dtype: str) -> None:
+        if dtype == "bfloat16":
+            pytest.importorskip("ml_dtypes", reason="NumPy alone has no bfloat16")
+        for (shape, axes), mode in product((((33, 47), (0, 1)), ((32, 64), (0, 1))), ("symmetric", "whole", "zero")):
+            plan = level_plan(shape, axes, (as_wavelet("cdf97"),) * len(axes), (mode,) * len(axes))
+            self._check_adjoints(plan, draw_samples(shape, "float32").astype(dtype), 4 * _HALVES[dtype])
 
     # --- Layouts. ---
 
