@@ -49,7 +49,7 @@ _LEFT, _ROUNDS = 1e-14, 12
 
 
 class _Terms(NamedTuple):
-    """A sparse matrix, entry by entry; entries at the same place add up."""
+    """A sparse matrix, entry by entry; entries at the same position add up."""
 
     rows: IndexArray
     columns: IndexArray

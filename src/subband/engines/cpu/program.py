@@ -125,20 +125,20 @@ def tabulate_program(
     return Program(np.concatenate(ints), np.concatenate(numbers).astype(dtype))
 
 
-def _tabulate_mixtures(mixed: Mixed, place: int, number_place: int) -> tuple[Array, Array]:
-    """Return the blocks of mixtures, for tables in which they stand at some places, and their weights."""
+def _tabulate_mixtures(mixed: Mixed, offset: int, number_offset: int) -> tuple[Array, Array]:
+    """Return the blocks of mixtures, for tables in which they stand at some offsets, and their weights."""
     positions = len(mixed.offsets) - 1
     entries = np.repeat(np.arange(positions), np.diff(mixed.offsets))
     rows: list[int] = []
     indices: list[Array] = []
     weights: list[Array] = []
-    place += BLOCK_ROW * -(-positions // BLOCK)
+    offset += BLOCK_ROW * -(-positions // BLOCK)
     for first in range(0, positions, BLOCK):
         terms = slice(mixed.offsets[first], mixed.offsets[min(first + BLOCK, positions)])
         index, column = np.unique(mixed.index[terms], return_inverse=True)
         block = np.zeros((len(index), BLOCK))
         np.add.at(block, (column, entries[terms] - first), mixed.weights[terms])
-        rows += [len(index), place + sum(map(len, indices)), number_place + sum(map(len, weights))]
+        rows += [len(index), offset + sum(map(len, indices)), number_offset + sum(map(len, weights))]
         indices.append(index)
         weights.append(block.ravel())
     return np.concatenate([np.array(rows), *indices]), np.concatenate(weights)

@@ -11,7 +11,7 @@ import numpy as np
 from subband._version import __version__
 from subband.enhance.blockwise import Findings
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.stacks import as_dtype
+from subband.enhance.layout import as_dtype
 from subband.errors import LevelError
 from subband.integrations.dask.drafts import StoreDraft
 from subband.integrations.dask.engine import DaskEngine
