@@ -6,7 +6,7 @@ Each is made once for arrays of one shape and dtype, and kept as long as it is a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,10 @@ class Preparation:
         launch = self._choose_launch(
             programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
         ).fit(storage.size * channels)
+        outside = _find_outside(sweep, direction)
+        if outside == "terms" and self.launch_override is None and self.device.is_gpu:
+            # lanes at the ends make mixtures one column after the other, and the others wait for them
+            launch = replace(launch, pairs=1, ahead=2)
         # bands of long filters are larger than the few samples that they are made from
         height = max(layout.height, vertical.low if vertical else 0)
         width = max(layout.width, horizontal.low if horizontal else 0)
@@ -137,7 +141,7 @@ class Preparation:
             is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
             channels,
             layout.inner > channels,
-            _find_outside(sweep, direction),
+            outside,
             launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,
             height * width * layout.inner >= 1 << 30,

@@ -6,8 +6,10 @@ import os
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from subband.engines.base import Engine
+from subband.engines.recent import Recent
 from subband.errors import ArgumentError, ArgumentTypeError, MissingExtraError, UnknownEngineError, suggest_names
 
 __all__ = ["ENGINES", "get_engine", "is_device_engine", "set_engine", "uses_device"]
@@ -18,6 +20,7 @@ ENGINES = {
     "reference": "subband.engines.reference:ReferenceEngine",
     "cuda": "subband.engines.cuda:CudaEngine",
     "opencl": "subband.engines.opencl:OpenCLEngine",
+    "array": "subband.engines.array:ArrayEngine",
 }
 
 #: Engines whose arrays are not in the memory of the host; the library that they need, and the extra that brings it.
@@ -47,6 +50,12 @@ _current: Engine | None = None
 #: Whether calls that name no engine go to a device; read on every call.
 uses_device = is_device_engine(_chosen)
 
+#: How many ways of calling a transform are remembered.
+_PREPARED = 1024
+
+#: What was prepared for calls that name no engine, by `subband.engines.prepared`; another engine begins anew.
+prepared = Recent[Any](_PREPARED)
+
 
 def set_engine(name: str | Engine | None) -> None:
     """Choose the engine for arrays of the host in all calls that do not name one.
@@ -56,9 +65,9 @@ def set_engine(name: str | Engine | None) -> None:
     Parameters
     ----------
     name : str or None
-        ``"cpu"``, ``"reference"``, ``"cuda"``, ``"opencl"``, or one device of these, such as ``"cuda:1"`` and
-        ``"opencl:0"``. None or ``"auto"`` is the default, the CPU's. The environment variable ``SUBBAND_ENGINE``, read
-        when subband is imported, does the same for a whole process.
+        ``"cpu"``, ``"reference"``, ``"cuda"``, ``"opencl"``, ``"array"``, or one device of these, such as ``"cuda:1"``
+        and ``"opencl:0"``. None or ``"auto"`` is the default, the CPU's. The environment variable ``SUBBAND_ENGINE``,
+        read when subband is imported, does the same for a whole process.
 
     Raises
     ------
@@ -74,11 +83,11 @@ def set_engine(name: str | Engine | None) -> None:
     'reference'
     >>> set_engine(None)
     """
-    global _chosen, _current, uses_device
+    global _chosen, _current, uses_device, prepared
     if name == "auto":
         name = None
     engine = None if name is None else get_engine(name)
-    _chosen, _current, uses_device = name, engine, is_device_engine(name)
+    _chosen, _current, uses_device, prepared = name, engine, is_device_engine(name), Recent[Any](_PREPARED)
 
 
 def get_engine(name: str | Engine | None = None) -> Engine:

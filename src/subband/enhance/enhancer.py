@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from subband.arrays import is_functional
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
@@ -203,7 +204,10 @@ class Enhancer:
         result = call_natively(self._run, {0: "image"}, (whole, arranged.is_colour, known, engine), {}, engine)
         if known is not None:
             # what was not known stays as it was
-            result[~known] = arranged.pixels[~known]
+            if is_functional(result):
+                result = np.where(known[..., np.newaxis], result, arranged.pixels)
+            else:
+                result[~known] = arranged.pixels[~known]
         return as_dtype(arranged.put_back(result), getattr(image, "dtype", None))
 
     def _run(self, pixels: Any, is_colour: bool, known: Array | None, engine: str | Engine | None) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.arrays import as_numbers, is_finite_sum, is_opencl, namespace, to_host
+from subband.arrays import as_numbers, is_finite_sum, is_functional, is_opencl, namespace, to_host
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, ShapeError
 from subband.typing import Array
 
@@ -240,7 +240,9 @@ def as_dtype(pixels: Any, dtype: Any) -> Any:
 
 
 def _find_nonfinite(pixels: Any, layout: Layout) -> Array | None:
-    """Return which pixels of space are not finite in any channel; None if all are."""
+    """Return which pixels of space are not finite in any channel; None if all are, or if that cannot be known."""
+    if is_functional(pixels):
+        return None
     if is_opencl(pixels):
         # nothing times infinity is not a number, and neither is a sum with one
         if is_finite_sum(pixels * 0):

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.arrays import as_computable, device_of, is_on_device
+from subband.arrays import as_computable, device_of, is_functional, is_on_device
 from subband.engines.dispatch import takes_arrays
 from subband.engines.memory import allocate
 from subband.engines.recent import Recent
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.transforms.arguments import normalise_axis
-from subband.transforms.convolution import Bank, convolve_directly
+from subband.transforms.convolution import Bank, convolve_directly, convolve_functionally
 from subband.transforms.dilation import Shape, find_admissibility, find_shape, sample_kernel
 from subband.typing import Array
 
@@ -94,7 +94,9 @@ def cwt(
     >>> int(np.abs(coefs).max(axis=1).argmax())
     1
     """
-    x = _take_array(data, "data", "cwt")
+    x = as_computable(data)
+    if not is_functional(x):
+        x = _take_array(x, "data", "cwt")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
     if x.size == 0:
@@ -106,6 +108,10 @@ def cwt(
     is_complex = shape.integral.dtype.kind == "c" or x.dtype.kind == "c"
     dtype = np.result_type(x.dtype, np.complex64) if is_complex else x.dtype
     working = dtype if method == "fft" else np.result_type(dtype, np.float64)
+    frequencies = shape.frequency / steps / sampling_period
+    if is_functional(x):
+        kernels = [sample_kernel(shape, scale, x.real.dtype, x.shape[axis]) for scale in steps]
+        return convolve_functionally(x, kernels, dtype, axis), frequencies
     bank = _find_bank(shape, steps, x.shape[axis], x.real.dtype, working)
 
     signals = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
@@ -119,7 +125,7 @@ def cwt(
         convolve_directly(bank.kernels, signals, flat)
     if not np.may_share_memory(flat, coefs):
         moved[...] = flat.reshape(moved.shape)
-    return coefs, shape.frequency / steps / sampling_period
+    return coefs, frequencies
 
 
 @takes_arrays("coefs", transforms=False)

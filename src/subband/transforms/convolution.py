@@ -20,7 +20,7 @@ import numpy as np
 from subband.engines.threads import run_tasks
 from subband.typing import Array
 
-__all__ = ["Bank", "Kernel", "convolve_directly"]
+__all__ = ["Bank", "Kernel", "convolve_directly", "convolve_functionally"]
 
 #: Numbers that one step transforms at a time: as many as the cache of a core holds.
 _STEP = 1 << 15
@@ -289,3 +289,21 @@ def _fast_length(least: int) -> int:
             odd *= 3
         power_of_five *= 5
     return best
+
+
+def convolve_functionally(x: Array, kernels: Sequence[Kernel], dtype: np.dtype[Any], axis: int) -> Array:
+    """Convolve arrays that nobody can write into, along an axis; the results of all filters are stacked in front."""
+    signals = np.moveaxis(x, axis, -1)
+    length = signals.shape[-1]
+    # what wraps round may fall on results that are not kept, so that half the filter is room enough
+    size = _fast_length(length + max((max(kernel.centre, kernel.head) for kernel in kernels), default=0))
+    rolled = np.zeros((len(kernels), size), np.result_type(*(kernel.taps for kernel in kernels)))
+    for row, (taps, centre) in zip(rolled, kernels, strict=True):
+        row[: taps.size - centre] = taps[centre:]
+        row[size - centre :] = taps[:centre]
+    spectrum = np.fft.fft(signals.astype(np.result_type(dtype, np.complex64)), size)
+    results = []
+    for row in np.fft.fft(rolled):
+        result = np.fft.ifft(spectrum * row, size)[..., :length]
+        results.append(np.moveaxis(result if dtype.kind == "c" else result.real, -1, axis))
+    return np.stack(results)

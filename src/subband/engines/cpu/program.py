@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.engines.abilities import CPU
 from subband.plan import AxisPlan
-from subband.schedule.axis import AxisProgram, Mixed, axis_program, find_mixture, map_mixed, map_outside
+from subband.schedule.axis import AxisProgram, Form, Mixed, axis_program, find_mixture, map_mixed, map_outside
 from subband.typing import Array, Direction
 from subband.wavelets.choice import REACH
 
@@ -63,6 +63,18 @@ THRESHOLDS = 4
 # A row of the table of numbers: two weights, or for integers two weights, an offset, a shift and a sign.
 WEIGHTS = 5
 
+# A job: one kernel over some arrays. A kernel takes the addresses of five arrays, of two tables of integers with one of
+# numbers each, of the sizes, and of the box to compute: first and last image, row and column.
+# In the table of a job an array is the number of one that is given, and the bytes before it begins.
+KERNEL = 0
+ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 23
+JOB = 29
+
+# The sizes: of samples, and of the bands that are low or high down the rows and along them; columns done at a time, and
+# the pair of rows with which the arrays begin.
+ROWS, COLUMNS, LOW_ROWS, HIGH_ROWS, LOW_COLUMNS, HIGH_COLUMNS, STRIP, BASE = range(8)
+TAP_COUNT = 2  # of an undecimated level, which has no bands of other sizes
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -81,9 +93,11 @@ def identity_program(dtype: np.dtype[np.generic]) -> Program:
 
 
 @lru_cache(maxsize=8192)
-def tabulate_program(plan: AxisPlan, direction: Direction, dtype: np.dtype[np.generic]) -> Program:
+def tabulate_program(
+    plan: AxisPlan, direction: Direction, dtype: np.dtype[np.generic], form: Form = CPU.form
+) -> Program:
     """Return the program that turns samples into coefficients, or back."""
-    program = axis_program(plan, direction, CPU.form)
+    program = axis_program(plan, direction, form)
     rows, weights = _tabulate_taps(program) if program.taps else _tabulate_steps(program)
     if program.steps and not np.issubdtype(dtype, np.integer):
         _mark_fused(rows)

@@ -10,12 +10,14 @@ from subband.engines.cpu.loops import (
     add_scaled,
     blend,
     copy_scaled,
+    distance,
     lift,
     lift_both,
     round_up,
     scale,
     shift,
     split,
+    weave_sums,
 )
 from subband.engines.cpu.program import (
     BEGIN,
@@ -62,6 +64,7 @@ from subband.engines.cpu.program import (
 
 __all__ = [
     "blend_row",
+    "can_weave",
     "emit_pair",
     "fetch_pixels",
     "find_coefficient",
@@ -74,6 +77,7 @@ __all__ = [
     "load_samples",
     "mix_row",
     "mix_rows",
+    "weave_row",
 ]
 
 # --- Steps and filters of a program, on a row or on the ring of rows. ---
@@ -100,6 +104,25 @@ def blend_row(p, q, x, e, pitch, ints, numbers, at, count):
         r = HEADER + ROW * k
         at[k] = e + ints[r] * pitch + ints[r + 1] - ints[FIRST]
     blend(p, q, x, at, numbers, NUMBERS, ints[COUNT], count)
+
+
+@nb.njit(**OPTIONS)
+def can_weave(ints, start, n):
+    """Tell whether `weave_row` takes the filters of a row, and `n` pairs from `start` on: all lie inside."""
+    if ints[KIND] != CONVOLUTION or (ints[COUNT] != 2 and ints[COUNT] != 4 and ints[COUNT] != 8):
+        return False
+    begin, end = _inner_pairs(ints, start, start + n)
+    return begin == start and end == start + n
+
+
+@nb.njit(**OPTIONS)
+def weave_row(y, low, i, high, j, ints, numbers, at, start, n):
+    """Filter rows of coefficients at `low, i` and `high, j` straight into `n` pairs of samples, from a pair on."""
+    between = distance(high, low) + j + ints[ODD] // 2
+    for k in range(ints[COUNT]):
+        r = HEADER + ROW * k
+        at[k] = start + ints[r + 1] + (between if ints[r] == 1 else i + ints[EVEN] // 2)
+    weave_sums(y, low, at, shift(numbers, NUMBERS), ints[COUNT], n)
 
 
 @nb.njit(**OPTIONS)
