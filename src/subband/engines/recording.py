@@ -114,14 +114,14 @@ class Recording:
             return None
         inner = [x for key, x in self._written.items() if key not in outputs]
         slots = [*self._inputs, *leaves, *self._constants]
-        places = {id(x): (number, 0) for number, x in enumerate(slots)}
+        positions = {id(x): (number, 0) for number, x in enumerate(slots)}
         size = 0
         for x in inner:
-            places[id(x)] = len(slots), size
+            positions[id(x)] = len(slots), size
             size += -(-x.nbytes // _LINE) * _LINE
         tables = []
         for job, arrays in self._jobs:
-            numbers, offsets = zip(*(places[id(x)] for x in arrays), strict=True)
+            numbers, offsets = zip(*(positions[id(x)] for x in arrays), strict=True)
             tables.append(job.locate(numbers, offsets))
         jobs = [job for job, _ in self._jobs]
         shapes = [(x.shape, x.dtype) for x in leaves]

@@ -30,7 +30,7 @@ TASK = 65_536
 TASKS = 8
 
 #: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
-_PLACES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
+_INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
 
 
 class Job:
@@ -81,7 +81,7 @@ class Job:
         self._table = np.zeros((1, JOB), np.int64)
         row = self._table[0]
         row[KERNEL] = kernel.find_address(_list_kinds(dtype.name))
-        row[ARRAYS : ARRAYS + 5] = _PLACES[count]
+        row[ARRAYS : ARRAYS + 5] = _INDICES[count]
         row[TABLES : TABLES + 4] = [each.ctypes.data for each in tables]
         row[SIZES : SIZES + len(sizes)] = sizes
         row[BOX + 1 : BOX + 6 : 2] = self._extent
@@ -101,7 +101,8 @@ class Job:
             self._share(arrays, threads)
             return
         self.run_here(*arrays)
-        if (recording := recordings.current) is not None:
+        # what is large may be for several threads the next time
+        if self._samples < SMALL and (recording := recordings.current) is not None:
             recording.note_job(self, arrays, arrays[:1] if self._is_inverse else arrays[1:])
 
     def run_here(self, *arrays: Array) -> None:
@@ -136,9 +137,9 @@ class Job:
     def locate(self, numbers: Sequence[int], offsets: Sequence[int]) -> Array:
         """Return its table for arrays of these numbers among all that are given, each so many bytes behind."""
         table = self._table.copy()
-        places = _PLACES[len(numbers)]
-        table[0, ARRAYS : ARRAYS + 5] = [numbers[place] for place in places]
-        table[0, OFFSETS : OFFSETS + 5] = [offsets[place] for place in places]
+        indices = _INDICES[len(numbers)]
+        table[0, ARRAYS : ARRAYS + 5] = [numbers[index] for index in indices]
+        table[0, OFFSETS : OFFSETS + 5] = [offsets[index] for index in indices]
         return table
 
 

@@ -330,7 +330,7 @@ def _weave_eight(y, x, at, t, n):
 
 @nb.njit(**OPTIONS)
 def weave_sums(y, x, at, weights, width, n):
-    """Write two weighted sums of `width` runs of numbers in turn, at the places `at` in `x`: two, four or eight."""
+    """Write two weighted sums of `width` runs of numbers in turn, at the offsets `at` in `x`: two, four or eight."""
     if width == 2:
         _weave_two(y, x, at, weights, n)
     elif width == 4:

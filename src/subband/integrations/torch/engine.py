@@ -49,6 +49,13 @@ class TorchEngine(ArrayEngine):
     def inverse_adjoint(self, plan: LevelPlan, x: Any) -> Bands:
         return _name(plan, merge_adjoint(x.array, _find_number(plan)))
 
+    def forward_adjoint_all(self, plan: TransformPlan, approximation: Any, details: Sequence[Bands]) -> Any:
+        bands = _flatten(plan, approximation, details)
+        return _wrap(split_adjoint(bands, _find_number(plan), list(plan.shape)))
+
+    def inverse_adjoint_all(self, plan: TransformPlan, x: Any) -> tuple[Any, list[Bands]]:
+        return _unflatten(plan, merge_adjoint(x.array, _find_number(plan)))
+
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         return _name(plan, split(x.array, _find_number(plan)))
 
