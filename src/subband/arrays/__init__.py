@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from subband.arrays.exchange import Owner, find_owner, map_arrays, to_host
-from subband.arrays.functional import FunctionalArray, is_functional
+from subband.arrays.functional import FunctionalArray, is_functional, numpy_dtype
 from subband.arrays.kinds import HOST, KINDS, TRACED, Kind, device_of, find_kind, is_array, is_foreign, is_on_device
-from subband.arrays.libraries import numpy_dtype
 from subband.arrays.numbers import as_array, as_computable, as_numbers, cast, computed_dtype
 from subband.arrays.operations import (
     allocate_zeros,

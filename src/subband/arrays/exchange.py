@@ -15,7 +15,6 @@ import numpy as np
 
 from subband.arrays.functional import FunctionalArray
 from subband.arrays.kinds import TRACED, Kind, find_kind
-from subband.arrays.libraries import find_library
 from subband.errors import ArgumentTypeError
 from subband.typing import Array
 
@@ -76,12 +75,14 @@ class Owner:
         return map_arrays(value, lambda x: self.kind.from_native(x, self.sample))
 
     def _wrap(self, x: Any) -> FunctionalArray:
-        is_constant = isinstance(x, np.ndarray)
-        return FunctionalArray(find_library(self.sample).constant(x, self.sample) if is_constant else x)
+        return FunctionalArray(self._make_constant(x) if isinstance(x, np.ndarray) else x)
 
     def _unwrap(self, x: Any) -> Any:
         # numbers that depend on no argument have stayed with NumPy
-        return x.array if isinstance(x, FunctionalArray) else find_library(self.sample).constant(x, self.sample)
+        return x.array if isinstance(x, FunctionalArray) else self._make_constant(x)
+
+    def _make_constant(self, x: Any) -> Any:
+        return FunctionalArray(self.sample).library.constant(x, self.sample)
 
 
 def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:

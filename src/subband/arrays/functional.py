@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from subband.arrays.libraries import Library, find_library, numpy_dtype
 from subband.errors import ArgumentTypeError
 from subband.typing import Array
 
-__all__ = ["FUNCTIONS", "FunctionalArray", "is_functional"]
+if TYPE_CHECKING:
+    from subband.arrays.libraries import Library
+
+__all__ = ["FUNCTIONS", "FunctionalArray", "is_functional", "numpy_dtype"]
 
 N = TypeVar("N", bool, int, float)
 
@@ -78,6 +80,9 @@ class FunctionalArray(NDArrayOperatorsMixin):
     """
 
     def __init__(self, array: Any) -> None:
+        # imported here, because those who have none of these arrays need not wait for it
+        from subband.arrays.libraries import find_library
+
         self.library: Library = find_library(array)
         self.dtype = numpy_dtype(array)
         is_narrow = str(array.dtype).endswith("bfloat16") and not self.library.takes_halves
@@ -203,6 +208,22 @@ class FunctionalArray(NDArrayOperatorsMixin):
     def max(self) -> FunctionalArray:
         """Return the greatest number."""
         return FunctionalArray(self.library.max(self.array))
+
+
+def numpy_dtype(x: Any) -> np.dtype[Any]:
+    """Return the dtype of an array of any kind as NumPy calls it, that of bfloat16 as the float32 it is computed in.
+
+    Examples
+    --------
+    >>> numpy_dtype(np.ones(2, "float32"))
+    dtype('float32')
+    """
+    dtype: Any = x.dtype
+    if isinstance(dtype, np.dtype):
+        return dtype
+    # those of Torch and others are objects of their own, which are written torch.float32
+    name = str(dtype).rpartition(".")[2]
+    return np.dtype("float32" if name == "bfloat16" else name)
 
 
 def is_functional(x: Any) -> bool:
@@ -387,6 +408,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "concatenate": _concatenate,
     "fft": lambda x, n: FunctionalArray(x.library.fft.fft(x.array, n=n)),
+    "irfft": lambda x, n: FunctionalArray(x.library.fft.irfft(x.array, n=n)),
+    "rfft": lambda x, n: FunctionalArray(x.library.fft.rfft(x.array, n=n)),
     "fmax": _fmax,
     "ifft": lambda x, n: FunctionalArray(x.library.fft.ifft(x.array, n=n)),
     "iscomplexobj": lambda x: x.dtype.kind == "c",

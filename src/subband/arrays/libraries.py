@@ -15,7 +15,7 @@ import numpy as np
 
 from subband.typing import Array
 
-__all__ = ["Library", "find_library", "numpy_dtype"]
+__all__ = ["Library", "find_library"]
 
 
 class Library:
@@ -73,6 +73,10 @@ class JaxLibrary(Library):
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:  # noqa: ARG002 - as above
         return self.module.zeros(shape, dtype=self.find_dtype(dtype))
 
+    def tensordot(self, a: Any, b: Any, *, axes: int) -> Any:
+        """Return a product of matrices in all the precision that there is."""
+        return self.module.tensordot(a, b, axes=axes, precision="highest")
+
 
 class TorchLibrary(Library):
     """PyTorch, whose functions have names and arguments of their own."""
@@ -127,19 +131,3 @@ def find_library(x: Any) -> Library:
     if hasattr(x, "__array_namespace__"):
         return _make_library(x.__array_namespace__())
     return _make_library(sys.modules[type(x).__module__.partition(".")[0]])
-
-
-def numpy_dtype(x: Any) -> np.dtype[Any]:
-    """Return the dtype of an array of any kind as NumPy calls it, that of bfloat16 as the float32 it is computed in.
-
-    Examples
-    --------
-    >>> numpy_dtype(np.ones(2, "float32"))
-    dtype('float32')
-    """
-    dtype: Any = x.dtype
-    if isinstance(dtype, np.dtype):
-        return dtype
-    # those of Torch and others are objects of their own, which are written torch.float32
-    name = str(dtype).rpartition(".")[2]
-    return np.dtype("float32" if name == "bfloat16" else name)

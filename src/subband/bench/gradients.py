@@ -250,7 +250,8 @@ def report(found: Sequence[Comparison], remarks: Sequence[str] = (), *, is_whole
         "turns. Ours is `WaveDec2`. Bands and gradients were compared first."
     )
     sheet = Sheet("Gradients of Torch", columns, rows, note, texts=2, missed=missed if is_whole else ())
-    machine = describe_machine(device if family == "cuda" else None, ("torch", *(peer.distribution for peer in PEERS)))
+    card = f"cuda:{device.partition(':')[2] or 0}" if family == "cuda" else None
+    machine = describe_machine(card, ("torch", *(peer.distribution for peer in PEERS)))
     return Report(
         [sheet],
         goals if is_whole else (),

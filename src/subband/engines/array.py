@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import cast
-from subband.boundary import Extension, extend
+from subband.boundary import Extension, Mixture, extend
 from subband.engines.base import Engine
 from subband.plan import AxisPlan, LevelPlan
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 from subband.wavelets.reversible import IntegerStep
 
-__all__ = ["ArrayEngine"]
+__all__ = ["ArrayEngine", "add_products"]
 
 
 class ArrayEngine(Engine):
@@ -35,11 +35,12 @@ class ArrayEngine(Engine):
     name = "array"
 
     def forward(self, plan: LevelPlan, x: Array) -> Bands:
-        bands = _split(plan, _widen(plan, x), _analyse)
+        bands = _split(plan, _widen(x) if plan.amplifies else x, _analyse)
         return {key: cast(band, x.dtype) for key, band in bands.items()}
 
     def inverse(self, plan: LevelPlan, bands: Mapping[str, Array]) -> Array:
-        return _merge(plan, bands, _synthesise)
+        wide = {key: _widen(band) for key, band in bands.items()} if plan.amplifies_back else bands
+        return cast(_merge(plan, wide, _synthesise), next(iter(bands.values())).dtype)
 
     def stationary_forward(self, plan: StationaryPlan, x: Array) -> Bands:
         return _split(plan, x, _analyse_stationary)
@@ -85,9 +86,9 @@ def _fill(band: Array, shape: tuple[int, ...]) -> Array:
     return np.pad(band, widths) if any(after for _, after in widths) else band
 
 
-def _widen(plan: LevelPlan, x: Array) -> Array:
-    """Return samples in double precision where their extension grows far beyond them."""
-    return cast(x, np.result_type(x.dtype, np.float64)) if plan.amplifies else x
+def _widen(x: Array) -> Array:
+    """Return numbers in double precision, for an extension that grows far beyond them."""
+    return cast(x, np.result_type(x.dtype, np.float64))
 
 
 def _analyse(plan: AxisPlan, x: Array, axis: int) -> tuple[Array, Array]:
@@ -115,6 +116,10 @@ def _synthesise(plan: AxisPlan, low: Array, high: Array, axis: int) -> Array:
         for step in reversed(plan.integer.steps):
             _lift(phases, axis, step, -1)
         return _cut(_interleave(phases[0], phases[1], axis), axis, margin, margin + plan.length)
+    if plan.coefficient_mixture is not None:
+        turns = _mix(_cut(_interleave(low, high, axis), axis, 0, plan.coded), axis, plan.coefficient_mixture)
+        phases = _separate(_extend(turns, axis, 0, extend("zero", plan.coded, 0, 2 * plan.low)), axis)
+        low, high = phases
     # all modes of coefficients extend low by low and high by high ones, so that these need not be interleaved
     first = plan.inverse.first % 2
     start = plan.inverse.first - first
@@ -190,8 +195,51 @@ def _lift(phases: list[Array], axis: int, step: IntegerStep, sign: int) -> None:
     phases[number] = np.concatenate([_cut(target, axis, 0, begin), moved, _cut(target, axis, end, count)], axis)
 
 
+def add_products(x: Array, axis: int, rows: Array, other: Array, weights: Array) -> Array:
+    """Add to some entries of an axis the product of another array with a matrix.
+
+    Parameters
+    ----------
+    x, other : array
+        Alike but for the length of `axis`.
+    axis : int
+        Which.
+    rows : ndarray of int
+        The entries of `x`, in order; the matrix has a column for each, and a row for each entry of `other`.
+
+    Examples
+    --------
+    >>> add_products(np.zeros(5), 0, np.array([0, 4]), np.ones(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([4., 0., 0., 0., 6.])
+    """
+    length = x.shape[axis]
+    # matrices of adjoints change both ends, and leave what is between
+    begin = int(max(rows[2 * rows < length], default=-1)) + 1
+    end = max(begin, int(min(rows[2 * rows >= length], default=length)))
+    matrix = np.zeros((other.shape[axis], begin + length - end), x.dtype)
+    matrix[:, np.where(rows < begin, rows, rows - end + begin)] = weights
+    sums = np.moveaxis(np.tensordot(np.moveaxis(other, axis, -1), matrix, 1), -1, axis)
+    parts = [
+        _cut(x, axis, 0, begin) + _cut(sums, axis, 0, begin),
+        _cut(x, axis, begin, end),
+        _cut(x, axis, end, length) + _cut(sums, axis, begin, begin + length - end),
+    ]
+    return np.concatenate(parts, axis)
+
+
+def _mix(x: Array, axis: int, mixture: Mixture) -> Array:
+    """Add the products of a sparse matrix."""
+    rows, row_of = np.unique(mixture.rows, return_inverse=True)
+    columns, column_of = np.unique(mixture.columns, return_inverse=True)
+    weights = np.zeros((columns.size, rows.size))
+    np.add.at(weights, (column_of, row_of), mixture.weights)
+    return add_products(x, axis, rows, np.take(x, columns, axis), weights)
+
+
 def _extend(x: Array, axis: int, start: int, extension: Extension) -> Array:
     """Extend an axis to the positions from `start` on; only what lies outside is looked up."""
+    if extension.mixture is not None:
+        x = _mix(x, axis, extension.mixture)
     count, length = extension.index.size, x.shape[axis]
     begin, end = min(max(-start, 0), count), min(max(length - start, 0), count)
     if begin >= end:

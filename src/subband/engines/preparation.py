@@ -126,8 +126,7 @@ class Preparation:
         ).fit(storage.size * channels)
         outside = _find_outside(sweep, direction)
         if outside == "terms" and self.launch_override is None and self.device.is_gpu:
-            # lanes at the ends make mixtures one column after the other, and the others wait for them
-            launch = replace(launch, pairs=1, ahead=2)
+            launch = _narrow(launch, programs[1])
         # bands of long filters are larger than the few samples that they are made from
         height = max(layout.height, vertical.low if vertical else 0)
         width = max(layout.width, horizontal.low if horizontal else 0)
@@ -234,6 +233,16 @@ class Preparation:
             channels=channels,
             is_interleaved=is_interleaved,
         )
+
+
+def _narrow(launch: Launch, horizontal: AxisProgram | None) -> Launch:
+    """Return a launch for mixtures: lanes at the ends make them column by column, and the others wait for them."""
+    if horizontal is not None:
+        schedule = horizontal.schedule
+        # lanes that hold one pair each would only serve their neighbours if the filters were long
+        if max(schedule.last, 0) - min(schedule.first, 0) > LANES // 4:
+            return launch
+    return replace(launch, pairs=1, ahead=2)
 
 
 def _find_outside(sweep: Sweep, direction: Direction) -> Outside:

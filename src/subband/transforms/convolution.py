@@ -20,7 +20,7 @@ import numpy as np
 from subband.engines.threads import run_tasks
 from subband.typing import Array
 
-__all__ = ["Bank", "Kernel", "convolve_directly", "convolve_functionally"]
+__all__ = ["Bank", "Kernel", "convolve_directly", "convolve_functionally", "correlate_functionally"]
 
 #: Numbers that one step transforms at a time: as many as the cache of a core holds.
 _STEP = 1 << 15
@@ -210,6 +210,34 @@ def convolve_directly(kernels: Sequence[Kernel], signals: Array, results: Array)
             result[...] = np.convolve(signal, kernel.taps)[kernel.centre : kernel.centre + length]
 
 
+def convolve_functionally(kernels: Sequence[Kernel], signals: Array) -> Array:
+    """Return what `Bank.convolve` writes, for arrays that nobody can write into; complex numbers."""
+    length = signals.shape[-1]
+    size, spectra = _transform_whole(kernels, length)
+    spectrum = np.fft.fft(signals.astype(np.result_type(signals.dtype, np.complex64)), size)
+    return np.stack([np.fft.ifft(spectrum * own, size)[..., :length] for own in spectra])
+
+
+def correlate_functionally(kernels: Sequence[Kernel], bands: Array, weights: Array) -> Array:
+    """Return what `Bank.correlate` returns, for arrays that nobody can write into; complex numbers."""
+    length = bands.shape[-1]
+    size, spectra = _transform_whole(kernels, length)
+    total = 0
+    for band, own, weight in zip(bands, spectra, weights, strict=True):
+        total = total + np.fft.fft(band.astype(np.result_type(band.dtype, np.complex64)), size) * (weight * own.conj())
+    return np.fft.ifft(total, size)[..., :length]
+
+
+def _transform_whole(kernels: Sequence[Kernel], length: int) -> tuple[int, Array]:
+    """Return how many numbers of a signal to transform at once, and the spectra of filters for that."""
+    size = _fast_length(length + max(_reach(kernels, range(len(kernels)))))
+    rolled = np.zeros((len(kernels), size), np.complex128)
+    for row, (taps, centre) in zip(rolled, kernels, strict=True):
+        row[: taps.size - centre] = taps[centre:]
+        row[size - centre :] = taps[:centre]
+    return size, np.fft.fft(rolled)
+
+
 def _run(work: Callable[..., object], tasks: Sequence[tuple[int, ...]], numbers: int) -> None:
     """Call threads only where they are worth it."""
     if numbers >= _SHARED:
@@ -289,21 +317,3 @@ def _fast_length(least: int) -> int:
             odd *= 3
         power_of_five *= 5
     return best
-
-
-def convolve_functionally(x: Array, kernels: Sequence[Kernel], dtype: np.dtype[Any], axis: int) -> Array:
-    """Convolve arrays that nobody can write into, along an axis; the results of all filters are stacked in front."""
-    signals = np.moveaxis(x, axis, -1)
-    length = signals.shape[-1]
-    # what wraps round may fall on results that are not kept, so that half the filter is room enough
-    size = _fast_length(length + max((max(kernel.centre, kernel.head) for kernel in kernels), default=0))
-    rolled = np.zeros((len(kernels), size), np.result_type(*(kernel.taps for kernel in kernels)))
-    for row, (taps, centre) in zip(rolled, kernels, strict=True):
-        row[: taps.size - centre] = taps[centre:]
-        row[size - centre :] = taps[:centre]
-    spectrum = np.fft.fft(signals.astype(np.result_type(dtype, np.complex64)), size)
-    results = []
-    for row in np.fft.fft(rolled):
-        result = np.fft.ifft(spectrum * row, size)[..., :length]
-        results.append(np.moveaxis(result if dtype.kind == "c" else result.real, -1, axis))
-    return np.stack(results)

@@ -62,6 +62,10 @@ TRANSFORMS = {
     "ravel_coeffs": lambda x, w, m: sb.unravel_coeffs(*sb.ravel_coeffs(sb.wavedec2(x, w, m, level=1))),
     "pad": lambda x, w, m: sb.pad(x, 5, m),
     "cwt": lambda x, w, m: sb.cwt(x, [1, 2.5], "morl", axis=0)[0],
+    "icwt": lambda x, w, m: sb.icwt(x[:2, :], [1, 2.5], "gaus2"),
+    "decompose_adjoint": lambda x, w, m: sb.decompose_adjoint(sb.decompose(x, w, 1, m)),
+    "decompose_adjoint, stationary": lambda x, w, m: sb.decompose_adjoint(sb.decompose(x, w, 1, m, stationary=True)),
+    "reconstruct_adjoint": lambda x, w, m: sb.reconstruct_adjoint(x, sb.decompose(np.ones((8, 12)), w, 1, m).plan),
 }
 
 #: Short and long, orthogonal and not, and all modes; each transform takes two of these, one after the other.
