@@ -123,8 +123,8 @@ def tabulate_program(
         header[[BEGIN, END, RIGHT]] = mixed.lead, header[LENGTH] - mixed.tail, left
         header[[MIXTURE, MIXTURE_ROOM]] = sum(map(len, ints)), BLOCK * len(blocks)
         index = np.cumsum([header[MIXTURE] + BLOCK_ROW * len(blocks), *(len(block.sources) for block in blocks)])
-        place = np.cumsum([sum(map(len, numbers)), *(block.weights.size for block in blocks)])
-        ints += [np.array([[len(b.sources), i, n] for b, i, n in zip(blocks, index, place, strict=False)]).ravel()]
+        offset = np.cumsum([sum(map(len, numbers)), *(block.weights.size for block in blocks)])
+        ints += [np.array([[len(b.sources), i, n] for b, i, n in zip(blocks, index, offset, strict=False)]).ravel()]
         ints += [block.sources for block in blocks]
         numbers += [block.weights.ravel() for block in blocks]
     return Program(np.concatenate(ints), np.concatenate(numbers).astype(dtype))

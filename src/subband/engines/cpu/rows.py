@@ -320,7 +320,7 @@ def _load_member(y, own, low, high, ints, numbers, first, factor, n):
 
 @nb.njit(**OPTIONS)
 def _load_mixtures(y, mixed, ints, first, factor, n):
-    """Put mixtures in the place of those of `n` coefficients, from position `first` on, that are mixtures."""
+    """Overwrite those of `n` coefficients, from position `first` on, that are mixtures."""
     begin = min(max((ints[BEGIN] - first + 1) // 2, 0), n)
     end = min(max((ints[END] - first + 1) // 2, begin), n)
     _copy_every_second(y, shift(mixed, first + ints[LEFT]), factor, begin)
