@@ -44,6 +44,8 @@ def align(wavelet: Wavelet, mode: str) -> Alignment:
         low, high = _filter_centre(wavelet.dec_lo), _filter_centre(wavelet.dec_hi)
         delay = (low - 1) % 2
         return Alignment(delay, (low - 1 - delay) // 2, (high - delay) // 2)
+    if mode == "full":
+        return Alignment(0, wavelet.rec_len // 2 - 1, wavelet.rec_len // 2 - 1)
     return Alignment(0, 0, 0)
 
 

@@ -124,13 +124,15 @@ def _leave_out_hash(state: dict[str, Any]) -> dict[str, Any]:
 def _output_length(wavelet: Wavelet, mode: str, length: int) -> tuple[int, int]:
     if not is_expansive(mode):
         return (length + 1) // 2, length // 2 if mode == "whole" else (length + 1) // 2
-    count = (length + wavelet.dec_len - 1) // 2
+    count = (length - wavelet.rec_len + 2 if mode == "full" else length + wavelet.dec_len - 1) // 2
     return count, count
 
 
 @lru_cache(maxsize=4096)
 def axis_plan(wavelet: Wavelet, mode: str, length: int) -> AxisPlan:
     """Plan one level along an axis of `length` samples.
+
+    Besides the boundary modes there is ``full``, for the inverse only: all samples that coefficients contribute to.
 
     Examples
     --------
@@ -156,7 +158,7 @@ def axis_plan(wavelet: Wavelet, mode: str, length: int) -> AxisPlan:
         length,
         low,
         high,
-        mode,
+        "zero" if mode == "full" else mode,
         inverse_mode,
         PairFilter.forward(wavelet, alignment),
         PairFilter.inverse(wavelet, alignment),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from subband import decompose, reconstruct
 from subband.engines import get_engine, get_threads, set_threads, threads
-from subband.engines.cpu import engine, sweep
+from subband.engines.cpu import engine, jobs, sweep
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
 from subband.testing.strategies import frames, level_cases, modes, reversible_cases, stationary_cases, wavelets
 
@@ -95,7 +95,7 @@ def cut_finely(monkeypatch):
     """Make small arrays take the way of large ones: many tasks, many tiles, several threads, on a busy machine too."""
     monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
     monkeypatch.setattr(threads, "_sharing", threads._Sharing())
-    monkeypatch.setattr(sweep, "SMALL", 1)
+    monkeypatch.setattr(jobs, "SMALL", 1)
     monkeypatch.setattr(sweep, "TILE", 64)
     monkeypatch.setattr(sweep, "ROW_TILE", 64)
     before = get_threads()

@@ -85,7 +85,7 @@ class FunctionalArray(NDArrayOperatorsMixin):
 
         self.library: Library = find_library(array)
         self.dtype = numpy_dtype(array)
-        is_narrow = str(array.dtype).endswith("bfloat16")
+        is_narrow = str(array.dtype).endswith("bfloat16") and not self.library.takes_halves
         self.array = self.library.astype(array, np.dtype(np.float32)) if is_narrow else array
         if is_narrow:
             self.dtype = np.dtype(np.float32)

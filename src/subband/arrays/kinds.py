@@ -85,7 +85,7 @@ class Kind(ABC):
         """Return the context in which to compute with `x`: its device, and the stream that its owner uses."""
         return nullcontext()
 
-    def find_engine(self, engine: Any) -> Any:
+    def find_engine(self, x: Any, engine: Any) -> Any:
         """Return the engine for arrays that have one of their own, given what the caller has named; else None."""
         return None
 
@@ -145,7 +145,10 @@ class OpenCLKind(Kind):
 
 
 class TorchKind(Kind):
-    """PyTorch: NumPy's view of tensors on the CPU, CuPy's of those on CUDA GPUs."""
+    """PyTorch: NumPy's view of tensors on the CPU, CuPy's of those on CUDA GPUs.
+
+    Those that require a gradient are traced, and computed by the operators of `subband.integrations.torch`.
+    """
 
     name = "torch.Tensor"
     module = "torch"
@@ -154,8 +157,11 @@ class TorchKind(Kind):
         return isinstance(x, _loaded("torch").Tensor)
 
     def is_traced(self, x: Any) -> bool:
+        torch = _loaded("torch")
+        if x.requires_grad and torch.is_grad_enabled():
+            return True
         # what torch.func passes looks like any tensor, and only this tells
-        is_wrapped = getattr(_loaded("torch")._C._functorch, "is_functorch_wrapped_tensor", None)
+        is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
         return is_wrapped is not None and bool(is_wrapped(x))
 
     def device_of(self, x: Any) -> str:
@@ -168,11 +174,8 @@ class TorchKind(Kind):
 
     def to_native(self, x: Any, name: str) -> Any:
         torch = _loaded("torch")
-        if x.requires_grad and torch.is_grad_enabled():
-            raise ArgumentTypeError(
-                f"{name} requires grad, and this function has no gradient; use the same one of "
-                f"subband.integrations.torch, or give {name}.detach()"
-            )
+        if self.is_traced(x):
+            raise ArgumentTypeError(f"{name} requires grad, and this function has no gradient; give {name}.detach()")
         if x.layout is not torch.strided:
             raise ArgumentTypeError(f"{name} has layout {x.layout}; give {name}.to_dense()")
         x = x.detach().resolve_conj().resolve_neg()
@@ -268,7 +271,7 @@ class DaskKind(Kind):
     def device_of(self, x: Any) -> str:
         return "dask"
 
-    def find_engine(self, engine: Any) -> Any:
+    def find_engine(self, x: Any, engine: Any) -> Any:
         return _INTEGRATIONS[self.name]().find_engine(engine)
 
     def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -288,6 +291,11 @@ class FunctionalKind(Kind):
 
     def device_of(self, x: Any) -> str:
         return TRACED
+
+    def find_engine(self, x: Any, engine: Any) -> Any:
+        kind = find_kind(x.array)
+        load = None if kind is None else _INTEGRATIONS.get(kind.name)
+        return None if load is None else load().find_engine(engine)
 
 
 class StandardKind(Kind):

@@ -27,6 +27,9 @@ class Library:
         What the arrays' ``__array_namespace__`` returns.
     """
 
+    #: Whether its arrays have an engine that computes on numbers of 16 bits.
+    takes_halves = False
+
     def __init__(self, module: Any) -> None:
         self.module = module
 
@@ -77,6 +80,8 @@ class JaxLibrary(Library):
 
 class TorchLibrary(Library):
     """PyTorch, whose functions have names and arguments of their own."""
+
+    takes_halves = True
 
     def constant(self, numbers: Array, like: Any) -> Any:
         return self.module.as_tensor(numbers, device=like.device)

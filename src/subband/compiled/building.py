@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from subband.compiled.container import Container, Contents, Item, write_container
-from subband.compiled.kinds import format_kinds, parse_kinds
+from subband.compiled.kinds import ADDRESSES, format_kinds, parse_kinds
 from subband.compiled.library import describe_interface, digest_sources, list_missing
 
 __all__ = ["LEVELS", "SIGNATURES", "Level", "build", "list_sources", "read_signatures", "write_signatures"]
@@ -205,15 +205,18 @@ def _compile(module: str, function: str, kinds: str, symbol: str) -> tuple[bytes
 
     found = getattr(import_module(module), function)
     signature = parse_kinds(kinds)
-    is_pointer = "*" in kinds
-    dispatcher = found.dispatcher if is_pointer else found
+    is_pointer, is_gathering = "*" in kinds, kinds.endswith(ADDRESSES)
+    dispatcher = found.dispatcher if is_pointer or is_gathering else found
     dispatcher.compile(signature)
     compiled = dispatcher.overloads[signature]
     context = compiled.target_context
     with global_compiler_lock:
         library = context.codegen().create_library(symbol)
         text = library.create_ir_module(symbol)
-        (write_pointer if is_pointer else write_entry)(context, text, symbol, compiled)
+        if is_pointer:
+            write_pointer(context, text, symbol, compiled)
+        else:
+            write_entry(context, text, symbol, compiled, is_gathering=is_gathering)
         library.add_ir_module(text)
         library.add_llvm_module(llvm.parse_assembly(ASSEMBLY))
         library.add_linking_library(compiled.library)

@@ -7,16 +7,18 @@ once.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numba as nb
+import numpy as np
 from numba.core.caching import FunctionCache
 
-from subband.compiled.kinds import parse_kinds
+from subband.compiled.kinds import ADDRESSES, format_kinds, parse_kinds
 
-__all__ = ["Pointed", "pointed", "stored"]
+__all__ = ["Gathering", "Pointed", "gathering", "pointed", "stored"]
 
 _has_warned = False
 
@@ -66,6 +68,36 @@ class Pointed:
             except OSError as error:
                 _warn_once(error)
         return nb.cfunc(signature, **self._options)(self._function)
+
+
+def gathering(**options: Any) -> Callable[[Any], Gathering]:
+    """Return a decorator for functions whose last argument holds the addresses of any number of arrays."""
+    return lambda function: Gathering(function, stored(**options)(function))
+
+
+class Gathering:
+    """A function that is called with arrays and takes their addresses, so that it is compiled once for all kinds.
+
+    All of them must be C-contiguous and aligned; otherwise it does nothing and returns ``NotImplemented``.
+    """
+
+    def __init__(self, function: Any, dispatcher: Any) -> None:
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        #: The same as a function of Numba, whose last argument is an array of integers.
+        self.dispatcher = dispatcher
+        self._count = len(inspect.signature(function).parameters) - 1
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function; the last of these are its arrays."""
+        arrays = arguments[self._count :]
+        if not all(type(x) is np.ndarray and x.flags.c_contiguous and x.flags.aligned for x in arrays):
+            return NotImplemented
+        addresses = np.array([x.ctypes.data for x in arrays], np.int64)
+        return self.dispatcher(*arguments[: self._count], addresses)
+
+    def list_compiled(self) -> list[str]:
+        """Return the kinds of arguments that Numba has compiled it for."""
+        return [", ".join([format_kinds(kinds[:-1]), ADDRESSES]) for kinds in self.dispatcher.overloads]
 
 
 class _TolerantCache(FunctionCache):  # type: ignore[misc]  # Numba has no types

@@ -41,7 +41,7 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-def write_entry(context: Any, module: ir.Module, name: str, kernel: Any) -> None:
+def write_entry(context: Any, module: ir.Module, name: str, kernel: Any, *, is_gathering: bool = False) -> None:
     """Write a function ``name(ndarray, arguments, count)`` that calls a kernel, for ``METH_FASTCALL``.
 
     Its first argument is the type of arrays, which is not known by any name that a linker could find.
@@ -56,8 +56,10 @@ def write_entry(context: Any, module: ir.Module, name: str, kernel: Any) -> None
         The name by which it is found.
     kernel : CompileResult
         The kernel.
+    is_gathering : bool
+        Whether its last argument holds the addresses of all arrays that the entry is called with from there on.
     """
-    _Entry(context, module, name).write(kernel.fndesc, kernel.signature)
+    _Entry(context, module, name).write(kernel.fndesc, kernel.signature, is_gathering)
 
 
 def write_pointer(context: Any, module: ir.Module, name: str, kernel: Any) -> None:
@@ -82,15 +84,15 @@ class _Entry:
         self._mismatch = self._function.append_basic_block("mismatch")
         self._failure = self._function.append_basic_block("failure")
 
-    def write(self, description: Any, signature: Any) -> None:
+    def write(self, description: Any, signature: Any, is_gathering: bool) -> None:
         builder = self._builder
         array_type, items, count = self._function.args
         self._array_type = array_type
-        self._demand(builder.icmp_signed("==", count, _WORD(len(signature.args))))
-        values = [
-            self._unpack(kind, builder.load(builder.gep(items, [_WORD(k)]), typ=_ADDRESS))
-            for k, kind in enumerate(signature.args)
-        ]
+        kinds = signature.args[:-1] if is_gathering else signature.args
+        self._demand(builder.icmp_signed(">=" if is_gathering else "==", count, _WORD(len(kinds))))
+        values = [self._unpack(kind, self._load_item(items, _WORD(k))) for k, kind in enumerate(kinds)]
+        if is_gathering:
+            values.append(self._gather(signature.args[-1], items, count, len(kinds)))
         state = self._call("PyEval_SaveThread", _ADDRESS)
         target = self._context.declare_function(self._module, description)
         status, result = self._context.call_conv.call_function(
@@ -135,6 +137,22 @@ class _Entry:
             return self._context.cast(builder, number, types.float64, kind)
         raise TypeError(f"an argument of type {kind} cannot be handed to a kernel that was compiled in advance")
 
+    def _load_item(self, items: Any, k: Any) -> Any:
+        return self._builder.load(self._builder.gep(items, [k]), typ=_ADDRESS)
+
+    def _gather(self, kind: Any, items: Any, count: Any, start: int) -> Any:
+        """Return an array, on the stack, of the addresses of all arrays from an item on."""
+        builder = self._builder
+        total = builder.sub(count, _WORD(start))
+        addresses = builder.alloca(_WORD, size=total)
+        with cgutils.for_range(builder, total) as loop:
+            item = self._load_item(items, builder.add(loop.index, _WORD(start)))
+            self._demand_type(item, self._array_type)
+            flags = builder.and_(self._read(item, _FLAGS, _INT), _INT(_C_CONTIGUOUS | _ALIGNED))
+            self._demand(builder.icmp_signed("==", flags, _INT(_C_CONTIGUOUS | _ALIGNED)))
+            builder.store(self._read(item, _DATA, _WORD), builder.gep(addresses, [loop.index]))
+        return self._make_array(kind, addresses, [total], [_WORD(8)])
+
     def _unpack_array(self, kind: Any, item: Any) -> Any:
         builder = self._builder
         self._demand_type(item, self._array_type)
@@ -148,18 +166,21 @@ class _Entry:
         flags = builder.and_(self._read(item, _FLAGS, _INT), _INT(wanted))
         self._demand(builder.icmp_signed("==", flags, _INT(wanted)))
         lengths, strides = self._read(item, _LENGTHS, _ADDRESS), self._read(item, _STRIDES, _ADDRESS)
+        shape, steps = ([self._read(table, 8 * k, _WORD) for k in range(kind.ndim)] for table in (lengths, strides))
+        return self._make_array(kind, self._read(item, _DATA, _ADDRESS), shape, steps)
+
+    def _make_array(self, kind: Any, address: Any, shape: list[Any], strides: list[Any]) -> Any:
+        """Return an array as Numba sees it, which owns nothing."""
+        builder = self._builder
         array = self._context.make_array(kind)(self._context, builder)
-        shape = [self._read(lengths, 8 * k, _WORD) for k in range(kind.ndim)]
         items = _WORD(1)
         for length in shape:
             items = builder.mul(items, length)
-        array.data = builder.bitcast(self._read(item, _DATA, _ADDRESS), array.data.type)
+        array.data = builder.bitcast(address, array.data.type)
         array.nitems = items
         array.itemsize = _WORD(self._context.get_abi_sizeof(self._context.get_data_type(kind.dtype)))
         array.shape = cgutils.pack_array(builder, shape, ty=_WORD)
-        array.strides = cgutils.pack_array(
-            builder, [self._read(strides, 8 * k, _WORD) for k in range(kind.ndim)], ty=_WORD
-        )
+        array.strides = cgutils.pack_array(builder, strides, ty=_WORD)
         array.meminfo = array.meminfo.type(None)
         array.parent = array.parent.type(None)
         return array._getvalue()

@@ -61,6 +61,7 @@ class Kernel:
         self._entries: list[Callable[..., Any]] = []
         self._asked: set[tuple[str, ...]] = set()
         self._addresses: dict[str, int] = {}
+        self._found: dict[str, Callable[..., Any]] = {}
         self._kept: list[tuple[str, Any]] = []
         self._lock = Lock()
 
@@ -91,6 +92,22 @@ class Kernel:
                 address = self._addresses[kinds] = self._load_address(kinds) or self._compile_address(kinds)
         return address
 
+    def find_entry(self, kinds: str) -> Callable[..., Any]:
+        """Return what is called for these kinds of arguments: it does no more than that, and says so.
+
+        For loops that are decorated with `subband.compiled.compiling.gathering`. What is not C-contiguous it leaves
+        alone, and returns ``NotImplemented``.
+        """
+        entry = self._found.get(kinds)
+        if entry is None:
+            with self._lock:
+                library = find_library()
+                items = library.list_items(self._module, self._name)
+                loaded = (library.load_entry(item) for item in items if item.kinds == kinds)
+                entry = next((each for each in loaded if each is not None), None)
+                self._found[kinds] = entry = self.dispatcher if entry is None else entry
+        return entry
+
     def _load_address(self, kinds: str) -> int:
         library = find_library()
         items = library.list_items(self._module, self._name)
@@ -106,6 +123,8 @@ class Kernel:
         """Return the kinds of arguments that Numba has compiled it for in this process."""
         if self._module not in sys.modules:
             return []
+        if hasattr(self.dispatcher, "list_compiled"):
+            return list(self.dispatcher.list_compiled())
         called = [format_kinds(kinds) for kinds in getattr(self.dispatcher, "overloads", ())]
         return called + [kinds for kinds, compiled in self._kept]
 

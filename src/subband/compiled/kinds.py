@@ -1,7 +1,8 @@
 """How the arguments of a compiled function are written down.
 
 ``float32[3C]`` is a C-contiguous array with three axes, ``uint8[1Cr]`` one that is only read, ``(int32[1C], int64)`` a
-tuple. Anything else is a number, by the name that Numba has for it.
+tuple, and ``addresses``, at the end, any number of C-contiguous arrays of any kind, of which the function gets the
+addresses. Anything else is a number, by the name that Numba has for it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["format_kinds", "list_array_dtypes", "list_dtypes", "parse_kinds", "read_dtypes"]
+__all__ = ["ADDRESSES", "format_kinds", "list_array_dtypes", "list_dtypes", "parse_kinds", "read_dtypes"]
+
+#: Stands for all arrays that are given by their addresses.
+ADDRESSES = "addresses"
 
 _ARRAY = re.compile(r"(\w+)\[(\d+)([CFA])(r?)\]")
 
@@ -31,6 +35,8 @@ def format_kinds(kinds: Iterable[Any]) -> str:
 
 def _format_kind(kind: Any) -> str:
     types = _load_types()
+    if isinstance(kind, types.Array) and not kind.aligned:
+        return ADDRESSES
     if isinstance(kind, types.Array):
         return f"{kind.dtype}[{kind.ndim}{kind.layout}{'' if kind.mutable else 'r'}]"
     if isinstance(kind, types.BaseTuple):
@@ -59,6 +65,8 @@ def parse_kinds(text: str) -> tuple[Any, ...]:
         "array": lambda dtype, axes, layout, is_read_only: types.Array(dtype, axes, layout, readonly=is_read_only),
         "pointer": types.CPointer,
         "bool": types.boolean,
+        # no other array is said not to be aligned
+        ADDRESSES: types.Array(types.int64, 1, "C", aligned=False),
     }
     code = re.sub(r"(\w+)\*", r"pointer(\1)", _ARRAY.sub(parse_array, text))
     found = eval(f"({code},)", {**vars(types), **names})

@@ -19,9 +19,12 @@ __all__ = ["CPU", "abilities_of_device", "repeats_samples"]
 # four or eight at a time.
 _ON_CPU = Form(lifts_orthogonal=True, step_taps=2, tap_multiple=2)
 
+# In rows by themselves, filters go from bands to samples without a buffer in between, which steps cannot.
+_ROWS_ON_CPU = Form(step_taps=2, tap_multiple=2)
+
 #: The CPU takes the last three axes together, in blocks, else the last two. Blocks have pairs of slices enough that the
 #: slices read twice, where blocks meet, are few.
-CPU = Abilities(_ON_CPU, (Fusion(3, _ON_CPU, block=16), Fusion(2, _ON_CPU)))
+CPU = Abilities(_ON_CPU, (Fusion(3, _ON_CPU, block=16), Fusion(2, _ON_CPU)), _ROWS_ON_CPU)
 
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "inverse")
 

@@ -32,6 +32,8 @@ from subband.arrays import (
 )
 from subband.engines import registry
 from subband.engines.base import Engine
+from subband.engines.prepared import describe, list_kinds, prepare
+from subband.engines.recording import recordings
 from subband.engines.registry import ENGINES, get_engine, is_device_engine
 from subband.errors import ArgumentError
 
@@ -69,24 +71,41 @@ def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, 
         parameters = list(inspect.signature(function).parameters)
         positions = {parameters.index(name): name for name in names}
         engine = None if transforms else _DEFAULT
-        stop = max(positions) + 1
+        start, stop = min(positions), max(positions) + 1
+        is_single = stop - start == 1
 
-        # Both callers let NumPy's arrays pass with as little ado as possible: a short transform takes microseconds.
+        def call_plain(*args: P.args, **kwargs: P.kwargs) -> R:
+            """Call the function with all kinds of arrays."""
+            given = args[start:stop]
+            is_given = given and (is_single or not kwargs) and not registry.uses_device
+            if is_given and (_PLAIN.issuperset(map(type, given)) or all(map(_is_plain, given))):
+                return function(*args, **kwargs)
+            result: R = call_natively(function, positions, args, kwargs, engine)
+            return result
+
+        if not transforms:
+            return wraps(function)(call_plain)
+
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if args and not registry.uses_device and (type(args[0]) is np.ndarray or _is_plain(args[0])):
-                return function(*args, **kwargs)
-            result: R = call_natively(function, positions, args, kwargs, engine)
+            # as little ado as possible: a short transform takes a microsecond
+            try:
+                arrays, form = describe(args[start:stop])
+                others = args[stop:] if start == 0 else args[:start] + args[stop:]
+                key: tuple[object, ...] = (function, form, others)
+                if kwargs:
+                    key += (*kwargs.items(), *list_kinds(kwargs.values()))
+                if len(others) != 1 or type(others[0]) is not str:
+                    key += (*list_kinds(others),)
+                found = registry.prepared.look(key)
+            except TypeError:  # an argument that cannot be described or looked up
+                return call_plain(*args, **kwargs)
+            if recordings.current is not None or found is False or registry.uses_device:
+                return call_plain(*args, **kwargs)
+            result: R = found(arrays) if found else prepare(function, key, arrays, args, kwargs, others)
             return result
 
-        @wraps(function)
-        def call_with_several(*args: P.args, **kwargs: P.kwargs) -> R:
-            if not kwargs and not registry.uses_device and _PLAIN.issuperset(map(type, args[:stop])):
-                return function(*args, **kwargs)
-            result: R = call_natively(function, positions, args, kwargs, engine)
-            return result
-
-        return call if list(positions) == [0] else call_with_several
+        return call
 
     return decorate
 
@@ -158,7 +177,7 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     if type(x) is np.ndarray or (device := device_of(x)) == HOST:
         return get_engine(engine)
     kind = find_kind(x)
-    if kind is not None and (own := kind.find_engine(engine)) is not None:
+    if kind is not None and (own := kind.find_engine(x, engine)) is not None:
         chosen: Engine = own
         return chosen
     uploader = _uploader.get()

@@ -48,6 +48,8 @@ class Recent(Generic[T]):
         self._lock = Lock()
         self._kept: OrderedDict[Hashable, T] = OrderedDict()
         self._recorded: dict[Hashable, T] = {}
+        #: Returns what belongs to a key, or None; that does not count as a use, and takes no lock.
+        self.look: Callable[[Hashable], T | None] = self._kept.get
         if is_released:
             _all.add(self)
 

@@ -6,8 +6,10 @@ import os
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from subband.engines.base import Engine
+from subband.engines.recent import Recent
 from subband.errors import ArgumentError, ArgumentTypeError, MissingExtraError, UnknownEngineError, suggest_names
 
 __all__ = ["ENGINES", "get_engine", "is_device_engine", "set_engine", "uses_device"]
@@ -48,6 +50,12 @@ _current: Engine | None = None
 #: Whether calls that name no engine go to a device; read on every call.
 uses_device = is_device_engine(_chosen)
 
+#: How many ways of calling a transform are remembered.
+_PREPARED = 1024
+
+#: What was prepared for calls that name no engine, by `subband.engines.prepared`; another engine begins anew.
+prepared = Recent[Any](_PREPARED)
+
 
 def set_engine(name: str | Engine | None) -> None:
     """Choose the engine for arrays of the host in all calls that do not name one.
@@ -75,11 +83,11 @@ def set_engine(name: str | Engine | None) -> None:
     'reference'
     >>> set_engine(None)
     """
-    global _chosen, _current, uses_device
+    global _chosen, _current, uses_device, prepared
     if name == "auto":
         name = None
     engine = None if name is None else get_engine(name)
-    _chosen, _current, uses_device = name, engine, is_device_engine(name)
+    _chosen, _current, uses_device, prepared = name, engine, is_device_engine(name), Recent[Any](_PREPARED)
 
 
 def get_engine(name: str | Engine | None = None) -> Engine:

@@ -12,10 +12,10 @@ from subband.arrays import is_functional
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
-from subband.enhance.layout import arrange, check_mask, check_pixels, fill_gaps, find_layout
+from subband.enhance.gaps import fill_gaps
+from subband.enhance.layout import arrange, as_dtype, check_mask, check_pixels, find_layout, find_stack, map_stack
 from subband.enhance.models import MODELS, Gaussian, NoiseModel, find_model
 from subband.enhance.program import prepare_program
-from subband.enhance.stacks import as_dtype, find_stack, map_stack
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names

@@ -182,10 +182,17 @@ class Abilities:
         In which form a single axis runs.
     fusions : tuple of Fusion
         Axes that can go together, the best first. Axes that nothing fits are swept one by one.
+    row_form : Form, optional
+        In which form the last axis runs by itself, if that is another.
     """
 
     form: Form = PLAIN
     fusions: tuple[Fusion, ...] = ()
+    row_form: Form | None = None
+
+    def find_form(self, axis: int, ndim: int) -> Form:
+        """Return the form in which one axis of an array runs by itself."""
+        return self.row_form if self.row_form is not None and axis == ndim - 1 else self.form
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +243,7 @@ def schedule_level(plan: LevelPlan, abilities: Abilities) -> LevelSchedule:
     sweeps = [] if together is None else [together]
     for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
         if together is None or axis not in together.axes:
-            sweeps.append(Sweep((axis,), (axis_plan,), abilities.form))
+            sweeps.append(Sweep((axis,), (axis_plan,), abilities.find_form(axis, len(plan.shape))))
     positions = [plan.axes.index(axis) for sweep in sweeps for axis in sweep.axes]
     keys = {key: "".join(key[position] for position in positions) for key in plan.band_shapes}
     return LevelSchedule(tuple(sweeps), keys, len(sweeps) == 1 and all(key == swept for key, swept in keys.items()))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, TypeAlias
 
+from subband.engines.recording import recordings
 from subband.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -296,4 +297,6 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     frame, stacklevel = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "subband":
         frame, stacklevel = frame.f_back, stacklevel + 1
+    if recordings.current is not None:
+        recordings.current.give_up()  # what warns once has to warn each time
     warnings.warn(message, category, stacklevel=stacklevel)

@@ -218,4 +218,6 @@ def _count_samples(wavelet: Wavelet, mode: str, low: int, high: int) -> int:
         return low + high
     if mode == "periodization":
         return 2 * low
+    if mode == "full":
+        return 2 * low + wavelet.rec_len - 2
     return 2 * low - wavelet.dec_len + 2

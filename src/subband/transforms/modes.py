@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from subband.boundary import MODES, PYWAVELETS_MODES, check_mode
+from subband.engines.recording import recordings
 from subband.errors import ModeError, ModeTypeError
 
 __all__ = ["Modes", "mode_name"]
@@ -114,6 +115,8 @@ def mode_name(mode: Any) -> str:
     if isinstance(mode, str):
         name = check_mode(mode)
         if name != mode.lower():
+            if recordings.current is not None:
+                recordings.current.give_up()  # what warns once has to warn each time
             warnings.warn(f"mode={mode!r} is an old name; use {name!r}", DeprecationWarning, stacklevel=3)
         return name
     if isinstance(mode, int):

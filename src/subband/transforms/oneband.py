@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any, Literal
 
-from subband.arrays import as_computable, pad_zeros
+from subband.arrays import as_computable
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError, LevelTypeError, ShapeError
 from subband.transforms.arguments import ModeLike
@@ -102,11 +102,8 @@ def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: in
     wanted = _check_take(take)
     x = _as_signal(coeffs, "coeffs")
     bank = as_wavelet(wavelet)
-    # Zeros on both sides let the inverse, which keeps only what all filters reach, return the whole sum.
-    margin = bank.rec_len // 2 - 1
     for number in range(repeat):
-        key = "a" if low or number else "d"
-        x = merge_level({key: pad_zeros(x, [(margin, margin)])}, (0,), (bank,), ("zero",))
+        x = merge_level({"a" if low or number else "d": x}, (0,), (bank,), ("full",))
     if 0 < wanted < x.size:
         start = (x.size - wanted) // 2
         return x[start : start + wanted]

@@ -29,10 +29,13 @@ from subband.transforms.levels import as_bands, merge_level, split_level
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 
-__all__ = ["BaseNode", "split_alike"]
+__all__ = ["BaseNode", "split_alike", "split_down"]
 
 #: Up to this many numbers, calling a transform takes about as long as the transform itself.
 _SMALL = 1 << 14
+
+#: Up to this many nodes, a tree is split in one call.
+_FEW = 128
 
 
 class BaseNode:
@@ -86,7 +89,10 @@ class BaseNode:
         self.path = ""
         self.level = 0
         self._maxlevel: int | None = None
-        self._data_shape = None if data is None else tuple(data.shape if is_array(data) else as_numbers(data).shape)
+        if data is None or type(data) is np.ndarray:
+            self._data_shape = None if data is None else data.shape
+        else:
+            self._data_shape = tuple(data.shape if is_array(data) else as_numbers(data).shape)
         self._subnodes: dict[str, BaseNode | None] = dict.fromkeys(self._BANDS)
         if parent is not None:
             self.wavelet, self.mode, self.axes = parent.wavelet, parent.mode, parent.axes
@@ -179,7 +185,8 @@ class BaseNode:
                 f"no subnode of node {self.path!r} has data to put it together from; set one of "
                 f"{', '.join(repr(self.path + part) for part in self._BANDS)}"
             )
-        data = _merge(parts, self)
+        ndim = min(np.ndim(data) for data in parts.values() if data is not None)
+        data = _merge(parts, *self._read_arguments(ndim))
         if self._data_shape is not None and data.shape != self._data_shape:
             data = data[tuple(map(slice, self._data_shape))]
         if update:
@@ -380,12 +387,45 @@ def _split(data: Any, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], mode
     return split_level(as_computable(data), axes, wavelets, modes)
 
 
+@takes_arrays("data")
+def _split_down(
+    data: Any,
+    axes: tuple[int, ...],
+    wavelets: tuple[Wavelet, ...],
+    modes: tuple[str, ...],
+    keys: tuple[str, ...],
+    level: int,
+) -> list[list[Array]]:
+    """Split the data of a node, all its bands, and so on; return those of each level, those of a node by `keys`."""
+    levels = [[as_computable(data)]]
+    for _ in range(level):
+        split = [split_level(x, axes, wavelets, modes) for x in levels[-1]]
+        levels.append([bands[key] for bands in split for key in keys])
+    return levels[1:]
+
+
 @takes_arrays("parts")
-def _merge(parts: Mapping[str, Any], node: BaseNode) -> Array:
+def _merge(
+    parts: Mapping[str, Any], axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]
+) -> Array:
     """Put the data of a node together."""
-    bands = as_bands(parts, f"node {node.path!r}")
-    ndim = min(band.ndim for band in bands.values())
-    return merge_level(bands, *node._read_arguments(ndim))
+    return merge_level(as_bands(parts, "node"), axes, wavelets, modes)
+
+
+def split_down(root: BaseNode, level: int) -> list[BaseNode] | None:
+    """Split a small tree that has not been split yet down to a level in one transform, and return the nodes there.
+
+    Other trees are left as they are, and the answer is None.
+    """
+    x = root.data
+    count = sum(len(root._BANDS) ** number for number in range(1, level + 1))
+    if type(x) is not np.ndarray or x.size > _SMALL or count > _FEW or root.has_any_subnode:
+        return None
+    nodes, keys = [root], tuple(root._BANDS.values())
+    for bands in _split_down(x, *root._read_arguments(x.ndim), keys, level):
+        arrays = iter(bands)
+        nodes = [node._create_subnode(part, next(arrays)) for node in nodes for part in root._BANDS]
+    return nodes
 
 
 def split_alike(nodes: Sequence[BaseNode]) -> None:

@@ -14,7 +14,7 @@ from subband.transforms.arguments import (
     normalise_axis,
     useful_levels,
 )
-from subband.transforms.packet_base import split_alike
+from subband.transforms.packet_base import split_alike, split_down
 from subband.transforms.packet_nodes import BaseNode, Node, Node2D, NodeND
 from subband.wavelets import WaveletLike, as_wavelet
 
@@ -59,6 +59,8 @@ class _Root(BaseNode):
         if self.maxlevel is not None and level > self.maxlevel:
             raise LevelError(f"level={level} is too large; the deepest level of this tree is {self.maxlevel}")
         nodes: list[BaseNode] = [self]
+        if decompose and level and (found := split_down(self, level)) is not None:
+            return found
         for _ in range(level):
             if decompose:
                 split_alike(nodes)

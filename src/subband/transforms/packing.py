@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, Literal, TypeAlias
@@ -81,24 +82,13 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     if not details:
         return approximation, [(slice(None),) * approximation.ndim]
     normal = _match_axes(details, axes, approximation.ndim)
-    filled = list(approximation.shape)
-    slices: list[Any] = [tuple(slice(n) for n in filled)]
-    for number, bands in enumerate(details, start=1):
-        _check_complete(bands, len(normal), number)
-        slices.append({key: _find_region(key, band.shape, normal, filled) for key, band in bands.items()})
-        for position, axis in enumerate(normal):
-            lows = {band.shape[axis] for key, band in bands.items() if key[position] == "a"}
-            highs = {band.shape[axis] for key, band in bands.items() if key[position] == "d"}
-            if len(highs) > 1 or max(lows, default=0) > filled[axis]:
-                raise CoefficientsError(
-                    f"coeffs[{number}] has {sorted(lows)} low and {sorted(highs)} high coefficients along axis {axis}, "
-                    f"which do not belong with {filled[axis]} of the levels before"
-                )
-            filled[axis] += highs.pop()
+    shapes = tuple([tuple([(key, band.shape) for key, band in bands.items()]) for bands in details])
+    filled, regions = _find_regions(approximation.shape, shapes, normal)
+    slices: list[Any] = [regions[0], *map(dict, regions[1:])]
     used = approximation.size + sum(band.size for bands in details for band in bands.values())
     if padding is None and used != prod(filled):
         raise CoefficientsError(
-            f"the {used} coefficients leave gaps in an array of shape {tuple(filled)}; "
+            f"the {used} coefficients leave gaps in an array of shape {filled}; "
             "give a padding to fill them with, or use ravel_coeffs"
         )
     namespace(approximation, "coeffs_to_array")
@@ -362,9 +352,31 @@ def _match_axes(details: list[Bands], axes: Axes, ndim: int) -> tuple[int, ...]:
     return normal
 
 
-def _check_complete(bands: Bands, letters: int, number: int) -> None:
+@lru_cache(maxsize=256)
+def _find_regions(
+    shape: tuple[int, ...], levels: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...], axes: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the shape of all coefficients in one array, and where each band is; cached, and not to be changed."""
+    filled = list(shape)
+    regions: list[Any] = [tuple(slice(n) for n in filled)]
+    for number, level in enumerate(levels, start=1):
+        _check_complete([key for key, _ in level], len(axes), number)
+        regions.append({key: _find_region(key, band, axes, filled) for key, band in level})
+        for position, axis in enumerate(axes):
+            lows = {band[axis] for key, band in level if key[position] == "a"}
+            highs = {band[axis] for key, band in level if key[position] == "d"}
+            if len(highs) > 1 or max(lows, default=0) > filled[axis]:
+                raise CoefficientsError(
+                    f"coeffs[{number}] has {sorted(lows)} low and {sorted(highs)} high coefficients along axis {axis}, "
+                    f"which do not belong with {filled[axis]} of the levels before"
+                )
+            filled[axis] += highs.pop()
+    return tuple(filled), regions
+
+
+def _check_complete(keys: Sequence[str], letters: int, number: int) -> None:
     """Refuse a level that lacks a band, as its region would be unknown."""
-    missing = {"".join(key) for key in product("ad", repeat=letters)} - {"a" * letters} - set(bands)
+    missing = {"".join(key) for key in product("ad", repeat=letters)} - {"a" * letters} - set(keys)
     if missing:
         raise CoefficientsError(f"coeffs[{number}] has no band {min(missing)!r}; use np.zeros instead")
 

@@ -16,6 +16,9 @@ from subband.typing import Array
 
 __all__ = ["extend_axis", "fold_axis", "pad"]
 
+#: Extensions by more samples than these are not worth remembering.
+_SHORT = 4096
+
 
 @takes_arrays("x", transforms=False)
 def pad(x: Any, pad_widths: Any, mode: str) -> Array:
@@ -56,9 +59,35 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
         length = array.shape[axis]
         if length == 0:
             raise ShapeError(f"axis {axis} of an array of shape {array.shape} is empty; there is nothing to extend")
-        stop = length + after + (length % 2 if name == "periodization" else 0)
-        array = extend_axis(array, axis, extend(name, length, -before, stop))
+        after += length % 2 if name == "periodization" else 0
+        if type(array) is np.ndarray:
+            array = _surround(array, axis, name, before, after)
+        else:
+            array = extend_axis(array, axis, extend(name, length, -before, length + after))
     return array
+
+
+def _surround(x: Array, axis: int, mode: str, before: int, after: int) -> Array:
+    """Extend an axis of an array of the host: its samples are copied as they are, and only the others looked up."""
+    length = x.shape[axis]
+    extended = np.empty((*x.shape[:axis], before + length + after, *x.shape[axis + 1 :]), x.dtype)
+    along = (slice(None),) * axis
+    extended[(*along, slice(before, before + length))] = x
+    for part, start, count in ((slice(before), -before, before), (slice(before + length, None), length, after)):
+        if count:
+            find = _find_outside if count <= _SHORT else _find_outside.__wrapped__
+            extension, is_plain = find(mode, length, start, start + count)
+            outside = x.take(extension.index, axis) if is_plain else extend_axis(x, axis, extension)
+            extended[(*along, part)] = outside
+    return extended
+
+
+@lru_cache(maxsize=256)
+def _find_outside(mode: str, length: int, start: int, stop: int) -> tuple[Extension, bool]:
+    """Return the extension of some positions, and whether it only repeats samples."""
+    extension = extend(mode, length, start, stop)
+    is_plain = bool((extension.weight == 1).all()) and not extension.first.any() and not extension.last.any()
+    return extension, is_plain
 
 
 def extend_axis(x: Array, axis: int, extension: Extension) -> Array:
@@ -70,6 +99,8 @@ def extend_axis(x: Array, axis: int, extension: Extension) -> Array:
     array([2, 1, 2])
     """
     xp = namespace(x, "extending an array at its borders")
+    if xp is np and axis == x.ndim - 1:
+        return extension.apply(x)
     if xp is np:
         return np.moveaxis(extension.apply(np.moveaxis(x, axis, -1)), -1, axis)
     along = [1] * x.ndim
@@ -125,6 +156,8 @@ def _tabulate_fold(mode: str, length: int, margin: int) -> tuple[Array, Array, A
 
 def _read_widths(pad_widths: Any, ndim: int) -> list[tuple[int, int]]:
     """Return one pair of widths for each axis."""
+    if type(pad_widths) is int and pad_widths >= 0:
+        return [(pad_widths, pad_widths)] * ndim
     try:
         widths = np.broadcast_to(np.asarray(pad_widths), (ndim, 2))
     except ValueError:

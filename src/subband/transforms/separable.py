@@ -248,16 +248,22 @@ def fswavedecn(
     coeff_slices = []
     for axis, bank, name, count in zip(normal, wavelets, modes, counts, strict=True):
         level = check_level([x.shape[axis]], [bank], count)
-        details: list[Array] = []
-        for _ in range(level):
-            split = split_level(x, (axis,), (bank,), (name,))
-            x = split["a"]
-            details.append(split["d"])
-        bands = [x, *reversed(details)]
+        bands = _split_axis(x, axis, bank, name, level) if level else [x]
         ends = np.cumsum([0, *(band.shape[axis] for band in bands)]).tolist()
         coeff_slices.append([slice(start, stop) for start, stop in pairwise(ends)])
         x = concatenate(bands, axis)
     return FswavedecnResult(x, coeff_slices, wavelets, modes, normal)
+
+
+@takes_arrays("x")
+def _split_axis(x: Array, axis: int, wavelet: Wavelet, mode: str, level: int) -> list[Array]:
+    """Return the approximation along an axis, and the details from coarse to fine."""
+    details: list[Array] = []
+    for _ in range(level):
+        split = split_level(x, (axis,), (wavelet,), (mode,))
+        x = split["a"]
+        details.append(split["d"])
+    return [x, *reversed(details)]
 
 
 def _list_levels(levels: Any, count: int) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import (
@@ -56,9 +56,9 @@ class Wavelet:
 
     Notes
     -----
-    Wavelets are equal when name and filters are, and can be keys of dictionaries; the hash is computed
-    once. They do not change, except that you may say of your own filters whether they are `orthogonal` or
-    `biorthogonal`.
+    Wavelets are equal when name and filters are, and can be keys of dictionaries; the hash is computed once. One of the
+    catalogue is the same object each time. They do not change, except that you may say of your own filters whether they
+    are `orthogonal` or `biorthogonal`.
 
     Examples
     --------
@@ -92,23 +92,30 @@ class Wavelet:
     _scheme: LiftingScheme | None
     _whole: bool
 
-    def __init__(self, name: str = "", filter_bank: Any = None) -> None:
+    def __new__(cls, name: str = "", filter_bank: Any = None) -> Self:
+        """Return the wavelet of the catalogue, or a new one."""
         if filter_bank is not None:
-            self._define(name or "", read_bank(filter_bank))
-            return
-        if not name:
-            raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither")
+            own = object.__new__(cls)
+            own._define(name or "", read_bank(filter_bank))
+            return own
+        try:
+            return _known[cls, name]  # type: ignore[return-value]  # of that class
+        except (KeyError, TypeError):
+            if not name:
+                raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither") from None
         if not isinstance(name, str):
             raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
+        found = object.__new__(cls)
         (
-            self._name,
-            self._bank,
-            self._family,
-            self._scheme,
-            self._orthogonal,
-            self._biorthogonal,
-            self._hash,
-        ) = _look_up(name)
+            found._name,
+            found._bank,
+            found._family,
+            found._scheme,
+            found._orthogonal,
+            found._biorthogonal,
+            found._hash,
+        ) = _look_up(name.lower())
+        return _known.setdefault((cls, found._name), found)  # type: ignore[return-value]
 
     def _define(self, name: str, bank: FilterBank, scheme: LiftingScheme | None = None) -> None:
         """Set the attributes of a wavelet that the catalogue does not have."""
@@ -156,7 +163,7 @@ class Wavelet:
                 f"scheme={scheme!r} is not a LiftingScheme; make one from steps, or take the `lifting` of a wavelet"
             )
         packed, bank = pack_filters(scheme)
-        wavelet = cls.__new__(cls)
+        wavelet = object.__new__(cls)
         wavelet._define(name, bank, packed)
         return wavelet
 
@@ -463,6 +470,10 @@ class Wavelet:
         return "\n".join(line.rstrip() for line in lines)
 
 
+#: The wavelets of the catalogue that have been asked for, by class and name.
+_known: dict[tuple[type[Wavelet], str], Wavelet] = {}
+
+
 def _restore(
     kind: type[Wavelet],
     name: str,
@@ -473,7 +484,7 @@ def _restore(
     may_lift: bool = True,
 ) -> Wavelet:
     """Make or unpickle a wavelet that the catalogue does not have."""
-    wavelet = kind.__new__(kind)
+    wavelet = object.__new__(kind)
     wavelet._define(name, bank, scheme)
     wavelet._orthogonal = orthogonal
     wavelet._biorthogonal = biorthogonal
@@ -490,10 +501,8 @@ def _factorise_bank(bank: FilterBank) -> LiftingScheme | None:
     return factorise_bank(bank)
 
 
-@lru_cache(maxsize=256)
 def _look_up(name: str) -> tuple[str, FilterBank, Family | None, LiftingScheme | None, bool, bool, int]:
-    """Return what a wavelet of the catalogue consists of, in the order in which `Wavelet` sets it."""
-    name = name.lower()
+    """Return what a wavelet of the catalogue, its name in lower case, consists of, in the order `Wavelet` sets it."""
     if name not in known_names() and name.startswith(PARAMETRIC):
         # PyWavelets' own words, which its users compare with.
         error = UnknownWaveletError(f"Invalid wavelet name '{name}'.")

@@ -12,7 +12,7 @@ from subband.boundary import MODES
 from subband.engines import get_engine, get_threads, set_threads
 from subband.engines import threads as helpers
 from subband.engines.cpu import frames as cpu_frames
-from subband.engines.cpu import sweep
+from subband.engines.cpu import jobs, sweep
 from subband.engines.cpu.frames import FrameProgram
 from subband.engines.filters import find_filters
 from subband.engines.frames import make_frame_program
@@ -110,8 +110,8 @@ def check_frame(frame, plan, mode="soft"):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Let small frames be cut into many tasks, and rows into many tiles."""
-    monkeypatch.setattr(sweep, "SMALL", 0)
-    monkeypatch.setattr(sweep, "TASK", 1)
+    monkeypatch.setattr(jobs, "SMALL", 0)
+    monkeypatch.setattr(jobs, "TASK", 1)
     monkeypatch.setattr(sweep, "TILE", 64)
     threads = get_threads()
     set_threads(3)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subband.engines.cpu.jobs import cut_tasks
 from subband.engines.cpu.program import (
     CONVOLUTION,
     COUNT,
@@ -29,7 +30,6 @@ from subband.engines.cpu.program import (
     identity_program,
     tabulate_program,
 )
-from subband.engines.cpu.sweep import cut_tasks
 from subband.plan import axis_plan, reversible_axis_plan
 from subband.testing import all_wavelets, allowed_modes
 from subband.wavelets import as_wavelet

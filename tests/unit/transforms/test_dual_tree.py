@@ -99,6 +99,22 @@ def test_map_and_bands():
         pyramid.map(lambda band, level, key: band[:, 0])
 
 
+def test_picture():
+    y, x = np.mgrid[:64, :48]
+    stripes = dtcwt(np.cos(2 * np.pi * 0.2 * (np.sin(np.deg2rad(15)) * x + np.cos(np.deg2rad(15)) * y)), level=2)
+    picture = stripes.picture(level=2)
+    assert picture.dtype == np.uint8
+    assert picture.shape == (2 * 16, 3 * 12)
+    # stripes near the rows are in the first corner, and hardly anywhere else
+    assert picture[:16, :12].mean() > 2 * picture[:16, 12:].mean()
+    assert picture[:16, :12].mean() > 2 * picture[16:, :12].mean()
+    assert not dtcwt(np.zeros((8, 8)), level=1).picture().any()
+    with pytest.raises(LevelError, match=r"level=3 has no coefficients; there are 2 levels"):
+        stripes.picture(3)
+    with pytest.raises(ShapeError, match=r"shape \(8, 8, 3\).*cannot be drawn; transform an image of rows × columns"):
+        dtcwt(np.zeros((8, 8, 3)), level=1, axes=(0, 1)).picture()
+
+
 def test_levels_left_out_count_as_zeros():
     pyramid = dtcwt(X, level=2)
     without = DualTreePyramid(pyramid.lowpass, [None, pyramid.highpasses[1]], pyramid.plan)

@@ -77,7 +77,8 @@ def _split_rows_and_columns(engine: Engine, plan: LevelPlan, x: Array) -> Bands:
 def _split_on_host(plan: LevelPlan, x: Array) -> Bands:
     """Compute each coefficient from its block, by the threads of the CPU engine."""
     from subband.bench.papers.block_loops import split_blocks
-    from subband.engines.cpu.sweep import run_kernel
+    from subband.engines.cpu.jobs import cut_tasks
+    from subband.engines.threads import get_threads, run_tasks
 
     images = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
     bands = {key: np.empty((len(images), *shape[-2:]), x.dtype) for key, shape in plan.band_shapes.items()}
@@ -86,7 +87,9 @@ def _split_on_host(plan: LevelPlan, x: Array) -> Bands:
     signs = row_signs.astype(x.dtype), column_signs.astype(x.dtype)
     four = list(bands.values())
     extent = len(images), max(band.shape[1] for band in four), max(band.shape[2] for band in four)
-    run_kernel(split_blocks, (images, *four, *taps, rows, signs[0], columns, signs[1]), extent)
+    arguments = (images, *four, *taps, rows, signs[0], columns, signs[1])
+    tasks = cut_tasks(extent, 8 * get_threads(), 64)
+    run_tasks(lambda *task: split_blocks(*arguments, *task), tasks, is_even=True)
     return {key: band.reshape(plan.band_shapes[key]) for key, band in bands.items()}
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from subband.engines.abilities import CPU
 from subband.engines.cpu.frame_tables import attach_frame, point_to, tabulate_frame, tabulate_thresholds
 from subband.engines.cpu.inputs import as_readable
-from subband.engines.cpu.program import FRAME, Program
-from subband.engines.cpu.sweep import ImageLayout, ImageSweep, kernels, run_kernel
+from subband.engines.cpu.jobs import Job
+from subband.engines.cpu.program import FRAME, tabulate_program
+from subband.engines.cpu.sweep import ImageLayout, ImageSweep
 from subband.engines.memory import allocate
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.plan import TransformPlan
@@ -77,7 +78,7 @@ class FrameProgram:
         self._values = tabulate_thresholds(*limits)
         self._matrices = matrices if matrices is not None else (np.eye(3), np.eye(3))
         self._layouts: list[ImageLayout] = []
-        self._rows: list[Program] = []
+        self._forward: list[Job] = []
         if plan.levels:
             self._lay_out()
 
@@ -111,39 +112,39 @@ class FrameProgram:
 
     def _lay_out(self) -> None:
         plan = self._plan
+        channels = plan.shape[0]
         for level, values in zip(plan.levels, self._values, strict=True):
             (sweep,) = schedule_level(level, CPU).sweeps
             layout = ImageSweep(sweep).find_layout(level.shape, _FLOAT)
             frame = tabulate_frame(plan.shape, self._matrices[0], values, self._mode)
+            rows = attach_frame(tabulate_program(sweep.plans[0], "forward", _FLOAT), frame)
+            if not self._layouts:
+                self._first_rows = rows
+            # the first level takes all channels of a frame at a time
+            taken = 1 if self._layouts else channels
+            self._forward.append(layout.make_job("forward", rows, taken))
             self._layouts.append(layout)
-            self._rows.append(attach_frame(Program(*layout.forward_tables[:2]), frame))
-        finest = Program(*self._layouts[0].inverse_tables[:2])
+        finest = tabulate_program(plan.levels[0].plans[0], "inverse", _FLOAT)
         self._last_rows = attach_frame(finest, tabulate_frame(plan.shape, self._matrices[1]))
+        self._last = self._layouts[0].make_job("inverse", self._last_rows, channels)
 
     def _sweep(self, pixels: Array, result: Array) -> None:
         x = _NO_SAMPLES
         details: list[list[Array]] = []
-        for layout, rows in zip(self._layouts, self._rows, strict=True):
-            bands = [allocate(shape, _FLOAT) for shape in layout.bands]
-            ints, channels = rows.ints, 1
+        for layout, job in zip(self._layouts, self._forward, strict=True):
+            bands = [allocate(shape, _FLOAT) for shape in layout.band_shapes]
             if not details:
-                ints, channels = point_to(pixels, "split", rows.ints, rows.ints[FRAME]), self._plan.shape[0]
-            tables = (ints, rows.numbers, *layout.forward_tables[2:])
-            arguments = (x, *bands, *tables, layout.tile, 0)
-            extent, tile = layout.forward_extent, layout.tile
-            run_kernel(kernels.forward, arguments, extent, tile, kernels.forward_tasks, channels)
+                job = job.replace_table(point_to(pixels, "split", self._first_rows.ints, self._first_rows.ints[FRAME]))
+            job.run(x, *bands)
             details.append(bands[1:])
             x = bands[0]
         for layout in reversed(self._layouts):
             # popped, so that a level is freed as soon as it is put together
             bands = [x, *details.pop()]
-            tables, channels = layout.inverse_tables, 1
             if details:
-                x = allocate(layout.images, _FLOAT)
+                x = allocate(layout.shape, _FLOAT)
+                layout.inverse.run(x, *bands)
             else:
-                x, channels = _NO_SAMPLES, self._plan.shape[0]
                 rows = self._last_rows
-                tables = (point_to(result, "join", rows.ints, rows.ints[FRAME]), rows.numbers, *tables[2:])
-            arguments = (x, *bands, *tables, layout.tile, 0)
-            extent, tile = layout.inverse_extent, layout.tile
-            run_kernel(kernels.inverse, arguments, extent, tile, kernels.inverse_tasks, channels)
+                job = self._last.replace_table(point_to(result, "join", rows.ints, rows.ints[FRAME]))
+                job.run(_NO_SAMPLES, *bands)

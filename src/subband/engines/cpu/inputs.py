@@ -1,4 +1,4 @@
-"""Conversion of arrays for the kernels: contiguous, writable in name, and bands of one dtype."""
+"""Conversion of arrays for the kernels: contiguous, and bands of one dtype."""
 
 from __future__ import annotations
 
@@ -7,37 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from subband.engines.recording import recordings
 from subband.typing import Array, Bands
 
 __all__ = ["as_readable", "fill_in", "find_dtype"]
 
 
-class _Lent:
-    """An array that claims to be writable, for kernels that only read it."""
-
-    def __init__(self, array: Array) -> None:
-        self._array = array
-        address, _ = array.__array_interface__["data"]
-        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
-
-
 def as_readable(x: Array) -> Array:
     """Return a C-contiguous array for the kernels to read, a copy only if need be.
 
-    Numba would compile every kernel again for arrays that are read-only.
-
     Examples
     --------
-    >>> x = np.arange(3.0)
-    >>> x.flags.writeable = False
-    >>> np.shares_memory(as_readable(x), x)
-    True
+    >>> x = np.arange(6.0).reshape(2, 3)
+    >>> as_readable(x) is x, as_readable(x.T).flags.c_contiguous
+    (True, True)
     """
-    if x.flags.carray:
-        return x
     if x.flags.c_contiguous and x.flags.aligned:
-        return np.asarray(_Lent(x))
-    return np.array(x, order="C")
+        return x if type(x) is np.ndarray else np.asarray(x)
+    straight = np.array(x, order="C")
+    if (recording := recordings.current) is not None:
+        recording.note_copy(x, straight)
+    return straight
 
 
 def find_dtype(bands: Mapping[str, Array]) -> np.dtype[Any]:
@@ -61,6 +51,8 @@ def fill_in(shapes: Mapping[str, tuple[int, ...]], bands: Mapping[str, Array], d
         band = bands.get(key)
         if band is None:
             band = np.zeros(shape, dtype)
+            if (recording := recordings.current) is not None:
+                recording.note_constant(band)
         elif band.dtype != dtype:
             band = band.astype(dtype)
         whole[key] = as_readable(band)

@@ -6,19 +6,37 @@ coefficients go straight to their bands. The inverse is the same sweep in a mirr
 filtered down the columns, then along the row, and woven into samples. An axis that is not transformed has an
 identity program, so the same two kernels serve rows, columns and images.
 
-What is done to a row is in `subband.engines.cpu.rows`, and the loops themselves are in `subband.engines.cpu.loops`.
+Both are kernels of a job (see `subband.engines.cpu.program`), called by their address, so that each is compiled once
+for each kind of number, whoever calls it. What is done to a row is in `subband.engines.cpu.rows`, and the loops
+themselves are in `subband.engines.cpu.loops`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from subband.compiled.compiling import stored
+from subband.compiled.compiling import pointed
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
-from subband.engines.cpu.loops import OPTIONS, copy_scaled, data, misalignment, room_for, round_up, shift, weave
+from subband.engines.cpu.loops import (
+    OPTIONS,
+    clear,
+    copy_scaled,
+    data,
+    keep,
+    make_room,
+    misalignment,
+    room_for,
+    round_up,
+    shift,
+    weave,
+)
+from subband.engines.cpu.mixtures import mix_rows
 from subband.engines.cpu.program import (
+    BASE,
     BEGIN,
     CHANNELS,
+    COLUMNS,
+    CONVOLUTION,
     COUNT,
     DEPTH,
     END,
@@ -26,11 +44,15 @@ from subband.engines.cpu.program import (
     FIRST,
     FRAME,
     HEIGHT,
+    HIGH_COLUMNS,
+    HIGH_ROWS,
     IDENTITY,
     KIND,
     LAST,
     LENGTH,
     LIFTING,
+    LOW_COLUMNS,
+    LOW_ROWS,
     MIXTURE,
     MIXTURE_ROOM,
     P_MEMBER,
@@ -38,10 +60,12 @@ from subband.engines.cpu.program import (
     PIXELS,
     Q_MEMBER,
     Q_SHIFT,
+    ROWS,
     SCALE_EVEN,
     SCALE_P,
     SCALE_Q,
     SHRINK,
+    STRIP,
     THRESHOLDS,
     TONES,
     VALUES,
@@ -49,6 +73,7 @@ from subband.engines.cpu.program import (
 )
 from subband.engines.cpu.rows import (
     blend_row,
+    can_weave,
     emit_pair,
     fetch_pixels,
     find_coefficient,
@@ -60,41 +85,46 @@ from subband.engines.cpu.rows import (
     load_coefficients,
     load_samples,
     mix_row,
-    mix_rows,
+    weave_row,
 )
-from subband.engines.cpu.turn_loops import finish_task, take_task
 
-__all__ = ["forward", "forward_tasks", "inverse", "inverse_tasks"]
+__all__ = ["forward", "inverse"]
+
+#: Pairs of columns from which on a loop need not be of rounded length.
+LONG = 128
 
 
-@stored(**OPTIONS)
-def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
-    """Transform the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1`.
+@pointed(**OPTIONS)
+def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
+    """Transform a box of images: pairs of rows, pairs of columns.
 
     An axis with the identity program counts single rows or columns instead of pairs. The bands given may be a part of
-    the whole: their first row is the pair `base`. If the tables of the rows hold those of a frame, coefficients shrink
-    before they leave the cache, and its pixels may be read instead of `x`: all its channels are then one image.
+    the whole: their first row is the pair `BASE` of `sizes`. If the tables of the rows hold those of a frame,
+    coefficients shrink before they leave the cache, and its pixels may be read instead of samples: all its channels are
+    then one image.
     """
-    v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
+    b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
+    tile, base = sizes[STRIP], sizes[BASE]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
     vertical, horizontal = v[KIND], h[KIND]
-    height, width = x.shape[1], x.shape[2]
+    height, width = sizes[ROWS], sizes[COLUMNS]
     has_frame = v[FRAME] > 0
     has_pixels = has_frame and f[PIXELS] > 0
     channels = 1  # images that are swept together
     if has_pixels:
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
     members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
-    scratch = np.zeros(64 + members * (1 + 2 * v[DEPTH] * channels), x.dtype)
+    room = 64 + members * (1 + 2 * v[DEPTH] * channels)
+    scratch = make_room(px, room)
     line = misalignment(scratch)  # a row that is filtered from there into the ring
-    mixture = np.empty((4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0, x.dtype)
-    unwanted = np.empty(members, x.dtype)
-    ends = np.empty(h[MIXTURE_ROOM], x.dtype)
+    mixture = make_room(px, (4 * channels if has_pixels else 1) * width if vertical != IDENTITY else 0)
+    unwanted = make_room(px, members)
+    ends = make_room(px, h[MIXTURE_ROOM])
     offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
     buf, mix, spare, mixed, at = data(scratch), data(mixture), data(unwanted), data(ends), data(offsets)
-    px, p_aa, p_ad, p_da, p_dd = data(x), data(aa), data(ad), data(da), data(dd)
-    low_width, high_width = aa.shape[2], ad.shape[2]
-    rows, rows_below = aa.shape[1], da.shape[1]
+    clear(buf, room)
+    low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
+    rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
@@ -105,6 +135,8 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
             if horizontal != IDENTITY:
                 size = 2 * pitch
                 highs = min(left + columns, high_width) - left
+            # rows that are long enough for loops of any length go straight to the bands
+            is_direct = vertical == IDENTITY and horizontal == CONVOLUTION and columns >= LONG and highs == columns
             if horizontal == LIFTING:
                 low = h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
                 high = h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
@@ -144,7 +176,12 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         else:
                             load_samples(buf, line, pitch, source, row, h, hn, left + h[FIRST], mixed, n)
                             goal = shift(buf, offset)
-                            blend_row(goal, shift(goal, pitch), buf, line, pitch, h, hn, at, round_up(columns))
+                            goal_high, count = shift(goal, pitch), round_up(columns)
+                            if is_direct:
+                                goal = shift(p_aa, (b * rows + newest - base) * low_width + left)
+                                goal_high = shift(p_ad, (b * rows + newest - base) * high_width + left)
+                                count = columns
+                            blend_row(goal, goal_high, buf, line, pitch, h, hn, at, count)
                 for channel in range(channels):
                     ring = line + members + channel * v[DEPTH] * 2 * size
                     if vertical == LIFTING:
@@ -155,6 +192,8 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                     image = b * channels + channel
                     out = (image * rows + pair - base) * low_width + left
                     out_high = (image * rows + pair - base) * high_width + left
+                    if is_direct:
+                        continue
                     if vertical == IDENTITY:
                         copy_scaled(shift(p_aa, out), shift(buf, ring + low), hn[SCALE_P], columns)
                         copy_scaled(shift(p_ad, out_high), shift(buf, ring + high), hn[SCALE_Q], highs)
@@ -174,42 +213,55 @@ def forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         shrink_row(f[SHRINK], to_da, shift(own, step), columns)
                         shrink_row(f[SHRINK], to_dd, shift(own, 2 * step), highs)
     # the last use of what the addresses above belong to
-    return scratch.size + mixture.size + unwanted.size + ends.size + offsets.size
+    keep(scratch)
+    keep(mixture)
+    keep(unwanted)
+    keep(ends)
+    keep(offsets)
 
 
-@stored(**OPTIONS)
-def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1):
-    """Undo `forward` for the images `b0` … `b1`: pairs of rows `r0` … `r1`, pairs of columns `c0` … `c1` of samples.
+@pointed(**OPTIONS)
+def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
+    """Undo `forward` for a box of images: pairs of rows, pairs of columns of samples.
 
-    The samples given may be a part of the whole: their first row is the first of the pair `base`. If the tables of the
-    rows hold those of a frame, its pixels are written instead of `y`: all its channels are then one image.
+    The samples given may be a part of the whole: their first row is the first of the pair `BASE` of `sizes`. If the
+    tables of the rows hold those of a frame, its pixels are written instead of samples: all its channels are then one
+    image.
     """
-    v, vn, h, hn = data(v_ints), data(v_numbers), data(h_ints), data(h_numbers)
+    b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
+    tile, base = sizes[STRIP], sizes[BASE]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
     vertical, horizontal = v[KIND], h[KIND]
-    height, width = y.shape[1], y.shape[2]
+    height, width = sizes[ROWS], sizes[COLUMNS]
     has_pixels = v[FRAME] > 0
     channels, span = 1, 0  # images that are swept together, and the room for a row of each
     if has_pixels:
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
         span = 2 * min(tile, c1 - c0)
     members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
-    scratch = np.zeros(64 + members * (4 + 2 * v[DEPTH] * channels), y.dtype)
+    room = 64 + members * (4 + 2 * v[DEPTH] * channels)
+    scratch = make_room(py, room)
     lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
-    planes = np.empty(2 * channels * span, y.dtype)
-    ends = np.empty(h[MIXTURE_ROOM], y.dtype)
+    low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
+    rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
+    planes = make_room(py, 2 * channels * span)
+    ends = make_room(py, h[MIXTURE_ROOM])
     offsets = np.empty(max(v[COUNT], h[COUNT]), np.int64)
-    py, p_aa, p_ad, p_da, p_dd = data(y), data(aa), data(ad), data(da), data(dd)
-    low_width, high_width = aa.shape[2], ad.shape[2]
-    mixture = np.empty(low_width + high_width if v[MIXTURE] else 0, y.dtype)
+    mixture = make_room(py, low_width + high_width if v[MIXTURE] else 0)
     buf, canvas, mix, mixed, at = data(scratch), data(planes), data(mixture), data(ends), data(offsets)
-    rows, rows_below = aa.shape[1], da.shape[1]
+    clear(buf, room)
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             n = columns + h[LAST] - h[FIRST]
             pitch = room_for(n)
             size = pitch if horizontal == IDENTITY else 2 * pitch
+            is_even = 2 * (left + columns) <= width  # or else the last pair is half a pair
+            if vertical == IDENTITY and is_even and not has_pixels and can_weave(h, left + h[FIRST], n):
+                for row in range(r0, r1):
+                    line, out = b * rows + row, shift(py, (b * height + row) * width + 2 * left)
+                    weave_row(out, p_aa, line * low_width, p_ad, line * high_width, h, hn, at, left, columns)
+                continue
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 pair = newest - v[LAST]
                 for channel in range(channels):
@@ -290,31 +342,8 @@ def inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base,
                         count = min(2 * columns, width - 2 * left)
                         ready = shift(canvas, member * channels * span)
                         pass_pixels(ready, span, f, fn, 2 * pair + member, 2 * left, count)
-    return scratch.size + planes.size + mixture.size + ends.size + offsets.size
-
-
-# --- The same for several threads: each takes tasks, without Python in between. ---
-
-
-@stored(**OPTIONS)
-def forward_tasks(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks, turns):
-    """Run `forward` for rows of `tasks` until all are taken: first and last image, pair of rows and pair of columns."""
-    while True:
-        k = take_task(turns)
-        if k >= tasks.shape[0]:
-            return
-        b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
-        forward(x, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
-        finish_task(turns)
-
-
-@stored(**OPTIONS)
-def inverse_tasks(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, tasks, turns):
-    """Run `inverse` for rows of `tasks` until all are taken."""
-    while True:
-        k = take_task(turns)
-        if k >= tasks.shape[0]:
-            return
-        b0, b1, r0, r1, c0, c1 = tasks[k, 0], tasks[k, 1], tasks[k, 2], tasks[k, 3], tasks[k, 4], tasks[k, 5]
-        inverse(y, aa, ad, da, dd, v_ints, v_numbers, h_ints, h_numbers, tile, base, b0, b1, r0, r1, c0, c1)
-        finish_task(turns)
+    keep(scratch)
+    keep(planes)
+    keep(mixture)
+    keep(ends)
+    keep(offsets)

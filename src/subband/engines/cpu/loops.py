@@ -8,20 +8,25 @@ instead of an address would cost an atomic count of references.
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 
 from subband.engines.cpu.program import MARGIN
 
 __all__ = [
     "OPTIONS",
-    "add_scaled",
     "blend",
+    "clear",
     "copy_scaled",
     "data",
+    "distance",
+    "keep",
     "keep_apart",
     "lift",
     "lift_both",
+    "make_room",
     "misalignment",
     "room_for",
     "round_up",
@@ -29,6 +34,7 @@ __all__ = [
     "shift",
     "split",
     "weave",
+    "weave_sums",
 ]
 
 # Sums may be reordered and fused, but NaN and infinity keep their meaning.
@@ -56,6 +62,19 @@ def shift(typingctx, address, count):
 
 
 @intrinsic
+def distance(typingctx, address, other):
+    """Return how many numbers one address lies behind another, both of them whole numbers apart."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        first, second = (builder.ptrtoint(arg, word) for arg in args)
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        return builder.sdiv(builder.sub(first, second), word(size))
+
+    return nb.types.int64(address, other), codegen
+
+
+@intrinsic
 def keep_apart(typingctx):
     """Promise that what the calling function writes to overlaps none of the other addresses it was given."""
 
@@ -68,20 +87,39 @@ def keep_apart(typingctx):
     return nb.types.none(), codegen
 
 
+@intrinsic
+def keep(typingctx, array):
+    """Do nothing with an array, whose address is in use: without a later use of its own it would be gone by now."""
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return nb.types.none(array), codegen
+
+
+def make_room(address, count):
+    """Return an array with any contents for `count` numbers of the kind that is at an address."""
+
+
+@overload(make_room)
+def _overload_make_room(address, count):
+    dtype = as_dtype(address.dtype)
+    return lambda address, count: np.empty(count, dtype)
+
+
+@nb.njit(**OPTIONS)
+def clear(y, n):
+    """Write zeros."""
+    for k in range(n):
+        y[k] = 0
+
+
 @nb.njit(**OPTIONS)
 def copy_scaled(y, x, factor, n):
     """Write `x` times a factor."""
     keep_apart()
     for k in range(n):
         y[k] = factor * x[k]
-
-
-@nb.njit(**OPTIONS)
-def add_scaled(y, x, factor, n):
-    """Add `x` times a factor."""
-    keep_apart()
-    for k in range(n):
-        y[k] += factor * x[k]
 
 
 @nb.njit(**OPTIONS)
@@ -107,6 +145,13 @@ def weave(y, p, q, n):
     for k in range(n):
         y[2 * k] = p[k]
         y[2 * k + 1] = q[k]
+
+
+@nb.njit(**OPTIONS)
+def _lift_one(t, a, ca, n):
+    keep_apart()
+    for k in range(n):
+        t[k] += ca * a[k]
 
 
 @nb.njit(**OPTIONS)
@@ -247,6 +292,54 @@ def _blend_eight(p, q, x, at, k, t, w, width, add, n):
 
 
 @nb.njit(**OPTIONS)
+def _weave_two(y, x, at, t, n):
+    keep_apart()
+    x0, x1 = at[0], at[1]
+    a0, a1 = t[0], t[1]
+    b0, b1 = t[2], t[3]
+    for m in range(n):
+        u0, u1 = x[x0 + m], x[x1 + m]
+        y[2 * m] = a0 * u0 + a1 * u1
+        y[2 * m + 1] = b0 * u0 + b1 * u1
+
+
+@nb.njit(**OPTIONS)
+def _weave_four(y, x, at, t, n):
+    keep_apart()
+    x0, x1, x2, x3 = at[0], at[1], at[2], at[3]
+    a0, a1, a2, a3 = t[0], t[1], t[2], t[3]
+    b0, b1, b2, b3 = t[4], t[5], t[6], t[7]
+    for m in range(n):
+        u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+        y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
+        y[2 * m + 1] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
+
+
+@nb.njit(**OPTIONS)
+def _weave_eight(y, x, at, t, n):
+    keep_apart()
+    x0, x1, x2, x3, x4, x5, x6, x7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+    a0, a1, a2, a3, a4, a5, a6, a7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
+    b0, b1, b2, b3, b4, b5, b6, b7 = t[8], t[9], t[10], t[11], t[12], t[13], t[14], t[15]
+    for m in range(n):
+        u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
+        u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
+        y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
+        y[2 * m + 1] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3 + b4 * u4 + b5 * u5 + b6 * u6 + b7 * u7
+
+
+@nb.njit(**OPTIONS)
+def weave_sums(y, x, at, weights, width, n):
+    """Write two weighted sums of `width` runs of numbers in turn, at the offsets `at` in `x`: two, four or eight."""
+    if width == 2:
+        _weave_two(y, x, at, weights, n)
+    elif width == 4:
+        _weave_four(y, x, at, weights, n)
+    else:
+        _weave_eight(y, x, at, weights, n)
+
+
+@nb.njit(**OPTIONS)
 def round_up(n):
     """Return the next multiple of what a vectorised loop takes at a time: the rest, done singly, would cost more."""
     return (n + 31) // 32 * 32
@@ -280,7 +373,7 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
 
     def lift_numbers(x, weights, w, t, a, b, taps, n):
         if taps == 1:
-            add_scaled(shift(x, t), shift(x, a), weights[w], n)
+            _lift_one(shift(x, t), shift(x, a), weights[w], n)
         else:
             _lift_two(shift(x, t), shift(x, a), shift(x, b), weights[w], weights[w + 1], n)
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from subband.engines.cpu.jobs import SMALL, Job
 from subband.engines.cpu.program import identity_program, tabulate_program
-from subband.engines.cpu.sweep import SMALL, TILE, ImageSweep, kernels
+from subband.engines.cpu.sweep import KERNELS, TILE, ImageSweep
 from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.schedule.sweeps import Sweep
@@ -39,17 +40,15 @@ class VolumeSweep:
         volumes = x.reshape(-1, *x.shape[-3:])
         shapes = dict(zip(self.letters, self._sweep.list_band_shapes(x.shape), strict=True))
         bands = {letters: allocate((len(volumes), *shape[-3:]), dtype) for letters, shape in shapes.items()}
-        tables = self._tabulate("forward", dtype)
         area = prod(x.shape[-2:])
 
         def transform_block(number: int, start: int, stop: int) -> None:
-            volume = volumes[number].reshape(1, -1, area)
-            low = np.empty((1, stop - start, area), dtype)
-            high = np.empty((1, max(min(stop, depth.high) - start, 0), area), dtype)
-            tile = TILE // dtype.itemsize
-            kernels.forward(volume, low, high, high, low, *tables, tile, start, 0, 1, start, stop, 0, area)
-            for letter, part in (("a", low), ("d", high)):
-                slices = part.reshape(-1, *x.shape[-2:])
+            low = np.empty((stop - start, *x.shape[-2:]), dtype)
+            high = np.empty((max(min(stop, depth.high) - start, 0), *x.shape[-2:]), dtype)
+            sizes = depth.length, area, len(low), len(high), area, area
+            job = self._make_job("forward", dtype, sizes)
+            job.run_part((volumes[number], low, high), start, (start, stop))
+            for letter, slices in (("a", low), ("d", high)):
                 goals = {two: bands[letter + two][number, start : start + len(slices)] for two in self._images.letters}
                 if len(slices):
                     self._images.forward_into(slices, goals)
@@ -62,29 +61,30 @@ class VolumeSweep:
         depth, dtype = self._depth, bands["aaa"].dtype
         shape = self._sweep.find_shape(bands["aaa"].shape)
         volumes = allocate((prod(shape[:-3]), *shape[-3:]), dtype)
-        tables = self._tabulate("inverse", dtype)
 
         def transform_block(number: int, start: int, stop: int) -> None:
             count = min(2 * stop, depth.length) - 2 * start
             parts = {}
             for two in self._images.letters:
-                size = bands["a" + two].shape[-2:]
+                low, high = bands["a" + two], bands["d" + two]
+                size = low.shape[-2:]
                 area = prod(size)
-                low = bands["a" + two].reshape(len(volumes), depth.low, area)[number : number + 1]
-                high = bands["d" + two].reshape(len(volumes), depth.high, area)[number : number + 1]
-                part = np.empty((1, count, area), dtype)
-                tile = TILE // dtype.itemsize
-                kernels.inverse(part, low, high, high, low, *tables, tile, start, 0, 1, start, stop, 0, area)
-                parts[two] = part.reshape(count, *size)
+                part = parts[two] = np.empty((count, *size), dtype)
+                job = self._make_job("inverse", dtype, (count, area, depth.low, depth.high, area, area))
+                own = [each.reshape(len(volumes), -1, area)[number] if each.size else each for each in (low, high)]
+                job.run_part((part, *own), start, (start, stop))
             self._images.inverse_into(parts, volumes[number, 2 * start : 2 * start + count])
 
         self._run(transform_block, len(volumes), "inverse", volumes.size)
         return volumes.reshape(shape)
 
-    def _tabulate(self, direction: Direction, dtype: np.dtype[Any]) -> tuple[Array, Array, Array, Array]:
-        """Return the tables of the first axis, down which the slices of a block are rows."""
+    def _make_job(self, direction: Direction, dtype: np.dtype[Any], sizes: tuple[int, ...]) -> Job:
+        """Return the job of the first axis, down which the slices of a block are rows; of one that is then cut out."""
         program, identity = tabulate_program(self._depth, direction, dtype), identity_program(dtype)
-        return program.ints, program.numbers, identity.ints, identity.numbers
+        tables = program.ints, program.numbers, identity.ints, identity.numbers
+        tile = TILE // dtype.itemsize
+        is_inverse = direction == "inverse"
+        return Job(KERNELS[direction], dtype, 3, tables, (*sizes, tile), (1, 0, sizes[1]), is_inverse=is_inverse)
 
     def _run(self, work: Callable[[int, int, int], None], volumes: int, direction: Direction, samples: int) -> None:
         blocks = self._sweep.cut_blocks(direction)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numba as nb
-import numpy as np
 from llvmlite import ir
-from numba.extending import intrinsic, overload
-from numba.np.numpy_support import as_dtype
+from numba.extending import intrinsic
 
 from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
@@ -17,8 +15,6 @@ __all__ = [
     "add_scaled_run",
     "cast_like",
     "copy_run",
-    "keep",
-    "make_room",
     "mirror",
     "reflect",
     "scale_run",
@@ -54,16 +50,6 @@ def work_off(kernel, out, x, y, numbers, sizes, tasks, turns):
         finish_task(turns)
 
 
-def make_room(address, count):
-    """Return an array with any contents for `count` numbers of the kind that is at an address."""
-
-
-@overload(make_room)
-def _overload_make_room(address, count):
-    dtype = as_dtype(address.dtype)
-    return lambda address, count: np.empty(count, dtype)
-
-
 @intrinsic
 def cast_like(typingctx, address, number):
     """Return a number as the kind that is at an address; a literal would turn single precision into double."""
@@ -83,16 +69,6 @@ def stand_alone(typingctx):
         return context.get_dummy_value()
 
     return nb.types.none(), codegen
-
-
-@intrinsic
-def keep(typingctx, array):
-    """Do nothing with an array, whose address is in use: without a later use of its own it would be gone by now."""
-
-    def codegen(context, builder, signature, args):
-        return context.get_dummy_value()
-
-    return nb.types.none(array), codegen
 
 
 @nb.njit(**OPTIONS)

@@ -6,8 +6,8 @@ import numba as nb
 import numpy as np
 
 from subband.compiled.compiling import pointed
-from subband.engines.cpu.loops import OPTIONS, data, keep_apart, round_up, shift
-from subband.engines.filters.loops.calls import add_run, cast_like, keep, make_room, mirror, stand_alone
+from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, make_room, round_up, shift
+from subband.engines.filters.loops.calls import add_run, cast_like, mirror, stand_alone
 
 __all__ = ["convolve_columns", "convolve_rows", "subtract_laplacian"]
 

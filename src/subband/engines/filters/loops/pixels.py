@@ -8,9 +8,9 @@ from numba.extending import overload
 
 from subband.compiled.compiling import pointed
 from subband.engines.cpu.frame_loops import pass_pixels
-from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
+from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, make_room, shift
 from subband.engines.cpu.program import FRAME_TABLE
-from subband.engines.filters.loops.calls import keep, make_room, stand_alone
+from subband.engines.filters.loops.calls import stand_alone
 
 __all__ = ["join_pixels", "pass_rows", "split_pixels"]
 

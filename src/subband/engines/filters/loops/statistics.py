@@ -10,9 +10,9 @@ import numpy as np
 from numba.extending import intrinsic
 
 from subband.compiled.compiling import pointed
-from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
+from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, shift
 from subband.engines.filters.constants import MAGNITUDE_SHIFT, MAGNITUDES
-from subband.engines.filters.loops.calls import keep, stand_alone
+from subband.engines.filters.loops.calls import stand_alone
 
 __all__ = ["collect_magnitudes", "count_magnitudes", "count_risk", "sum_squares"]
 

@@ -1,0 +1,182 @@
+"""Jobs: one kernel over arrays of known sizes, by this thread or cut into tasks for several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from subband.compiled import Kernel, Kernels
+from subband.engines.cpu.program import ARRAYS, BASE, BOX, JOB, KERNEL, OFFSETS, SIZES, TABLES
+from subband.engines.cpu.turns import share_tasks
+from subband.engines.recording import recordings
+from subband.engines.threads import get_threads
+from subband.schedule.sweeps import cut_range
+from subband.typing import Array
+
+__all__ = ["SMALL", "Job", "cut_tasks"]
+
+_loops = Kernels("subband.engines.cpu.job_loops")
+
+#: Below this many samples, waking a second thread costs more than it saves.
+SMALL = 250_000
+
+#: Samples of a task, so that a thread that is held up or wakes late leaves work to the others, and for which another
+#: thread is worth waking; but at most so many tasks for each thread.
+TASK = 65_536
+TASKS = 8
+
+#: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
+_INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
+
+
+class Job:
+    """A kernel, and all that it is given but the arrays.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        One of a job: see `subband.engines.cpu.program`.
+    dtype : dtype
+        The real numbers that it computes with.
+    count : {3, 5}
+        How many arrays it takes: samples, and two or four bands.
+    tables : sequence of ndarray
+        Integers and numbers, twice.
+    sizes : sequence of int
+        What the kernel calls sizes, in their order; those left out are 0.
+    extent : tuple of int
+        Images, rows and columns to compute.
+    tile : int
+        Columns that a task has at least.
+    channels : int
+        How many images the kernel takes at a time.
+    is_inverse : bool
+        Whether it writes the samples, and not the bands.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        dtype: np.dtype[Any],
+        count: int,
+        tables: Sequence[Array],
+        sizes: Sequence[int],
+        extent: tuple[int, int, int],
+        *,
+        tile: int = 64,
+        channels: int = 1,
+        is_inverse: bool = False,
+    ) -> None:
+        images, rows, columns = extent
+        self._samples = 4 * images * rows * columns
+        self._extent = images // channels, rows, columns
+        self._channels = channels
+        self._tile = tile
+        self._is_inverse = is_inverse
+        self._tables = tuple(tables)  # of which the table has the addresses
+        self._table = np.zeros((1, JOB), np.int64)
+        row = self._table[0]
+        row[KERNEL] = kernel.find_address(_list_kinds(dtype.name))
+        row[ARRAYS : ARRAYS + 5] = _INDICES[count]
+        row[TABLES : TABLES + 4] = [each.ctypes.data for each in tables]
+        row[SIZES : SIZES + len(sizes)] = sizes
+        row[BOX + 1 : BOX + 6 : 2] = self._extent
+
+    def replace_table(self, ints: Array) -> Job:
+        """Return the same job with another first table."""
+        other = copy(self)
+        other._tables = (ints, *self._tables[1:])
+        other._table = self._table.copy()
+        other._table[0, TABLES] = ints.ctypes.data
+        return other
+
+    def run(self, *arrays: Array) -> None:
+        """Run it over C-contiguous arrays, by several threads if there is enough to do."""
+        threads = min(get_threads(), max(1, self._samples // TASK))
+        if self._samples >= SMALL and threads > 1:
+            self._share(arrays, threads)
+            return
+        self.run_here(*arrays)
+        # what is large may be for several threads the next time
+        if self._samples < SMALL and (recording := recordings.current) is not None:
+            recording.note_job(self, arrays, arrays[:1] if self._is_inverse else arrays[1:])
+
+    def run_here(self, *arrays: Array) -> None:
+        """Run it over C-contiguous arrays by this thread alone."""
+        _run(self._table, arrays)
+
+    def run_part(self, arrays: Sequence[Array], base: int, rows: tuple[int, int]) -> None:
+        """Run it by this thread for some rows of one image; the arrays begin with the pair of rows `base`."""
+        table = self._table.copy()
+        table[0, SIZES + BASE] = base
+        table[0, BOX + 2 : BOX + 4] = rows
+        _run(table, arrays)
+
+    def _share(self, arrays: Sequence[Array], threads: int) -> None:
+        count = min(max(self._samples // TASK, threads), threads * TASKS)
+        if self._channels > 1:
+            # tasks that are larger by themselves, and as many for each thread
+            count = -(-count // (self._channels * threads)) * threads
+        entry = _loops.share_job.find_entry("int64[2C], int64[2C], int64[1C], addresses")
+        tasks = _tabulate_tasks(self._extent, count, self._tile)
+
+        def take_tasks(*shared: Array) -> None:
+            _check(entry(*shared, *arrays))
+
+        share_tasks(take_tasks, (self._table,), tasks, threads)
+
+    @property
+    def run_table(self) -> Callable[..., Any]:
+        """What runs a table of jobs: ``run(table, *arrays)``, and ``NotImplemented`` if an array is not in order."""
+        return _find_runner()
+
+    def locate(self, numbers: Sequence[int], offsets: Sequence[int]) -> Array:
+        """Return its table for arrays of these numbers among all that are given, each so many bytes behind."""
+        table = self._table.copy()
+        indices = _INDICES[len(numbers)]
+        table[0, ARRAYS : ARRAYS + 5] = [numbers[index] for index in indices]
+        table[0, OFFSETS : OFFSETS + 5] = [offsets[index] for index in indices]
+        return table
+
+
+def _find_runner() -> Callable[..., Any]:
+    return _loops.run_jobs.find_entry("int64[2C], addresses")
+
+
+def _run(table: Array, arrays: Sequence[Array]) -> None:
+    _check(_find_runner()(table, *arrays))
+
+
+def _check(outcome: object) -> None:
+    assert outcome is None, "a job was given an array that is not C-contiguous"
+
+
+@lru_cache(maxsize=16)
+def _list_kinds(dtype: str) -> str:
+    """Return the kinds of arguments of the kernel of a job, as `Kernel.find_address` takes them."""
+    return ", ".join([f"{dtype}*"] * 5 + [f"int64*, {dtype}*"] * 2 + ["int64*"] * 2)
+
+
+def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple[int, int, int, int, int, int]]:
+    """Cut images, rows and columns into about `count` boxes: whole images first, then rows, then columns.
+
+    Examples
+    --------
+    >>> cut_tasks((6, 10, 10), 3, 4)
+    [(0, 2, 0, 10, 0, 10), (2, 4, 0, 10, 0, 10), (4, 6, 0, 10, 0, 10)]
+    """
+    images, rows, columns = extent
+    image_cuts = cut_range(images, count)
+    # rounded up, for the threads would share three tasks less evenly than six
+    row_cuts = cut_range(rows, max(1, min(-(-count // len(image_cuts)), rows // 16)))
+    column_cuts = cut_range(columns, max(1, min(count // (len(image_cuts) * len(row_cuts)), columns // tile)))
+    return [(*b, *r, *c) for b in image_cuts for r in row_cuts for c in column_cuts]
+
+
+@lru_cache(maxsize=256)
+def _tabulate_tasks(extent: tuple[int, int, int], count: int, tile: int) -> Array:
+    return np.array(cut_tasks(extent, count, tile))

@@ -1,0 +1,135 @@
+"""The short way of short calls: one look-up from what a function is given to what computes the result.
+
+The key is the function, the shapes and dtypes of its arrays, and its other arguments as they were given. What it leads
+to was recorded when the function was first called like that (`subband.engines.recording`), and does no more than make
+the arrays of the result and call compiled code. All arguments are checked by the function itself, which runs if there
+is nothing yet, or nothing to be recorded: only what it took without an error or a warning is ever looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from subband.engines import registry
+from subband.engines.recording import record
+from subband.typing import Array
+from subband.wavelets import Wavelet
+
+__all__ = ["UnknownForm", "describe", "list_kinds", "prepare"]
+
+#: Kinds of arguments that are what they are: nothing changes them while they are part of a key.
+_FIXED = frozenset((str, int, bool, float, NoneType, Wavelet))
+
+
+_ARRAYS = frozenset((np.ndarray,))
+
+
+class UnknownForm(TypeError):
+    """Raised for an argument that holds something else than NumPy's arrays."""
+
+
+def describe(given: Sequence[Any]) -> tuple[Sequence[Array], object]:
+    """Return the arrays among arguments, and what is looked up for them: their shapes and dtypes, and where they are.
+
+    Raises
+    ------
+    UnknownForm
+        If there are none, or others than NumPy's, which must be converted first.
+
+    Examples
+    --------
+    >>> arrays, form = describe([np.zeros(3)])
+    >>> len(arrays), form
+    (1, ((3,), dtype('float64')))
+    >>> arrays, form = describe([[np.zeros(3), None]])
+    >>> len(arrays), form
+    (1, ((<class 'list'>, ((3,), dtype('float64')), None),))
+    """
+    # most functions take one array or two, and are short
+    if len(given) == 2:
+        first, second = given
+        if type(first) is np.ndarray and type(second) is np.ndarray:
+            return given, (first.shape, first.dtype, second.shape, second.dtype)
+    elif len(given) == 1 and type(first := given[0]) is np.ndarray:
+        return given, (first.shape, first.dtype)
+    arrays: list[Array] = []
+    form = tuple([_describe(value, arrays) for value in given])
+    if not arrays:
+        raise UnknownForm
+    return arrays, form
+
+
+def _describe(value: Any, arrays: list[Array]) -> object:
+    kind = type(value)
+    if kind is np.ndarray:
+        arrays.append(value)
+        return value.shape, value.dtype
+    if kind is list or kind is tuple:
+        if _ARRAYS.issuperset(map(type, value)):
+            arrays += value
+            return kind, *[(x.shape, x.dtype) for x in value]
+        return kind, *[_describe(part, arrays) for part in value]
+    if kind is dict:
+        return tuple(value), *[_describe(part, arrays) for part in value.values()]
+    if value is None:
+        return None
+    raise UnknownForm
+
+
+def list_kinds(values: Iterable[Any]) -> list[Any]:
+    """Return the types of arguments, and of what tuples hold: 1 and 1.0 are equal, and not the same axis.
+
+    Examples
+    --------
+    >>> list_kinds((1, (2.0,)))
+    [<class 'int'>, <class 'tuple'>, <class 'float'>]
+    """
+    kinds = [*map(type, values)]
+    if tuple in kinds:
+        for value in values:
+            if type(value) is tuple:
+                kinds += list_kinds(value)
+    return kinds
+
+
+def prepare(
+    function: Callable[..., Any],
+    key: tuple[Any, ...],
+    arrays: Sequence[Array],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    others: tuple[Any, ...],
+) -> Any:
+    """Call a function that was not called like that before, and record what it does.
+
+    Parameters
+    ----------
+    function : callable
+        Takes NumPy's arrays and computes with the engine that is set.
+    key : tuple
+        What is looked up the next time.
+    arrays : sequence of ndarray
+        All that it is given.
+    args, kwargs
+        What it is called with.
+    others : tuple
+        What it is called with apart from `arrays`.
+    """
+    # what is recorded belongs to the engine that is set now
+    calls, engine = registry.prepared, registry.get_engine()
+    is_fixed = all(map(_is_fixed, others)) and all(map(_is_fixed, kwargs.values()))
+    # two arguments that are one array would be one to the recording, which they need not be the next time
+    if not is_fixed or engine is not registry.get_engine("cpu") or len(set(map(id, arrays))) != len(arrays):
+        return function(*args, **kwargs)
+    result, replay = record(lambda: function(*args, **kwargs), arrays)
+    calls.find(key, lambda: replay or False)
+    return result
+
+
+def _is_fixed(value: Any) -> bool:
+    kind = type(value)
+    return all(map(_is_fixed, value)) if kind is tuple else kind in _FIXED

@@ -1,0 +1,208 @@
+"""Jobs that a call of a transform ran, recorded, and run again by a single call of compiled code.
+
+The slow way of a transform checks its arguments, plans its levels and runs one job of the CPU after the other. Nothing
+of that depends on the samples: for arrays of the same shapes, and the same other arguments, the jobs are the same. So
+they are written down with the arrays that they read and write, and a `Replay` runs them on other arrays.
+
+A recording is of use only if it is complete: all that jobs read was given by the caller, is constant, or was written by
+a job before; and the result consists of arrays that jobs have written. Otherwise there is nothing to replay, and the
+slow way is taken each time. Functions whose jobs are recorded must not change in place what a job has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import local
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from subband.typing import Array
+
+__all__ = ["Job", "Recording", "Replay", "record", "recordings"]
+
+#: What runs a recording: it is given the arrays that were given, and returns what the function would.
+Replay: TypeAlias = Callable[[Sequence[Array]], Any]
+
+#: Scratch arrays begin at multiples of so many bytes, a line of the cache.
+_LINE = 64
+
+
+class Job(Protocol):
+    """A kernel over arrays, as it is recorded."""
+
+    @property
+    def run_table(self) -> Callable[..., object]:
+        """What runs a table of jobs on arrays: ``run(table, *arrays)``.
+
+        It returns ``NotImplemented``, having done nothing, if it cannot take an array as it is.
+        """
+
+    def locate(self, numbers: Sequence[int], offsets: Sequence[int]) -> Array:
+        """Return its table for arrays of these numbers among all that are given, each so many bytes behind."""
+
+
+class _Recordings(local):
+    """The recording under way in each thread."""
+
+    current: Recording | None = None
+
+
+recordings = _Recordings()
+
+
+def record(call: Callable[[], Any], inputs: Sequence[Array]) -> tuple[Any, Replay | None]:
+    """Call a function, and return its result and what would do the same for other arrays; None if nothing would.
+
+    Parameters
+    ----------
+    call : callable
+        Calls the function with `inputs`.
+    inputs : sequence of ndarray
+        Different arrays.
+    """
+    recording = recordings.current = Recording(inputs)
+    try:
+        result = call()
+    finally:
+        recordings.current = None
+    return result, recording.make_replay(result)
+
+
+class Recording:
+    """The jobs of one call, and the arrays that are known."""
+
+    def __init__(self, inputs: Sequence[Array]) -> None:
+        self._inputs = inputs
+        # by their ids, with the arrays themselves, so that no other array can get the same id
+        self._known: dict[int, Array] = {id(x): x for x in inputs}
+        self._kept: list[Array] = []
+        self._constants: list[Array] = []
+        self._written: dict[int, Array] = {}
+        self._jobs: list[tuple[Job, list[Array]]] = []
+        self._is_complete = True
+
+    def note_job(self, job: Job, arrays: Sequence[Array], written: Sequence[Array]) -> None:
+        """Write a job down, with its arrays and those among them that it has written."""
+        for x in written:
+            self._is_complete &= id(x) not in self._known
+            self._known[id(x)] = self._written[id(x)] = x
+        self._is_complete &= all(id(x) in self._known for x in arrays)
+        self._jobs.append((job, [self._known.get(id(x), x) for x in arrays]))
+
+    def note_constant(self, x: Array) -> None:
+        """Write down that an array is the same each time."""
+        self._known[id(x)] = x
+        self._constants.append(x)
+
+    def note_copy(self, x: Array, copy: Array) -> None:
+        """Write down that an array is a copy of another, which is in the way only because of its strides."""
+        if id(x) in self._known:
+            self._known[id(copy)] = self._known[id(x)]
+            self._kept.append(copy)
+
+    def give_up(self) -> None:
+        """Say that something was done that a replay would not do, such as a warning."""
+        self._is_complete = False
+
+    def make_replay(self, result: Any) -> Replay | None:
+        """Return what runs the jobs again, for the result of this call."""
+        leaves = list(_list_leaves(result))
+        outputs = {id(x) for x in leaves}
+        is_written = all(key in self._written for key in outputs) and len(outputs) == len(leaves)
+        if not (self._is_complete and leaves and is_written):
+            return None
+        inner = [x for key, x in self._written.items() if key not in outputs]
+        slots = [*self._inputs, *leaves, *self._constants]
+        positions = {id(x): (number, 0) for number, x in enumerate(slots)}
+        size = 0
+        for x in inner:
+            positions[id(x)] = len(slots), size
+            size += -(-x.nbytes // _LINE) * _LINE
+        tables = []
+        for job, arrays in self._jobs:
+            numbers, offsets = zip(*(positions[id(x)] for x in arrays), strict=True)
+            tables.append(job.locate(numbers, offsets))
+        jobs = [job for job, _ in self._jobs]
+        shapes = [(x.shape, x.dtype) for x in leaves]
+        return _make_replay(jobs, np.concatenate(tables), shapes, self._constants, size, _find_form(result))
+
+
+def _make_replay(
+    jobs: Sequence[Job],
+    table: Array,
+    shapes: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
+    constants: Sequence[Array],
+    size: int,
+    arrange: Callable[[list[Array]], Any],
+) -> Replay:
+    """Return what runs the table of some jobs, which own the tables that their kernels read."""
+    empty, run = np.empty, jobs[0].run_table
+    if len(shapes) == 1 and not (constants or size):
+        ((shape, dtype),) = shapes
+
+        def replay_single(arrays: Sequence[Array], _owners: object = jobs) -> Any:
+            made = empty(shape, dtype)
+            if run(table, *arrays, made) is not None:
+                run(table, *map(_straighten, arrays), made)
+            return made
+
+        if arrange is _take_first:
+            return replay_single
+
+    def replay(arrays: Sequence[Array], _owners: object = jobs) -> Any:
+        made = [empty(shape, dtype) for shape, dtype in shapes]
+        others = (*constants, empty(size, np.uint8)) if size else constants
+        if run(table, *arrays, *made, *others) is not None:
+            run(table, *map(_straighten, arrays), *made, *others)
+        return arrange(made)
+
+    return replay
+
+
+def _straighten(x: Array) -> Array:
+    return x if x.flags.c_contiguous and x.flags.aligned else np.array(x, order="C")
+
+
+def _list_leaves(result: Any) -> Iterator[Any]:
+    """Yield the arrays of a result, from left to right."""
+    kind = type(result)
+    if kind is tuple or kind is list:
+        for part in result:
+            yield from _list_leaves(part)
+    elif kind is dict:
+        for part in result.values():
+            yield from _list_leaves(part)
+    else:
+        yield result
+
+
+def _find_form(result: Any) -> Callable[[list[Array]], Any]:
+    """Return what makes a result of the same form from its arrays, which are given from left to right."""
+    kind = type(result)
+    is_flat = (kind is list or kind is tuple) and all(type(part) is np.ndarray for part in result)
+    if is_flat:
+        return _pass if kind is list else tuple
+    if kind is np.ndarray:
+        return _take_first
+    build = _find_builder(result)
+    return lambda arrays: build(iter(arrays))
+
+
+def _pass(arrays: list[Array]) -> list[Array]:
+    return arrays
+
+
+def _take_first(arrays: list[Array]) -> Array:
+    return arrays[0]
+
+
+def _find_builder(result: Any) -> Callable[[Iterator[Array]], Any]:
+    kind = type(result)
+    if kind is dict:
+        keys, values = list(result), [_find_builder(part) for part in result.values()]
+        return lambda arrays: {key: build(arrays) for key, build in zip(keys, values, strict=True)}
+    if kind is list or kind is tuple:
+        parts = [_find_builder(part) for part in result]
+        return lambda arrays: kind([build(arrays) for build in parts])
+    return next
