@@ -195,7 +195,14 @@ def _load_dask() -> _typing.Any:
     return dispatch
 
 
+def _load_torch() -> _typing.Any:
+    from subband.integrations.torch import engine
+
+    return engine
+
+
 _register_integration("dask.array.Array", _load_dask)
+_register_integration("torch.Tensor", _load_torch)
 
 
 def __getattr__(name: str) -> _typing.Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.arrays import allocate_zeros, find_owner, is_foreign, numpy_dtype, to_host
+from subband.arrays import assemble, find_owner, is_foreign, numpy_dtype, to_host
 from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
 from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.pyramid_files import PyramidFile, read_pyramid_file, write_pyramid_file
@@ -164,16 +164,15 @@ class Pyramid:
         for bands, plan in zip(self.details, reversed(self.plan.levels), strict=True):
             halves = _halves(plan)
             shape = tuple(sum(halves[axis]) for axis in range(mosaic.ndim))
-            canvas = allocate_zeros(shape, mosaic)
+            parts = []
             for key, band in {"a" * len(self.axes): mosaic, **bands}.items():
-                corner = [slice(None)] * len(shape)
+                corner = [slice(0, length) for length in shape]
                 for letter, axis in zip(key, self.axes, strict=True):
                     low = halves[axis][0]
-                    corner[axis] = slice(0, low) if letter == "a" else slice(low, None)
-                region = tuple(corner)
-                fitting = tuple(slice(0, size) for size in canvas[region].shape)
-                canvas[region] = band[fitting]
-            mosaic = canvas
+                    corner[axis] = slice(0, low) if letter == "a" else slice(low, shape[axis])
+                fitting = tuple(slice(0, span.stop - span.start) for span in corner)
+                parts.append((tuple(corner), band[fitting]))
+            mosaic = assemble(parts, shape, mosaic, mosaic.dtype)
         return mosaic
 
     def picture(self, gain: float = 2.0) -> Array:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from subband.cli import app
 from subband.cli.stores import StoreOptions, denoise_into_store
 from subband.enhance import Denoise, Enhancer
-from subband.integrations.dask.jobs import find_manifest
+from subband.media.stores import find_manifest
 
 VOLUME = np.random.default_rng(0).normal(1000, 100, (96, 40, 50)).astype(np.uint16)
 

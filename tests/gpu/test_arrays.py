@@ -31,6 +31,8 @@ CALLS = {
     "mra": lambda x: sb.mra(x, "haar", level=2),
     "imra2": lambda x: sb.imra2(sb.mra2(x, "haar", level=2)),
     "fswaverecn": lambda x: sb.fswaverecn(sb.fswavedecn(x, "haar")),
+    "dtcwt": lambda x: sb.dtcwt(x, level=2),
+    "idtcwt": lambda x: sb.idtcwt(sb.dtcwt(x[:31], "near_sym_b", "qshift_b", level=3)),
     "downcoef": lambda x: sb.downcoef("d", x[0], "db2", level=2),
     "upcoef": lambda x: sb.upcoef("d", x[0], "db2", level=2),
     "decompose": lambda x: sb.decompose(x, level=2),

@@ -27,6 +27,7 @@ NOISY = np.clip(PICTURE + np.random.default_rng(0).normal(0, 20, PICTURE.shape),
 CHAINS = {
     **{method: Enhancer(Denoise(method)) for method in METHODS},
     "undecimated": Enhancer(Denoise("bayes", "db2", 3, form="undecimated")),
+    "dual-tree": Enhancer(Denoise(form="dual-tree")),
     "known": Enhancer(sigma=20.0),
     "chain": Enhancer([Blur(0.7), Shrink(threshold=10.0, filters=(Sharpen(0.1, at="between"),)), Sharpen(0.2)]),
     "soft": Enhancer(Shrink(threshold=12.0), colour="ycbcr"),

@@ -7,17 +7,18 @@ function of one array and returns a copy of the object with its results.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.arrays.kinds import Kind, find_kind
+from subband.arrays.functional import FunctionalArray
+from subband.arrays.kinds import TRACED, Kind, find_kind
 from subband.errors import ArgumentTypeError
 from subband.typing import Array
 
-__all__ = ["Owner", "find_owner", "map_arrays", "numpy_dtype", "to_host"]
+__all__ = ["Owner", "find_owner", "map_arrays", "to_host"]
 
 _SCALARS = (int, float, complex, str, np.generic)
 
@@ -36,7 +37,7 @@ class Owner:
     device : str
         ``cpu``, or the name of the engine of their device.
     sample : array
-        One of them.
+        One of them; a traced one if there is any.
     """
 
     kind: Kind
@@ -48,17 +49,40 @@ class Owner:
         """Whether engines compute on such arrays as they are."""
         return self.kind.is_native
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether functions of their own library compute them."""
+        return self.device == TRACED and not self.is_native
+
     def enter(self) -> AbstractContextManager[Any]:
         """Return the context in which to compute: device and stream of the arrays."""
-        return self.kind.enter(self.sample)
+        return nullcontext() if self.is_traced else self.kind.enter(self.sample)
 
     def take(self, value: Any, name: str) -> Any:
         """Return what the caller gave with native arrays in it."""
-        return value if self.is_native else map_arrays(value, lambda x: self.kind.to_native(x, name))
+        if self.is_native:
+            return value
+        if self.is_traced:
+            return map_arrays(value, self._wrap)
+        return map_arrays(value, lambda x: self.kind.to_native(x, name))
 
     def give_back(self, value: Any) -> Any:
         """Return a result with arrays of the caller's kind in it."""
-        return value if self.is_native else map_arrays(value, lambda x: self.kind.from_native(x, self.sample))
+        if self.is_native:
+            return value
+        if self.is_traced:
+            return map_arrays(value, self._unwrap)
+        return map_arrays(value, lambda x: self.kind.from_native(x, self.sample))
+
+    def _wrap(self, x: Any) -> FunctionalArray:
+        return FunctionalArray(self._make_constant(x) if isinstance(x, np.ndarray) else x)
+
+    def _unwrap(self, x: Any) -> Any:
+        # numbers that depend on no argument have stayed with NumPy
+        return x.array if isinstance(x, FunctionalArray) else self._make_constant(x)
+
+    def _make_constant(self, x: Any) -> Any:
+        return FunctionalArray(self.sample).library.constant(x, self.sample)
 
 
 def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
@@ -81,15 +105,18 @@ def find_owner(named: Iterable[tuple[str, Any]]) -> Owner | None:
         _collect_arrays(value, name, arrays)
     if not arrays:
         return None
-    sample, kind, path = arrays[0]
-    device = kind.device_of(sample)
-    for x, other, where in arrays[1:]:
+    sample, kind, path = next((each for each in arrays if each[1].is_traced(each[0])), arrays[0])
+    device = TRACED if kind.is_traced(sample) else kind.device_of(sample)
+    for x, other, where in arrays:
+        # a library takes its own arrays, and NumPy's, as constants of what it traces
+        if device == TRACED and isinstance(x, np.ndarray):
+            continue
         if other is not kind:
             raise ArgumentTypeError(
                 f"{_format_path(where)} is a {other.name} and {_format_path(path)} a {kind.name}; "
                 "give all arrays of one kind"
             )
-        if other.device_of(x) != device:
+        if device != TRACED and other.device_of(x) != device:
             raise ArgumentTypeError(
                 f"{_format_path(where)} is on {other.device_of(x)} and {_format_path(path)} on {device}; "
                 "move all arrays to one device"
@@ -130,22 +157,6 @@ def to_host(x: Any) -> Array:
         if not isinstance(native, np.ndarray) and hasattr(native, "get"):
             native = native.get()
         return np.asarray(native)
-
-
-def numpy_dtype(x: Any) -> np.dtype[Any]:
-    """Return the dtype of an array of any kind as NumPy calls it, that of bfloat16 as the float32 it is computed in.
-
-    Examples
-    --------
-    >>> numpy_dtype(np.ones(2, "float32"))
-    dtype('float32')
-    """
-    dtype: Any = x.dtype
-    if isinstance(dtype, np.dtype):
-        return dtype
-    # Torch's are objects of its own, which are written torch.float32
-    name = str(dtype).rpartition(".")[2]
-    return np.dtype("float32" if name == "bfloat16" else name)
 
 
 def _collect_arrays(value: Any, path: _Path, found: list[tuple[Any, Kind, _Path]]) -> None:

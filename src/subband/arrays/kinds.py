@@ -2,8 +2,9 @@
 
 Engines compute on *native* arrays: those of NumPy in the memory of the host, of CuPy on CUDA GPUs, of PyOpenCL on
 OpenCL devices. An array of any other library is viewed as the native one of its device, without a copy, and
-results go back the same way. A library is asked only if it has been imported already: nobody can have an
-array of a library that is not loaded.
+results go back the same way. One that is *traced*, and so has no numbers yet, or that has nothing but the functions of
+the array API standard, is wrapped instead: a `FunctionalArray` is native too. A library is asked only if it has been
+imported already: nobody can have an array of a library that is not loaded.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from subband.arrays.functional import FunctionalArray
 from subband.errors import ArgumentTypeError, MissingExtraError
 
 __all__ = [
     "HOST",
     "KINDS",
+    "TRACED",
     "Integration",
     "Kind",
     "device_of",
@@ -33,6 +36,9 @@ __all__ = [
 
 #: The device name of arrays in host memory; other devices have the name of their engine, such as ``cuda:0``.
 HOST = "cpu"
+
+#: The device name of arrays that are computed by functions of their own library, also that of the engine.
+TRACED = "array"
 
 
 class Kind(ABC):
@@ -63,6 +69,10 @@ class Kind(ABC):
     def device_of(self, x: Any) -> str:
         """Return the device of an array: ``cpu``, or the name of its engine, such as ``cuda:0``."""
 
+    def is_traced(self, x: Any) -> bool:
+        """Tell whether an array can only be computed by functions of its own library: it has no numbers yet."""
+        return False
+
     def to_native(self, x: Any, name: str) -> Any:
         """Return `x`, which an error calls `name`, as a native array on the same device, without a copy."""
         return x
@@ -75,7 +85,7 @@ class Kind(ABC):
         """Return the context in which to compute with `x`: its device, and the stream that its owner uses."""
         return nullcontext()
 
-    def find_engine(self, engine: Any) -> Any:
+    def find_engine(self, x: Any, engine: Any) -> Any:
         """Return the engine for arrays that have one of their own, given what the caller has named; else None."""
         return None
 
@@ -135,13 +145,24 @@ class OpenCLKind(Kind):
 
 
 class TorchKind(Kind):
-    """PyTorch: NumPy's view of tensors on the CPU, CuPy's of those on CUDA GPUs."""
+    """PyTorch: NumPy's view of tensors on the CPU, CuPy's of those on CUDA GPUs.
+
+    Those that require a gradient are traced, and computed by the operators of `subband.integrations.torch`.
+    """
 
     name = "torch.Tensor"
     module = "torch"
 
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("torch").Tensor)
+
+    def is_traced(self, x: Any) -> bool:
+        torch = _loaded("torch")
+        if x.requires_grad and torch.is_grad_enabled():
+            return True
+        # what torch.func passes looks like any tensor, and only this tells
+        is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
+        return is_wrapped is not None and bool(is_wrapped(x))
 
     def device_of(self, x: Any) -> str:
         device = x.device
@@ -153,11 +174,8 @@ class TorchKind(Kind):
 
     def to_native(self, x: Any, name: str) -> Any:
         torch = _loaded("torch")
-        if x.requires_grad and torch.is_grad_enabled():
-            raise ArgumentTypeError(
-                f"{name} requires grad, and this function has no gradient; use the same one of "
-                f"subband.integrations.torch, or give {name}.detach()"
-            )
+        if self.is_traced(x):
+            raise ArgumentTypeError(f"{name} requires grad, and this function has no gradient; give {name}.detach()")
         if x.layout is not torch.strided:
             raise ArgumentTypeError(f"{name} has layout {x.layout}; give {name}.to_dense()")
         x = x.detach().resolve_conj().resolve_neg()
@@ -190,7 +208,12 @@ class JaxKind(Kind):
     def is_mine(self, x: Any) -> bool:
         return isinstance(x, _loaded("jax").Array)
 
+    def is_traced(self, x: Any) -> bool:
+        return isinstance(x, _loaded("jax").core.Tracer)
+
     def device_of(self, x: Any) -> str:
+        if self.is_traced(x):
+            return TRACED
         device = self._device(x)
         if device.platform == "cpu":
             return HOST
@@ -201,9 +224,13 @@ class JaxKind(Kind):
         )
 
     def to_native(self, x: Any, name: str) -> Any:
-        if self.device_of(x) == HOST:
-            return np.asarray(x)
-        return _as_cupy(x, name)
+        device = self.device_of(x)
+        if device == TRACED:
+            raise ArgumentTypeError(
+                f"jax.jit, vmap or grad traces {name}, which has no numbers yet; call this outside of them, or through "
+                "jax.pure_callback"
+            )
+        return np.asarray(x) if device == HOST else _as_cupy(x, name)
 
     def from_native(self, array: Any, like: Any) -> Any:
         jax = _loaded("jax")
@@ -213,17 +240,12 @@ class JaxKind(Kind):
 
     def enter(self, x: Any) -> AbstractContextManager[Any]:
         device = self.device_of(x)
-        if device == HOST:
+        if device in (HOST, TRACED):
             return nullcontext()
         context: AbstractContextManager[Any] = _import_cupy(self.name).cuda.Device(int(device.partition(":")[2]))
         return context
 
     def _device(self, x: Any) -> Any:
-        if isinstance(x, _loaded("jax").core.Tracer):
-            raise ArgumentTypeError(
-                "jax.jit, vmap or grad traces an array, which has no numbers yet; call subband outside of them, "
-                "or through jax.pure_callback"
-            )
         devices = x.devices()
         if len(devices) != 1:
             raise ArgumentTypeError(f"an array is spread over {len(devices)} devices; use jax.device_put for one")
@@ -249,11 +271,47 @@ class DaskKind(Kind):
     def device_of(self, x: Any) -> str:
         return "dask"
 
-    def find_engine(self, engine: Any) -> Any:
+    def find_engine(self, x: Any, engine: Any) -> Any:
         return _INTEGRATIONS[self.name]().find_engine(engine)
 
     def find_substitute(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         return _INTEGRATIONS[self.name]().find_substitute(function)
+
+
+class FunctionalKind(Kind):
+    """Arrays that are wrapped already: functions that call each other pass them on."""
+
+    name = "FunctionalArray"
+    module = FunctionalArray.__module__
+    is_native = True
+    is_elsewhere = True
+
+    def is_mine(self, x: Any) -> bool:
+        return isinstance(x, FunctionalArray)
+
+    def device_of(self, x: Any) -> str:
+        return TRACED
+
+    def find_engine(self, x: Any, engine: Any) -> Any:
+        kind = find_kind(x.array)
+        load = None if kind is None else _INTEGRATIONS.get(kind.name)
+        return None if load is None else load().find_engine(engine)
+
+
+class StandardKind(Kind):
+    """Arrays of any other library that follows the array API standard."""
+
+    name = "array of the array API standard"
+    module = "numpy"
+
+    def is_mine(self, x: Any) -> bool:
+        return hasattr(type(x), "__array_namespace__") and not isinstance(x, np.generic)
+
+    def is_traced(self, x: Any) -> bool:
+        return True
+
+    def device_of(self, x: Any) -> str:
+        return TRACED
 
 
 class Integration(Protocol):
@@ -277,7 +335,16 @@ def register_integration(kind: str, load: Callable[[], Integration]) -> None:
 
 
 #: Every kind of array; the first that says an array is its own takes it.
-KINDS: list[Kind] = [NumpyKind(), CupyKind(), TorchKind(), JaxKind(), OpenCLKind(), DaskKind()]
+KINDS: list[Kind] = [
+    NumpyKind(),
+    CupyKind(),
+    TorchKind(),
+    JaxKind(),
+    OpenCLKind(),
+    DaskKind(),
+    FunctionalKind(),
+    StandardKind(),
+]
 
 #: The kinds of types that have been asked about, and are arrays.
 _KNOWN: dict[type, Kind] = {}

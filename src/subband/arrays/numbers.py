@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.arrays.functional import is_functional
 from subband.arrays.kinds import HOST, find_kind
 from subband.errors import ArgumentTypeError, DtypeError, ShapeError, TextError
 from subband.typing import COMPUTED, Array
@@ -63,7 +64,7 @@ def as_computable(x: Any, name: str = "data") -> Array:
         if own.dtype in _COMPUTED:
             return own
     array = as_numbers(x, name)
-    if type(array) is not np.ndarray and _is_half(array.dtype):
+    if type(array) is not np.ndarray and _is_half(array.dtype) and _takes_halves(array):
         return array
     return cast(array, computed_dtype(array.dtype, name))
 
@@ -173,6 +174,12 @@ def _find_device_array(x: Any, name: str) -> Any:
     if kind.is_native:
         return x
     raise ArgumentTypeError(f"{name} is a {kind.name} on {device}, and this function takes arrays of the host only")
+
+
+def _takes_halves(x: Any) -> bool:
+    """Tell whether numbers of 16 bits of an array's library stay what they are."""
+    takes: bool = not is_functional(x) or x.library.takes_halves
+    return takes
 
 
 def _is_half(dtype: np.dtype[Any]) -> bool:

@@ -6,16 +6,18 @@ CuPy follows NumPy's functions to the letter, and takes part in `numpy.concatena
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from subband.arrays.functional import FUNCTIONS, FunctionalArray
 from subband.arrays.kinds import find_kind
 from subband.errors import ArgumentTypeError
 
 __all__ = [
     "allocate_zeros",
+    "assemble",
     "concatenate",
     "find_extremes",
     "flip",
@@ -32,7 +34,7 @@ __all__ = [
 
 
 def namespace(x: Any, task: str) -> Any:
-    """Return the module whose functions work on a native array: ``numpy``, ``cupy`` or ``dask.array``.
+    """Return the module whose functions work on a native array: ``numpy``, ``cupy``, ``dask.array`` or their like.
 
     Parameters
     ----------
@@ -53,6 +55,8 @@ def namespace(x: Any, task: str) -> Any:
     """
     if isinstance(x, np.ndarray):
         return np
+    if isinstance(x, FunctionalArray):
+        return FUNCTIONS
     if is_opencl(x):
         raise ArgumentTypeError(f"{task} does not take arrays of PyOpenCL; give a copy on the host, x.get()")
     name = type(x).__module__.partition(".")[0]
@@ -82,11 +86,59 @@ def pad_zeros(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
     """
     if not any(before or after for before, after in widths):
         return x
+    if isinstance(x, FunctionalArray):
+        return np.pad(x, widths)
     shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
     padded = allocate_zeros(shape, x)
     padded[inner] = x
     return padded
+
+
+def assemble(
+    parts: Iterable[tuple[tuple[slice, ...], Any]], shape: tuple[int, ...], like: Any, dtype: Any, fill: float = 0
+) -> Any:
+    """Return a native array with other arrays in its regions, which do not overlap.
+
+    Parameters
+    ----------
+    parts : iterable of pair
+        Slices with a stop, and what goes there.
+    shape, dtype
+        Of the whole.
+    like : array
+        Of the library and device of the parts.
+    fill : float
+        What stands between the parts.
+
+    Examples
+    --------
+    >>> assemble([((slice(0, 2),), np.ones(2)), ((slice(3, 4),), np.ones(1))], (4,), np.ones(1), float, 9)
+    array([1., 1., 9., 1.])
+    """
+    if is_opencl(like):
+        whole = allocate_zeros(shape, like)
+    elif isinstance(like, FunctionalArray):
+        return _add_regions(list(parts), shape, dtype, fill)
+    else:
+        whole = np.full_like(like, fill, dtype, shape=shape)
+    for region, part in parts:
+        whole[region] = part
+    return whole
+
+
+def _add_regions(
+    parts: list[tuple[tuple[slice, ...], FunctionalArray]], shape: tuple[int, ...], dtype: Any, fill: float
+) -> FunctionalArray:
+    """Return the sum of parts with zeros around them, and of what stands between."""
+    gaps = np.full(shape, fill)
+    whole: Any = 0
+    for region, part in parts:
+        spans = [span.indices(length) for span, length in zip(region, shape, strict=True)]
+        whole = whole + np.pad(part.astype(dtype), [(a, n - b) for (a, b, _), n in zip(spans, shape, strict=True)])
+        gaps[region] = 0
+    added: FunctionalArray = whole + gaps if gaps.any() else whole
+    return added
 
 
 def take_flat(x: Any, indices: Any) -> Any:

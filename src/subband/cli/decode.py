@@ -9,7 +9,7 @@ import typer
 
 from subband.cli.group import explain
 from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet
-from subband.cli.outputs import Reads, Writes, show_plan
+from subband.cli.outputs import Reads, Writes, show_plan, show_result
 from subband.errors import ArgumentError
 
 app = typer.Typer()
@@ -41,7 +41,6 @@ def decode(
     `subband decode scan.jp2 scan.png --reduce 2 --region 0,0,1024,1024` reads only what it needs. What is damaged is
     decoded as far as it goes, with a warning.
     """
-    import json
     import warnings
     from time import perf_counter
 
@@ -74,12 +73,10 @@ def decode(
     for warning in caught:
         typer.echo(f"warning: {explain(str(warning.message))}", err=True)
     rows, columns = samples.shape[:2]
-    if as_json:
-        record = {"source": str(source), "output": str(output), "rows": rows, "columns": columns}
-        typer.echo(json.dumps({**record, "dtype": str(samples.dtype), "seconds": round(seconds, 6)}, indent=2))
-        return
-    if not quiet:
-        typer.echo(f"{output}: {columns} × {rows}, {samples.dtype}, {seconds:.2f} s")
+    record = {"source": str(source), "output": str(output), "rows": rows, "columns": columns}
+    record |= {"dtype": str(samples.dtype), "seconds": round(seconds, 6)}
+    text = f"{output}: {columns} × {rows}, {samples.dtype}, {seconds:.2f} s"
+    show_result(record, text, as_json=as_json, quiet=quiet)
 
 
 def _split_region(text: str | None) -> tuple[int, ...] | None:

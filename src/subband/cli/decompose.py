@@ -19,7 +19,7 @@ from subband.cli.options import (
     Quiet,
     WaveletName,
 )
-from subband.cli.outputs import Writes, show_plan
+from subband.cli.outputs import Writes, show_plan, show_result
 from subband.errors import ArgumentError
 
 app = typer.Typer()
@@ -48,8 +48,6 @@ def decompose(
     quiet: Quiet = False,
 ) -> None:
     """Transform an image into the classical mosaic: the approximation in a corner, details around mid-grey."""
-    import json
-
     import numpy as np
 
     import subband
@@ -76,17 +74,12 @@ def decompose(
     write_still(output, Still(pyramid.picture()), overwrite=force)
     modes = " and ".join(dict.fromkeys(pyramid.plan.modes))
     rows, columns = pyramid.shape[:2]
-    if as_json:
-        record = {"image": str(image), "output": str(output), "save": None if save is None else str(save)}
-        about = {"rows": rows, "columns": columns, "level": pyramid.level, "wavelet": wavelet, "boundary": modes}
-        typer.echo(json.dumps({**record, **about}, indent=2))
-        return
-    if quiet:
-        return
+    record = {"image": str(image), "output": str(output), "save": None if save is None else str(save)}
+    about = {"rows": rows, "columns": columns, "level": pyramid.level, "wavelet": wavelet, "boundary": modes}
     levels = f"{pyramid.level} level{'' if pyramid.level == 1 else 's'}"
-    typer.echo(f"{output}: {columns} × {rows} pixels, {levels} of {wavelet}, {modes}")
-    if save is not None:
-        typer.echo(f"{save}: the coefficients")
+    text = f"{output}: {columns} × {rows} pixels, {levels} of {wavelet}, {modes}"
+    text += "" if save is None else f"\n{save}: the coefficients"
+    show_result({**record, **about}, text, as_json=as_json, quiet=quiet)
 
 
 def _check_outputs(output: Path, save: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet, offer
-from subband.cli.outputs import Reads, Writes, show_plan
+from subband.cli.outputs import Reads, Writes, show_plan, show_result
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ def encode(
     `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
     for each pixel.
     """
-    import json
     from time import perf_counter
 
     from subband.cli.progress import watch_progress
@@ -140,12 +139,10 @@ def encode(
     rows, columns = still.pixels.shape[:2]
     bits = 8 * len(data) / (rows * columns)
     ratio = (still.pixels.nbytes + (0 if still.alpha is None else still.alpha.nbytes)) / len(data)
-    if as_json:
-        record = {"source": str(source), "output": str(output), "bytes": len(data), "bits_per_pixel": round(bits, 6)}
-        typer.echo(json.dumps({**record, "ratio": round(ratio, 4), "seconds": round(seconds, 6)}, indent=2))
-        return
-    if not quiet:
-        typer.echo(f"{output}: {len(data)} bytes, {bits:.3f} bpp, {ratio:.1f} : 1, {seconds:.2f} s")
+    record = {"source": str(source), "output": str(output), "bytes": len(data), "bits_per_pixel": round(bits, 6)}
+    record |= {"ratio": round(ratio, 4), "seconds": round(seconds, 6)}
+    text = f"{output}: {len(data)} bytes, {bits:.3f} bpp, {ratio:.1f} : 1, {seconds:.2f} s"
+    show_result(record, text, as_json=as_json, quiet=quiet)
 
 
 def _join(still: Still) -> Any:

@@ -17,7 +17,7 @@ from subband.cli.options import (
     Quality,
     Quiet,
 )
-from subband.cli.outputs import Files, check_file, show_plan
+from subband.cli.outputs import Files, check_file, show_plan, show_result
 from subband.cli.settings import take_settings
 from subband.edit import Fusion
 from subband.errors import ArgumentError, ArgumentTypeError
@@ -45,7 +45,6 @@ def fuse(
 
     `subband fuse near.jpg far.jpg sharp.png`; a folder or a quoted pattern stands for all images in it.
     """
-    import json
     from dataclasses import asdict
     from time import perf_counter
 
@@ -76,12 +75,9 @@ def fuse(
         raise ArgumentError(_name_files(str(error), sources)) from None
     write_still(output, stills[0].replace_pixels(pixels), overwrite=force, quality=quality)
     seconds = perf_counter() - begin
-    if as_json:
-        record = {"sources": [str(source) for source in sources], "output": str(output)}
-        typer.echo(json.dumps({"fusion": asdict(fusion), **record, "seconds": round(seconds, 6)}, indent=2))
-        return
-    if not quiet:
-        typer.echo(f"{output}: {len(stills)} images in {seconds:.2f} s")
+    record = {"fusion": asdict(fusion), "sources": [str(source) for source in sources], "output": str(output)}
+    text = f"{output}: {len(stills)} images in {seconds:.2f} s"
+    show_result({**record, "seconds": round(seconds, 6)}, text, as_json=as_json, quiet=quiet)
 
 
 def _name_files(message: str, sources: list[Path]) -> str:

@@ -21,7 +21,17 @@ import typer
 
 from subband.errors import ArgumentError
 
-__all__ = ["Files", "Reads", "Writes", "check_file", "check_outputs", "find_kind", "find_marks", "show_plan"]
+__all__ = [
+    "Files",
+    "Reads",
+    "Writes",
+    "check_file",
+    "check_outputs",
+    "find_kind",
+    "find_marks",
+    "show_plan",
+    "show_result",
+]
 
 
 @dataclass(frozen=True)
@@ -205,6 +215,16 @@ def show_plan(sources: Sequence[Path | str], outputs: Iterable[Path | None], *, 
         typer.echo(f"{names} -> {path}".lstrip() + (" (replaced)" if path.exists() else ""))
     if not paths:
         typer.echo("no file would be written")
+
+
+def show_result(record: Mapping[str, Any], text: str, *, as_json: bool, quiet: bool = False) -> None:
+    """Print what a command has done: a record as JSON, or else a text, unless it is to be quiet."""
+    import json
+
+    if as_json:
+        typer.echo(json.dumps(record, indent=2))
+    elif not quiet:
+        typer.echo(text)
 
 
 def _identify(path: Path) -> list[object]:

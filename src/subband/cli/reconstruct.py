@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from subband.cli.options import AsJson, DryRun, EngineName, Force, Quiet
-from subband.cli.outputs import Reads, Writes, show_plan
+from subband.cli.outputs import Reads, Writes, show_plan, show_result
 
 app = typer.Typer()
 
@@ -30,8 +30,6 @@ def reconstruct(
     quiet: Quiet = False,
 ) -> None:
     """Turn saved coefficients back into the image, in its own size, depth and transparency."""
-    import json
-
     import subband
     from subband.cli.coefficients import load_coefficients
     from subband.media import write_still
@@ -43,8 +41,5 @@ def reconstruct(
     write_still(output, empty.replace_pixels(subband.reconstruct(pyramid, engine=engine)), overwrite=force)
     rows, columns = pyramid.shape[:2]
     bits = empty.pixels.dtype.itemsize * 8
-    if as_json:
-        record = {"source": str(coefficients), "output": str(output), "rows": rows, "columns": columns, "bits": bits}
-        typer.echo(json.dumps(record, indent=2))
-    elif not quiet:
-        typer.echo(f"{output}: {columns} × {rows} pixels, {bits} bits")
+    record = {"source": str(coefficients), "output": str(output), "rows": rows, "columns": columns, "bits": bits}
+    show_result(record, f"{output}: {columns} × {rows} pixels, {bits} bits", as_json=as_json, quiet=quiet)

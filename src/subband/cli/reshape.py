@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subband.cli.options import AsJson, DryRun, EngineName, Force, MostPixels, Quiet, WaveletName, offer
-from subband.cli.outputs import Reads, Writes, show_plan
+from subband.cli.outputs import Reads, Writes, show_plan, show_result
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -84,8 +84,6 @@ def reshape(
 
     `subband reshape head caricature.png --band-gains 2:1.8,3:1.5` draws a bundled head with stronger features.
     """
-    import json
-
     from subband.edit.surfaces import Reshaper, parse_gains, write_surface
     from subband.edit.surfaces.files import ENDINGS
     from subband.media.formats import find_format
@@ -113,7 +111,7 @@ def reshape(
         write_surface(output, made, points=grid)
     is_evaluated = made.is_net and output.suffix.lower() != ".json"
     written = grid if grid is not None and is_evaluated else made.shape
-    record: dict[str, Any] = {
+    record = {
         "surface": surface,
         "output": str(output),
         "rows": written[0],
@@ -121,11 +119,8 @@ def reshape(
         "levels": reshaper.level,
         "closed": list(made.closed),
     }
-    if as_json:
-        typer.echo(json.dumps(record, indent=2))
-        return
-    if not quiet:
-        typer.echo(f"{output}: {written[0]} × {written[1]} points, {reshaper.level} levels")
+    text = f"{output}: {written[0]} × {written[1]} points, {reshaper.level} levels"
+    show_result(record, text, as_json=as_json, quiet=quiet)
 
 
 def _open_surface(name: str, rows: int | None, most_pixels: int | None) -> Surface:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from subband.cli.outputs import show_plan
+from subband.cli.outputs import show_plan, show_result
 from subband.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -154,23 +152,17 @@ def denoise_into_store(
 
 def show_report(source: Path, output: Path, report: JobReport, *, as_json: bool, quiet: bool = False) -> None:
     """Say what came of a job."""
-    import json
-
-    if as_json:
-        entry = {
-            "source": str(source),
-            "output": str(output),
-            "chunks": report.chunks,
-            "computed": report.computed,
-            "seconds": round(report.seconds, 6),
-            "peak_bytes": report.peak,
-        }
-        typer.echo(json.dumps({"files": [entry]}, indent=2))
-        return
-    if quiet:
-        return
+    entry = {
+        "source": str(source),
+        "output": str(output),
+        "chunks": report.chunks,
+        "computed": report.computed,
+        "seconds": round(report.seconds, 6),
+        "peak_bytes": report.peak,
+    }
     kept = f", {report.kept} were there already" if report.kept else ""
-    typer.echo(
+    text = (
         f"{output}: {report.computed} of {report.chunks} chunks computed{kept}, in {report.seconds:.1f} s, "
         f"{report.peak / 2**20:.0f} MiB at most"
     )
+    show_result({"files": [entry]}, text, as_json=as_json, quiet=quiet)

@@ -11,8 +11,7 @@ import numpy as np
 from subband.arrays import is_opencl, namespace
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively
-from subband.enhance.layout import Layout, arrange, check_mask, check_pixels, find_layout
-from subband.enhance.stacks import as_dtype
+from subband.enhance.layout import Layout, arrange, as_dtype, check_mask, check_pixels, find_layout
 from subband.errors import ArgumentError, ShapeError
 
 __all__ = ["Image", "edit_image", "fit_pixels", "match_channels", "take_image"]

@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from subband.arrays import HOST, Owner, as_numbers, cast, computed_dtype, device_of, find_kind, find_owner, map_arrays
+from subband.arrays import (
+    HOST,
+    TRACED,
+    Owner,
+    as_numbers,
+    cast,
+    computed_dtype,
+    device_of,
+    find_kind,
+    find_owner,
+    map_arrays,
+)
 from subband.engines import registry
 from subband.engines.base import Engine
 from subband.engines.prepared import describe, list_kinds, prepare
@@ -166,7 +177,7 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     if type(x) is np.ndarray or (device := device_of(x)) == HOST:
         return get_engine(engine)
     kind = find_kind(x)
-    if kind is not None and (own := kind.find_engine(engine)) is not None:
+    if kind is not None and (own := kind.find_engine(x, engine)) is not None:
         chosen: Engine = own
         return chosen
     uploader = _uploader.get()
@@ -179,6 +190,11 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     name = engine.name if isinstance(engine, Engine) else get_engine(engine).name
     if name == device.partition(":")[0] and (isinstance(engine, Engine) or f"{device}:".startswith(f"{engine}:")):
         return engine if isinstance(engine, Engine) else get_engine(device)
+    if device == TRACED:
+        raise ArgumentError(
+            f"engine={engine!r} needs numbers, and a traced array has none yet; leave engine out, or call this outside "
+            "of what traces it, such as jax.jit"
+        )
     raise ArgumentError(
         f"engine={engine!r} does not reach an array on {device}; leave engine out to compute there, "
         "or give a copy on the host"

@@ -12,6 +12,7 @@ import numpy as np
 
 from subband.engines.device import Groups
 from subband.kernels.launch import Launch, VolumeLaunch
+from subband.kernels.numbers import STORAGES
 from subband.kernels.sweep import SweepSpec
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import AxisPlan
@@ -61,7 +62,8 @@ def tabulate(
     chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
     parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
     if spec.outside == "terms":
-        reach, maps, weights = _tabulate_terms([_map_mixed(*side, spec.direction) for side in sides])
+        number = np.float64 if STORAGES[spec.bands].number == "double" else np.float32
+        reach, maps, weights = _tabulate_terms([_map_mixed(*side, spec.direction, number) for side in sides])
     else:
         rows, columns = (_map_outside(*side, spec.direction) for side in sides)
         reach, maps = (*rows[:2], *columns[:2], 0, 0, 0, 0), [rows[2], columns[2]]
@@ -94,10 +96,10 @@ def _tabulate_terms(sides: Sequence[Mixed]) -> tuple[tuple[int, ...], list[Array
     return reach, maps, np.concatenate([rows.weights, columns.weights, np.zeros(1)])
 
 
-def _map_mixed(plan: AxisPlan | None, program: AxisProgram | None, direction: Direction) -> Mixed:
+def _map_mixed(plan: AxisPlan | None, program: AxisProgram | None, direction: Direction, number: type) -> Mixed:
     if plan is None or program is None:
         return Mixed(0, 0, 0, 0, np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    return map_mixed(plan, program, direction)
+    return map_mixed(plan, program, direction, number)
 
 
 def tabulate_volume(

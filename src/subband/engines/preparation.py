@@ -6,7 +6,7 @@ Each is made once for arrays of one shape and dtype, and kept as long as it is a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,9 @@ class Preparation:
         launch = self._choose_launch(
             programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
         ).fit(storage.size * channels)
+        outside = _find_outside(sweep, direction)
+        if outside == "terms" and self.launch_override is None and self.device.is_gpu:
+            launch = _narrow(launch, programs[1])
         # bands of long filters are larger than the few samples that they are made from
         height = max(layout.height, vertical.low if vertical else 0)
         width = max(layout.width, horizontal.low if horizontal else 0)
@@ -137,7 +140,7 @@ class Preparation:
             is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
             channels,
             layout.inner > channels,
-            _find_outside(sweep, direction),
+            outside,
             launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,
             height * width * layout.inner >= 1 << 30,
@@ -230,6 +233,16 @@ class Preparation:
             channels=channels,
             is_interleaved=is_interleaved,
         )
+
+
+def _narrow(launch: Launch, horizontal: AxisProgram | None) -> Launch:
+    """Return a launch for mixtures: lanes at the ends make them column by column, and the others wait for them."""
+    if horizontal is not None:
+        schedule = horizontal.schedule
+        # lanes that hold one pair each would only serve their neighbours if the filters were long
+        if max(schedule.last, 0) - min(schedule.first, 0) > LANES // 4:
+            return launch
+    return replace(launch, pairs=1, ahead=2)
 
 
 def _find_outside(sweep: Sweep, direction: Direction) -> Outside:

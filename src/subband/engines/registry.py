@@ -20,6 +20,7 @@ ENGINES = {
     "reference": "subband.engines.reference:ReferenceEngine",
     "cuda": "subband.engines.cuda:CudaEngine",
     "opencl": "subband.engines.opencl:OpenCLEngine",
+    "array": "subband.engines.array:ArrayEngine",
 }
 
 #: Engines whose arrays are not in the memory of the host; the library that they need, and the extra that brings it.
@@ -64,9 +65,9 @@ def set_engine(name: str | Engine | None) -> None:
     Parameters
     ----------
     name : str or None
-        ``"cpu"``, ``"reference"``, ``"cuda"``, ``"opencl"``, or one device of these, such as ``"cuda:1"`` and
-        ``"opencl:0"``. None or ``"auto"`` is the default, the CPU's. The environment variable ``SUBBAND_ENGINE``, read
-        when subband is imported, does the same for a whole process.
+        ``"cpu"``, ``"reference"``, ``"cuda"``, ``"opencl"``, ``"array"``, or one device of these, such as ``"cuda:1"``
+        and ``"opencl:0"``. None or ``"auto"`` is the default, the CPU's. The environment variable ``SUBBAND_ENGINE``,
+        read when subband is imported, does the same for a whole process.
 
     Raises
     ------

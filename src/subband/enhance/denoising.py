@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.arrays import as_numbers, find_owner, numpy_dtype
+from subband.arrays import FunctionalArray, as_numbers, find_owner, numpy_dtype
 from subband.engines import Engine
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.methods import Method
@@ -156,6 +156,8 @@ def _as_floats(image: Any) -> Any:
     dtype = numpy_dtype(image)
     if dtype.kind == "c" or dtype in (np.float32, np.float64):
         return image
+    if owner is not None and owner.is_traced:
+        return FunctionalArray(image).astype(np.float32).array
     if owner is not None and owner.kind.name.startswith("torch"):
         import torch
 

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from subband.arrays import is_functional
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
-from subband.enhance.layout import arrange, check_mask, check_pixels, fill_gaps, find_layout
+from subband.enhance.gaps import fill_gaps
+from subband.enhance.layout import arrange, as_dtype, check_mask, check_pixels, find_layout, find_stack, map_stack
 from subband.enhance.models import MODELS, Gaussian, NoiseModel, find_model
 from subband.enhance.program import prepare_program
-from subband.enhance.stacks import as_dtype, find_stack, map_stack
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
@@ -203,7 +204,10 @@ class Enhancer:
         result = call_natively(self._run, {0: "image"}, (whole, arranged.is_colour, known, engine), {}, engine)
         if known is not None:
             # what was not known stays as it was
-            result[~known] = arranged.pixels[~known]
+            if is_functional(result):
+                result = np.where(known[..., np.newaxis], result, arranged.pixels)
+            else:
+                result[~known] = arranged.pixels[~known]
         return as_dtype(arranged.put_back(result), getattr(image, "dtype", None))
 
     def _run(self, pixels: Any, is_colour: bool, known: Array | None, engine: str | Engine | None) -> Any:

@@ -1,4 +1,4 @@
-"""The axes of an image: which are space and which are channels, and its conversion to pixels × channels."""
+"""The axes of an image: which are space and which are channels, and its conversion to pixels × channels and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from subband.arrays import as_numbers, is_finite_sum, is_opencl, namespace, to_host
+from subband.arrays import as_numbers, is_finite_sum, is_functional, is_opencl, namespace, to_host
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, ShapeError
 from subband.typing import Array
 
@@ -17,18 +17,21 @@ __all__ = [
     "Arranged",
     "Layout",
     "arrange",
+    "as_dtype",
     "check_mask",
     "check_pixels",
-    "fill_gaps",
-    "fill_known",
     "find_layout",
-    "halve_known",
+    "find_stack",
+    "map_stack",
 ]
 
 #: Channels of a pixel of colour, and of one that has an alpha channel too.
 _COLOUR, _WITH_ALPHA = 3, 4
 
 _DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+
+#: Integers of more bytes are not exact as the doubles in which they are computed.
+_MOST_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -193,66 +196,53 @@ def check_mask(pixels: Any, layout: Layout, mask: Any, nonfinite: str) -> Array 
     return known
 
 
-def fill_gaps(pixels: Any, known: Array) -> Any:
-    """Fill unknown pixels by averages of known ones, weighted by distance.
+def find_stack(shape: tuple[int, ...], layout: Layout) -> int | None:
+    """Return an axis that is a stack of colour images; None if there is none.
 
-    Each gap is filled from the image at half the size, where known pixels are averaged, and so on until there is no
-    gap left.
+    Examples
+    --------
+    >>> find_stack((5, 480, 640, 3), Layout((1, 2), 3))
+    0
+    >>> find_stack((480, 640, 3), Layout((0, 1), 2)) is None
+    True
     """
-    xp = namespace(pixels, "filling what is not known")
-    values = xp.where(xp.asarray(known)[..., np.newaxis], pixels, 0).astype(np.float64)
-    filled = fill_known(values, xp.asarray(known.astype(np.float64))[..., np.newaxis])
-    if pixels.dtype.kind in "iu":
-        filled = xp.rint(filled)
-    return xp.ascontiguousarray(filled.astype(pixels.dtype))
+    if layout.channel is None or shape[layout.channel] != 3:
+        return None
+    others = [axis for axis in range(len(shape)) if axis not in layout.space and axis != layout.channel]
+    return others[0] if others else None
 
 
-def fill_known(values: Any, weight: Any, below: Any = None, steps: int = -1) -> Any:
-    """Return values where weight is 1, and averages of known values where it is 0.
+def map_stack(pixels: Any, axis: int, layout: Layout, work: Callable[[Any, tuple[int, ...], int], Any]) -> Any:
+    """Apply `work` to each image of a stack, with its spatial and channel axes, and stack the results."""
+    xp = namespace(pixels, "a stack of colour images")
+    assert layout.channel is not None
+    space = tuple(old - (old > axis) for old in layout.space)
+    channel = layout.channel - (layout.channel > axis)
+    results = [work(image, space, channel) for image in xp.moveaxis(pixels, axis, 0)]
+    return xp.ascontiguousarray(xp.moveaxis(xp.stack(results), 0, axis))
 
-    Parameters
-    ----------
-    values, weight : array of float64
-        Space × planes, and space × 1.
-    below : array, optional
-        What is known to come so many `steps` down, of the size of the values there.
-    steps : int
-        How often sizes are halved before that.
+
+def as_dtype(pixels: Any, dtype: Any) -> Any:
+    """Return pixels as integers, rounded and clipped, if those went in; others stay.
+
+    Examples
+    --------
+    >>> as_dtype(np.array([1.6, -40000.0]), np.dtype(np.int16))
+    array([     2, -32768], dtype=int16)
     """
-    xp = namespace(values, "filling what is not known")
-    if below is None and (bool((weight > 0).all()) or max(weight.shape[:-1]) == 1):
-        return values
-    if steps:
-        below = fill_known(*halve_known(values, weight), below, steps - 1)
-        for axis, length in enumerate(values.shape[:-1]):
-            below = xp.take(below, xp.arange(length) // 2, axis)
-    return xp.where(weight > 0, values, below)
-
-
-def halve_known(values: Any, weight: Any) -> tuple[Any, Any]:
-    """Return the known values at half the size, averaged, and where there are any."""
-    xp = namespace(values, "filling what is not known")
-    coarse, share = values * weight, weight
-    for axis in range(values.ndim - 1):
-        coarse, share = (_halve(x, axis, xp) for x in (coarse, share))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        coarse = xp.where(share > 0, coarse / share, 0)
-    return coarse, (share > 0).astype(np.float64)
-
-
-def _halve(x: Any, axis: int, xp: Any) -> Any:
-    """Add neighbours along an axis, two by two."""
-    length = x.shape[axis]
-    if length % 2:
-        borders = [(0, 0)] * x.ndim
-        borders[axis] = (0, 1)
-        x = xp.pad(x, borders)
-    shape = (*x.shape[:axis], -1, 2, *x.shape[axis + 1 :])
-    return x.reshape(shape).sum(axis=axis + 1)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iu" or dtype.itemsize > _MOST_BYTES:
+        return pixels
+    if is_opencl(pixels) or pixels.dtype.kind in "iu":
+        return pixels
+    xp = namespace(pixels, "an image")
+    limits = np.iinfo(dtype)
+    return xp.clip(xp.rint(pixels), limits.min, limits.max).astype(dtype.newbyteorder("="))
 
 
 def _find_nonfinite(pixels: Any, layout: Layout) -> Array | None:
-    """Return which pixels of space are not finite in any channel; None if all are."""
+    """Return which pixels of space are not finite in any channel; None if all are, or if that cannot be known."""
+    if is_functional(pixels):
+        return None
     if is_opencl(pixels):
         # nothing times infinity is not a number, and neither is a sum with one
         if is_finite_sum(pixels * 0):

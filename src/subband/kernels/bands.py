@@ -65,7 +65,7 @@ def render_load_band_rows(spec: SweepSpec) -> str:
     assert spec.vertical is not None
     load = render_load_bands(spec, is_inside=False, is_staged=True)
     if spec.outside == "terms":
-        return render_mixed_rows(spec, load, render_load_bands(spec, is_inside=False, is_staged=False))
+        return render_mixed_rows(spec, load)
     return f"""\
 int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
 if (i < 0 || i >= low_height + high_height)

@@ -28,6 +28,7 @@ _CUDA = """\
 #define RESTRICT __restrict__
 #define ALIGN(bytes) __align__(bytes)
 #define UNROLL _Pragma("unroll")
+#define UNROLL_FEW _Pragma("unroll 4")
 #define LANE ((int)(threadIdx.x & 31))
 #define GROUP_X ((int)(blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)))
 #define GROUP_Y ((int)blockIdx.y)
@@ -98,6 +99,7 @@ _OPENCL = """\
 #define RESTRICT restrict
 #define ALIGN(bytes) __attribute__((aligned(bytes)))
 #define UNROLL __attribute__((opencl_unroll_hint))
+#define UNROLL_FEW __attribute__((opencl_unroll_hint(4)))
 #define LANE ((int)get_local_id(0))
 #define GROUP_X ((int)get_group_id(0))
 #define GROUP_Y ((int)get_group_id(1))

@@ -36,7 +36,7 @@ GLOBAL const int *terms = column_offsets + before + lead + tail + behind + 1;"""
 
 
 def render_entries(spec: SweepSpec) -> str:
-    """Return the lines that find, once for all rows, which columns of a lane are mixtures: its ``entry``."""
+    """Return the lines that find, once for all rows, which columns of a lane are mixtures, and of which terms."""
     assert spec.horizontal is not None
     if spec.direction == "forward":
         length, position = "width", "column + c"
@@ -44,13 +44,15 @@ def render_entries(spec: SweepSpec) -> str:
         length = "low_width + high_width"
         position = f"2 * (pair + c % PAIRS) + (c < PAIRS ? ({spec.horizontal.even}) : ({spec.horizontal.odd}))"
     return f"""\
-int source[2 * PAIRS], entry[2 * PAIRS];
+int source[2 * PAIRS], first_term[2 * PAIRS], terms_of[2 * PAIRS], most_terms = 0;
 bool is_mixed = false;
 UNROLL for (int c = 0; c < 2 * PAIRS; ++c) {{
-    const int i = {position};
-    entry[c] = find_entry(i, {length}, before, lead, tail, behind);
-    source[c] = entry[c] == -1 ? i : -1;
-    is_mixed = is_mixed || entry[c] >= 0;
+    const int i = {position}, entry = find_entry(i, {length}, before, lead, tail, behind);
+    source[c] = entry == -1 ? i : -1;
+    first_term[c] = entry >= 0 ? column_offsets[entry] : 0;
+    terms_of[c] = entry >= 0 ? column_offsets[entry + 1] - first_term[c] : 0;
+    most_terms = max(most_terms, terms_of[c]);
+    is_mixed = is_mixed || entry >= 0;
 }}"""
 
 
@@ -60,35 +62,46 @@ def render_mixed_load(spec: SweepSpec, plain: str) -> str:
         return plain
     return f"""\
 if (is_mixed) {{
-    UNROLL for (int c = 0; c < V; ++c) {{
-        T value = 0;
-        if (source[c / C] >= 0) value = {_read(spec, "source[c / C]")};
-        else if (entry[c / C] >= 0)
-            for (int t = column_offsets[entry[c / C]]; t < column_offsets[entry[c / C] + 1]; ++t)
-                value += weights[t] * {_read(spec, "terms[t]")};
-        held[c] = value;
-    }}
+{indent(_add_terms(spec), "    ")}
+    UNROLL for (int c = 0; c < V; ++c) held[c] = value[c];
 }} else {{
 {indent(plain, "    ")}
 }}"""
 
 
-def render_mixed_rows(spec: SweepSpec, staged: str, now: str) -> str:
+def render_mixed_rows(spec: SweepSpec, staged: str) -> str:
     """Return the lines that load row ``m`` of the pair ``newest``, perhaps a mixture of rows, to ``held``.
 
-    They take lines that load a row, which may still be on its way afterwards if it is `staged`, or is there `now`.
+    They take the lines that load a row that is no mixture, which may still be on its way afterwards.
     """
     assert spec.vertical is not None
     if spec.direction == "forward":
         length = "height"
         point = "GLOBAL const sample_t *row = image_at + (offset_t){0} * width * INNER;"
-        read = "READ_SAMPLE(held[c])" if spec.is_held_as_stored else "held[c]"
     else:
         length = "low_height + high_height"
         point = """\
 GLOBAL const band_t *low = (({0} & 1) ? image_da : image_aa) + (offset_t)({0} >> 1) * low_width * INNER;
 GLOBAL const band_t *high = (({0} & 1) ? image_dd : image_ad) + (offset_t)({0} >> 1) * high_width * INNER;"""
-        read = "READ_BAND(held[c])" if spec.is_held_as_stored else "held[c]"
+
+    def add_rows(unroll: str, lines: str) -> str:
+        return f"""\
+{unroll}for (int r = row_offsets[row_entry]; r < stop; ++r) {{
+    const int at_row = terms[r];
+    const T weight = weights[r];
+{indent(point.format("at_row"), " " * 4)}
+{indent(lines, " " * 4)}
+}}"""
+
+    # several rows are on their way at a time
+    rows = add_rows(
+        "UNROLL_FEW ",
+        "UNROLL for (int c = 0; c < V; ++c)\n"
+        f"    sum[c] += source[c / C] >= 0 ? weight * {_read(spec, 'source[c / C]')} : 0;",
+    )
+    if spec.horizontal is not None:
+        mixed = add_rows("", f"{_add_terms(spec)}\nUNROLL for (int c = 0; c < V; ++c) sum[c] += weight * value[c];")
+        rows = f"if (is_mixed) {{\n{indent(mixed, '    ')}\n}} else {{\n{indent(rows, '    ')}\n}}"
     return f"""\
 const int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
 const int row_entry = find_entry(i, {length}, above, lead_rows, tail_rows, below);
@@ -98,24 +111,32 @@ if (row_entry == -1) {{
 }} else {{
     T sum[V];
     UNROLL for (int c = 0; c < V; ++c) sum[c] = 0;
-    if (row_entry >= 0)
-        for (int r = row_offsets[row_entry]; r < row_offsets[row_entry + 1]; ++r) {{
-            const int at_row = terms[r];
-            const T weight = weights[r];
-{indent(point.format("at_row"), " " * 12)}
-            held_t own[V];
-            {{
-                held_t *held = own;
-{indent(now, " " * 16)}
-                UNROLL for (int c = 0; c < V; ++c) sum[c] += weight * {read};
-            }}
-        }}
+    if (row_entry >= 0) {{
+        const int stop = row_offsets[row_entry + 1];
+{indent(rows, " " * 8)}
+    }}
     UNROLL for (int c = 0; c < V; ++c) held[c] = sum[c];
 }}"""
+
+
+def _add_terms(spec: SweepSpec) -> str:
+    """Return the lines that add up the terms of the columns of a lane, in ``value``."""
+    # one term of every column at a time, so that the loads of one do not wait for those of another
+    return f"""\
+T value[V];
+UNROLL for (int c = 0; c < V; ++c) value[c] = source[c / C] >= 0 ? {_read(spec, "source[c / C]")} : 0;
+UNROLL_FEW for (int k = 0; k < most_terms; ++k)
+    UNROLL for (int c = 0; c < V; ++c)
+        if (k < terms_of[c / C]) {{
+            const int t = first_term[c / C] + k;
+            value[c] += weights[t] * {_read(spec, "terms[t]")};
+        }}"""
 
 
 def _read(spec: SweepSpec, index: str) -> str:
     """Return the number of a row at some index."""
     if spec.direction == "forward":
         return f"READ_SAMPLE(row[(offset_t){index} * INNER + c % C])"
+    if spec.horizontal is None:
+        return f"READ_BAND(low[(offset_t){index} * INNER + c % C])"
     return f"READ_BAND((({index} & 1) ? high : low)[(offset_t)({index} >> 1) * INNER + c % C])"

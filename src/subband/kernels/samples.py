@@ -96,9 +96,9 @@ if (i < 0) {{
     {at_row.format("i")}
 {indent(load, "    ")}
 }}"""
-    load_now = render_load_row(spec, is_inside=False, is_staged=False)
     if spec.outside == "terms":
-        return render_mixed_rows(spec, load, load_now)
+        return render_mixed_rows(spec, load)
+    load_now = render_load_row(spec, is_inside=False, is_staged=False)
     parts = "\n".join(
         f"""\
 {{

@@ -90,7 +90,7 @@ class SweepSpec:
         Whether the images lie interleaved, as the channels of a pixel do, and are taken one by one.
     outside : {"index", "mix", "terms"}
         What a position outside the samples is: one of them as it is, or a weighted mixture of it and the outermost
-        ones; or, for adjoints, any mixture, which may take the place of samples near the ends too.
+        ones; or, for adjoints, any mixture, which may replace samples near the ends too.
     ahead : int
         Pairs of rows that are loaded before they are needed.
     block : int

@@ -41,15 +41,15 @@ __all__ = [
 #: The ends of a long axis are those of one that is so many times as long as the filters.
 _APART = 8
 
-#: Weights below it change nothing in double precision.
-_NEGLIGIBLE = 1e-16
+#: Weights below it are what rounding left of zeros.
+_NEGLIGIBLE = 1e-14
 
 #: What may be left of a fold, and how often the rest is looked at again: banks reconstruct more or less perfectly.
 _LEFT, _ROUNDS = 1e-14, 12
 
 
 class _Terms(NamedTuple):
-    """A sparse matrix, entry by entry; entries at the same place add up."""
+    """A sparse matrix, entry by entry; entries at the same position add up."""
 
     rows: IndexArray
     columns: IndexArray

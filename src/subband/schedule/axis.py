@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -232,8 +233,10 @@ def find_mixture(plan: AxisPlan, direction: Direction) -> Mixture | None:
     return plan.sample_mixture if direction == "forward" else plan.coefficient_mixture
 
 
-def map_mixed(plan: AxisPlan, program: AxisProgram, direction: Direction) -> Mixed:
-    """Return what is read at the ends of a sequence that an adjoint mixes, and outside.
+def map_mixed(
+    plan: AxisPlan, program: AxisProgram, direction: Direction, dtype: np.dtype[Any] | type = np.float64
+) -> Mixed:
+    """Return what is read at the ends of a sequence that an adjoint mixes, and outside, by numbers of some dtype.
 
     Examples
     --------
@@ -246,6 +249,9 @@ def map_mixed(plan: AxisPlan, program: AxisProgram, direction: Direction) -> Mix
     (0, 4, 4, 0)
     """
     mixture = find_mixture(plan, direction) or _NO_MIXTURE
+    # banks that are not quite perfect have many small terms, which single precision does not see
+    used = abs(mixture.weights) > np.finfo(dtype).eps / 16
+    mixture = Mixture(mixture.rows[used], mixture.columns[used], mixture.weights[used])
     length, extend = _find_sequence(plan, direction)
     before, behind = _reach_outside(plan, program, direction)
     # what is mixed lies on both sides of the widest gap

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.arrays import as_computable, device_of, is_on_device
+from subband.arrays import as_computable, device_of, is_functional, is_on_device, namespace
 from subband.engines.dispatch import takes_arrays
 from subband.engines.memory import allocate
 from subband.engines.recent import Recent
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.transforms.arguments import normalise_axis
-from subband.transforms.convolution import Bank, convolve_directly
+from subband.transforms.convolution import Bank, convolve_directly, convolve_functionally, correlate_functionally
 from subband.transforms.dilation import Shape, find_admissibility, find_shape, sample_kernel
 from subband.typing import Array
 
@@ -107,7 +107,11 @@ def cwt(
     dtype = np.result_type(x.dtype, np.complex64) if is_complex else x.dtype
     working = dtype if method == "fft" else np.result_type(dtype, np.float64)
     bank = _find_bank(shape, steps, x.shape[axis], x.real.dtype, working)
+    frequencies = shape.frequency / steps / sampling_period
 
+    if is_functional(x):
+        found = convolve_functionally(bank.kernels, np.moveaxis(x, axis, -1))
+        return np.moveaxis(found if is_complex else found.real, -1, axis + 1).astype(dtype), frequencies
     signals = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
     coefs = allocate((steps.size, *x.shape), dtype)
     # Both have the transformed axis last; `flat` is a copy where the other axes do not lie one behind the other.
@@ -119,7 +123,7 @@ def cwt(
         convolve_directly(bank.kernels, signals, flat)
     if not np.may_share_memory(flat, coefs):
         moved[...] = flat.reshape(moved.shape)
-    return coefs, shape.frequency / steps / sampling_period
+    return coefs, frequencies
 
 
 @takes_arrays("coefs", transforms=False)
@@ -212,14 +216,19 @@ def icwt(
     if is_analytic and bands.dtype.kind != "c":
         raise ArgumentError(f"coefs are real, and those of wavelet={wavelet!r} complex; give all that cwt returned")
     weights = _weigh_scales(shape, steps) * (2 / find_admissibility(shape, wavelet))
-    working = np.result_type(bands, np.float64)
+    working = np.result_type(bands.dtype, np.float64)
     bank = _find_bank(shape, steps, bands.shape[axis + 1], bands.real.dtype, working)
 
     rows = np.moveaxis(bands, axis + 1, -1)
-    signals = bank.correlate(rows.reshape(steps.size, -1, rows.shape[-1]), weights)
-    found = _undo_averages(signals.real if is_analytic else signals)
+    if is_functional(rows):
+        signals = correlate_functionally(bank.kernels, rows, weights)
+    else:
+        signals = bank.correlate(rows.reshape(steps.size, -1, rows.shape[-1]), weights)
     dtype = bands.real.dtype if is_analytic else bands.dtype
-    return np.ascontiguousarray(np.moveaxis(found.reshape(rows.shape[1:]), -1, axis), dtype)
+    found = _undo_averages(signals.real if dtype.kind != "c" else signals)
+    signal = np.moveaxis(found.reshape(rows.shape[1:]), -1, axis)
+    contiguous: Array = namespace(signal, "icwt").ascontiguousarray(signal, dtype)
+    return contiguous
 
 
 def _weigh_scales(shape: Shape, steps: Array) -> Array:
@@ -252,7 +261,7 @@ def _undo_averages(signals: Array) -> Array:
 def _take_array(value: Any, name: str, function: str) -> Array:
     """Return an array of numbers that is on the host."""
     x = as_computable(value, name)
-    if is_on_device(x):
+    if is_on_device(x) and not is_functional(x):
         raise ArgumentTypeError(
             f"{name} is on {device_of(value)}, and {function} computes on the host; give a copy there"
         )

@@ -20,7 +20,7 @@ import numpy as np
 from subband.engines.threads import run_tasks
 from subband.typing import Array
 
-__all__ = ["Bank", "Kernel", "convolve_directly"]
+__all__ = ["Bank", "Kernel", "convolve_directly", "convolve_functionally", "correlate_functionally"]
 
 #: Numbers that one step transforms at a time: as many as the cache of a core holds.
 _STEP = 1 << 15
@@ -208,6 +208,34 @@ def convolve_directly(kernels: Sequence[Kernel], signals: Array, results: Array)
     for kernel, band in zip(kernels, results, strict=True):
         for signal, result in zip(signals, band, strict=True):
             result[...] = np.convolve(signal, kernel.taps)[kernel.centre : kernel.centre + length]
+
+
+def convolve_functionally(kernels: Sequence[Kernel], signals: Array) -> Array:
+    """Return what `Bank.convolve` writes, for arrays that nobody can write into; complex numbers."""
+    length = signals.shape[-1]
+    size, spectra = _transform_whole(kernels, length)
+    spectrum = np.fft.fft(signals.astype(np.result_type(signals.dtype, np.complex64)), size)
+    return np.stack([np.fft.ifft(spectrum * own, size)[..., :length] for own in spectra])
+
+
+def correlate_functionally(kernels: Sequence[Kernel], bands: Array, weights: Array) -> Array:
+    """Return what `Bank.correlate` returns, for arrays that nobody can write into; complex numbers."""
+    length = bands.shape[-1]
+    size, spectra = _transform_whole(kernels, length)
+    total = 0
+    for band, own, weight in zip(bands, spectra, weights, strict=True):
+        total = total + np.fft.fft(band.astype(np.result_type(band.dtype, np.complex64)), size) * (weight * own.conj())
+    return np.fft.ifft(total, size)[..., :length]
+
+
+def _transform_whole(kernels: Sequence[Kernel], length: int) -> tuple[int, Array]:
+    """Return how many numbers of a signal to transform at once, and the spectra of filters for that."""
+    size = _fast_length(length + max(_reach(kernels, range(len(kernels)))))
+    rolled = np.zeros((len(kernels), size), np.complex128)
+    for row, (taps, centre) in zip(rolled, kernels, strict=True):
+        row[: taps.size - centre] = taps[centre:]
+        row[size - centre :] = taps[:centre]
+    return size, np.fft.fft(rolled)
 
 
 def _run(work: Callable[..., object], tasks: Sequence[tuple[int, ...]], numbers: int) -> None:

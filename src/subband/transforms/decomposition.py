@@ -22,7 +22,7 @@ from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
 
-__all__ = ["as_computable_bands", "choose_level", "choose_modes", "decompose", "reconstruct", "run_plan"]
+__all__ = ["as_computable_bands", "choose_level", "choose_modes", "decompose", "make_plan", "reconstruct", "run_plan"]
 
 
 def decompose(
@@ -111,18 +111,31 @@ def _decompose(
     stationary: bool,
 ) -> Pyramid:
     array = as_integers(x) if reversible else as_computable(x, "x")
-    axes = normalise_axes(axes, array.ndim, distinct=True)
+    return run_plan(array, make_plan(array.shape, wavelet, level, mode, axes, reversible, stationary), engine)
+
+
+def make_plan(
+    shape: tuple[int, ...],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    level: int | None,
+    mode: ModeLike | Sequence[ModeLike] | None,
+    axes: int | Sequence[int] | None,
+    reversible: bool,
+    stationary: bool,
+) -> TransformPlan | StationaryTransformPlan:
+    """Plan what `decompose` does to an array of a shape, with the same arguments and errors."""
+    axes = normalise_axes(axes, len(shape), distinct=True)
     if not axes:
-        raise AxesError(f"axes={axes} is empty; name at least one axis of an array of shape {array.shape}")
+        raise AxesError(f"axes={axes} is empty; name at least one axis of an array of shape {shape}")
     for axis in axes:
-        if array.shape[axis] == 0:
-            raise ShapeError(f"axis {axis} of x, of shape {array.shape}, is empty; it needs at least 1 sample")
+        if shape[axis] == 0:
+            raise ShapeError(f"axis {axis} of x, of shape {shape}, is empty; it needs at least 1 sample")
     wavelets = wavelets_for_axes(wavelet, axes)
     modes = choose_modes(mode, wavelets, axes, reversible)
-    level = choose_level(level, array.shape, axes, wavelets, modes, stationary)
+    level = choose_level(level, shape, axes, wavelets, modes, stationary)
     if stationary:
-        return run_plan(array, stationary_transform_plan(array.shape, axes, wavelets, modes, level), engine)
-    return run_plan(array, transform_plan(array.shape, axes, wavelets, modes, level, reversible), engine)
+        return stationary_transform_plan(shape, axes, wavelets, modes, level)
+    return transform_plan(shape, axes, wavelets, modes, level, reversible)
 
 
 def run_plan(x: Array, plan: TransformPlan | StationaryTransformPlan, engine: str | Engine | None = None) -> Pyramid:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from subband.arrays import as_array, concatenate, is_array, namespace
+from subband.arrays import as_array, assemble, concatenate, is_array, namespace
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, CoefficientsError
 from subband.transforms.arguments import Axes, normalise_axes
@@ -91,13 +91,18 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
             f"the {used} coefficients leave gaps in an array of shape {filled}; "
             "give a padding to fill them with, or use ravel_coeffs"
         )
-    xp = namespace(approximation, "coeffs_to_array")
-    packed = xp.full(filled, 0 if padding is None else padding, _common_dtype(approximation, details))
-    _copy_band(packed, slices[0], approximation, "the approximation")
+    namespace(approximation, "coeffs_to_array")
+    parts = [(slices[0], approximation)]
     for number, (bands, regions) in enumerate(zip(details, slices[1:], strict=True), start=1):
         for key, band in bands.items():
-            _copy_band(packed, regions[key], band, f"coeffs[{number}][{key!r}]")
-    return packed, slices
+            if band.shape != tuple(len(range(n)[span]) for n, span in zip(filled, regions[key], strict=True)):
+                raise CoefficientsError(
+                    f"coeffs[{number}][{key!r}] has shape {band.shape}, which does not belong with the other bands of "
+                    "its level"
+                )
+            parts.append((regions[key], band))
+    dtype = _common_dtype(approximation, details)
+    return assemble(parts, tuple(filled), approximation, dtype, 0 if padding is None else padding), slices
 
 
 @takes_arrays("arr", transforms=False)
@@ -389,12 +394,3 @@ def _find_region(key: str, shape: tuple[int, ...], axes: tuple[int, ...], filled
 def _common_dtype(approximation: Array, details: list[Bands]) -> np.dtype[Any]:
     """Return the dtype that holds all bands without loss."""
     return np.result_type(approximation.dtype, *(band.dtype for bands in details for band in bands.values()))
-
-
-def _copy_band(packed: Array, region: tuple[slice, ...], band: Array, name: str) -> None:
-    """Copy a band to its region, whose shape it must have."""
-    if packed[region].shape != band.shape:
-        raise CoefficientsError(
-            f"{name} has shape {band.shape}, which does not belong with the other bands of its level"
-        )
-    packed[region] = band

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_numbers, cast, namespace
+from subband.arrays import as_numbers, cast, is_functional, namespace
 from subband.boundary import Extension, extend
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ShapeError
@@ -129,6 +129,11 @@ def fold_axis(x: Array, axis: int, mode: str, margin: int) -> Array:
     if not outside.size:
         return inner
     xp = namespace(x, f"the adjoint in mode {mode!r}")
+    if is_functional(x):
+        # an engine, which is loaded when it is needed
+        from subband.engines.array import add_products
+
+        return add_products(inner, axis, affected, np.take(x, outside, axis), weights)
     folded: Array = inner.copy()
     margins = xp.moveaxis(xp.take(x, xp.asarray(outside), axis), axis, -1)
     wide = np.float32 if x.dtype.itemsize == 2 else x.dtype

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import as_array, as_numbers, is_opencl, namespace
+from subband.arrays import as_array, as_numbers, is_functional, is_opencl, namespace
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError, suggest_names
 from subband.typing import Array
@@ -212,7 +212,7 @@ def _keep_magnitudes(data: Array, value: float, substitute: float) -> Array:
 
 
 def _replace(x: Array, where: Array, value: float) -> Array:
-    """Return a copy with another value at some positions."""
+    """Return a copy with another value where a mask is set."""
     if x.size > _SMALL:
         return np.where(where, float(value), x)
     copy = x.copy()
@@ -259,6 +259,10 @@ def _threshold_on_opencl(data: Any, value: Any, mode: str, substitute: Any) -> A
 
 def _divide(value: Any, magnitude: Array) -> Array:
     """Divide where a magnitude may be zero: the quotient is then infinite, or NaN for 0 / 0."""
+    if is_functional(magnitude):
+        # with derivatives also where nothing is divided: what is not above the threshold becomes zero by any quotient
+        is_large = magnitude > value
+        return np.where(is_large, value / np.where(is_large, magnitude, 1.0), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return as_array(np.divide(value, magnitude))
 

@@ -270,8 +270,6 @@ def test_refusals():
         st.reconstruct([x])
     with pytest.raises(ArgumentError, match="reversible transform rounds"):
         st.reconstruct(sb.decompose(x.long(), "haar", reversible=True))
-    with pytest.raises(ArgumentError, match="only the last ones have gradients"):
-        st.reconstruct(sb.decompose(x, "haar", axes=(0,)))
     with pytest.raises(sb.errors.UnknownWaveletError):
         st.DWT2("nothing")
 

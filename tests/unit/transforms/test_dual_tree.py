@@ -56,6 +56,19 @@ def test_arrays_of_other_libraries_come_back(library):
     np.testing.assert_allclose(np.asarray(back), X, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(11,), (5, 6), (3, 2, 4)])
+def test_gradients(shape):
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(draw_samples(shape, "float64")).requires_grad_()
+
+    def shrink(x):
+        # what denoisers do: magnitudes change, phases stay
+        return idtcwt(dtcwt(x, level=2).map(lambda band, level, key: band * (1 - torch.exp(-(band.abs() ** 2)))))
+
+    assert torch.autograd.gradcheck(lambda x: [*dtcwt(x, level=2).highpasses, dtcwt(x, level=2).lowpass], (x,))
+    assert torch.autograd.gradcheck(shrink, (x,))
+
+
 @pytest.mark.parametrize(
     ("dtype", "computed"), [("float16", "float32"), ("uint8", "float64"), (">f4", "float32"), ("bool", "float64")]
 )
@@ -97,6 +110,22 @@ def test_map_and_bands():
         pyramid.map(lambda band, level, key: 1.0)
     with pytest.raises(CoefficientsError, match=r"band 'da\+' of level 1 has shape \(13,\); the plan asks for"):
         pyramid.map(lambda band, level, key: band[:, 0])
+
+
+def test_picture():
+    y, x = np.mgrid[:64, :48]
+    stripes = dtcwt(np.cos(2 * np.pi * 0.2 * (np.sin(np.deg2rad(15)) * x + np.cos(np.deg2rad(15)) * y)), level=2)
+    picture = stripes.picture(level=2)
+    assert picture.dtype == np.uint8
+    assert picture.shape == (2 * 16, 3 * 12)
+    # stripes near the rows are in the first corner, and hardly anywhere else
+    assert picture[:16, :12].mean() > 2 * picture[:16, 12:].mean()
+    assert picture[:16, :12].mean() > 2 * picture[16:, :12].mean()
+    assert not dtcwt(np.zeros((8, 8)), level=1).picture().any()
+    with pytest.raises(LevelError, match=r"level=3 has no coefficients; there are 2 levels"):
+        stripes.picture(3)
+    with pytest.raises(ShapeError, match=r"shape \(8, 8, 3\).*cannot be drawn; transform an image of rows × columns"):
+        dtcwt(np.zeros((8, 8, 3)), level=1, axes=(0, 1)).picture()
 
 
 def test_levels_left_out_count_as_zeros():

@@ -202,3 +202,9 @@ def test_a_bank_from_steps_can_be_factored_again():
 )
 def test_banks_that_do_not_reconstruct_have_no_lifting(bank):
     assert Wavelet("broken", bank).lifting is None
+
+
+def test_a_bank_that_only_splits_has_no_steps():
+    """Even and odd samples are the coefficients."""
+    lazy = Wavelet("lazy", filter_bank=[[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert lazy.lifting.steps == ()

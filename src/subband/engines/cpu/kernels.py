@@ -30,6 +30,7 @@ from subband.engines.cpu.loops import (
     shift,
     weave,
 )
+from subband.engines.cpu.mixtures import mix_rows
 from subband.engines.cpu.program import (
     BASE,
     BEGIN,
@@ -84,7 +85,6 @@ from subband.engines.cpu.rows import (
     load_coefficients,
     load_samples,
     mix_row,
-    mix_rows,
     weave_row,
 )
 

@@ -17,7 +17,6 @@ from subband.engines.cpu.program import MARGIN
 
 __all__ = [
     "OPTIONS",
-    "add_scaled",
     "blend",
     "clear",
     "copy_scaled",
@@ -124,14 +123,6 @@ def copy_scaled(y, x, factor, n):
 
 
 @nb.njit(**OPTIONS)
-def add_scaled(y, x, factor, n):
-    """Add `x` times a factor."""
-    keep_apart()
-    for k in range(n):
-        y[k] += factor * x[k]
-
-
-@nb.njit(**OPTIONS)
 def scale(y, factor, n):
     """Multiply by a factor."""
     for k in range(n):
@@ -154,6 +145,13 @@ def weave(y, p, q, n):
     for k in range(n):
         y[2 * k] = p[k]
         y[2 * k + 1] = q[k]
+
+
+@nb.njit(**OPTIONS)
+def _lift_one(t, a, ca, n):
+    keep_apart()
+    for k in range(n):
+        t[k] += ca * a[k]
 
 
 @nb.njit(**OPTIONS)
@@ -375,7 +373,7 @@ def _overload_lift(x, weights, w, t, a, b, taps, n):
 
     def lift_numbers(x, weights, w, t, a, b, taps, n):
         if taps == 1:
-            add_scaled(shift(x, t), shift(x, a), weights[w], n)
+            _lift_one(shift(x, t), shift(x, a), weights[w], n)
         else:
             _lift_two(shift(x, t), shift(x, a), shift(x, b), weights[w], weights[w + 1], n)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,12 +28,13 @@ LEFT, OUTSIDE, MIXING = 12, 13, 14  # positions before the sequence; where the e
 MIXED = 15  # whether the extension takes part of the first or last sample
 FRAME, TONES = 16, 17  # where the table of a frame stands in both tables, 0 if there is none
 BEGIN, END = 18, 19  # the positions that are read as they are; others are outside, or mixtures
-MIXTURE, MIXTURE_ROOM = 20, 21  # where the blocks of mixtures stand, 0 if there are none; room for all mixtures
-HEADER = 22
+RIGHT = 20  # which entry of the extension, or which mixture, belongs to the first position behind those
+MIXTURE, MIXTURE_ROOM = 21, 22  # where the blocks of mixtures stand, 0 if there are none; room for all mixtures
+HEADER = 23
 
 # Mixtures come in blocks of so many positions. A row of the integer table for each: how many numbers of the sequence it
-# is made of, and where these, and their weights for all positions, stand in the two tables.
-BLOCK = 32
+# is made of, a multiple of eight, and where these, and their weights for all positions, stand in the two tables.
+BLOCK = 16
 BLOCK_COUNT, BLOCK_INDEX, BLOCK_WEIGHTS = range(3)
 BLOCK_ROW = 3
 
@@ -110,38 +112,47 @@ def tabulate_program(
     header[LENGTH] = plan.length if direction == "forward" else plan.coded
     header[[LEFT, OUTSIDE, MIXING]] = outside.before, HEADER + rows.size, NUMBERS + weights.size
     header[MIXED] = outside.weights[:, 1:].any()
-    header[[BEGIN, END]] = 0, header[LENGTH]
+    header[[BEGIN, END, RIGHT]] = 0, header[LENGTH], outside.before
     ints: list[Array] = [header, rows.ravel(), outside.index]
     scales = np.array([*program.scales, *program.factors])
     numbers: list[Array] = [scales, weights.ravel(), outside.weights.ravel()]
     if find_mixture(plan, direction) is not None:
-        mixed = map_mixed(plan, program, direction)
-        header[[BEGIN, END]] = mixed.lead, header[LENGTH] - mixed.tail
-        header[MIXTURE] = sum(map(len, ints))
-        blocks, block_weights = _tabulate_mixtures(mixed, int(header[MIXTURE]), sum(map(len, numbers)))
-        header[MIXTURE_ROOM] = -(-(len(mixed.offsets) - 1) // BLOCK) * BLOCK
-        ints.append(blocks)
-        numbers.append(block_weights)
+        mixed = map_mixed(plan, program, direction, dtype)
+        blocks = _cut_mixtures(mixed)
+        left = -(-(mixed.before + mixed.lead) // BLOCK) * BLOCK
+        header[[BEGIN, END, RIGHT]] = mixed.lead, header[LENGTH] - mixed.tail, left
+        header[[MIXTURE, MIXTURE_ROOM]] = sum(map(len, ints)), BLOCK * len(blocks)
+        index = np.cumsum([header[MIXTURE] + BLOCK_ROW * len(blocks), *(len(block.sources) for block in blocks)])
+        offset = np.cumsum([sum(map(len, numbers)), *(block.weights.size for block in blocks)])
+        ints += [np.array([[len(b.sources), i, n] for b, i, n in zip(blocks, index, offset, strict=False)]).ravel()]
+        ints += [block.sources for block in blocks]
+        numbers += [block.weights.ravel() for block in blocks]
     return Program(np.concatenate(ints), np.concatenate(numbers).astype(dtype))
 
 
-def _tabulate_mixtures(mixed: Mixed, place: int, number_place: int) -> tuple[Array, Array]:
-    """Return the blocks of mixtures, for tables in which they stand at some places, and their weights."""
-    positions = len(mixed.offsets) - 1
+class _Block(NamedTuple):
+    """Neighbouring mixtures: the numbers of the sequence that they are made of, and the weights of each in all."""
+
+    sources: Array
+    weights: Array
+
+
+def _cut_mixtures(mixed: Mixed) -> list[_Block]:
+    """Return the blocks of the mixtures at the beginning, then those at the end."""
+    blocks = []
+    positions, border = len(mixed.offsets) - 1, mixed.before + mixed.lead
     entries = np.repeat(np.arange(positions), np.diff(mixed.offsets))
-    rows: list[int] = []
-    indices: list[Array] = []
-    weights: list[Array] = []
-    place += BLOCK_ROW * -(-positions // BLOCK)
-    for first in range(0, positions, BLOCK):
-        terms = slice(mixed.offsets[first], mixed.offsets[min(first + BLOCK, positions)])
-        index, column = np.unique(mixed.index[terms], return_inverse=True)
-        block = np.zeros((len(index), BLOCK))
-        np.add.at(block, (column, entries[terms] - first), mixed.weights[terms])
-        rows += [len(index), place + sum(map(len, indices)), number_place + sum(map(len, weights))]
-        indices.append(index)
-        weights.append(block.ravel())
-    return np.concatenate([np.array(rows), *indices]), np.concatenate(weights)
+    for begin, end in ((0, border), (border, positions)):
+        for first in range(begin, end, BLOCK):
+            terms = slice(mixed.offsets[first], mixed.offsets[min(first + BLOCK, end)])
+            index, row = np.unique(mixed.index[terms], return_inverse=True)
+            # filled up with what takes part anyway; mixtures of nothing are zeros
+            filled = np.concatenate([index, [0]])[:1].repeat(-len(index) % 8 or 8 * (len(index) == 0))
+            index = np.concatenate([index, filled])
+            weights = np.zeros((len(index), BLOCK))
+            np.add.at(weights, (row, entries[terms] - first), mixed.weights[terms])
+            blocks.append(_Block(index, weights))
+    return blocks
 
 
 def _tabulate_taps(program: AxisProgram) -> tuple[Array, Array]:

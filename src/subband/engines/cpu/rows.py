@@ -7,10 +7,10 @@ import numba as nb
 from subband.engines.cpu.frame_loops import pass_pixels
 from subband.engines.cpu.loops import (
     OPTIONS,
-    add_scaled,
     blend,
     copy_scaled,
     distance,
+    keep_apart,
     lift,
     lift_both,
     round_up,
@@ -19,13 +19,9 @@ from subband.engines.cpu.loops import (
     split,
     weave_sums,
 )
+from subband.engines.cpu.mixtures import find_entry, mix_ends
 from subband.engines.cpu.program import (
     BEGIN,
-    BLOCK,
-    BLOCK_COUNT,
-    BLOCK_INDEX,
-    BLOCK_ROW,
-    BLOCK_WEIGHTS,
     CHANNELS,
     CONVOLUTION,
     COUNT,
@@ -42,7 +38,6 @@ from subband.engines.cpu.program import (
     MIXED,
     MIXING,
     MIXTURE,
-    MIXTURE_ROOM,
     NUMBERS,
     ODD,
     OUTSIDE,
@@ -50,6 +45,7 @@ from subband.engines.cpu.program import (
     P_SHIFT,
     Q_MEMBER,
     Q_SHIFT,
+    RIGHT,
     ROW,
     SCALE_EVEN,
     SCALE_ODD,
@@ -76,7 +72,6 @@ __all__ = [
     "load_coefficients",
     "load_samples",
     "mix_row",
-    "mix_rows",
     "weave_row",
 ]
 
@@ -173,14 +168,6 @@ def emit_pair(p, q, x, ring, size, column, pair, ints, numbers, factor, at, n):
 
 
 @nb.njit(**OPTIONS)
-def _outside(ints, position):
-    """Return which entry of the extension, or which mixture, belongs to a position that is not read as it is."""
-    if position < ints[BEGIN]:
-        return position + ints[LEFT]
-    return position - ints[END] + ints[LEFT] + ints[BEGIN]
-
-
-@nb.njit(**OPTIONS)
 def _inner_pairs(ints, start, stop):
     """Return the part of the pairs `start` … `stop` whose members are both read as they are."""
     low, high = min(ints[EVEN], ints[ODD]), max(ints[EVEN], ints[ODD])
@@ -212,7 +199,7 @@ def _sample(x, i, ints, numbers, position, mixed):
     """Return the row at `x, i` extended to any position."""
     if ints[BEGIN] <= position < ints[END]:
         return x[i + position]
-    k = _outside(ints, position)
+    k = find_entry(ints, position)
     if ints[MIXTURE]:
         return mixed[k]
     m = ints[MIXING] + 3 * k
@@ -226,16 +213,16 @@ def _sample(x, i, ints, numbers, position, mixed):
 def load_samples(y, e, pitch, x, i, ints, numbers, start, mixed, n):
     """Split `n` pairs of the row at `x, i`, from pair `start` on, into even members at `e` and odd ones at `pitch`."""
     begin, end = _inner_pairs(ints, start, start + n)
-    if ints[MIXTURE]:
-        _mix_ends(mixed, x, i, x, i, False, ints, numbers, start, n)
+    inner = shift(y, e + begin - start)
+    split(inner, shift(inner, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
+    if ints[MIXTURE]:  # when both ends of the row are in the cache
+        mix_ends(mixed, shift(x, i), shift(x, i), False, ints, numbers, start, n)
     for k in range(start, begin):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN], mixed)
         y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD], mixed)
     for k in range(end, start + n):
         y[e + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[EVEN], mixed)
         y[e + pitch + k - start] = _sample(x, i, ints, numbers, 2 * k + ints[ODD], mixed)
-    inner = shift(y, e + begin - start)
-    split(inner, shift(inner, pitch), shift(x, i + 2 * begin + ints[EVEN]), end - begin)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
@@ -244,7 +231,7 @@ def load_samples(y, e, pitch, x, i, ints, numbers, start, mixed, n):
 @nb.njit(**OPTIONS)
 def mix_row(y, x, head, tail, ints, numbers, position, n):
     """Write to `y` a row outside the image that none of its rows equals, from the nearest, first and last of them."""
-    m = ints[MIXING] + 3 * _outside(ints, position)
+    m = ints[MIXING] + 3 * find_entry(ints, position)
     weight, first, last = numbers[m], numbers[m + 1], numbers[m + 2]
     if ints[MIXED]:
         for j in range(n):
@@ -257,7 +244,7 @@ def mix_row(y, x, head, tail, ints, numbers, position, n):
 @nb.njit(**OPTIONS)
 def find_nearest(ints, position):
     """Return the row of the image that a row outside it is made of, perhaps with the first or last."""
-    return ints[ints[OUTSIDE] + _outside(ints, position)]
+    return ints[ints[OUTSIDE] + find_entry(ints, position)]
 
 
 @nb.njit(**OPTIONS)
@@ -267,7 +254,7 @@ def find_row(ints, numbers, position):
         return position
     if ints[MIXTURE]:
         return -1
-    k = _outside(ints, position)
+    k = find_entry(ints, position)
     m = ints[MIXING] + 3 * k
     if numbers[m] == 1 and numbers[m + 1] == 0 and numbers[m + 2] == 0:
         return ints[ints[OUTSIDE] + k]
@@ -294,101 +281,64 @@ def find_coefficient(ints, numbers, position):
     """Return which coefficient the extended sequence has at `position`, or -1 if it is zero there."""
     if ints[BEGIN] <= position < ints[END]:
         return position
-    k = _outside(ints, position)
+    k = find_entry(ints, position)
     if numbers[ints[MIXING] + 3 * k] == 0:
         return -1
     return ints[ints[OUTSIDE] + k]
 
 
 @nb.njit(**OPTIONS)
-def _load_border(y, i, low, j, high, k, ints, numbers, position, factor, mixed):
-    """Load the one coefficient at `position`, which may lie outside or be a mixture."""
-    if ints[MIXTURE] and not ints[BEGIN] <= position < ints[END]:
-        y[i] = factor * mixed[_outside(ints, position)]
-        return
-    found = find_coefficient(ints, numbers, position)
-    if found < 0:
-        y[i] = 0
-    elif found % 2 == 0:
-        y[i] = factor * low[j + found // 2]
-    else:
-        y[i] = factor * high[k + found // 2]
-
-
-@nb.njit(**OPTIONS)
 def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor, mixed, n):
     """Load `n` pairs of coefficients, from pair `start` on, to even members at `e` and odd ones `pitch` behind."""
-    even, odd = factor * numbers[SCALE_EVEN], factor * numbers[SCALE_ODD]
-    begin, end = _inner_pairs(ints, start, start + n)
-    if ints[MIXTURE]:
-        _mix_ends(mixed, low, i, high, j, True, ints, numbers, start, n)
-    for k in range(start, begin):
-        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even, mixed)
-        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd, mixed)
-    for k in range(end, start + n):
-        _load_border(y, e + k - start, low, i, high, j, ints, numbers, 2 * k + ints[EVEN], even, mixed)
-        _load_border(y, e + pitch + k - start, low, i, high, j, ints, numbers, 2 * k + ints[ODD], odd, mixed)
-    inner = shift(y, e + begin - start)
-    copy_scaled(inner, shift(low, i + begin + ints[EVEN] // 2), even, end - begin)
-    copy_scaled(shift(inner, pitch), shift(high, j + begin + ints[ODD] // 2), odd, end - begin)
+    low, high = shift(low, i), shift(high, j)
+    even, odd = 2 * start + ints[EVEN], 2 * start + ints[ODD]
+    factor_even, factor_odd = factor * numbers[SCALE_EVEN], factor * numbers[SCALE_ODD]
+    _load_member(shift(y, e), low, low, high, ints, numbers, even, factor_even, n)
+    _load_member(shift(y, e + pitch), high, low, high, ints, numbers, odd, factor_odd, n)
+    if ints[MIXTURE]:  # when both ends of the row are in the cache
+        mix_ends(mixed, low, high, True, ints, numbers, start, n)
+        _load_mixtures(shift(y, e), mixed, ints, even, factor_even, n)
+        _load_mixtures(shift(y, e + pitch), mixed, ints, odd, factor_odd, n)
     for k in range(n, pitch):
         y[e + k] = 0
         y[e + pitch + k] = 0
 
 
-# --- The mixtures of an adjoint. ---
+@nb.njit(**OPTIONS)
+def _load_member(y, own, low, high, ints, numbers, first, factor, n):
+    """Load `n` coefficients, from position `first` on: every second one, and inside all from the row `own`."""
+    begin = min(max((1 - first) // 2, 0), n)
+    end = min(max((ints[LENGTH] - first + 1) // 2, begin), n)
+    copy_scaled(shift(y, begin), shift(own, first // 2 + begin), factor, end - begin)
+    if ints[MIXTURE]:
+        return
+    for k in range(begin):
+        y[k] = factor * _coefficient(low, high, ints, numbers, first + 2 * k)
+    for k in range(end, n):
+        y[k] = factor * _coefficient(low, high, ints, numbers, first + 2 * k)
 
 
 @nb.njit(**OPTIONS)
-def _mix_ends(mixed, low, i, high, j, is_coded, ints, numbers, start, n):
-    """Write the mixtures among `n` pairs of a row, from pair `start` on, to `mixed`: whole blocks."""
-    first = max(2 * start + min(ints[EVEN], ints[ODD]), -ints[LEFT])
-    last = 2 * (start + n - 1) + max(ints[EVEN], ints[ODD])
-    done = 0
-    if first < ints[BEGIN]:
-        done = _outside(ints, min(last, ints[BEGIN] - 1)) // BLOCK + 1
-        for block in range(_outside(ints, first) // BLOCK, done):
-            _mix_block(shift(mixed, BLOCK * block), low, i, high, j, is_coded, ints, numbers, block)
-    if last >= ints[END]:
-        begin, end = _outside(ints, max(first, ints[END])) // BLOCK, _outside(ints, last) // BLOCK + 1
-        for block in range(max(begin, done), min(end, ints[MIXTURE_ROOM] // BLOCK)):
-            _mix_block(shift(mixed, BLOCK * block), low, i, high, j, is_coded, ints, numbers, block)
+def _load_mixtures(y, mixed, ints, first, factor, n):
+    """Overwrite those of `n` coefficients, from position `first` on, that are mixtures."""
+    begin = min(max((ints[BEGIN] - first + 1) // 2, 0), n)
+    end = min(max((ints[END] - first + 1) // 2, begin), n)
+    _copy_every_second(y, shift(mixed, first + ints[LEFT]), factor, begin)
+    _copy_every_second(shift(y, end), shift(mixed, first + 2 * end - ints[END] + ints[RIGHT]), factor, n - end)
 
 
 @nb.njit(**OPTIONS)
-def _mix_block(y, low, i, high, j, is_coded, ints, numbers, block):
-    """Write the mixtures of a block, all of the same numbers of a row, which may be low and high ones in turn."""
-    r = ints[MIXTURE] + BLOCK_ROW * block
-    index, w = ints[r + BLOCK_INDEX], ints[r + BLOCK_WEIGHTS]
-    for k in range(ints[r + BLOCK_COUNT]):
-        found = ints[index + k]
-        if not is_coded:
-            value = low[i + found]
-        elif found % 2 == 0:
-            value = low[i + found // 2]
-        else:
-            value = high[j + found // 2]
-        if k == 0:
-            copy_scaled(y, shift(numbers, w), value, BLOCK)
-        else:
-            add_scaled(y, shift(numbers, w + BLOCK * k), value, BLOCK)
+def _copy_every_second(y, x, factor, n):
+    """Write every second of some numbers times a factor."""
+    keep_apart()
+    for k in range(n):
+        y[k] = factor * x[2 * k]
 
 
 @nb.njit(**OPTIONS)
-def mix_rows(y, low, high, is_coded, pitch, ints, numbers, position, n):
-    """Write `n` numbers of the row at `position`, a mixture of rows `pitch` apart, or of low and high ones in turn."""
-    k = _outside(ints, position)
-    r = ints[MIXTURE] + BLOCK_ROW * (k // BLOCK)
-    index, w = ints[r + BLOCK_INDEX], ints[r + BLOCK_WEIGHTS] + k % BLOCK
-    for m in range(n):
-        y[m] = 0
-    for m in range(ints[r + BLOCK_COUNT]):
-        weight = numbers[w + BLOCK * m]
-        if weight != 0:
-            found = ints[index + m]
-            if not is_coded:
-                add_scaled(y, shift(low, found * pitch), weight, n)
-            elif found % 2 == 0:
-                add_scaled(y, shift(low, found // 2 * pitch), weight, n)
-            else:
-                add_scaled(y, shift(high, found // 2 * pitch), weight, n)
+def _coefficient(low, high, ints, numbers, position):
+    """Return the coefficient at a position outside."""
+    found = find_coefficient(ints, numbers, position)
+    if found < 0:
+        return low[0] * 0
+    return low[found // 2] if found % 2 == 0 else high[found // 2]

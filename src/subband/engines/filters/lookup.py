@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from subband.engines.array import ArrayEngine
 from subband.engines.base import Engine
 from subband.engines.filters.base import Filters
 from subband.engines.filters.plain import PlainFilters
@@ -35,6 +36,10 @@ def _make_filters(engine: Engine) -> Filters:
         from subband.engines.filters.compiled import CompiledFilters
 
         return CompiledFilters()
+    if isinstance(engine, ArrayEngine):
+        from subband.engines.filters.functional import FunctionalFilters
+
+        return FunctionalFilters()
     from subband.engines.device_engine import DeviceEngine
 
     if isinstance(engine, DeviceEngine):

@@ -22,10 +22,10 @@ from subband.engines.filters.constants import (
 )
 from subband.typing import Array
 
-__all__ = ["PlainFilters"]
+__all__ = ["TINY", "PlainFilters"]
 
 #: A neighbourhood with less energy than this part of the noise's counts as empty.
-_TINY = 1e-12
+TINY = 1e-12
 
 
 class PlainFilters(Filters):
@@ -134,7 +134,7 @@ class PlainFilters(Filters):
     ) -> Array:
         values = band.astype(np.float64)
         variance = np.square(_spread(noise, band) * gain)
-        signal = np.maximum(_average(np.square(values), window) - variance, _TINY * variance)
+        signal = np.maximum(_average(np.square(values), window) - variance, TINY * variance)
         radius, root = np.square(values), sqrt(2)
         if parent is not None:
             indices = [

@@ -16,7 +16,8 @@ import numpy as np
 
 from subband.arrays import find_owner, namespace
 from subband.enhance.blockwise.statistics import Block, flatten
-from subband.enhance.layout import check_pixels, fill_known, halve_known
+from subband.enhance.gaps import fill_known, halve_known
+from subband.enhance.layout import check_pixels
 from subband.errors import ArgumentError
 
 __all__ = ["GapFilling"]

@@ -13,9 +13,8 @@ from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.enhance.blockwise.statistics import Block
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.layout import check_pixels
+from subband.enhance.layout import as_dtype, check_pixels
 from subband.enhance.program import Program, prepare_program
-from subband.enhance.stacks import as_dtype
 from subband.errors import ArgumentError
 
 __all__ = ["PixelForm"]

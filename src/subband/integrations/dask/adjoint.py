@@ -11,6 +11,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.array.utils import meta_from_array
 
 from subband.arrays import namespace, pad_zeros
 from subband.boundary import Mixture
@@ -115,7 +116,7 @@ def _weigh(x: Any, weights: np.ndarray[Any, Any], axis: int) -> Any:
     """Return weighted sums along an axis."""
     x = x.rechunk({axis: -1})
     chunks = (*x.chunks[:axis], (len(weights),), *x.chunks[axis + 1 :])
-    return x.map_blocks(_weigh_block, weights, axis, chunks=chunks, dtype=x.dtype, meta=x._meta)
+    return x.map_blocks(_weigh_block, weights, axis, chunks=chunks, dtype=x.dtype, meta=meta_from_array(x))
 
 
 def _weigh_block(block: Any, weights: np.ndarray[Any, Any], axis: int) -> Any:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from operator import getitem
 from typing import Any
 
+from dask import config
 from dask.core import get_dependencies
+from dask.system import CPU_COUNT
 from dask.task_spec import DataNode
 from dask.threaded import get
 
@@ -89,17 +92,19 @@ def compute_batches(
     tasks: list[dict[Key, Any]] = [{} for _ in batches]
     for key, number in first.items():
         tasks[number][key] = graph[key]
-    for number, wanted in enumerate(batches):
-        own = tasks[number]
-        known = {needed for key in own for needed in get_dependencies(graph, key) if needed in kept}
-        shared = [key for key in own if last[key] > number]
-        values = get({**own, **{key: DataNode(key, kept[key]) for key in known}}, [*wanted, *shared])
-        for key, value in zip(wanted, values, strict=False):
-            finish(key, value)
-        kept.update(zip(shared, values[len(wanted) :], strict=True))
-        del values
-        kept = {key: value for key, value in kept.items() if last[key] > number}
-        _return_memory(kept)
+    # a pool of its own: when a task fails, the others are waited for, and nothing is written afterwards
+    with ThreadPoolExecutor(config.get("num_workers", None) or CPU_COUNT) as pool:
+        for number, wanted in enumerate(batches):
+            own = tasks[number]
+            known = {needed for key in own for needed in get_dependencies(graph, key) if needed in kept}
+            shared = [key for key in own if last[key] > number]
+            values = get({**own, **{key: DataNode(key, kept[key]) for key in known}}, [*wanted, *shared], pool=pool)
+            for key, value in zip(wanted, values, strict=False):
+                finish(key, value)
+            kept.update(zip(shared, values[len(wanted) :], strict=True))
+            del values
+            kept = {key: value for key, value in kept.items() if last[key] > number}
+            _return_memory(kept)
 
 
 def _return_memory(kept: Mapping[Key, Any]) -> None:  # noqa: ARG001 - for those who watch what is kept

@@ -15,13 +15,12 @@ from subband.boundary import Extension, extend
 from subband.engines import Engine
 from subband.engines.dispatch import engine_for
 from subband.errors import DtypeError, IntegerRangeError, ShapeError
-from subband.plan import TransformPlan, transform_plan
+from subband.plan import TransformPlan
 from subband.pyramid import Pyramid
-from subband.stationary import StationaryTransformPlan, stationary_transform_plan
+from subband.schedule.levels import split_levels
+from subband.stationary import StationaryTransformPlan
 from subband.transforms import decomposition as in_memory
 from subband.transforms import packing
-from subband.transforms.arguments import normalise_axes, wavelets_for_axes
-from subband.transforms.decomposition import choose_level, choose_modes
 from subband.transforms.integers import as_integers
 from subband.transforms.modes import mode_name
 from subband.transforms.padding import _read_widths
@@ -45,13 +44,12 @@ def decompose(
     """Do what `subband.decompose` does, for arrays of Dask."""
     if not reversible and not stationary:
         return in_memory._decompose(x, wavelet, level, mode, axes, engine, False, False)
-    # the plan, and all errors, come from an array of the same shape that holds nothing
-    empty = np.broadcast_to(np.zeros((), x.dtype), x.shape)
-    plan = _plan_only(empty, wavelet, level, mode, axes, reversible, stationary)
-    chosen = engine_for(x, engine)
+    array = as_integers(x) if reversible else as_computable(x, "x")
+    plan = in_memory.make_plan(array.shape, wavelet, level, mode, axes, reversible, stationary)
+    chosen = engine_for(array, engine)
     if isinstance(plan, StationaryTransformPlan):
-        return _decompose_stationary(chosen, as_computable(x, "x"), plan)
-    return _decompose_integers(chosen, as_integers(x), plan)
+        return _decompose_stationary(chosen, array, plan)
+    return _decompose_integers(chosen, array, plan)
 
 
 def reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
@@ -139,33 +137,10 @@ def _make_margin(x: Any, axis: int, extension: Extension) -> Any:
     return part * weight + x[(*index, slice(0, 1))] * first + x[(*index, slice(-1, None))] * last
 
 
-def _plan_only(
-    x: Array, wavelet: Any, level: int | None, mode: Any, axes: Any, reversible: bool, stationary: bool
-) -> TransformPlan | StationaryTransformPlan:
-    """Return the plan that a call makes, without its computation."""
-    if reversible:
-        as_integers(x[(slice(0, 1),) * x.ndim])
-    normal = normalise_axes(axes, x.ndim, distinct=True)
-    for axis in normal:
-        if x.shape[axis] == 0:
-            raise ShapeError(f"axis {axis} of x, of shape {x.shape}, is empty; it needs at least 1 sample")
-    wavelets = wavelets_for_axes(wavelet, normal)
-    modes = choose_modes(mode, wavelets, normal, reversible)
-    count = choose_level(level, x.shape, normal, wavelets, modes, stationary)
-    if stationary:
-        return stationary_transform_plan(x.shape, normal, wavelets, modes, count)
-    return transform_plan(x.shape, normal, wavelets, modes, count, reversible)
-
-
 def _decompose_stationary(engine: Engine, x: Any, plan: StationaryTransformPlan) -> Pyramid:
     for axis, mode, margin in zip(plan.axes, plan.modes, plan.margins, strict=True):
         x = extend_array(x, axis, mode, margin, margin)
-    details: list[Bands] = []
-    for level in plan.levels:
-        bands = engine.stationary_forward(level, x)
-        x = bands.pop("a" * len(plan.axes))
-        details.insert(0, bands)
-    return Pyramid(plan, x, details)
+    return Pyramid(plan, *split_levels(plan.levels, x, engine.stationary_forward))
 
 
 def _decompose_integers(engine: Engine, x: Any, plan: TransformPlan) -> Pyramid:

@@ -12,15 +12,8 @@ import numpy as np
 from subband.arrays import as_computable, cast
 from subband.engines import Engine
 from subband.integrations.dask.adjoint import prepare_bands, prepare_samples
-from subband.integrations.dask.graphs import (
-    BlockMap,
-    Bundle,
-    draw_array,
-    draw_bundle,
-    find_grid,
-    find_longest,
-    find_meta,
-)
+from subband.integrations.dask.graphs import BlockMap, draw_array, draw_bundle
+from subband.integrations.dask.grids import Bundle, find_grid, find_longest, find_meta
 from subband.integrations.dask.levels import (
     Cut,
     Merge,

@@ -25,11 +25,12 @@ from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
 from subband.errors import DtypeError, ShapeError
 from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
-from subband.integrations.dask.graphs import draw_array, find_grid
+from subband.integrations.dask.graphs import draw_array
+from subband.integrations.dask.grids import find_grid
 from subband.integrations.dask.jobs import compute_decision
 from subband.integrations.dask.margins import Blocks
-from subband.integrations.dask.passes import read_again
-from subband.integrations.dask.stages import Flow, StageWork
+from subband.integrations.dask.passes import Flow, read_again
+from subband.integrations.dask.stages import StageWork
 from subband.typing import Array
 
 __all__ = ["enhance", "measure", "measure_noise"]

@@ -14,7 +14,8 @@ from subband.arrays import namespace, to_host
 from subband.enhance.blockwise import GapFilling, Reach
 from subband.enhance.layout import Layout, check_pixels
 from subband.errors import ArgumentError, ShapeError
-from subband.integrations.dask.graphs import BlockMap, draw_array, draw_statistic, find_grid
+from subband.integrations.dask.graphs import BlockMap, draw_array, draw_statistic
+from subband.integrations.dask.grids import find_grid
 from subband.integrations.dask.margins import Blocks
 
 __all__ = ["draw_filled", "draw_filling", "find_known", "restore"]

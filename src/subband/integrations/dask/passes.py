@@ -7,6 +7,7 @@ form it takes for leaves that depend on nothing, so that a copy would go on read
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dask.base import clone_key, tokenize
@@ -16,7 +17,40 @@ from dask.graph_manipulation import checkpoint, chunks
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.task_spec import GraphNode, Task, TaskRef
 
-__all__ = ["read_again"]
+__all__ = ["Flow", "read_again"]
+
+
+@dataclass
+class Flow:
+    """An array on its way through the stages.
+
+    Attributes
+    ----------
+    planes : dask array
+        Leading axes, then those of space.
+    pixels, known : dask array or None
+        What has gaps, and where it has none; as they are read in the same pass as the planes.
+    known_facts : list of Delayed
+        What was decided in earlier passes, and must not be computed again in this one.
+    """
+
+    planes: Any
+    pixels: Any
+    known: Any
+    known_facts: list[Delayed]
+
+    def wait(self, *found: Any) -> Sequence[Any]:
+        """Read everything once more, and not before all is found, so that nothing has to be kept in the meantime."""
+        # by what they are: Dask would draw a comparison as well
+        done = set(map(id, self.known_facts))
+        waited = [each for each in found if isinstance(each, Delayed) and id(each) not in done]
+        if waited and self.known is None:
+            (self.planes,) = read_again([self.planes], waited, self.known_facts)
+        elif waited:
+            everything = [self.planes, self.pixels, self.known]
+            self.planes, self.pixels, self.known = read_again(everything, waited, self.known_facts)
+        self.known_facts += waited
+        return found
 
 
 def read_again(arrays: Sequence[Any], found: Sequence[Delayed], kept: Sequence[Delayed] = ()) -> list[Any]:

@@ -39,47 +39,15 @@ from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
 from subband.errors import ArgumentError
 from subband.integrations.dask.decomposition import extend_array
 from subband.integrations.dask.engine import DaskEngine
-from subband.integrations.dask.graphs import BlockMap, draw_array, draw_bundle, draw_statistic, find_grid
+from subband.integrations.dask.graphs import BlockMap, draw_array, draw_bundle, draw_statistic
+from subband.integrations.dask.grids import find_grid
 from subband.integrations.dask.margins import Blocks
-from subband.integrations.dask.passes import read_again
+from subband.integrations.dask.passes import Flow
 from subband.integrations.dask.windows import Edges, Window
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
 
-__all__ = ["Flow", "StageWork"]
-
-
-@dataclass
-class Flow:
-    """An array on its way through the stages.
-
-    Attributes
-    ----------
-    planes : dask array
-        Leading axes, then those of space.
-    pixels, known : dask array or None
-        What has gaps, and where it has none; as they are read in the same pass as the planes.
-    known_facts : list of Delayed
-        What was decided in earlier passes, and must not be computed again in this one.
-    """
-
-    planes: Any
-    pixels: Any
-    known: Any
-    known_facts: list[Delayed]
-
-    def wait(self, *found: Any) -> Sequence[Any]:
-        """Read everything once more, and not before all is found, so that nothing has to be kept in the meantime."""
-        # by what they are: Dask would draw a comparison as well
-        done = set(map(id, self.known_facts))
-        waited = [each for each in found if isinstance(each, Delayed) and id(each) not in done]
-        if waited and self.known is None:
-            (self.planes,) = read_again([self.planes], waited, self.known_facts)
-        elif waited:
-            everything = [self.planes, self.pixels, self.known]
-            self.planes, self.pixels, self.known = read_again(everything, waited, self.known_facts)
-        self.known_facts += waited
-        return found
+__all__ = ["StageWork"]
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,18 @@ import numpy as np
 from subband._version import __version__
 from subband.enhance.blockwise import Findings
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.stacks import as_dtype
+from subband.enhance.layout import as_dtype
 from subband.errors import LevelError
-from subband.integrations.dask.drafts import StoreDraft
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.enhancement import enhance, measure
 from subband.integrations.dask.jobs import JobReport, Observe, connect, run_job
-from subband.integrations.dask.multiscales import Axis, describe_multiscales, find_offset
-from subband.integrations.dask.storage import StoredArray, Target, open_array
-from subband.media.faults import explain_output_error, require
+from subband.integrations.dask.storage import StoredArray, open_array
+from subband.media.stores import Axis, StoreDraft, Target, create_group, describe_multiscales
+from subband.pairs import align
 from subband.transforms.decomposition import choose_modes
 from subband.transforms.levels import forward_plan
 from subband.typing import Array
-from subband.wavelets import WaveletLike, as_wavelet
+from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 
 __all__ = ["denoise_store", "write_pyramid"]
 
@@ -104,7 +103,7 @@ def denoise_store(
         if manifest is None:
             draft.clear()
             if is_ome:
-                _create_group(draft.where, describe_multiscales(_name(path), [stored.axes]))
+                create_group(draft.where, describe_multiscales(_name(path), [stored.axes]))
             target.create(result, stored.axes)
             manifest = draft.begin()
             if facts := found.to_facts():
@@ -158,7 +157,7 @@ def write_pyramid(
         if manifest is None:
             draft.clear()
             kind = f"wavelet approximation ({bank.name})"
-            _create_group(draft.where, describe_multiscales(_name(path), axes, kind))
+            create_group(draft.where, describe_multiscales(_name(path), axes, kind))
             for number, x in enumerate(arrays):
                 targets[str(number)].create(x, axes[number])
             manifest = draft.begin()
@@ -183,9 +182,20 @@ def _draw_levels(
         x = engine.forward(plan, x)["a" * len(space)]
         scaled = cast(Any, x).map_blocks(_scale_back, 1 / gain**level, source.dtype, dtype=source.dtype)
         arrays.append(scaled.rechunk(tuple(min(size, length) for size, length in zip(sizes, x.shape, strict=True))))
-        offset += find_offset(wavelet, mode) * 2 ** (level - 1)
+        offset += _find_offset(wavelet, mode) * 2 ** (level - 1)
         axes.append(tuple(axis.coarsen(level, offset) if at in space else axis for at, axis in enumerate(stored.axes)))
     return arrays, axes
+
+
+def _find_offset(wavelet: Wavelet, mode: str) -> float:
+    """Return where the first low coefficient of a level stands among the samples: the centre of its filter.
+
+    That is 0 for CDF 9/7 in whole-sample symmetry, and 0.5 for Haar's, between its two samples.
+    """
+    alignment = align(wavelet, mode)
+    total = sum(wavelet.dec_lo)
+    centre = sum(number * tap for number, tap in enumerate(wavelet.dec_lo)) / total
+    return round(2 * alignment.low + 1 + alignment.delay - centre, 9)
 
 
 def _scale_back(block: Array, factor: float, dtype: np.dtype[Any]) -> Array:
@@ -216,14 +226,6 @@ def _describe(stored: StoredArray, task: str) -> dict[str, Any]:
         "chunks": [lengths[0] for lengths in x.chunks],
         "version": __version__,
     }
-
-
-def _create_group(path: Path, attributes: dict[str, Any]) -> None:
-    zarr = require("zarr", "writing Zarr", "dask")
-    try:
-        zarr.create_group(str(path), zarr_format=3, attributes=attributes)
-    except OSError as error:
-        raise explain_output_error(path, error) from error
 
 
 def _name(path: Path) -> str:

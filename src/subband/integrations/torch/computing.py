@@ -6,7 +6,8 @@ by Torch; those on the CPU are NumPy's arrays by another name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,12 @@ from torch import Tensor
 
 from subband.arrays import as_computable
 from subband.engines.device_engine import ALIGNMENT, Chain
-from subband.engines.dispatch import call_natively
+from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.registry import get_engine
 from subband.integrations.torch.specs import Plan, list_keys, plan_merge, plan_split
-from subband.pyramid import Pyramid
-from subband.stationary import StationaryTransformPlan
-from subband.transforms import adjoint
-from subband.transforms import decomposition as transforms
+from subband.plan import TransformPlan
+from subband.schedule.adjoint import transpose_all, transpose_forward, transpose_inverse
+from subband.stationary import StationaryPlan
 from subband.typing import Direction
 
 #: What kernels compute on as it is.
@@ -34,56 +34,68 @@ _DTYPES = {
 #: Kernels that are part of a recorded graph, which knows their tables by their address.
 _captured: set[Chain] = set()
 
-__all__ = ["decompose", "decompose_adjoint", "flatten", "reconstruct", "reconstruct_adjoint", "stack"]
+#: Returns the address of Torch's current stream on a GPU.
+_find_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
+    lambda index: torch.cuda.current_stream(index).cuda_stream
+)
+
+_HERE: AbstractContextManager[None] = nullcontext()
+
+__all__ = ["decompose", "decompose_adjoint", "reconstruct", "reconstruct_adjoint"]
 
 
 def decompose(x: Tensor, number: int) -> list[Tensor]:
-    """Transform a tensor; the bands come as `flatten` returns them."""
-    plan = plan_split(x.shape, number)
-    if x.is_cuda and (chain := _find_chain(plan, "forward", x)) is not None:
-        return _launch_split(chain, x)
-    pyramid = call_natively(_run_forward, {0: "x"}, (x.detach(), plan), {})
-    return [_finish(band, x) for band in flatten(pyramid)]
+    """Transform a tensor into a row of bands: the approximation, and the details from coarse to fine."""
+    return _split(x, plan_split(x.shape, number), "forward")
 
 
 def reconstruct(bands: Sequence[Tensor], number: int, shape: Sequence[int]) -> Tensor:
     """Undo `decompose`."""
-    plan = plan_merge([band.shape for band in bands], number, shape)
-    if bands[0].is_cuda and (chain := _find_chain(plan, "inverse", *bands)) is not None:
-        return _launch_merge(chain, bands)
-    return _finish(transforms.reconstruct(_stack_plain(bands, plan)), bands[0])
+    return _merge(bands, plan_merge([band.shape for band in bands], number, shape), "inverse")
 
 
 def decompose_adjoint(bands: Sequence[Tensor], number: int, shape: Sequence[int]) -> Tensor:
     """Apply the adjoint of `decompose`."""
-    plan = plan_merge([band.shape for band in bands], number, shape)
-    return _finish(adjoint.decompose_adjoint(_stack_plain(bands, plan)), bands[0])
+    return _merge(bands, plan_split(shape, number), "forward_adjoint")
 
 
 def reconstruct_adjoint(x: Tensor, number: int) -> list[Tensor]:
     """Apply the adjoint of `reconstruct`."""
-    pyramid = adjoint.reconstruct_adjoint(x.detach(), plan_split(x.shape, number))
-    return [_finish(band, x) for band in flatten(pyramid)]
+    return _split(x, plan_split(x.shape, number), "inverse_adjoint")
 
 
-def flatten(pyramid: Pyramid) -> list[Any]:
-    """Return the bands in a row: the approximation, and the details from coarse to fine in the order of their keys."""
-    return [pyramid.approximation, *(bands[key] for bands in pyramid.details for key in sorted(bands))]
+def _split(x: Tensor, plan: Plan, task: str) -> list[Tensor]:
+    if x.is_cuda and (chain := _find_chain(plan, task, x)) is not None:
+        return _launch_split(chain, x)
+    bands = call_natively(_split_natively, {0: "x"}, (x.detach(), plan, task), {})
+    return [_finish(band, x) for band in bands]
 
 
-def stack(bands: Sequence[Any], plan: Plan) -> Pyramid:
-    """Undo `flatten`."""
-    keys = list_keys(len(plan.axes))[1:]
-    rows = [bands[start : start + len(keys)] for start in range(1, len(bands), len(keys))]
-    return Pyramid(plan, bands[0], [dict(zip(keys, row, strict=True)) for row in rows])
+def _split_natively(x: Any, plan: Plan, task: str) -> list[Any]:
+    array = as_computable(x, "x")
+    engine = engine_for(array)
+    if isinstance(plan, StationaryPlan):
+        bands = getattr(engine, f"stationary_{task}")(plan, array)
+        return [bands[key] for key in sorted(bands)]
+    low, details = getattr(engine, f"{task}_all")(plan, array)
+    return [low, *(bands[key] for bands in details for key in sorted(bands))]
 
 
-def _run_forward(x: Any, plan: Plan) -> Pyramid:
-    return transforms.run_plan(as_computable(x, "x"), plan)
+def _merge(bands: Sequence[Tensor], plan: Plan, task: str) -> Tensor:
+    if bands[0].is_cuda and (chain := _find_chain(plan, task, *bands)) is not None:
+        return _launch_merge(chain, bands)
+    found = call_natively(_merge_natively, {0: "bands"}, ([band.detach() for band in bands], plan, task), {})
+    return _finish(found, bands[0])
 
 
-def _stack_plain(bands: Sequence[Tensor], plan: Plan) -> Pyramid:
-    return stack([band.detach() for band in bands], plan)
+def _merge_natively(bands: Sequence[Any], plan: Plan, task: str) -> Any:
+    low, *details = (as_computable(band, "a band") for band in bands)
+    engine, keys = engine_for(low), list_keys(len(plan.axes))
+    if isinstance(plan, StationaryPlan):
+        return getattr(engine, f"stationary_{task}")(plan, dict(zip(keys, (low, *details), strict=True)))
+    each = len(keys) - 1
+    rows = [details[start : start + each] for start in range(0, len(details), each)]
+    return getattr(engine, f"{task}_all")(plan, low, [dict(zip(keys[1:], row, strict=True)) for row in rows])
 
 
 def _finish(result: Tensor, like: Tensor) -> Tensor:
@@ -91,16 +103,26 @@ def _finish(result: Tensor, like: Tensor) -> Tensor:
     return result.to(like.dtype).contiguous()
 
 
-def _find_chain(plan: Plan, direction: Direction, *tensors: Tensor) -> Chain | None:
+#: What each task is of a plan that may be another one: an adjoint is a level of the dual wavelet.
+_TASKS: dict[str, tuple[Direction, Callable[[TransformPlan], TransformPlan]]] = {
+    "forward": ("forward", lambda plan: plan),
+    "inverse": ("inverse", lambda plan: plan),
+    "forward_adjoint": ("inverse", lambda plan: transpose_all(plan, transpose_forward)),
+    "inverse_adjoint": ("forward", lambda plan: transpose_all(plan, transpose_inverse)),
+}
+
+
+def _find_chain(plan: Plan, task: str, *tensors: Tensor) -> Chain | None:
     """Return the kernels of all levels if one for each will do, for tensors that they can read as they are."""
     first = tensors[0]
-    if isinstance(plan, StationaryTransformPlan) or first.dtype not in _DTYPES or not plan.levels:
+    if isinstance(plan, StationaryPlan) or first.dtype not in _DTYPES or not plan.levels:
         return None
     if any(not tensor.is_contiguous() or tensor.is_neg() or tensor.dtype != first.dtype for tensor in tensors):
         return None
     engine: Any = get_engine(f"cuda:{first.device.index}")
     is_aligned = all(tensor.data_ptr() % ALIGNMENT == 0 for tensor in tensors)
-    chain: Chain | None = engine.find_chain(plan.levels, direction, _DTYPES[first.dtype], is_aligned)
+    direction, transpose = _TASKS[task]
+    chain: Chain | None = engine.find_chain(transpose(plan).levels, direction, _DTYPES[first.dtype], is_aligned)
     if chain is not None and torch.cuda.is_current_stream_capturing():
         _captured.add(chain)
     return chain
@@ -120,8 +142,8 @@ def _launch(chain: Chain, given: Sequence[Tensor]) -> list[Tensor]:
     """Run kernels on Torch's current stream, and return the tensors that they write."""
     like = given[0]
     launches: Any = chain.launch
-    with torch.cuda.device(like.device):
+    index = like.device.index
+    with _HERE if torch.cuda.current_device() == index else torch.cuda.device(index):
         results = [like.new_empty(shape) for shape in chain.shapes]
-        stream = torch.cuda.current_stream().cuda_stream
-        launches.launch([tensor.data_ptr() for tensor in (*given, *results)], stream)
+        launches.launch([tensor.data_ptr() for tensor in (*given, *results)], _find_stream(index))
     return results

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from subband.arrays import FunctionalArray, map_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError
-from subband.integrations.torch.computing import flatten, stack
-from subband.integrations.torch.operators import list_details, merge, split
-from subband.integrations.torch.specs import (
-    ANY_SHAPE,
-    Modes,
-    Spec,
-    Wavelets,
-    find_number,
-    list_keys,
-    number_of,
-    plan_split,
-)
+from subband.integrations.torch.operators import check_tensor, list_details, merge, split
+from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, find_number, list_keys, make_spec
+from subband.plan import transform_plan
 from subband.pyramid import Pyramid
+from subband.stationary import stationary_transform_plan
+from subband.transforms.decomposition import choose_level, run_plan
+from subband.transforms.decomposition import reconstruct as reconstruct_arrays
 
 __all__ = ["decompose", "dwt2", "dwtn", "idwt2", "idwtn", "reconstruct"]
 
@@ -203,9 +199,17 @@ def decompose(
     >>> smooth.shape == x.grad.shape
     True
     """
-    number = find_number(wavelet, mode, x.ndim if ndim is None else ndim, level, stationary)
-    bands = split(x, number)
-    return stack(bands, plan_split(x.shape, number))
+    check_tensor(x, "x")
+    spec = make_spec(wavelet, mode, x.ndim if ndim is None else ndim, level)
+    axes = spec.find_axes(x.shape)
+    shape = tuple(x.shape)
+    if level is None:
+        level = choose_level(None, shape, axes, spec.wavelets, spec.modes, stationary)
+    make = stationary_transform_plan if stationary else transform_plan
+    plan = make(shape, axes, spec.wavelets, spec.modes, level)
+    wrapped: Any = FunctionalArray(x)
+    pyramid: Pyramid = map_arrays(run_plan(wrapped, plan), lambda band: band.array)
+    return pyramid
 
 
 @torch.compiler.disable
@@ -237,10 +241,7 @@ def reconstruct(pyramid: Pyramid) -> Tensor:
     """
     if not isinstance(pyramid, Pyramid):
         raise ArgumentTypeError(f"pyramid is a {type(pyramid).__name__}; give what `decompose` returned")
-    plan = pyramid.plan
-    if plan.reversible:
+    if pyramid.plan.reversible:
         raise ArgumentError("a reversible transform rounds and has no gradient; use subband.reconstruct")
-    if plan.axes != tuple(range(len(plan.shape) - len(plan.axes), len(plan.shape))):
-        raise ArgumentError(f"pyramid is of axes {plan.axes}; only the last ones have gradients: move them to the end")
-    spec = Spec(plan.wavelets, plan.modes, plan.level, pyramid.is_stationary)
-    return merge(flatten(pyramid), number_of(spec), list(plan.shape))
+    x: Tensor = reconstruct_arrays(pyramid)
+    return x

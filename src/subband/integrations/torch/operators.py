@@ -19,7 +19,7 @@ from subband.errors import ArgumentTypeError, CoefficientsError
 from subband.integrations.torch import computing
 from subband.integrations.torch.specs import ANY_SHAPE, list_shapes, plan_merge, plan_split
 
-__all__ = ["list_details", "merge", "split"]
+__all__ = ["check_tensor", "list_details", "merge", "merge_adjoint", "split", "split_adjoint"]
 
 
 def list_details(coeffs: Any) -> list[Tensor]:
@@ -31,7 +31,8 @@ def list_details(coeffs: Any) -> list[Tensor]:
     return [low, vertical, horizontal, diagonal]
 
 
-def _check_tensor(x: Any, name: str) -> None:
+def check_tensor(x: Any, name: str) -> None:
+    """Refuse what is no tensor of real or complex numbers."""
     if not isinstance(x, Tensor):
         raise ArgumentTypeError(f"{name} is a {type(x).__name__}; give a tensor, or use the same function of subband")
     if not (x.is_floating_point() or x.is_complex()):
@@ -40,23 +41,46 @@ def _check_tensor(x: Any, name: str) -> None:
 
 def split(x: Tensor, number: int) -> list[Tensor]:
     """Transform a tensor into its bands: the approximation, and the details from coarse to fine."""
-    _check_tensor(x, "x")
+    check_tensor(x, "x")
     if torch.compiler.is_compiling():
         bands: list[Tensor] = torch.ops.subband.decompose(x, number)
         return bands
-    return list(_Decompose.apply(x, number))
+    return list(_split(x, number))
 
 
 def merge(bands: list[Tensor], number: int, shape: list[int]) -> Tensor:
     """Undo `split`; `ANY_SHAPE` stands for the shape that one level with these bands has."""
     for band in bands:
-        _check_tensor(band, "a band")
+        check_tensor(band, "a band")
     x: Tensor
     if torch.compiler.is_compiling():
         x = torch.ops.subband.reconstruct(bands, number, shape)
     else:
-        x = _Reconstruct.apply(number, shape, *bands)
+        x = _merge(number, shape, *bands)
     return x
+
+
+def split_adjoint(bands: list[Tensor], number: int, shape: list[int]) -> Tensor:
+    """Apply the adjoint of `split`."""
+    x: Tensor = _split_adjoint(number, shape, *bands)
+    return x
+
+
+def merge_adjoint(x: Tensor, number: int) -> list[Tensor]:
+    """Apply the adjoint of `merge`."""
+    return list(_merge_adjoint(x, number))
+
+
+# An operator is called below autograd, which a function that calls it has taken care of.
+_BelowAutograd = torch._C._AutoDispatchBelowAutograd
+# Whether a transform of `torch.func` is under way, whose functions take longer to call.
+_is_mapping = torch._C._are_functorch_transforms_active
+
+
+def _has_tangents() -> bool:
+    """Tell whether derivatives are computed forwards, which tensors do not show."""
+    level: int = torch.autograd.forward_ad._current_level
+    return level >= 0
 
 
 def _imagine_split(x: Tensor, number: int) -> list[Tensor]:
@@ -83,7 +107,7 @@ _reconstruct_adjoint = _define("reconstruct_adjoint", _SPLIT, computing.reconstr
 
 
 def _pair(split: Any, merge: Any) -> tuple[Any, Any]:
-    """Make each of two operators the gradient of the other; return a function of Torch for each."""
+    """Make each of two operators the gradient of the other; return a function with gradients for each."""
 
     def remember_split(ctx: Any, inputs: Any, output: Any) -> None:
         del output  # Torch passes it by this name
@@ -110,47 +134,61 @@ def _pair(split: Any, merge: Any) -> tuple[Any, Any]:
         """Samples to bands."""
 
         @staticmethod
-        def forward(x: Tensor, number: int) -> tuple[Tensor, ...]:
-            return tuple(split(x, number))
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            remember_split(ctx, inputs, output)
+        def forward(ctx: Any, x: Tensor, number: int) -> tuple[Tensor, ...]:
+            remember_split(ctx, (x, number), None)
+            return _run_split(x, number)
 
         @staticmethod
         def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-            return Merge.apply(ctx.number, ctx.shape, *grads), None
+            return apply_merge(ctx.number, ctx.shape, *grads), None
 
         @staticmethod
         def jvp(ctx: Any, x: Tensor, _: None) -> tuple[Tensor, ...]:
-            return Split.apply(x, ctx.number)  # type: ignore[no-any-return]
+            return apply_split(x, ctx.number)
+
+    class MappedSplit(Split):
+        """The same for `torch.func`."""
+
+        @staticmethod
+        def forward(x: Tensor, number: int) -> tuple[Tensor, ...]:  # type: ignore[override]  # as torch.func calls it
+            return _run_split(x, number)
+
+        setup_context = staticmethod(remember_split)
 
         @staticmethod
         def vmap(info: Any, dims: tuple[int | None, ...], x: Tensor, number: int) -> tuple[Any, Any]:
             del info
-            bands = Split.apply(x.movedim(dims[0] or 0, 0), number)
+            bands = apply_split(x.movedim(dims[0] or 0, 0), number)
             return bands, (0,) * len(bands)
 
     class Merge(torch.autograd.Function):
         """Bands to samples."""
 
         @staticmethod
-        def forward(number: int, shape: list[int], *bands: Tensor) -> Tensor:
-            x: Tensor = merge(bands, number, shape)
+        def forward(ctx: Any, number: int, shape: list[int], *bands: Tensor) -> Tensor:
+            x = _run_merge(bands, number, shape)
+            remember_merge(ctx, (bands, number, shape), x)
             return x
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            number, _, *bands = inputs
-            remember_merge(ctx, (bands, number, None), output)
-
-        @staticmethod
         def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-            return None, None, *Split.apply(grad, ctx.number)
+            return None, None, *apply_split(grad, ctx.number)
 
         @staticmethod
         def jvp(ctx: Any, _: None, __: None, *bands: Tensor) -> Tensor:
-            return Merge.apply(ctx.number, ctx.shape, *bands)
+            return apply_merge(ctx.number, ctx.shape, *bands)
+
+    class MappedMerge(Merge):
+        """The same for `torch.func`."""
+
+        @staticmethod
+        def forward(number: int, shape: list[int], *bands: Tensor) -> Tensor:  # type: ignore[override]  # the same
+            return _run_merge(bands, number, shape)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            number, shape, *bands = inputs
+            remember_merge(ctx, (bands, number, shape), output)
 
         @staticmethod
         def vmap(info: Any, dims: tuple[int | None, ...], number: int, shape: list[int], *bands: Tensor) -> Any:
@@ -159,10 +197,37 @@ def _pair(split: Any, merge: Any) -> tuple[Any, Any]:
                 for band, dim in zip(bands, dims[2:], strict=True)
             ]
             whole = shape if shape == ANY_SHAPE else [info.batch_size, *shape]
-            return Merge.apply(number, whole, *moved), 0
+            return apply_merge(number, whole, *moved), 0
 
-    return Split, Merge
+    def _run_split(x: Tensor, number: int) -> tuple[Tensor, ...]:
+        with _BelowAutograd():
+            return tuple(split(x, number))
+
+    def _run_merge(bands: Sequence[Tensor], number: int, shape: list[int]) -> Tensor:
+        with _BelowAutograd():
+            x: Tensor = merge(bands, number, shape)
+            return x
+
+    def apply_split(x: Tensor, number: int) -> tuple[Tensor, ...]:
+        if _is_mapping():
+            bands: tuple[Tensor, ...] = MappedSplit.apply(x, number)
+        elif x.requires_grad or _has_tangents():
+            bands = Split.apply(x, number)
+        else:
+            bands = _run_split(x, number)
+        return bands
+
+    def apply_merge(number: int, shape: list[int], *bands: Tensor) -> Tensor:
+        if _is_mapping():
+            x: Tensor = MappedMerge.apply(number, shape, *bands)
+        elif _has_tangents() or any(band.requires_grad for band in bands):
+            x = Merge.apply(number, shape, *bands)
+        else:
+            x = _run_merge(bands, number, shape)
+        return x
+
+    return apply_split, apply_merge
 
 
-_Decompose, _DecomposeAdjoint = _pair(_decompose, _decompose_adjoint)
-_ReconstructAdjoint, _Reconstruct = _pair(_reconstruct_adjoint, _reconstruct)
+_split, _split_adjoint = _pair(_decompose, _decompose_adjoint)
+_merge_adjoint, _merge = _pair(_reconstruct_adjoint, _reconstruct)

@@ -10,8 +10,8 @@ from threading import Lock
 import torch
 
 from subband.errors import ArgumentError, CoefficientsError, ShapeError
-from subband.plan import LevelPlan, TransformPlan, transform_plan
-from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
+from subband.plan import TransformPlan, transform_plan
+from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.arguments import ModeLike, wavelets_for_axes
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.transforms.levels import inverse_plan
@@ -22,7 +22,7 @@ __all__ += ["number_of", "plan_merge", "plan_split"]
 
 Wavelets = WaveletLike | Sequence[WaveletLike]
 Modes = ModeLike | Sequence[ModeLike]
-Plan = TransformPlan | StationaryTransformPlan
+Plan = TransformPlan | StationaryPlan
 
 #: Instead of a shape: to be found from the bands. An empty list would be taken for one of tensors.
 ANY_SHAPE = [-1]
@@ -38,8 +38,8 @@ class Spec:
         One for each transformed axis.
     level : int or None
         Number of levels; None for as many as are useful.
-    stationary : bool
-        Whether the transform is undecimated.
+    step : int
+        Of one undecimated level: its filters take every so many samples. 0 if the transform is decimated.
     axes : tuple of int, optional
         The transformed axes, counted from the last; the last ones by default.
     """
@@ -47,7 +47,7 @@ class Spec:
     wavelets: tuple[Wavelet, ...]
     modes: tuple[str, ...]
     level: int | None
-    stationary: bool = False
+    step: int = 0
     axes: tuple[int, ...] = ()
 
     def find_axes(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -79,11 +79,12 @@ class Spec:
 @lru_cache(maxsize=256)
 def _make_plan(spec: Spec, shape: tuple[int, ...]) -> Plan:
     axes = spec.find_axes(shape)
+    if spec.step:
+        return stationary_plan(shape, axes, spec.wavelets, spec.step.bit_length())
     level = spec.level
     if level is None:
-        level = choose_level(None, shape, axes, spec.wavelets, spec.modes, spec.stationary)
-    make = stationary_transform_plan if spec.stationary else transform_plan
-    return make(shape, axes, spec.wavelets, spec.modes, level)
+        level = choose_level(None, shape, axes, spec.wavelets, spec.modes, stationary=False)
+    return transform_plan(shape, axes, spec.wavelets, spec.modes, level)
 
 
 # Every transform has the number of its position here. None is ever forgotten: graphs that were compiled or wait for
@@ -106,20 +107,20 @@ def number_of(spec: Spec) -> int:
     return number
 
 
-def make_spec(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None, stationary: bool = False) -> Spec:
+def make_spec(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None) -> Spec:
     """Return the transform that a caller describes."""
     if ndim < 1:
         raise ArgumentError(f"ndim={ndim} leaves no axis to transform; use 1 or more")
     axes = tuple(range(ndim))
     wavelets = wavelets_for_axes(wavelet, axes)
-    return Spec(wavelets, choose_modes(mode, wavelets, axes), level, stationary)
+    return Spec(wavelets, choose_modes(mode, wavelets, axes), level)
 
 
 # the same arguments give the same number, and torch.compile need not follow how
 @torch.compiler.assume_constant_result
-def find_number(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None, stationary: bool = False) -> int:
+def find_number(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None) -> int:
     """Return the number of the transform that a caller describes."""
-    return number_of(make_spec(wavelet, mode, ndim, level, stationary))
+    return number_of(make_spec(wavelet, mode, ndim, level))
 
 
 def list_keys(ndim: int) -> list[str]:
@@ -129,9 +130,10 @@ def list_keys(ndim: int) -> list[str]:
 
 def list_shapes(plan: Plan) -> list[tuple[int, ...]]:
     """Return the shapes of all bands: the approximation, and the details from coarse to fine in the order of keys."""
+    if isinstance(plan, StationaryPlan):
+        return [plan.shape] * 2 ** len(plan.axes)
     shapes = [plan.approximation_shape]
-    levels: list[LevelPlan | StationaryPlan] = list(reversed(plan.levels))
-    for level in levels:
+    for level in reversed(plan.levels):
         shapes += [shape for key, shape in sorted(level.band_shapes.items()) if "d" in key]
     return shapes
 

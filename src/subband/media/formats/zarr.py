@@ -1,4 +1,4 @@
-"""Zarr and OME-Zarr: stores of chunks, which `subband.integrations.dask` reads and writes."""
+"""Zarr and OME-Zarr: stores of chunks, which `subband.media.stores` reads and writes."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ def unmirror(x: Any, axes: Sequence[int], shape: Sequence[int]) -> Any:
         length, whole = shape[axis], x.shape[axis]
         first = rearrange(partial(_take, axis=axis, start=0, stop=length), x)
         second = rearrange(partial(_take_back, axis=axis, start=whole - length), x)
-        x = (first + second) * 0.5
-    return x
+        x = first + second
+    return x * 0.5 ** len(axes)
 
 
 def fold(x: Any, axes: Sequence[int]) -> Any:

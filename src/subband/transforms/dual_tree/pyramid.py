@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from subband.arrays import stack_last
-from subband.errors import CoefficientsError
+import numpy as np
+
+from subband.arrays import stack_last, to_host
+from subband.errors import CoefficientsError, LevelError, ShapeError
 from subband.transforms.dual_tree.orientations import ORIENTATIONS
 from subband.transforms.dual_tree.plan import DualTreePlan
 from subband.typing import Array
@@ -133,6 +135,48 @@ class DualTreePyramid:
                 highpass = stack_last(bands)
             highpasses.append(highpass)
         return DualTreePyramid(lowpass, highpasses, self.plan)
+
+    def picture(self, level: int = 1) -> Array:
+        """Return the magnitudes that an image has at a level, one orientation beside the other, as 8-bit grey values.
+
+        Above are 15, 45 and 75 degrees, below 165, 135 and 105, each under its mirror image. White is the magnitude
+        that one in a hundred exceeds.
+
+        Parameters
+        ----------
+        level : int
+            Which, from 1, the finest.
+
+        Returns
+        -------
+        ndarray of uint8
+            Of NumPy, whatever the bands are.
+
+        Raises
+        ------
+        ShapeError
+            If it was not an image, two axes and no more, that was transformed.
+        LevelError
+            If there is no such level.
+
+        Examples
+        --------
+        >>> from subband import data, dtcwt
+        >>> dtcwt(data.camera().astype(float)).picture(level=2).shape
+        (256, 384)
+        """
+        if len(self.shape) != 2 or len(self.axes) != 2:
+            raise ShapeError(
+                f"an array of shape {self.shape}, transformed along axes {self.axes}, cannot be drawn; "
+                "transform an image of rows × columns"
+            )
+        if level not in range(1, self.level + 1) or self.highpasses[level - 1] is None:
+            raise LevelError(f"level={level!r} has no coefficients; there are {self.level} levels, the finest is 1")
+        magnitudes = np.moveaxis(np.abs(to_host(self.highpasses[level - 1])), -1, 0)
+        upper, lower = (np.concatenate([*magnitudes[order]], axis=1) for order in ([0, 1, 2], [5, 4, 3]))
+        mosaic = np.concatenate([upper, lower])
+        white = float(np.quantile(mosaic, 0.99)) or 1.0
+        return np.clip(np.rint(mosaic * (255.0 / white)), 0, 255).astype(np.uint8)
 
     def _replace_arrays(self, function: Callable[[Any], Any]) -> DualTreePyramid:
         """Return the same pyramid with arrays of another kind; called by `subband.arrays`."""

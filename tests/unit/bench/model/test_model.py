@@ -356,7 +356,10 @@ def test_what_a_device_records_is_predicted_besides(monkeypatch):
     assert list(study.run())
     device, (call, graph) = study.conclude("here")
     assert set(device.ways["inverse"].host) == {"chain", "sweeps"}
-    assert call.prediction.host > device.ways["inverse"].host["sweeps"].call
+    host, launches = device.ways["inverse"].host["sweeps"], sum(stage.launches for stage in call.stages)
+    # a launch may seem to take no time on a busy machine
+    assert launches > 1
+    assert call.prediction.host == pytest.approx(host.call + launches * host.launch)
     assert graph.prediction.host == device.ways["inverse"].graph.launch
     assert "asked for by the host" in report_comparison(device, [call, graph]).to_markdown()
 

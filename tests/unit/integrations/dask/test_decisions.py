@@ -14,7 +14,7 @@ from subband.enhance.blockwise import Findings
 from subband.errors import ArgumentError
 from subband.integrations.dask import denoise_store
 from subband.integrations.dask.enhancement import measure
-from subband.integrations.dask.jobs import find_manifest
+from subband.media.stores import find_manifest
 
 RNG = np.random.default_rng(1)
 WAVES = 40 * np.sin(np.arange(131) / 9)

@@ -9,9 +9,8 @@ import zarr
 from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError
 from subband.integrations.dask import denoise_store, open_array, write_pyramid
-from subband.integrations.dask.jobs import find_manifest
-from subband.integrations.dask.storage import Target
 from subband.media import Frame, OutputError, open_sink
+from subband.media.stores import Target, find_manifest
 from subband.media.volumes import describe_volume
 
 VOLUME = np.random.default_rng(0).normal(100, 10, (40, 30, 50)).astype(np.float32)

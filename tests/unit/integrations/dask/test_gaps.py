@@ -8,7 +8,7 @@ import zarr
 
 import subband
 from subband.enhance import Denoise, Enhancer
-from subband.enhance.layout import fill_gaps
+from subband.enhance.gaps import fill_gaps
 from subband.errors import ArgumentError, ShapeError
 from subband.integrations.dask import denoise_store, measure_noise
 from subband.integrations.dask.gaps import draw_filled, draw_filling

@@ -19,10 +19,9 @@ from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError, FormatError, LevelError
 from subband.integrations.dask import denoise_store, open_array, write_pyramid
 from subband.integrations.dask.batches import compute_batches, cut_batches
-from subband.integrations.dask.jobs import Manifest, find_manifest, run_job
-from subband.integrations.dask.multiscales import find_axes
-from subband.integrations.dask.storage import Target
+from subband.integrations.dask.jobs import run_job
 from subband.media.faults import OutputError
+from subband.media.stores import Manifest, Target, find_axes, find_manifest, regions
 
 VOLUME = np.random.default_rng(0).normal(100, 10, (40, 30, 50)).astype(np.float32)
 STAGE = Enhancer(Denoise(level=1))
@@ -212,7 +211,8 @@ def test_full_disk_is_one_clear_error(source, tmp_path, monkeypatch):
         def __setitem__(self, region, values):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("subband.integrations.dask.storage._open_writable", lambda *_: Full())
+    usual = regions._open_zarr
+    monkeypatch.setattr(regions, "_open_zarr", lambda *about: Full() if "r+" in about else usual(*about))
     with pytest.raises(OutputError, match="the disk is full"):
         denoise_store(source, tmp_path / "out.zarr", STAGE)
 

@@ -291,3 +291,19 @@ def test_blocks_of_another_library_stay_there():
 
 def test_the_engine_is_printed_by_its_name():
     assert repr(DaskEngine()) == "<engine 'dask'>"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(61, 40), (60, 33)])
+def test_adjoints(mode, shape):
+    x = RNG.normal(size=shape)
+    chunked = da.from_array(x, chunks=20)
+    wavelet = "cdf97" if mode == "whole" else "db2"
+    pyramid, expected = (subband.decompose(array, wavelet, 2, mode) for array in (chunked, x))
+    folded = subband.decompose_adjoint(pyramid)
+    assert isinstance(folded, da.Array)
+    np.testing.assert_allclose(folded.compute(), subband.decompose_adjoint(expected), atol=1e-9)
+    split = subband.reconstruct_adjoint(chunked, pyramid.plan)
+    for band, own in zip(flatten(split), flatten(subband.reconstruct_adjoint(x, expected.plan)), strict=True):
+        assert isinstance(band, da.Array)
+        np.testing.assert_allclose(band.compute(), own, atol=1e-12)

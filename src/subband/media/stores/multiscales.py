@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from subband.errors import FormatError
-from subband.pairs import align
-from subband.wavelets import Wavelet
 
-__all__ = ["Axis", "describe_multiscales", "find_axes", "find_offset", "guess_axes"]
+__all__ = ["Axis", "describe_multiscales", "find_axes", "guess_axes"]
 
 #: Names of the last axes, and how many of them are space.
 _NAMES = "tczyx"
@@ -140,17 +138,3 @@ def describe_multiscales(name: str, levels: Sequence[Sequence[Axis]], method: st
     if method:
         image["type"] = method
     return {"ome": {"version": "0.5", "multiscales": [image]}}
-
-
-def find_offset(wavelet: Wavelet, mode: str) -> float:
-    """Return where the first low coefficient of a level stands among the samples: the centre of its filter.
-
-    Examples
-    --------
-    >>> find_offset(Wavelet("cdf97"), "whole"), find_offset(Wavelet("haar"), "symmetric")
-    (0.0, 0.5)
-    """
-    alignment = align(wavelet, mode)
-    total = sum(wavelet.dec_lo)
-    centre = sum(number * tap for number, tap in enumerate(wavelet.dec_lo)) / total
-    return round(2 * alignment.low + 1 + alignment.delay - centre, 9)

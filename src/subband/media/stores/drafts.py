@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from subband.errors import ArgumentError
-from subband.integrations.dask.jobs import Manifest, find_manifest
+from subband.media.stores.manifests import Manifest, find_manifest
 from subband.outputs import OutputError, check_output, explain_output_error, flush_file, follow_links
 
 __all__ = ["StoreDraft"]
