@@ -121,7 +121,7 @@ def assemble(
     elif isinstance(like, FunctionalArray):
         return _add_regions(list(parts), shape, dtype, fill)
     else:
-        whole = np.full_like(like, fill, dtype, shape=shape)
+        whole = np.full_like(like, fill, dtype=dtype, shape=shape)
     for region, part in parts:
         whole[region] = part
     return whole
