@@ -115,17 +115,35 @@ class Recording:
         inner = [x for key, x in self._written.items() if key not in outputs]
         slots = [*self._inputs, *leaves, *self._constants]
         positions = {id(x): (number, 0) for number, x in enumerate(slots)}
-        size = 0
-        for x in inner:
-            positions[id(x)] = len(slots), size
-            size += -(-x.nbytes // _LINE) * _LINE
+        offsets, size = self._share_scratch({id(x) for x in inner})
+        positions |= {key: (len(slots), offset) for key, offset in offsets.items()}
         tables = []
         for job, arrays in self._jobs:
-            numbers, offsets = zip(*(positions[id(x)] for x in arrays), strict=True)
-            tables.append(job.locate(numbers, offsets))
+            numbers, starts = zip(*(positions[id(x)] for x in arrays), strict=True)
+            tables.append(job.locate(numbers, starts))
         jobs = [job for job, _ in self._jobs]
         shapes = [(x.shape, x.dtype) for x in leaves]
         return _make_replay(jobs, np.concatenate(tables), shapes, self._constants, size, _find_form(result))
+
+    def _share_scratch(self, inner: set[int]) -> tuple[dict[int, int], int]:
+        """Return where in scratch memory inner arrays begin, and its size; those not in use at once may overlap."""
+        uses: dict[int, list[int]] = {}
+        rooms: dict[int, int] = {}
+        for number, (_, arrays) in enumerate(self._jobs):
+            for x in arrays:
+                if id(x) in inner:
+                    uses.setdefault(id(x), []).append(number)
+                    rooms[id(x)] = -(-x.nbytes // _LINE) * _LINE
+        offsets: dict[int, int] = {}
+        # the largest first, each as far in front as those leave room that are in use at the same time
+        for key in sorted(rooms, key=lambda key: -rooms[key]):
+            start = 0
+            for other in sorted(offsets, key=lambda other: offsets[other]):
+                is_apart = uses[other][-1] < uses[key][0] or uses[key][-1] < uses[other][0]
+                if not is_apart and offsets[other] < start + rooms[key]:
+                    start = max(start, offsets[other] + rooms[other])
+            offsets[key] = start
+        return offsets, max((offsets[key] + room for key, room in rooms.items()), default=0)
 
 
 def _make_replay(

@@ -212,7 +212,7 @@ def _keep_magnitudes(data: Array, value: float, substitute: float) -> Array:
 
 
 def _replace(x: Array, where: Array, value: float) -> Array:
-    """Return a copy with another value at some positions."""
+    """Return a copy with another value where a mask is set."""
     if x.size > _SMALL:
         return np.where(where, float(value), x)
     copy = x.copy()

@@ -42,6 +42,8 @@ TRANSFORMS = {
     "iswt2": lambda x, w, m: sb.iswt2([x, (x, 2 * x, x)], w),
     "swtn": lambda x, w, m: sb.swtn(x, w, level=1, axes=(0,)),
     "iswtn": lambda x, w, m: sb.iswtn(sb.swtn(x, w, level=2), w),
+    "dtcwt": lambda x, w, m: sb.dtcwt(x[:7, :], level=3).lowpass,
+    "idtcwt": lambda x, w, m: sb.idtcwt(sb.dtcwt(x, "near_sym_b", "qshift_b", 2).map(lambda band, j, key: band * j)),
     "mra": lambda x, w, m: sb.mra(x, w, level=2, transform="dwt", mode=m),
     "mra2": lambda x, w, m: sb.mra2(x, "db2", level=1),
     "imran": lambda x, w, m: sb.imran(sb.mran(x, w, level=1, transform="dwtn", mode=m)),

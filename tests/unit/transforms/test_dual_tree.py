@@ -56,6 +56,19 @@ def test_arrays_of_other_libraries_come_back(library):
     np.testing.assert_allclose(np.asarray(back), X, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(11,), (5, 6), (3, 2, 4)])
+def test_gradients(shape):
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(draw_samples(shape, "float64")).requires_grad_()
+
+    def shrink(x):
+        # what denoisers do: magnitudes change, phases stay
+        return idtcwt(dtcwt(x, level=2).map(lambda band, level, key: band * (1 - torch.exp(-(band.abs() ** 2)))))
+
+    assert torch.autograd.gradcheck(lambda x: [*dtcwt(x, level=2).highpasses, dtcwt(x, level=2).lowpass], (x,))
+    assert torch.autograd.gradcheck(shrink, (x,))
+
+
 @pytest.mark.parametrize(
     ("dtype", "computed"), [("float16", "float32"), ("uint8", "float64"), (">f4", "float32"), ("bool", "float64")]
 )
