@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import subband as sb
 from subband.boundary import MODES
-from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
-from subband.plan import transform_plan
+from subband.errors import ArgumentError, ArgumentTypeError, MissingExtraError, NoDeviceError, ShapeError
+from subband.plan import level_plan, transform_plan
 from subband.pyramid import Pyramid
 from subband.stationary import stationary_transform_plan
 from subband.wavelets import Wavelet, as_wavelet
@@ -77,6 +77,38 @@ def plans(draw_from):
 @given(plans())
 def test_several_axes_and_levels(plan):
     check(plan, rtol=1e-8)
+
+
+def load_engine(name):
+    try:
+        return sb.get_engine(name)
+    except (MissingExtraError, NoDeviceError) as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference", pytest.param("opencl", marks=pytest.mark.opencl)])
+def test_every_engine(name):
+    """Two wavelets, one with lifting steps, because a device compiles kernels for each."""
+    engine = load_engine(name)
+
+    @given(st.integers(1, 70), st.integers(1, 70), st.sampled_from(("db2", "cdf97")), st.sampled_from(MODES))
+    def compare(height, width, wavelet, mode):
+        if mode == "whole":
+            wavelet = "cdf97"
+        plan = level_plan((height, width), (0, 1), (as_wavelet(wavelet),) * 2, (mode,) * 2)
+        x = draw(plan.shape, 5, np.float32)
+        bands = {key: draw(shape, n, np.float32) for n, (key, shape) in enumerate(plan.band_shapes.items())}
+        split, merged = engine.forward(plan, x), engine.inverse(plan, bands)
+        folded, adjoint = engine.forward_adjoint(plan, bands), engine.inverse_adjoint(plan, x)
+        for there, back in (
+            ([(split[key], bands[key]) for key in bands], [(x, folded)]),
+            ([(merged, x)], [(bands[key], adjoint[key]) for key in bands]),
+        ):
+            products = [sum(float(np.vdot(*map(np.float64, pair))) for pair in pairs) for pairs in (there, back)]
+            size = sum(np.linalg.norm(one) * np.linalg.norm(other) for one, other in (*there, *back))
+            assert abs(products[0] - products[1]) <= 2e-5 * size
+
+    compare()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
