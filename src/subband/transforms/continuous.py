@@ -12,17 +12,17 @@ from subband.engines.memory import allocate
 from subband.engines.recent import Recent
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.transforms.arguments import normalise_axis
-from subband.transforms.convolution import Bank, convolve_directly, convolve_functionally, correlate_functionally
-from subband.transforms.dilation import Shape, find_admissibility, find_shape, sample_kernel
 from subband.typing import Array
 
 if TYPE_CHECKING:
+    from subband.transforms.convolution import Bank
+    from subband.transforms.dilation import Shape
     from subband.wavelets import ContinuousWavelet, Wavelet
 
 __all__ = ["cwt", "icwt"]
 
 #: Filters, with their spectra, of the wavelets and scales used last: up to 32 MiB each.
-_banks = Recent[Bank](4)
+_banks: Recent[Bank] = Recent(4)
 
 #: How many times as large as the smallest stretch of a signal the largest may be before rounding errors of the one
 #: would show in results of the other.
@@ -94,6 +94,9 @@ def cwt(
     >>> int(np.abs(coefs).max(axis=1).argmax())
     1
     """
+    # what only continuous transforms need is imported by the first of them
+    from subband.transforms import convolution, dilation
+
     x = _take_array(data, "data", "cwt")
     # PyWavelets does not look at the axis of a signal that has only one, and callers rely on that.
     axis = normalise_axis(0 if x.ndim == 1 and isinstance(axis, int) else axis, x.ndim)
@@ -102,7 +105,7 @@ def cwt(
     if method not in ("conv", "fft"):
         raise ArgumentError(f"method={method!r} is not known; use 'conv' or 'fft'")
     steps = _read_scales(scales)
-    shape = find_shape(wavelet, precision)
+    shape = dilation.find_shape(wavelet, precision)
     is_complex = shape.integral.dtype.kind == "c" or x.dtype.kind == "c"
     dtype = np.result_type(x.dtype, np.complex64) if is_complex else x.dtype
     working = dtype if method == "fft" else np.result_type(dtype, np.float64)
@@ -110,7 +113,7 @@ def cwt(
     frequencies = shape.frequency / steps / sampling_period
 
     if is_functional(x):
-        found = convolve_functionally(bank.kernels, np.moveaxis(x, axis, -1))
+        found = convolution.convolve_functionally(bank.kernels, np.moveaxis(x, axis, -1))
         return np.moveaxis(found if is_complex else found.real, -1, axis + 1).astype(dtype), frequencies
     signals = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
     coefs = allocate((steps.size, *x.shape), dtype)
@@ -120,7 +123,7 @@ def cwt(
     if method == "fft" or _is_even(signals):
         bank.convolve(signals.astype(np.result_type(signals, working.type(0).real), copy=False), flat)
     else:
-        convolve_directly(bank.kernels, signals, flat)
+        convolution.convolve_directly(bank.kernels, signals, flat)
     if not np.may_share_memory(flat, coefs):
         moved[...] = flat.reshape(moved.shape)
     return coefs, frequencies
@@ -204,6 +207,8 @@ def icwt(
     >>> bool(np.abs(icwt(coefs, scales, "morl") - pulse).max() < 0.002)
     True
     """
+    from subband.transforms import convolution, dilation
+
     bands = _take_array(coefs, "coefs", "icwt")
     if bands.ndim < 2 or bands.size == 0:
         raise ShapeError(f"coefs has shape {bands.shape}; give what cwt returned, one array for each scale")
@@ -211,17 +216,17 @@ def icwt(
     if steps.size != len(bands):
         raise ShapeError(f"coefs has {len(bands)} arrays for {steps.size} scales; give those that cwt was called with")
     axis = normalise_axis(0 if bands.ndim == 2 and isinstance(axis, int) else axis, bands.ndim - 1)
-    shape = find_shape(wavelet, precision)
+    shape = dilation.find_shape(wavelet, precision)
     is_analytic = shape.integral.dtype.kind == "c"
     if is_analytic and bands.dtype.kind != "c":
         raise ArgumentError(f"coefs are real, and those of wavelet={wavelet!r} complex; give all that cwt returned")
-    weights = _weigh_scales(shape, steps) * (2 / find_admissibility(shape, wavelet))
+    weights = _weigh_scales(shape, steps) * (2 / dilation.find_admissibility(shape, wavelet))
     working = np.result_type(bands.dtype, np.float64)
     bank = _find_bank(shape, steps, bands.shape[axis + 1], bands.real.dtype, working)
 
     rows = np.moveaxis(bands, axis + 1, -1)
     if is_functional(rows):
-        signals = correlate_functionally(bank.kernels, rows, weights)
+        signals = convolution.correlate_functionally(bank.kernels, rows, weights)
     else:
         signals = bank.correlate(rows.reshape(steps.size, -1, rows.shape[-1]), weights)
     dtype = bands.real.dtype if is_analytic else bands.dtype
@@ -281,6 +286,9 @@ def _find_bank(shape: Shape, steps: Array, length: int, dtype: np.dtype[Any], wo
     """Return the filters of all scales for signals of a length and a dtype, cached."""
 
     def make() -> Bank:
+        from subband.transforms.convolution import Bank
+        from subband.transforms.dilation import sample_kernel
+
         return Bank([sample_kernel(shape, scale, dtype, length) for scale in steps], length, working)
 
     if steps.dtype.kind == "O":
