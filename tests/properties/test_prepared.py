@@ -93,7 +93,7 @@ def check(function, *args):
 @st.composite
 def arrays(draw, least=1):
     """Arrays of all kinds: as the kernels take them, or not."""
-    shape = tuple(draw(st.lists(st.integers(2, 24), min_size=least, max_size=3)))
+    shape = tuple(draw(st.lists(st.integers(3, 24), min_size=least, max_size=3)))
     x = (50 * draw_samples(shape)).astype(draw(st.sampled_from(DTYPES)))
     if draw(st.booleans()):
         return x
