@@ -143,7 +143,8 @@ def _transpose_synthesis(plan: AxisPlan) -> AxisPlan:
 
 def _dual_of(plan: AxisPlan) -> AxisPlan:
     """Return the dual's level, with zeros outside for modes that have coefficients enough."""
-    return axis_plan(_dual_wavelet(plan.wavelet), "zero" if is_expansive(plan.mode) else plan.mode, plan.length)
+    mode = "zero" if is_expansive(plan.mode) and plan.mode != "full" else plan.mode
+    return axis_plan(_dual_wavelet(plan.wavelet), mode, plan.length)
 
 
 def _do_nothing(plan: AxisPlan) -> AxisPlan:

@@ -10,7 +10,7 @@ from threading import Lock
 import torch
 
 from subband.errors import ArgumentError, CoefficientsError, ShapeError
-from subband.plan import TransformPlan, transform_plan
+from subband.plan import LevelPlan, TransformPlan, axis_plan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.arguments import ModeLike, wavelets_for_axes
 from subband.transforms.decomposition import choose_level, choose_modes
@@ -81,6 +81,10 @@ def _make_plan(spec: Spec, shape: tuple[int, ...]) -> Plan:
     axes = spec.find_axes(shape)
     if spec.step:
         return stationary_plan(shape, axes, spec.wavelets, spec.step.bit_length())
+    if "full" in spec.modes:
+        # a mode of `upcoef` alone, which a caller cannot name
+        plans = tuple(axis_plan(w, m, shape[axis]) for w, m, axis in zip(spec.wavelets, spec.modes, axes, strict=True))
+        return TransformPlan(shape, axes, spec.wavelets, spec.modes, False, (LevelPlan(shape, axes, plans),))
     level = spec.level
     if level is None:
         level = choose_level(None, shape, axes, spec.wavelets, spec.modes, stationary=False)
