@@ -24,6 +24,8 @@ from subband.schedule.adjoint import transpose_all, transpose_forward, transpose
 from subband.stationary import StationaryPlan
 from subband.typing import Direction
 
+__all__ = ["decompose", "decompose_adjoint", "reconstruct", "reconstruct_adjoint"]
+
 #: What kernels compute on as it is.
 _DTYPES = {
     torch.float16: np.dtype(np.float16),
@@ -40,8 +42,6 @@ _find_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
 )
 
 _HERE: AbstractContextManager[None] = nullcontext()
-
-__all__ = ["decompose", "decompose_adjoint", "reconstruct", "reconstruct_adjoint"]
 
 
 def decompose(x: Tensor, number: int) -> list[Tensor]:

@@ -17,8 +17,20 @@ from subband.transforms.decomposition import choose_level, choose_modes
 from subband.transforms.levels import inverse_plan
 from subband.wavelets import Wavelet, WaveletLike
 
-__all__ = ["ANY_SHAPE", "Modes", "Plan", "Spec", "Wavelets", "find_number", "list_keys", "list_shapes", "make_spec"]
-__all__ += ["number_of", "plan_merge", "plan_split"]
+__all__ = [
+    "ANY_SHAPE",
+    "Modes",
+    "Plan",
+    "Spec",
+    "Wavelets",
+    "find_number",
+    "list_keys",
+    "list_shapes",
+    "make_spec",
+    "number_of",
+    "plan_merge",
+    "plan_split",
+]
 
 Wavelets = WaveletLike | Sequence[WaveletLike]
 Modes = ModeLike | Sequence[ModeLike]
