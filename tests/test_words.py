@@ -52,7 +52,7 @@ ALLOWED = [
     r"\b[Ii]n(?:to)? place\b|\bis_in_place\b",
     r"place_output|\.place\(|def place\(|`place`",  # to move a file to its name
     r"place-(?:items|self)",  # properties of CSS
-    r"(?<=One of )[a-z, ]+(?=\.)",  # values of options on the page of the command line
+    r"(?<=One of )[a-z, -]+(?=\.)",  # values of options on the page of the command line
 ]
 
 FOUND = {
