@@ -135,7 +135,7 @@ class Extension:
         Examples
         --------
         >>> extend("reflect", 4, -2, 6).fold(np.ones(8), 4)
-        array([1., 2., 3., 2.])
+        array([1., 3., 3., 1.])
         """
         assert self.mixture is None
         folded = np.zeros((*x.shape[:-1], n), x.dtype)

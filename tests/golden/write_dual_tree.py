@@ -11,10 +11,7 @@ Images come from pytorch_wavelets, in float64; signals and volumes, which it doe
 
 from pathlib import Path
 
-import dtcwt
 import numpy as np
-import torch
-from pytorch_wavelets import DTCWTForward
 
 IMAGES = {
     "near_sym_a qshift_a": (13, 18),
@@ -29,6 +26,10 @@ LEVELS = 3
 
 def main() -> None:
     """Write the file beside this script."""
+    import dtcwt
+    import torch
+    from pytorch_wavelets import DTCWTForward
+
     torch.set_default_dtype(torch.float64)
     rng = np.random.default_rng(2001)
     arrays = {}
