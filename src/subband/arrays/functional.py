@@ -370,7 +370,8 @@ def _pad(x: Any, widths: Sequence[tuple[int, int]], mode: str = "constant") -> F
                 sides = [_zeros_like(x, shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in (before, after)]
                 x = _concatenate([sides[0], x, sides[1]], axis)
             else:
-                x = _take(x, np.pad(np.arange(x.shape[axis]), (before, after), mode=mode), axis)  # type: ignore[call-overload]
+                indices: Any = np.arange(x.shape[axis])
+                x = _take(x, np.pad(indices, (before, after), mode=mode), axis)  # type: ignore[call-overload]  # any str
     padded: FunctionalArray = x
     return padded
 

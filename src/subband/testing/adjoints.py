@@ -13,7 +13,7 @@ from subband.engines import get_engine
 from subband.errors import ArgumentError
 from subband.plan import LevelPlan, level_plan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
-from subband.testing.cases import FRAMES, KINDS, LARGE, EngineCase
+from subband.testing.cases import FRAMES, KINDS, LARGE, EngineCase, draw_bands
 from subband.testing.samples import draw_samples
 from subband.testing.tolerances import assert_close, largest, relative_tolerance
 from subband.typing import Array, Bands
@@ -25,28 +25,11 @@ __all__ = ["AdjointTests"]
 class AdjointTests(EngineCase):
     """Adjoints equal the reference engine's, and are the adjoints of what they should be."""
 
-    def _forward_adjoint(self, plan: LevelPlan | StationaryPlan, bands: Mapping[str, Array]) -> Array:
-        engine, given = get_engine(self.engine), {key: self.upload(band) for key, band in bands.items()}
-        call = engine.forward_adjoint if isinstance(plan, LevelPlan) else engine.stationary_forward_adjoint
-        x = self.download(call(plan, given))  # type: ignore[arg-type]
-        assert x.shape == plan.shape, plan
-        return x
-
-    def _inverse_adjoint(self, plan: LevelPlan | StationaryPlan, x: Array) -> Bands:
-        engine, given = get_engine(self.engine), self.upload(x)
-        call = engine.inverse_adjoint if isinstance(plan, LevelPlan) else engine.stationary_inverse_adjoint
-        bands = {key: self.download(band) for key, band in call(plan, given).items()}  # type: ignore[arg-type]
-        assert {key: band.shape for key, band in bands.items()} == plan.band_shapes, plan
-        return bands
-
     def _check_adjoints(self, plan: LevelPlan | StationaryPlan, x: Array, dtypes: Sequence[str]) -> None:
         """Compare both adjoints with the reference engine, and with what they are the adjoints of."""
         reference = get_engine("reference")
         wavelets = tuple(axis.wavelet for axis in plan.plans)
-        noise = {
-            key: draw_samples(shape, x.dtype, 7 + number)
-            for number, (key, shape) in enumerate(plan.band_shapes.items())
-        }
+        noise = draw_bands(plan, x.dtype)
         if isinstance(plan, LevelPlan):
             folded, expected = reference.forward_adjoint(plan, noise), reference.inverse_adjoint(plan, x)
             split, merged = reference.forward(plan, x), reference.inverse(plan, noise)
@@ -56,10 +39,10 @@ class AdjointTests(EngineCase):
             split, merged = reference.stationary_forward(plan, x), reference.stationary_inverse(plan, noise)
         for dtype in self.choose_dtypes(wavelets, dtypes):
             tolerance = 4 * relative_tolerance(dtype, wavelets, same_filters=True)
-            y = self._forward_adjoint(plan, {key: band.astype(dtype) for key, band in noise.items()})
+            y = self.merge("forward_adjoint", plan, {key: band.astype(dtype) for key, band in noise.items()})
             self.check_array(y, dtype)
             assert_close(y, folded, tolerance, largest(folded, noise), ("adjoint of forward", dtype, plan))
-            bands = self._inverse_adjoint(plan, x.astype(dtype))
+            bands = self.split("inverse_adjoint", plan, x.astype(dtype))
             for key, band in bands.items():
                 self.check_array(band, dtype)
                 assert_close(band, expected[key], tolerance, largest(x, expected), ("adjoint of inverse", key, plan))
@@ -123,7 +106,7 @@ class AdjointTests(EngineCase):
                 low, details = engine.inverse_adjoint_all(plan, self.upload(x))
                 current = x
                 for number, bands in enumerate(details[::-1]):
-                    expected = self._inverse_adjoint(plan.levels[number], current)
+                    expected = self.split("inverse_adjoint", plan.levels[number], current)
                     current = expected.pop("a" * len(axes))
                     for key, band in bands.items():
                         np.testing.assert_array_equal(self.download(band), expected[key])
@@ -131,14 +114,14 @@ class AdjointTests(EngineCase):
                 y = self.download(engine.forward_adjoint_all(plan, low, details))
                 for own, bands in zip(reversed(plan.levels), details, strict=True):
                     finer = {key: self.download(band) for key, band in bands.items()}
-                    current = self._forward_adjoint(own, {"a" * len(axes): current, **finer})
+                    current = self.merge("forward_adjoint", own, {"a" * len(axes): current, **finer})
                 np.testing.assert_array_equal(y, current)
 
     def test_adjoints_of_reversible_levels_are_refused(self) -> None:
         plan = level_plan((8,), (0,), (as_wavelet("cdf53"),), ("whole",), True)
         for run in (
-            lambda: self._inverse_adjoint(plan, np.arange(8)),
-            lambda: self._forward_adjoint(plan, {"a": np.arange(4), "d": np.arange(4)}),
+            lambda: self.split("inverse_adjoint", plan, np.arange(8)),
+            lambda: self.merge("forward_adjoint", plan, {"a": np.arange(4), "d": np.arange(4)}),
         ):
             with pytest.raises(ArgumentError, match="rounds to integers and has no adjoint"):
                 run()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from subband.engines import Engine
-from subband.testing.samples import all_wavelets
-from subband.typing import COMPUTED, Array
+from subband.engines import Engine, get_engine
+from subband.plan import LevelPlan
+from subband.stationary import StationaryPlan
+from subband.testing.samples import all_wavelets, draw_samples
+from subband.typing import COMPUTED, Array, Bands
 from subband.wavelets import Wavelet
 
-__all__ = ["FRAMES", "KINDS", "LARGE", "EngineCase"]
+__all__ = ["FRAMES", "KINDS", "LARGE", "EngineCase", "draw_bands"]
 
 #: Shapes with their transformed axes: other axes before, between and behind, and the order turned round.
 FRAMES = (
@@ -92,6 +94,21 @@ class EngineCase:
         assert isinstance(x, np.ndarray), f"{type(x)} is not an array"
         return x
 
+    def split(self, task: str, plan: LevelPlan | StationaryPlan, x: Array) -> Bands:
+        """Run ``forward`` or ``inverse_adjoint`` of a plan, or its undecimated form; check what bands there are."""
+        found = _find_method(self.engine, task, plan)(plan, self.upload(x))
+        bands = {key: self.download(band) for key, band in found.items()}
+        assert {key: band.shape for key, band in bands.items()} == plan.band_shapes, plan
+        assert list(bands) == list(plan.band_shapes), "bands come in the order of the plan"
+        return bands
+
+    def merge(self, task: str, plan: LevelPlan | StationaryPlan, bands: Mapping[str, Array]) -> Array:
+        """Run ``inverse`` or ``forward_adjoint`` of a plan, or its undecimated form; check the shape."""
+        given = {key: self.upload(band) for key, band in bands.items()}
+        x = self.download(_find_method(self.engine, task, plan)(plan, given))
+        assert x.shape == plan.shape, plan
+        return x
+
     @property
     def real_dtypes(self) -> list[str]:
         """The dtypes of real numbers."""
@@ -112,3 +129,14 @@ class EngineCase:
             assert array.dtype.kind == np.dtype(dtype).kind
         assert array.flags.c_contiguous or not self.is_contiguous
         assert array.flags.writeable
+
+
+def _find_method(engine: Engine | str, task: str, plan: LevelPlan | StationaryPlan) -> Any:
+    """Return the method of an engine that does a task for plans of this kind."""
+    return getattr(get_engine(engine), task if isinstance(plan, LevelPlan) else f"stationary_{task}")
+
+
+def draw_bands(plan: LevelPlan | StationaryPlan, dtype: np.dtype[Any]) -> Bands:
+    """Draw coefficients that belong to no samples in particular."""
+    shapes = enumerate(plan.band_shapes.items())
+    return {key: draw_samples(shape, dtype, 7 + number) for number, (key, shape) in shapes}

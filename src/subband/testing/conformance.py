@@ -15,7 +15,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
@@ -27,10 +27,10 @@ from subband.engines import get_engine
 from subband.plan import LevelPlan, level_plan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.testing.adjoints import AdjointTests
-from subband.testing.cases import FRAMES, KINDS, LARGE
+from subband.testing.cases import FRAMES, KINDS, LARGE, draw_bands
 from subband.testing.samples import LAYOUTS, as_layout, draw_samples
 from subband.testing.tolerances import assert_close, largest, relative_tolerance
-from subband.typing import Array, Bands
+from subband.typing import Array
 from subband.wavelets import Wavelet, as_wavelet
 
 __all__ = ["EngineTests"]
@@ -41,43 +41,25 @@ class EngineTests(AdjointTests):
 
     # --- What the tests are made of. ---
 
-    def _forward(self, plan: LevelPlan | StationaryPlan, x: Array) -> Bands:
-        engine, given = get_engine(self.engine), self.upload(x)
-        call = engine.forward if isinstance(plan, LevelPlan) else engine.stationary_forward
-        bands = {key: self.download(band) for key, band in call(plan, given).items()}  # type: ignore[arg-type]
-        assert {key: band.shape for key, band in bands.items()} == plan.band_shapes, plan
-        assert list(bands) == list(plan.band_shapes), "bands come in the order of the plan"
-        return bands
-
-    def _inverse(self, plan: LevelPlan | StationaryPlan, bands: Mapping[str, Array]) -> Array:
-        engine, given = get_engine(self.engine), {key: self.upload(band) for key, band in bands.items()}
-        call = engine.inverse if isinstance(plan, LevelPlan) else engine.stationary_inverse
-        y = self.download(call(plan, given))  # type: ignore[arg-type]
-        assert y.shape == plan.shape, plan
-        return y
-
     def _check(self, plan: LevelPlan | StationaryPlan, x: Array, dtypes: Sequence[str]) -> None:
         """Compare both directions with the reference engine; the inverse runs on coefficients of its own."""
         reference = get_engine("reference")
         wavelets = tuple(axis.wavelet for axis in plan.plans)
-        noise = {
-            key: draw_samples(shape, x.dtype, 7 + number)
-            for number, (key, shape) in enumerate(plan.band_shapes.items())
-        }
+        noise = draw_bands(plan, x.dtype)
         if isinstance(plan, LevelPlan):
             expected, restored = reference.forward(plan, x), reference.inverse(plan, noise)
         else:
             expected, restored = reference.stationary_forward(plan, x), reference.stationary_inverse(plan, noise)
         for dtype in self.choose_dtypes(wavelets, dtypes):
             tolerance = relative_tolerance(dtype, wavelets, same_filters=True)
-            bands = self._forward(plan, x.astype(dtype))
+            bands = self.split("forward", plan, x.astype(dtype))
             for key, band in bands.items():
                 self.check_array(band, dtype)
                 assert_close(band, expected[key], tolerance, largest(x, expected), (key, dtype, plan))
-            y = self._inverse(plan, {key: band.astype(dtype) for key, band in noise.items()})
+            y = self.merge("inverse", plan, {key: band.astype(dtype) for key, band in noise.items()})
             self.check_array(y, dtype)
             assert_close(y, restored, tolerance, largest(restored, noise), ("inverse", dtype, plan))
-            again = self._inverse(plan, bands)
+            again = self.merge("inverse", plan, bands)
             tolerance = relative_tolerance(dtype, wavelets)
             assert_close(again, x, tolerance, largest(x, expected), ("there and back", dtype, plan))
 
@@ -132,9 +114,11 @@ class EngineTests(AdjointTests):
                     for dtype in self.dtypes:
                         one = {key: draw_samples(band_shape, dtype)}
                         all_bands = {other: np.zeros(s, dtype) for other, s in plan.band_shapes.items()} | one
-                        np.testing.assert_array_equal(self._inverse(plan, one), self._inverse(plan, all_bands))
-                        folded = self._forward_adjoint(plan, one)
-                        np.testing.assert_array_equal(folded, self._forward_adjoint(plan, all_bands))
+                        np.testing.assert_array_equal(
+                            self.merge("inverse", plan, one), self.merge("inverse", plan, all_bands)
+                        )
+                        folded = self.merge("forward_adjoint", plan, one)
+                        np.testing.assert_array_equal(folded, self.merge("forward_adjoint", plan, all_bands))
 
     def test_all_levels_at_once(self) -> None:
         engine = get_engine(self.engine)
@@ -149,7 +133,7 @@ class EngineTests(AdjointTests):
                 low, details = engine.forward_all(plan, self.upload(x))
                 current = x
                 for number, bands in enumerate(details[::-1]):
-                    expected = self._forward(plan.levels[number], current)
+                    expected = self.split("forward", plan.levels[number], current)
                     current = expected.pop("a" * len(axes))
                     assert list(bands) == list(expected)
                     for key, band in bands.items():
@@ -170,7 +154,7 @@ class EngineTests(AdjointTests):
         for index in (0, 200, 399):
             x = draw_samples((400,), self.real_dtypes[0])
             x[index] = np.nan
-            for band in self._forward(plan, x).values():
+            for band in self.split("forward", plan, x).values():
                 lost = np.flatnonzero(np.isnan(band))
                 assert lost.size
                 assert np.abs(lost - index / 2).max() < 20, f"a NaN at {index} reaches {lost}"
@@ -189,16 +173,16 @@ class EngineTests(AdjointTests):
                     plan = level_plan(shape, axes, wavelets, modes)
                 view = as_layout(draw_samples(shape, dtype), layout)
                 before = view.copy()
-                bands = self._forward(plan, view)
-                expected = self._forward(plan, before)
+                bands = self.split("forward", plan, view)
+                expected = self.split("forward", plan, before)
                 np.testing.assert_array_equal(view, before)
                 for key, band in bands.items():
                     assert not np.shares_memory(band, view)
                     np.testing.assert_array_equal(band, expected[key])
                 views = {key: as_layout(band, layout) for key, band in expected.items()}
                 copies = {key: band.copy() for key, band in views.items()}
-                y = self._inverse(plan, views)
-                np.testing.assert_array_equal(y, self._inverse(plan, copies))
+                y = self.merge("inverse", plan, views)
+                np.testing.assert_array_equal(y, self.merge("inverse", plan, copies))
                 for key, band in views.items():
                     assert not np.shares_memory(y, band)
                     np.testing.assert_array_equal(band, copies[key])
@@ -206,7 +190,7 @@ class EngineTests(AdjointTests):
     def test_results_share_nothing(self) -> None:
         plan = level_plan((9, 14), (0, 1), (as_wavelet("haar"),) * 2, ("periodization",) * 2)
         x = draw_samples((9, 14), self.real_dtypes[0])
-        bands = list(self._forward(plan, x).values())
+        bands = list(self.split("forward", plan, x).values())
         for number, band in enumerate(bands):
             assert not any(np.shares_memory(band, other) for other in bands[:number])
 
@@ -215,8 +199,8 @@ class EngineTests(AdjointTests):
         for shape, axes in (((0, 8), (1,)), ((8, 0), (0,)), ((0, 8, 7), (1, 2)), ((8, 0, 7), (2, 0))):
             wavelets, modes = (wavelet,) * len(axes), ("symmetric",) * len(axes)
             for plan in (level_plan(shape, axes, wavelets, modes), stationary_plan(shape, axes, wavelets, 1)):
-                bands = self._forward(plan, np.zeros(shape, self.dtypes[0]))
-                assert self._inverse(plan, bands).shape == shape
+                bands = self.split("forward", plan, np.zeros(shape, self.dtypes[0]))
+                assert self.merge("inverse", plan, bands).shape == shape
 
     # --- Whole numbers. ---
 
@@ -228,11 +212,11 @@ class EngineTests(AdjointTests):
         for (shape, axes), name in product(frames, ("cdf53", "haar", "db1")):
             plan = level_plan(shape, axes, (as_wavelet(name),) * len(axes), ("whole",) * len(axes), True)
             x = draw_samples(shape, dtype)
-            bands, expected = self._forward(plan, x), reference.forward(plan, x)
+            bands, expected = self.split("forward", plan, x), reference.forward(plan, x)
             for key, band in bands.items():
                 self.check_array(band, dtype)
                 np.testing.assert_array_equal(band, expected[key], f"{key} {plan}")
-            y = self._inverse(plan, bands)
+            y = self.merge("inverse", plan, bands)
             self.check_array(y, dtype)
             np.testing.assert_array_equal(y, x, str(plan))
 
@@ -265,10 +249,12 @@ class EngineTests(AdjointTests):
         for shape, (name, mode) in product(((300, 400), (2, 31, 33)), KINDS):
             plan = level_plan(shape, (len(shape) - 2, len(shape) - 1), (as_wavelet(name),) * 2, (mode,) * 2)
             work.append((plan, draw_samples(shape, dtype)))
-        alone = [self._forward(plan, x) for plan, x in work]
+        alone = [self.split("forward", plan, x) for plan, x in work]
         with ThreadPoolExecutor(4) as pool:
-            together = list(pool.map(lambda item: self._forward(*item), work * 3))
-            restored = list(pool.map(lambda item: self._inverse(item[0][0], item[1]), zip(work, alone, strict=True)))
+            together = list(pool.map(lambda item: self.split("forward", *item), work * 3))
+            restored = list(
+                pool.map(lambda item: self.merge("inverse", item[0][0], item[1]), zip(work, alone, strict=True))
+            )
         for number, bands in enumerate(together):
             for key, band in bands.items():
                 np.testing.assert_array_equal(band, alone[number % len(work)][key])
@@ -283,7 +269,7 @@ class EngineTests(AdjointTests):
             pytest.skip("the engine says that it does not survive a fork")
         plan = level_plan((600, 700), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2)
         x = draw_samples((600, 700), self.real_dtypes[0])
-        expected = self._forward(plan, x)
+        expected = self.split("forward", plan, x)
         with warnings.catch_warnings():
             # the very thing that is tested: this process has threads
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -291,7 +277,7 @@ class EngineTests(AdjointTests):
         if child == 0:  # pragma: no cover
             status = 1
             try:
-                bands = self._forward(plan, x)
+                bands = self.split("forward", plan, x)
                 status = int(not all(np.array_equal(bands[key], expected[key]) for key in bands))
             finally:
                 os._exit(status)

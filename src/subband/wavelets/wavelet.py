@@ -115,7 +115,7 @@ class Wavelet:
             found._biorthogonal,
             found._hash,
         ) = _look_up(name.lower())
-        return _known.setdefault((cls, found._name), found)  # type: ignore[return-value]
+        return _known.setdefault((cls, found._name), found)  # type: ignore[return-value]  # the same
 
     def _define(self, name: str, bank: FilterBank, scheme: LiftingScheme | None = None) -> None:
         """Set the attributes of a wavelet that the catalogue does not have."""

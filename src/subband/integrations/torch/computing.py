@@ -83,7 +83,7 @@ def _split_natively(x: Any, plan: Plan, task: str) -> list[Any]:
 
 def _merge(bands: Sequence[Tensor], plan: Plan, task: str) -> Tensor:
     if bands[0].is_cuda and (chain := _find_chain(plan, task, *bands)) is not None:
-        return _launch_merge(chain, bands)
+        return _launch(chain, bands)[-1]
     found = call_natively(_merge_natively, {0: "bands"}, ([band.detach() for band in bands], plan, task), {})
     return _finish(found, bands[0])
 
@@ -132,10 +132,6 @@ def _launch_split(chain: Chain, x: Tensor) -> list[Tensor]:
     arrays = _launch(chain, [x])
     rows = [[arrays.pop(0) for _ in keys] for keys in chain.keys]
     return [rows[-1][0], *(band for row in reversed(rows) for band in row[1:])]
-
-
-def _launch_merge(chain: Chain, bands: Sequence[Tensor]) -> Tensor:
-    return _launch(chain, bands)[-1]
 
 
 def _launch(chain: Chain, given: Sequence[Tensor]) -> list[Tensor]:
