@@ -436,9 +436,10 @@ def torch(
     from subband.bench.peers import find_peers
     from subband.engines.measuring.timing import Effort
 
-    part = f"torch {device.partition(':')[0]}"
+    family = device.partition(":")[0]
+    part = f"torch {family}"
     outputs.check(part)
-    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES
+    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES.get(family, gradients.SHAPES["cuda"])
     effort = Effort(seconds=0.05, fewest=2, most=5) if quick else Effort(seconds=0.5, fewest=5)
     _, remarks = find_peers(gradients.PEERS)
     found = watch_results(gradients.measure_gradients(shapes, effort, device), len(shapes))

@@ -102,8 +102,11 @@ def takes_arrays(*names: str, transforms: bool = True) -> Callable[[Callable[P, 
                 return call_plain(*args, **kwargs)
             if recordings.current is not None or found is False or registry.uses_device:
                 return call_plain(*args, **kwargs)
-            result: R = found(arrays) if found else prepare(function, key, arrays, args, kwargs, others)
-            return result
+            if not found:
+                made: R = prepare(lambda: call_plain(*args, **kwargs), key, arrays, (*others, *kwargs.values()))
+                return made
+            result: R = found(arrays)
+            return call_plain(*args, **kwargs) if result is NotImplemented else result
 
         return call
 
