@@ -81,7 +81,8 @@ def damage_file(number: int) -> bytes:
 
 def try_file(data: bytes) -> str:
     """Decode a file; return what became of it, and raise whatever must not happen."""
-    begin = time.perf_counter()
+    # of the processor: other programs may keep it from us
+    begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", CodecWarning)
@@ -98,8 +99,8 @@ def try_file(data: bytes) -> str:
                 assert rows * down > header.height - 2 * down, f"{rows} rows of {header.height}"
                 assert columns * across < header.width + 2 * across, f"{columns} columns of {header.width}"
                 assert columns * across > header.width - 2 * across, f"{columns} columns of {header.width}"
-    seconds = time.perf_counter() - begin
-    assert seconds < MOST_SECONDS, f"took {seconds:.1f} s"
+    seconds = time.process_time() - begin
+    assert seconds < MOST_SECONDS, f"took {seconds:.1f} s of the processor"
     return result
 
 
