@@ -36,6 +36,12 @@ def _transform() -> None:
         for wavelet in ("bior4.4", "db4"):
             subband.waverec2(subband.wavedec2(image, wavelet, level=2), wavelet)
         subband.waverec2(subband.wavedec2(image[:60, :60], "bior4.4", level=2), "bior4.4")
+        for wavelet in ("haar", "db2", "db3", "db4", "sym4", "bior2.2", "bior4.4"):
+            for mode in ("symmetric", "periodization"):
+                small = image[:60, :60]
+                subband.idwt2(subband.dwt2(small, wavelet, mode), wavelet, mode)
+                for axis in (0, 1):
+                    subband.idwt(*subband.dwt(small, wavelet, mode, axis), wavelet, mode, axis)
         for part in (image[:64, :64], image[:512, :512]):
             subband.iswt2(subband.swt2(part, "db2", level=1), "db2")
         volume = rng.normal(size=(40, 48, 160)).astype(dtype)
