@@ -24,6 +24,7 @@ import numpy as np
 
 from subband.engines.filters import tallies
 from subband.engines.filters.constants import ENOUGH
+from subband.engines.filters.groups import Groups
 from subband.typing import Array
 
 __all__ = ["Filters"]
@@ -281,6 +282,32 @@ class Filters(ABC):
     @abstractmethod
     def shrink_wiener(self, band: Any, guide: Any, noise: Any, gain: float) -> Any:
         """Multiply every coefficient by g² / (g² + n²), with g from the same band of a guide; in place."""
+
+    @abstractmethod
+    def filter_groups(self, planes: Any, guide: Any, noise: Any, groups: Groups) -> Any:
+        """Return planes in which similar patches are replaced by linear combinations of each other.
+
+        A group is a reference patch and those most like it in the first plane of the guide, `groups.count` at most. With
+        the patches of a group as rows of a matrix, X of the guide and Y of the planes, less the mean of X, of which each
+        has n samples of noise s, and trust t, its estimate is ``Y - n s² M⁻¹ Y`` with ``M = t (X Xᵀ + n s²) + (1 - t)
+        Y Yᵀ``. A sample is the mean of all estimates of it; those of a patch weigh as much as one over the root of the
+        sum of the squares of its weights, at least of 1e-3. Variances n s² count as no less than a few units in the
+        last place of the largest energy of a patch (`find_floor`). Planes without noise stay as they are.
+
+        Parameters
+        ----------
+        planes, guide : array
+            Of the same shape: noisy, and denoised before.
+        noise : numbers
+            Standard deviation in each plane.
+        groups : Groups
+            How similar patches are looked for.
+
+        References
+        ----------
+        S. Herbreteau and C. Kervrann, Towards a unified view of unsupervised non-local methods for image denoising: the
+        NL-Ridge approach, IEEE International Conference on Image Processing, 2022, doi:10.1109/ICIP46576.2022.9897992.
+        """
 
     @abstractmethod
     def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:

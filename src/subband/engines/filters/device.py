@@ -18,6 +18,7 @@ from subband.engines.filters.device_statistics import (
     find_sure_threshold,
     measure_noise,
 )
+from subband.engines.filters.groups import Groups
 from subband.errors import ArgumentError, ShapeError
 from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
@@ -187,6 +188,15 @@ class DeviceFilters(Filters):
         groups = count_items(space.size // each, space.planes)
         self._launcher.run(render_filter, FilterSpec("wiener", band.dtype.name, each), groups, *arguments)
         return band
+
+    def filter_groups(self, planes: Any, guide: Any, noise: Any, groups: Groups) -> Any:
+        # computed by the loops of the host
+        from subband.engines.filters.groups import filter_strips
+
+        host = [self._device.download(each) for each in (planes, guide, noise)]
+        wide = np.float64 if host[0].dtype == np.float64 else np.float32
+        result = filter_strips(host[0].astype(wide), host[1].astype(wide), host[2].astype(np.float64), groups)
+        return self._device.upload(result.astype(host[0].dtype))
 
     def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:
         if len(taps) % 2 == 0:
