@@ -330,7 +330,7 @@ class FilterTests(EditingTests):
                 # a guide without noise and without repetition, so that no two patches are equally similar
                 guide = np.cumsum(rng.normal(0, 8, shape), axis=-1).astype(dtype)
                 planes = (guide + rng.normal(0, 3, shape)).astype(dtype)
-                for groups in (Groups(8, 9, 4, 12, 0.85), Groups(4, 3, 3, 40)):
+                for groups in (Groups(8, 9, 4, 12, 0.85), Groups(4, 3, 3, 40, is_sharp=True)):
                     noise, numbers = self._number(planes, 3.0, 2.0, 0.0)
                     actual = self.filters.filter_groups(self.upload(planes), self.upload(guide), noise, groups)
                     expected = _plain.filter_groups(planes, guide, numbers, groups)

@@ -290,8 +290,8 @@ class Filters(ABC):
         A group is a reference patch and those most like it in the first plane of the guide, `groups.count` at most. With
         the patches of a group as rows of a matrix, X of the guide and Y of the planes, less the mean of X, of which each
         has n samples of noise s, and trust t, its estimate is ``Y - n s² M⁻¹ Y`` with ``M = t (X Xᵀ + n s²) + (1 - t)
-        Y Yᵀ``. A sample is the mean of all estimates of it; those of a patch weigh as much as one over the root of the
-        sum of the squares of its weights, at least of 1e-3. Variances n s² count as no less than a few units in the
+        Y Yᵀ``. A sample is the mean of all estimates of it; those of a patch weigh as much as one over the sum of the
+        squares of its weights, at least over 1e-3, or as the root of that unless `groups.is_sharp`. Variances n s² count as no less than a few units in the
         last place of the largest energy of a patch (`find_floor`). Planes without noise stay as they are.
 
         Parameters
@@ -306,7 +306,7 @@ class Filters(ABC):
         References
         ----------
         S. Herbreteau and C. Kervrann, Towards a unified view of unsupervised non-local methods for image denoising: the
-        NL-Ridge approach, IEEE International Conference on Image Processing, 2022, doi:10.1109/ICIP46576.2022.9897992.
+        NL-Ridge approach, IEEE International Conference on Image Processing, 2022.
         """
 
     @abstractmethod

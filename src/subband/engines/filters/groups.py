@@ -41,6 +41,9 @@ class Groups:
         Patches of a group.
     trust : float
         How much of the energy of a group is taken from the guide; what is left is that of the noisy patches.
+    is_sharp : bool
+        Whether estimates weigh one over the variance that they have left, and not the root of that: edges gain and
+        textures lose.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class Groups:
     step: int
     count: int
     trust: float = 1.0
+    is_sharp: bool = False
 
     @property
     def margin(self) -> int:
@@ -106,7 +110,7 @@ def filter_strips(planes: Array, guide: Array, noise: Array, groups: Groups) -> 
     slices = _STRIP * groups.step + 2 * grid.reach[0] + grid.patch[0]
     count = len(planes)
     numbers = [groups.trust, find_floor(planes.dtype), *noise.tolist()]
-    sizes = count, *grid.space, *grid.patch, *grid.reach, *grid.step, groups.count, slices
+    sizes = count, *grid.space, *grid.patch, *grid.reach, *grid.step, groups.count, slices, int(groups.is_sharp)
     sums = np.zeros((count, 2, depth, row), planes.dtype)
     for strips in _cut_strips(grid.references[0], _STRIPS_OF_A_THREAD * get_threads()):
         found = allocate((len(strips), count, 2, slices, row), planes.dtype)

@@ -210,7 +210,8 @@ class PlainFilters(Filters):
                 energy = groups.trust * x @ x.T + (1 - groups.trust) * y @ y.T
                 variance = max(x.shape[1] * s**2, find_floor(planes.dtype) * float(np.diag(energy).max()))
                 less = variance * np.linalg.inv(energy + groups.trust * variance * np.eye(len(places)))
-                own_weights = 1 / np.sqrt(np.maximum(np.sum(np.square(np.eye(len(places)) - less), axis=1), 1e-3))
+                own_weights = 1 / np.maximum(np.sum(np.square(np.eye(len(places)) - less), axis=1), 1e-3)
+                own_weights = own_weights if groups.is_sharp else np.sqrt(own_weights)
                 estimates = (y - less @ y + mean).reshape(own_patches.shape)
                 for at, estimate, weight in zip(places, estimates, own_weights, strict=True):
                     box = plane, *(slice(a, a + p) for a, p in zip(at, grid.patch, strict=True))

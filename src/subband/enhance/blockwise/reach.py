@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import lcm
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Reach:
     step: int = 1
 
     def __add__(self, other: Reach) -> Reach:
-        return Reach(self.before + other.before, self.behind + other.behind, max(self.step, other.step))
+        return Reach(self.before + other.before, self.behind + other.behind, lcm(self.step, other.step))
 
 
 def widen(begin: int, end: int, length: int, reach: Reach, fewest: int = 1) -> tuple[int, int]:

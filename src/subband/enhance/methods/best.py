@@ -12,7 +12,7 @@ __all__ = ["METHOD", "Best"]
 _PASSES = {
     1: (Groups(16, 48, 4, 16, 0.85), Groups(16, 48, 4, 32)),
     2: (Groups(8, 18, 4, 32, 0.85), Groups(8, 18, 4, 64)),
-    3: (Groups(4, 5, 2, 32, 0.85), Groups(4, 5, 2, 64)),
+    3: (Groups(4, 5, 3, 32, 0.9, True), *(Groups(4, 5, 3, 32, 1.0, True),) * 2),
 }
 
 
@@ -22,7 +22,7 @@ class Best(Bivariate):
     References
     ----------
     S. Herbreteau and C. Kervrann, Towards a unified view of unsupervised non-local methods for image denoising: the
-    NL-Ridge approach, IEEE International Conference on Image Processing, 2022, doi:10.1109/ICIP46576.2022.9897992.
+    NL-Ridge approach, IEEE International Conference on Image Processing, 2022.
     """
 
     name = "best"
