@@ -343,9 +343,7 @@ def filter_by_guide(
     return second.inverse(coefficients, planes.shape)
 
 
-def _filter_by_groups(
-    planes: Any, guide: Any, noise: Any, groups: Groups, filters: Filters, joint: int
-) -> Any:
+def _filter_by_groups(planes: Any, guide: Any, noise: Any, groups: Groups, filters: Filters, joint: int) -> Any:
     """Filter each image by the groups of its own first plane."""
     count = planes.shape[0]
     if count == joint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -14,11 +15,11 @@ from subband.engines.memory import allocate
 from subband.engines.threads import get_threads
 from subband.typing import Array
 
-__all__ = ["Groups", "GroupGrid", "find_grid", "find_floor", "filter_strips"]
+__all__ = ["GroupGrid", "Groups", "filter_strips", "find_floor", "find_grid"]
 
 _groups = TaskKernels("subband.engines.filters.loops.groups")
 
-#: Reference patches of a strip, along the first axis. Strips do not depend on the number of threads, so neither do sums.
+#: Reference patches of a strip, along the first axis. It does not depend on the number of threads, so neither do sums.
 _STRIP = 8
 
 #: Strips that there is memory for at the same time, for each thread.
@@ -95,12 +96,14 @@ def find_grid(space: tuple[int, ...], groups: Groups) -> GroupGrid:
 def find_floor(dtype: np.dtype[np.floating]) -> float:
     """Return the least variance of noise, as a part of the energy of a group, that a precision can tell from none.
 
+    Half precision is computed in single.
+
     Examples
     --------
     >>> find_floor(np.dtype(np.float32)) < 1e-6
     True
     """
-    return 8 * float(np.finfo(dtype).eps)
+    return 8 * float(np.finfo(np.float64 if dtype == np.float64 else np.float32).eps)
 
 
 def filter_strips(planes: Array, guide: Array, noise: Array, groups: Groups) -> Array:
@@ -131,5 +134,5 @@ def _cut_strips(references: int, most: int) -> Iterator[Array]:
     edges = [*range(0, references, _STRIP), references]
     for start in range(0, len(edges) - 1, most):
         own = edges[start : start + most + 1]
-        rows = [(0, begin, end, 0, 0, k) for k, (begin, end) in enumerate(zip(own[:-1], own[1:], strict=True))]
+        rows = [(0, begin, end, 0, 0, k) for k, (begin, end) in enumerate(pairwise(own))]
         yield np.array(rows, np.int64)

@@ -204,7 +204,9 @@ class PlainFilters(Filters):
             for plane, s in enumerate(np.asarray(noise, np.float64)):
                 if s == 0:
                     continue
-                own_pilots, own_patches = (np.stack([each[plane][tuple(at)] for at in places]) for each in (pilots, patches))
+                own_pilots, own_patches = (
+                    np.stack([each[plane][tuple(at)] for at in places]) for each in (pilots, patches)
+                )
                 mean = own_pilots.mean()
                 x, y = ((each - mean).reshape(len(places), -1) for each in (own_pilots, own_patches))
                 energy = groups.trust * x @ x.T + (1 - groups.trust) * y @ y.T
