@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import mean
@@ -205,8 +206,7 @@ def _denoise_with_scikit_image(y: Array, sigma: float) -> Array:
 
 
 def _denoise_with_opencv(y: Array, sigma: float) -> Array:
-    import cv2
-
+    cv2 = import_module("cv2")
     pixels = np.clip(np.rint(y), 0, 255).astype(np.uint8)
     if y.ndim == 2:
         return np.asarray(cv2.fastNlMeansDenoising(pixels, None, sigma, 7, 21), np.float64)
@@ -214,8 +214,7 @@ def _denoise_with_opencv(y: Array, sigma: float) -> Array:
 
 
 def _denoise_with_bm3d(y: Array, sigma: float) -> Array:
-    import bm3d
-
+    bm3d = import_module("bm3d")
     return np.asarray(bm3d.bm3d(y, sigma) if y.ndim == 2 else bm3d.bm3d_rgb(y, sigma))
 
 

@@ -323,8 +323,8 @@ def filter_by_guide(
 ) -> Any:
     """Denoise planes once more, with what was found first as a guide.
 
-    It tells which patches look alike, if the method has passes over such groups; else how strong each coefficient should
-    be. Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the image
+    It tells which patches look alike, if the method has passes over such groups, else how strong each coefficient is.
+    Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the image
     counts.
     """
     passes = find_method(stage.method).list_passes(planes.ndim - 1)

@@ -107,7 +107,8 @@ def _render_sum(spec: GroupSpec, dialect: Dialect) -> str:
     load = f"""
             for (int k = lane; k < count * {chunk}; k += {LANES}) {{
                 const int s = first + k % {chunk};
-                part[k / {chunk} * {row} + k % {chunk}] = s < size ? READ(SOURCE[positions[k / {chunk}] + OFFSET(s)]) - mean : 0;
+                part[k / {chunk} * {row} + k % {chunk}] =
+                    s < size ? READ(SOURCE[positions[k / {chunk}] + OFFSET(s)]) - mean : 0;
             }}
             BARRIER;"""
     multiply = f"""
@@ -229,7 +230,8 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
             GLOBAL const stored_t *const pilot = guide + image * whole;
             GLOBAL uint *const goal = sums + {WORDS} * image * whole;
             T sum = 0;
-            for (int k = lane; k < count * size; k += {LANES}) sum += READ(pilot[positions[k / size] + OFFSET(k % size)]);
+            for (int k = lane; k < count * size; k += {LANES})
+                sum += READ(pilot[positions[k / size] + OFFSET(k % size)]);
             totals[lane] = sum;
             for (int k = lane; k < {spec.count * order}; k += {LANES}) matrix[k] = 0;
             BARRIER;

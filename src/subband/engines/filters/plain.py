@@ -216,7 +216,7 @@ class PlainFilters(Filters):
                 own_weights = own_weights if groups.is_sharp else np.sqrt(own_weights)
                 estimates = (y - less @ y + mean).reshape(own_patches.shape)
                 for at, estimate, weight in zip(places, estimates, own_weights, strict=True):
-                    box = plane, *(slice(a, a + p) for a, p in zip(at, grid.patch, strict=True))
+                    box: tuple[Any, ...] = plane, *(slice(a, a + p) for a, p in zip(at, grid.patch, strict=True))
                     values[box] += weight * estimate
                     weights[box] += weight
         # without noise nothing was summed
