@@ -42,7 +42,7 @@ class GroupSpec:
     is_trusting : bool
         Whether all energy is taken from the guide.
     is_sharp : bool
-        Whether weights are one over a variance, and not the root of that.
+        Whether weights are one over a variance, and not its power of 3/4.
     """
 
     task: Literal["sum", "finish"]
@@ -270,7 +270,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
                     left += weight * weight;
                 }}
                 left = 1 / fmax(left + 2 * matrix[i * {order} + i], {least});
-                column[i] = {"left" if spec.is_sharp else "sqrt(left)"};
+                column[i] = {"left" if spec.is_sharp else "sqrt(left) * sqrt(sqrt(left))"};
             }}
             BARRIER;
             for (int first = 0; first < size; first += {chunk}) {{{load.replace("SOURCE", "noisy")}

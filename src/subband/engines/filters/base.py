@@ -291,7 +291,7 @@ class Filters(ABC):
         patches, of n samples with noise s, are the rows of a matrix: X of the guide and Y of the planes, both less the
         mean of X. With trust t, its estimate is ``Y - n s² M⁻¹ Y`` with ``M = t (X Xᵀ + n s²) + (1 - t) Y Yᵀ``. The
         mean of all estimates of a sample is taken; those of a patch weigh as much as one over the sum of the squares of
-        its weights, at least over 1e-3, or as the root of that unless `groups.is_sharp`. Variances n s² count as no
+        its weights, at least over 1e-3, or as its power of 3/4 unless `groups.is_sharp`. Variances n s² count as no
         less than a few units in the last place of the largest energy of a patch (`find_floor`). Planes without noise
         stay as they are.
 

@@ -43,8 +43,8 @@ class Groups:
     trust : float
         How much of the energy of a group is taken from the guide; what is left is that of the noisy patches.
     is_sharp : bool
-        Whether estimates weigh one over the variance that they have left, and not the root of that: edges gain and
-        textures lose.
+        Whether estimates weigh one over the variance that they have left, and not the power of 3/4 of that: edges gain
+        and textures lose.
 
     Examples
     --------

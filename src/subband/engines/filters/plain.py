@@ -213,7 +213,7 @@ class PlainFilters(Filters):
                 variance = max(x.shape[1] * s**2, find_floor(planes.dtype) * float(np.diag(energy).max()))
                 less = variance * np.linalg.inv(energy + groups.trust * variance * np.eye(len(places)))
                 own_weights = 1 / np.maximum(np.sum(np.square(np.eye(len(places)) - less), axis=1), 1e-3)
-                own_weights = own_weights if groups.is_sharp else np.sqrt(own_weights)
+                own_weights = own_weights if groups.is_sharp else own_weights**0.75
                 estimates = (y - less @ y + mean).reshape(own_patches.shape)
                 for at, estimate, weight in zip(places, estimates, own_weights, strict=True):
                     box: tuple[Any, ...] = plane, *(slice(a, a + p) for a, p in zip(at, grid.patch, strict=True))

@@ -11,7 +11,7 @@ __all__ = ["METHOD", "Best"]
 #: patches; the second guide has lost little.
 _PASSES = {
     1: (Groups(16, 48, 4, 16, 0.85), Groups(16, 48, 4, 32)),
-    2: (Groups(8, 18, 4, 32, 0.85), Groups(8, 18, 4, 64)),
+    2: (Groups(8, 18, 4, 32, 0.85), Groups(7, 18, 4, 64)),
     3: (Groups(4, 5, 3, 32, 0.9, True), *(Groups(4, 5, 3, 32, 1.0, True),) * 2),
 }
 

@@ -290,7 +290,7 @@ def _estimate(goal, strip, first, scratch, x, y, positions, noise, trust, floor,
         at = shift(goal, positions[i] - first * high * wide)
         weight = one / max(total, cast_like(x, 1e-3))
         if sizes[15] == 0:
-            weight = np.sqrt(weight)
+            weight = np.sqrt(weight) * np.sqrt(np.sqrt(weight))
         _add_patch(at, shift(at, strip), estimate, mean, weight, sizes)
 
 
@@ -299,8 +299,8 @@ def filter_groups(out, x, y, numbers, sizes, task):
     """Sum weighted estimates of the patches of all groups whose reference patch begins in a strip.
 
     Sizes: planes, three of a plane, three of a patch, three half windows, three steps between reference patches,
-    patches of a group, slices of a strip in `out`, and whether weights are one over a variance, and not the root of
-    that. Numbers: trust in the guide, the least variance as a part of the energy of a group, then the noise of each
+    patches of a group, slices of a strip in `out`, and whether weights are one over a variance, and not the power
+    of 3/4 of that. Numbers: trust in the guide, the least variance as a part of the energy of a group, then the noise of each
     plane. A task has reference patches along the first axis, by their number. Of each task: for each plane sums of
     values, and then of weights. Similar patches are those of the first plane of the guide.
     """
