@@ -34,8 +34,8 @@ MARGIN = 24
 #: Fractions of a sample that are told apart, and taps of the filter that interpolates there.
 PHASES, TAPS = 32, 8
 
-#: Whole samples around a guess that are looked at, from the finest scale on; and at the coarsest one, around nothing.
-_RADII, _FARTHEST = (1, 2, 2, 2, 2), 4
+#: Scales of the search; samples around nothing that are looked at at the coarsest, and steps from a guess at others.
+_SCALES, _RADIUS, _STEPS = 5, 4, 3
 
 #: Weights along each axis of the means that a scale is made of: smooth enough for linear interpolation.
 _WEIGHTS = np.array([1, 5, 10, 10, 5, 1]) / 32
@@ -83,8 +83,8 @@ def find_motion(new: Array, old: Array, noise: float, ratio: float) -> Array:
         coarse, motion, costs = motion, np.empty((rows, columns, 2), np.float32), np.empty((rows, columns), np.float32)
         variance = noise * noise * _measure_gain(number + 1)
         images, numbers = (news[number], olds[number]), (variance * (1 + ratio), variance * ratio)
-        radius = _FARTHEST if number == len(news) - 1 else _RADII[number]
-        search = *images, coarse, motion, costs, radius, *numbers
+        reach = (_RADIUS, 0) if number == len(news) - 1 else (0, _STEPS)
+        search = *images, coarse, motion, costs, *reach, *numbers
         share_rows(rows, lambda *part: _loops.track(*search, *part))
     common = _find_common(*images, motion)
     share_rows(rows, lambda *part: _loops.settle(*images, motion, costs, common, *numbers, *part))
@@ -107,7 +107,7 @@ def _find_common(new: Array, old: Array, motion: Array) -> Array:
 def _make_scales(padded: Array) -> list[Array]:
     """Return smoothed versions of a plane with half, a quarter and less of its rows and columns, with margins."""
     scales: list[Array] = []
-    for _ in _RADII:
+    for _ in range(_SCALES):
         finer = scales[-1] if scales else padded
         rows, columns = (-(-(length - 2 * MARGIN) // 2) for length in finer.shape)
         if min(rows, columns) < WINDOW:

@@ -124,8 +124,23 @@ def _step(
     return min(max(dy, -1.0), 1.0), min(max(dx, -1.0), 1.0)
 
 
+def _refine(
+    new: Array, old: Array, r: int, c: int, down: float, right: float, noise: float, share: float
+) -> tuple[float, float, float]:
+    """Return half a sum of squares over the noise and its displacement, a step on if that is better."""
+    scale = 0.5 / (noise * _ALIKE)
+    best = scale * compare(new, old, r, c, down, right, share)
+    by_y, by_x = step(new, old, r, c, down, right, share, noise * _ALIKE * _HOLD)
+    if is_inside(old, r, c, down + by_y, right + by_x):
+        cost = scale * compare(new, old, r, c, down + by_y, right + by_x, share)
+        cost += 0.5 * _HOLD * (by_y * by_y + by_x * by_x)
+        if cost < best:
+            return cost, down + by_y, right + by_x
+    return best, down, right
+
+
 def _track(
-    new: Array, old: Array, coarse: Array, motion: Array, costs: Array, radius: int, noise: float, share: float,
+    new: Array, old: Array, coarse: Array, motion: Array, costs: Array, radius: int, steps: int, noise: float, share: float,
     first: int, last: int,
 ) -> None:  # fmt: skip
     """Find the motion of all blocks of some rows.
@@ -138,8 +153,8 @@ def _track(
         Motion at the next coarser scale, in samples of that.
     motion, costs : ndarray
         Where motion goes, and half the sum of squares over the noise that it has.
-    radius : int
-        Whole samples that are looked at around the best candidate.
+    radius, steps : int
+        Samples around the best candidate that are all looked at, and steps to the best neighbour of four from there.
     noise, share : float
         Variance of a difference of both frames, and of the noise of the old one.
     first, last : int
@@ -154,9 +169,10 @@ def _track(
             down, right = 2.0 * coarse[above, beside, 0], 2.0 * coarse[above, beside, 1]
             if not is_inside(old, r, c, down, right):
                 down, right = 0.0, 0.0
-            best = scale * compare(new, old, r, c, down, right, share)
+            best, down, right = refine(new, old, r, c, down, right, noise, share)
             if best > enough:
                 # the three blocks nearest at the coarser scale, and none at all
+                found, y0, x0 = best, down, right
                 near_row = min(max(above + (1 if row % 2 else -1), 0), coarse.shape[0] - 1)
                 near_column = min(max(beside + (1 if column % 2 else -1), 0), coarse.shape[1] - 1)
                 for number in range(4):
@@ -164,26 +180,36 @@ def _track(
                     y, x = 2.0 * coarse[i, j, 0], 2.0 * coarse[i, j, 1]
                     if number == 3:
                         y, x = 0.0, 0.0
-                    if (y == down and x == right) or not is_inside(old, r, c, y, x):
+                    if (y == y0 and x == x0) or not is_inside(old, r, c, y, x):
                         continue
-                    cost = scale * compare(new, old, r, c, y, x, share) + _WORTH
-                    if cost < best:
-                        best, down, right = cost, y, x
-                middle_y, middle_x = floor(down + 0.5), floor(right + 0.5)
+                    cost = scale * compare(new, old, r, c, y, x, share)
+                    if cost < found:
+                        found, y0, x0 = cost, y, x
+                middle_y, middle_x = floor(y0 + 0.5), floor(x0 + 0.5)
                 for dy in range(-radius, radius + 1):
                     for dx in range(-radius, radius + 1):
                         y, x = middle_y + dy, middle_x + dx
-                        if (y == down and x == right) or not is_inside(old, r, c, y, x):
+                        if (y == y0 and x == x0) or not is_inside(old, r, c, y, x):
                             continue
-                        cost = scale * compare(new, old, r, c, y, x, share) + _WORTH
-                        if cost < best:
-                            best, down, right = cost, y, x
-            by_y, by_x = step(new, old, r, c, down, right, share, noise * _ALIKE * _HOLD)
-            if is_inside(old, r, c, down + by_y, right + by_x):
-                cost = scale * compare(new, old, r, c, down + by_y, right + by_x, share)
-                cost += 0.5 * _HOLD * (by_y * by_y + by_x * by_x)
-                if cost < best:
-                    best, down, right = cost, down + by_y, right + by_x
+                        cost = scale * compare(new, old, r, c, y, x, share)
+                        if cost < found:
+                            found, y0, x0 = cost, y, x
+                for _ in range(steps):
+                    middle_y, middle_x = y0, x0
+                    for number in range(4):
+                        y = middle_y + (number - 1 if number % 2 == 0 else 0)
+                        x = middle_x + (number - 2 if number % 2 else 0)
+                        if not is_inside(old, r, c, y, x):
+                            continue
+                        cost = scale * compare(new, old, r, c, y, x, share)
+                        if cost < found:
+                            found, y0, x0 = cost, y, x
+                    if y0 == middle_y and x0 == middle_x:
+                        break
+                if found < best:
+                    found, y0, x0 = refine(new, old, r, c, y0, x0, noise, share)
+                    if found + _WORTH < best:
+                        best, down, right = found, y0, x0
             motion[row, column, 0] = down
             motion[row, column, 1] = right
             costs[row, column] = best
@@ -280,6 +306,7 @@ place_window = stored(**OPTIONS)(_place_window)
 is_inside = stored(**OPTIONS)(_is_inside)
 compare = stored(**OPTIONS)(_compare)
 step = stored(**OPTIONS)(_step)
+refine = stored(**OPTIONS)(_refine)
 track = stored(**OPTIONS)(_track)
 settle = stored(**OPTIONS)(_settle)
 pick_taps = stored(**OPTIONS)(_pick_taps)
