@@ -9,6 +9,7 @@ from typing import Any
 from subband.enhance import Enhancer
 from subband.enhance.views import draw_bands
 from subband.pipeline import enhance_file
+from subband.pipeline.sequence import Sequence
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.equivalents import format_enhancer
@@ -40,6 +41,7 @@ class Enhance(Tool):
         """Return what is done to each frame."""
         kind, sigma = str(settings["added_noise"]), float(settings["added_sigma"])
         enhancer, view = _read_enhancer(settings)
+        sequence = Sequence(enhancer, inputs.engine) if enhancer.temporal else None
 
         def work(pixels: Array, number: int) -> Shown:
             start = perf_counter()
@@ -49,7 +51,10 @@ class Enhance(Tool):
                 mosaic, regions = draw_bands(enhancer, noisy, view, inputs.engine)
                 seconds = {"noise": added - start, "filter": perf_counter() - added}
                 return Shown((("analysis", mosaic),), tuple(regions), seconds)
-            result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
+            if sequence is not None:
+                result = sequence.apply(noisy, number)
+            else:
+                result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
             filtered = perf_counter()
             psnr = before = None
             if noisy is not pixels:
