@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 import subband
-from subband.codecs import jpeg2000
+from subband.codecs import jpeg2000, vc2
 from subband.data import camera, photograph
 from subband.edit import find_edges, fuse, relight, stylise
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
@@ -22,7 +22,7 @@ __all__ = ["exercise"]
 
 def exercise() -> None:
     """Call everything once for each kind of array."""
-    for part in (_transform, _transform_integers, _denoise, _edit, _code):
+    for part in (_transform, _transform_integers, _denoise, _edit, _code, _code_video):
         part()
 
 
@@ -85,6 +85,18 @@ def _code() -> None:
     for image in (grey, colours, grey.astype(np.uint16) * 257, colours.astype(np.uint16) * 257):
         for settings in ({"lossless": True}, {"rate": 1.0}, {"rate": [0.5, 2.0]}):
             jpeg2000.decode(jpeg2000.encode(image, **settings))
+
+
+def _code_video() -> None:
+    for bits, settings in (
+        (8, {}),
+        (10, {"rate": 1e6}),
+        (16, {"wavelet": "daub97"}),
+        (8, {"wavelet": "daub97", "depth": 5}),
+    ):
+        video = vc2.VideoFormat(64, 48, "4:2:0", vc2.VideoFormat.make_signal(bits))
+        planes = [np.zeros(shape, np.uint8 if bits == 8 else np.uint16) for shape in video.plane_shapes]
+        list(vc2.decode(vc2.encode([planes], video, vc2.Settings(**settings))))
 
 
 if __name__ == "__main__":
