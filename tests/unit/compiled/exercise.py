@@ -83,7 +83,13 @@ def _edit() -> None:
 def _code() -> None:
     grey, colours = camera(), photograph()[:256, :256]
     for image in (grey, colours, grey.astype(np.uint16) * 257, colours.astype(np.uint16) * 257):
-        for settings in ({"lossless": True}, {"rate": 1.0}, {"rate": [0.5, 2.0]}):
+        for settings in (
+            {"lossless": True},
+            {"rate": 1.0},
+            {"rate": [0.5, 2.0]},
+            {"ht": True},
+            {"ht": True, "rate": 1.0},
+        ):
             jpeg2000.decode(jpeg2000.encode(image, **settings))
 
 
