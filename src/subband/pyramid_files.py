@@ -70,7 +70,7 @@ def write_pyramid_file(path: str | os.PathLike[str], content: PyramidFile) -> No
     path = Path(path)
     # before a file is opened that would have to be removed again
     image = _make_hdf5(content) if path.suffix.lower() in HDF5_SUFFIXES else None
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         if image is not None:
             file.write(image)
             return

@@ -164,7 +164,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
         raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     options.setdefault("form", "j2k" if ending in STREAM_ENDINGS else "jp2")
     data = encode(image, **options)
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         file.write(data)
 
 

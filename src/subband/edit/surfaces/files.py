@@ -110,7 +110,7 @@ def write_surface(path: str | os.PathLike[str], surface: Surface, *, points: tup
     path = Path(path)
     ending = _check_ending(path)
     check_surface(surface)
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         if ending == ".json":
             unfinished.write_text(json.dumps(_describe(surface)) + "\n", encoding="utf-8")
         else:
