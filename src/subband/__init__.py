@@ -14,6 +14,7 @@ from subband.arrays.kinds import register_integration as _register_integration
 from subband.engines import get_engine, get_threads, set_engine, set_threads
 from subband.engines.memory import release_memory
 from subband.pyramid import Pyramid
+from subband.pyramid import register_method as _register_method
 from subband.transforms import (
     BaseNode,
     FswavedecnResult,
@@ -72,6 +73,7 @@ from subband.transforms import (
     waverec2,
     waverecn,
 )
+from subband.transforms.decomposition import make_pyramid as _make_pyramid
 from subband.wavelets import (
     ContinuousWavelet,
     DiscreteContinuousWavelet,
@@ -257,6 +259,16 @@ def _load_torch() -> _typing.Any:
     return engine
 
 
+def _load_plot() -> _typing.Any:
+    from subband.plot import mosaic
+
+    return mosaic
+
+
+_register_method("from_pywavelets", lambda: _make_pyramid)
+_register_method("plot", _load_plot)
+_register_method("reconstruct", lambda: reconstruct)
+_register_method("threshold", lambda: threshold)
 _register_integration("dask.array.Array", _load_dask)
 _register_integration("torch.Tensor", _load_torch)
 

@@ -3,7 +3,7 @@
 import subband
 
 image = subband.imread("photo.png")
-pyramid = subband.decompose(image, "bior4.4")
+pyramid = subband.decompose(image, "bior4.4", axes=(0, 1))
 coarse = pyramid.keep(0.02).reconstruct()
 fine = pyramid.keep(0.2).reconstruct()
 assert coarse.shape == image.shape

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
 
 from subband.arrays import is_functional
+from subband.display import format_table
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
@@ -278,6 +280,11 @@ class Enhancer:
         'wiener'
         """
         return cls.from_dict(read_toml(text))
+
+    def _repr_html_(self) -> str:
+        rows = [(number, repr(stage)) for number, stage in enumerate(self.stages, start=1)]
+        about = [("noise", repr(self.model)), ("sigma", self.sigma), ("colour", self.colour)]
+        return f"<p>{escape(str(self))}</p>{format_table([*rows, *about])}"
 
     def __str__(self) -> str:
         parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from subband.display import draw_curves, format_table
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import (
     PARAMETRIC,
@@ -454,6 +456,17 @@ class Wavelet:
         if self._scheme is not None:
             return f"{kind}.from_lifting({self._name!r}, {self._scheme!r})"
         return f"{kind}({self._name!r}, filter_bank={self.filter_bank!r})"
+
+    def _repr_html_(self) -> str:
+        *functions, x = self.wavefun(6)
+        about = (
+            ("family", self.family_name),
+            ("taps", self.dec_len),
+            ("symmetry", self.symmetry),
+            ("vanishing moments", self.vanishing_moments_psi),
+        )
+        curves = [("scaling function", functions[-2]), ("wavelet", functions[-1])]
+        return f"<p>{escape(repr(self))}</p>{draw_curves(x, curves)}{format_table(about)}"
 
     def __str__(self) -> str:
         lines = (
