@@ -19,10 +19,12 @@ def folder(tmp_path):
     (tmp_path / "photos").mkdir()
     for name in ("photo.jpg", "photo.png", "photos/first.jpg", "photos/second.png"):
         subband.imwrite(tmp_path / name, photograph)
-    with subband.media.open_source(subband.data.clip_path(), trim="0f:3f") as source:
-        with subband.media.open_sink(tmp_path / "clip.mp4", source.info, audio=False, preset="ultrafast") as sink:
-            for frame in source:
-                sink.write(frame)
+    with (
+        subband.media.open_source(subband.data.clip_path(), trim="0f:3f") as source,
+        subband.media.open_sink(tmp_path / "clip.mp4", source.info, audio=False, preset="ultrafast") as sink,
+    ):
+        for frame in source:
+            sink.write(frame)
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from html import escape
 
 from subband.typing import Array
 
-__all__ = ["draw_curves", "embed_png", "encode_png", "format_table"]
+__all__ = ["draw_curves", "embed_png", "encode_png", "format_paragraph", "format_table"]
 
 #: Of curves, in the order in which they are drawn.
 _COLOURS = ("#1f77b4", "#d62728")
@@ -57,6 +57,17 @@ def draw_curves(x: Array, curves: Sequence[tuple[str, Array]]) -> str:
         spot = f'x="{_MARGIN + 120 * number}" y="{_HEIGHT + 12}"'
         parts.append(f'<text {spot} fill="{colour}" font-size="11" font-family="sans-serif">{escape(label)}</text>')
     return "".join([*parts, "</svg>"])
+
+
+def format_paragraph(text: str) -> str:
+    """Return a text as HTML.
+
+    Examples
+    --------
+    >>> format_paragraph("1 < 2")
+    '<p>1 &lt; 2</p>'
+    """
+    return f"<p>{escape(text)}</p>"
 
 
 def format_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:

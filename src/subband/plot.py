@@ -29,7 +29,7 @@ def mosaic(pyramid: Pyramid, axes: Any = None, *, gain: float = 2.0) -> Any:
     axes : matplotlib Axes, optional
         Where; those of a new figure if left out.
     gain : float
-        How much details of an image are amplified, as of `Pyramid.picture`.
+        How much details of an image are amplified.
 
     Returns
     -------

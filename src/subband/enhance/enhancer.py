@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
 
 from subband.arrays import is_functional
-from subband.display import format_table
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.description import describe, read_description, read_toml, write_toml
@@ -58,6 +56,8 @@ class Enhancer:
 
     Examples
     --------
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise, Sharpen
     >>> enhancer = Enhancer([Denoise("bayes", level=3), Sharpen(0.3)])
     >>> print(enhancer)
     Enhancer: denoise by bayes with cdf97, 3 levels; sharpen 0.3
@@ -271,6 +271,7 @@ class Enhancer:
 
         Examples
         --------
+        >>> from subband import Enhancer
         >>> Enhancer.from_toml('''
         ... noise = "speckle"
         ... [[stages]]
@@ -282,9 +283,12 @@ class Enhancer:
         return cls.from_dict(read_toml(text))
 
     def _repr_html_(self) -> str:
+        # for notebooks alone
+        from subband.display import format_paragraph, format_table
+
         rows = [(number, repr(stage)) for number, stage in enumerate(self.stages, start=1)]
         about = [("noise", repr(self.model)), ("sigma", self.sigma), ("colour", self.colour)]
-        return f"<p>{escape(str(self))}</p>{format_table([*rows, *about])}"
+        return f"{format_paragraph(str(self))}{format_table([*rows, *about])}"
 
     def __str__(self) -> str:
         parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]

@@ -41,6 +41,7 @@ def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
 
     Examples
     --------
+    >>> from subband.enhance import measure_gains
     >>> [round(gain, 6) for gain in measure_gains("db4", 3)]
     [1.0, 1.0]
     >>> [round(gain, 3) for gain in measure_gains("cdf97", 1)]
@@ -178,7 +179,9 @@ def estimate_noise(pyramid: Pyramid) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import decompose
+    >>> from subband.enhance import estimate_noise
     >>> noise = np.random.default_rng(0).normal(0, 20, (512, 512))
     >>> estimate_noise(decompose(noise, level=1)).round()
     array([[20.]])

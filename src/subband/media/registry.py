@@ -80,6 +80,7 @@ def open_source(
 
     Examples
     --------
+    >>> from subband.media import open_source
     >>> with open_source("test:64x48@25?count=2") as source:
     ...     [frame.time for frame in source]
     [0.0, 0.04]
@@ -189,6 +190,7 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
 
     Examples
     --------
+    >>> from subband.media import open_volume
     >>> open_volume("video.mp4")
     Traceback (most recent call last):
         ...

@@ -185,6 +185,7 @@ def families(short: bool = True) -> list[str]:
 
     Examples
     --------
+    >>> from subband import families
     >>> families()[:4]
     ['haar', 'db', 'sym', 'coif']
     >>> families(short=False)[1]
@@ -222,6 +223,7 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
 
     Examples
     --------
+    >>> from subband import wavelist
     >>> wavelist("coif")[:3]
     ['coif1', 'coif2', 'coif3']
     >>> wavelist(kind="continuous")[-3:]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from subband.display import draw_curves, format_table
 from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
 from subband.wavelets.catalogue import (
     PARAMETRIC,
@@ -64,6 +62,7 @@ class Wavelet:
 
     Examples
     --------
+    >>> from subband import Wavelet
     >>> db2 = Wavelet("db2")
     >>> db2
     Wavelet('db2')
@@ -153,6 +152,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> from subband.wavelets import LiftingScheme, Step
         >>> lazy = Wavelet.from_lifting("average", LiftingScheme((Step("predict", 0, (-1.0,)),)))
         >>> lazy.dec_hi
@@ -176,6 +176,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> filtered = Wavelet("cdf97").without_lifting()
         >>> filtered.name, filtered.lifting, filtered.dec_lo == Wavelet("cdf97").dec_lo
         ('cdf97, filtered', None, True)
@@ -230,6 +231,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> Wavelet("bior2.4").inverse_filter_bank == Wavelet("rbio2.4").filter_bank
         True
         """
@@ -326,6 +328,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> Wavelet("bior4.4").is_whole_sample_symmetric, Wavelet("bior1.3").is_whole_sample_symmetric
         (True, False)
         """
@@ -357,6 +360,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> [step.kind for step in Wavelet("cdf97").lifting.steps]
         ['predict', 'update', 'predict', 'update']
         >>> Wavelet("dmey").lifting is None
@@ -391,6 +395,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> phi, psi, x = Wavelet("haar").wavefun(level=2)
         >>> psi.round(6).tolist(), x.tolist()
         ([0.0, 1.0, 1.0, -1.0, -1.0, 0.0], [0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
@@ -458,6 +463,9 @@ class Wavelet:
         return f"{kind}({self._name!r}, filter_bank={self.filter_bank!r})"
 
     def _repr_html_(self) -> str:
+        # for notebooks alone
+        from subband.display import draw_curves, format_paragraph, format_table
+
         *functions, x = self.wavefun(6)
         about = (
             ("family", self.family_name),
@@ -466,7 +474,7 @@ class Wavelet:
             ("vanishing moments", self.vanishing_moments_psi),
         )
         curves = [("scaling function", functions[-2]), ("wavelet", functions[-1])]
-        return f"<p>{escape(repr(self))}</p>{draw_curves(x, curves)}{format_table(about)}"
+        return f"{format_paragraph(repr(self))}{draw_curves(x, curves)}{format_table(about)}"
 
     def __str__(self) -> str:
         lines = (

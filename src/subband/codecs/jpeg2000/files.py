@@ -106,6 +106,7 @@ def encode(
     Examples
     --------
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import encode
     >>> image = np.arange(64, dtype=np.uint8).reshape(8, 8)
     >>> encode(image)[4:8], encode(image, form="j2k")[:2].hex()
     (b'jP  ', 'ff4f')
@@ -150,6 +151,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
     --------
     >>> import io
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import imread, imwrite
     >>> file = io.BytesIO()
     >>> imwrite(file, np.zeros((16, 16), np.uint16), bits=12)
     >>> imread(io.BytesIO(file.getvalue())).shape
@@ -194,6 +196,7 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     --------
     >>> import io
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import encode, imread
     >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     >>> bool((imread(io.BytesIO(encode(image))) == image).all())
     True

@@ -62,7 +62,8 @@ def read_surface(path: str | os.PathLike[str], *, rows: int | None = None) -> Su
     Examples
     --------
     >>> import tempfile
-    >>> from subband.edit.surfaces import shapes
+    >>> from subband.edit import read_surface
+    >>> from subband.edit.surfaces import shapes, write_surface
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_surface(f"{folder}/ring.obj", shapes.ring((16, 16)))
     ...     read_surface(f"{folder}/ring.obj").closed
