@@ -6,7 +6,7 @@ from subband.enhance.denoising import denoise
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.fixed import FixedPoint
 from subband.enhance.models import Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle
-from subband.enhance.noise import estimate_noise, measure_gains
+from subband.enhance.noise import estimate_noise, estimate_sigma, measure_gains
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "Speckle",
     "denoise",
     "estimate_noise",
+    "estimate_sigma",
     "measure_gains",
 ]

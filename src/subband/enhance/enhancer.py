@@ -59,6 +59,8 @@ class Enhancer:
 
     Examples
     --------
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise, Sharpen
     >>> enhancer = Enhancer([Denoise("bayes", level=3), Sharpen(0.3)])
     >>> print(enhancer)
     Enhancer: denoise by bayes with cdf97, 3 levels; sharpen 0.3
@@ -277,6 +279,7 @@ class Enhancer:
 
         Examples
         --------
+        >>> from subband import Enhancer
         >>> Enhancer.from_toml('''
         ... noise = "speckle"
         ... [[stages]]
@@ -286,6 +289,14 @@ class Enhancer:
         'wiener'
         """
         return cls.from_dict(read_toml(text))
+
+    def _repr_html_(self) -> str:
+        # for notebooks alone
+        from subband.display import format_paragraph, format_table
+
+        rows = [(number, repr(stage)) for number, stage in enumerate(self.stages, start=1)]
+        about = [("noise", repr(self.model)), ("sigma", self.sigma), ("colour", self.colour)]
+        return f"{format_paragraph(str(self))}{format_table([*rows, *about])}"
 
     def __str__(self) -> str:
         parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]

@@ -110,6 +110,7 @@ def encode(
     Examples
     --------
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import encode
     >>> image = np.arange(64, dtype=np.uint8).reshape(8, 8)
     >>> encode(image)[4:8], encode(image, form="j2k")[:2].hex()
     (b'jP  ', 'ff4f')
@@ -161,6 +162,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
     --------
     >>> import io
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import imread, imwrite
     >>> file = io.BytesIO()
     >>> imwrite(file, np.zeros((16, 16), np.uint16), bits=12)
     >>> imread(io.BytesIO(file.getvalue())).shape
@@ -175,7 +177,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
         raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     options.setdefault("form", choose_form(ending))
     data = encode(image, **options)
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         file.write(data)
 
 
@@ -216,6 +218,7 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     --------
     >>> import io
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import encode, imread
     >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     >>> bool((imread(io.BytesIO(encode(image))) == image).all())
     True

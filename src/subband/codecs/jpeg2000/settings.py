@@ -89,6 +89,7 @@ class Settings:
 
     Examples
     --------
+    >>> from subband.codecs.jpeg2000 import Settings
     >>> Settings(rate=0.5).is_reversible, Settings().is_reversible
     (False, True)
     >>> Settings(block=(48, 64)).check()
