@@ -104,8 +104,8 @@ def encode(
     """Encode an image as JPEG 2000 or a video as VC-2, without a loss or to a size, quality or rate.
 
     `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
-    for each pixel, `subband encode scan.tiff scan.jph` is HTJ2K, and `subband encode video.mov video.vc2 --bitrate 200M`
-    takes so many bits in a second.
+    for each pixel, `subband encode scan.tiff scan.jph` is HTJ2K, and `subband encode video.mov video.vc2 --bitrate
+    200M` takes so many bits in a second.
     """
     from time import perf_counter
 

@@ -337,9 +337,9 @@ def filter_by_guide(
     passes = find_method(stage.method).list_passes(planes.ndim - 1)
     if passes:
         # a group has patches from all over
-        typical = 1.0 if strengths is None else strengths.typical
+        noise = noise * (stage.strength / weaker * (1.0 if strengths is None else strengths.typical))
         for groups in passes:
-            guess = _filter_by_groups(planes, guess, noise * (typical * stage.strength / weaker), groups, filters, joint)
+            guess = _filter_by_groups(planes, guess, noise, groups, filters, joint)
         return Roundtrip(stage, planes.shape, engine, filters).run(guess, lambda _: None) if stage.filters else guess
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
