@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from subband.errors import FormatError, MissingExtraError
-from subband.outputs import open_output
 from subband.plan import TransformPlan, transform_plan
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.typing import Array
@@ -70,6 +69,9 @@ def write_pyramid_file(path: str | os.PathLike[str], content: PyramidFile) -> No
     ArgumentError, OutputError
         If the file cannot be written.
     """
+    # only who writes files needs what writes them
+    from subband.outputs import open_output
+
     path = Path(path)
     # before a file is opened that would have to be removed again
     image = _make_hdf5(content) if path.suffix.lower() in HDF5_SUFFIXES else None

@@ -68,7 +68,10 @@ _named = _Named()
 
 
 def takes_arrays(
-    *names: str, transforms: bool = True, on_pyramid: Callable[..., Any] | None = None
+    *names: str,
+    transforms: bool = True,
+    on_pyramid: Callable[..., Any] | None = None,
+    are_read: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function of native arrays so that it takes arrays of every kind.
 
@@ -80,6 +83,8 @@ def takes_arrays(
         Whether an engine does the work. Other functions compute where the arrays are, whatever engine is set.
     on_pyramid : callable, optional
         What is called instead if the first array is a `Pyramid`, which knows its wavelet.
+    are_read : bool
+        Whether its other arguments were read by another function of ours: then those that are equal mean the same.
 
     Notes
     -----
@@ -111,7 +116,17 @@ def takes_arrays(
             return result
 
         if not transforms:
-            return wraps(function)(call_plain)
+            if not is_single:
+                return wraps(function)(call_plain)
+
+            @wraps(function)
+            def call_directly(*args: P.args, **kwargs: P.kwargs) -> R:
+                """Call the function where the array is: for one of the host's, whatever engine is set."""
+                if len(args) > start and (type(args[start]) is np.ndarray or _is_plain(args[start])):
+                    return function(*args, **kwargs)
+                return call_plain(*args, **kwargs)
+
+            return call_directly
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -124,7 +139,7 @@ def takes_arrays(
                     if kwargs.get("engine") is not None:
                         raise UnknownForm
                     key += (*kwargs.items(), *list_kinds(kwargs.values()))
-                if len(others) != 1 or type(others[0]) is not str:
+                if not are_read and (len(others) != 1 or type(others[0]) is not str):
                     key += (*list_kinds(others),)
                 found = registry.prepared.look(key)
             except TypeError:  # an argument that cannot be described or looked up
@@ -242,8 +257,10 @@ def _is_plain(value: Any) -> bool:
         return True
     if kind is list or kind is tuple:
         # a list that begins with a number is data itself, and may be long
-        return (bool(value) and type(value[0]) in _NUMBERS) or all(map(_is_plain, value))
-    return kind is dict and all(map(_is_plain, value.values()))
+        return (
+            not value or type(value[0]) in _NUMBERS or _PLAIN.issuperset(map(type, value)) or all(map(_is_plain, value))
+        )
+    return kind is dict and (_PLAIN.issuperset(map(type, value.values())) or all(map(_is_plain, value.values())))
 
 
 def _find_uploader(owner: Owner, engine: str | Engine | None) -> DeviceEngine | None:

@@ -260,7 +260,7 @@ def fswavedecn(
     return FswavedecnResult(x, coeff_slices, wavelets, modes, normal)
 
 
-@takes_arrays("x")
+@takes_arrays("x", are_read=True)
 def _split_axis(x: Array, axis: int, wavelet: Wavelet, mode: str, level: int) -> list[Array]:
     """Return the approximation along an axis, and the details from coarse to fine."""
     details: list[Array] = []
@@ -279,7 +279,6 @@ def _list_levels(levels: Any, count: int) -> list[Any]:
     return [levels] * count
 
 
-@takes_arrays("fswavedecn_result")
 def fswaverecn(fswavedecn_result: FswavedecnResult, *, engine: str | Engine | None = None) -> Array:
     """Undo a fully separable transform.
 
@@ -312,7 +311,12 @@ def fswaverecn(fswavedecn_result: FswavedecnResult, *, engine: str | Engine | No
         raise CoefficientsError(
             f"fswavedecn_result is a {type(result).__name__}; it must be the FswavedecnResult that fswavedecn returns"
         )
-    x = result.coeffs
+    return _merge_axes(result.coeffs, result) if engine is None else _merge_axes(result.coeffs, result, engine=engine)
+
+
+@takes_arrays("x")
+def _merge_axes(x: Array, result: FswavedecnResult, *, engine: str | Engine | None = None) -> Array:
+    """Merge an array along all axes that `result` has, as it says."""
     for axis, slices, bank, name in zip(result.axes, result.coeff_slices, result.wavelets, result.modes, strict=True):
         before = (slice(None),) * axis
         x = waverec([x[(*before, window)] for window in slices], bank, name, axis)

@@ -93,8 +93,8 @@ _FAMILIES = (
     Family("cdf", "Cohen-Daubechies-Feauveau", ("53", "97"), True),
 )
 
-_SHORT_NAMES = tuple(family.short for family in _FAMILIES)
-_TITLES = tuple(family.title for family in _FAMILIES)
+_SHORT_NAMES = [family.short for family in _FAMILIES]
+_TITLES = [family.title for family in _FAMILIES]
 
 _FAMILY_OF_NAME = {name: family for family in _FAMILIES for name in family.names}
 
@@ -191,7 +191,7 @@ def families(short: bool = True) -> list[str]:
     >>> families(short=False)[1]
     'Daubechies'
     """
-    return [*_SHORT_NAMES] if short else [*_TITLES]
+    return _SHORT_NAMES.copy() if short else _TITLES.copy()
 
 
 def _sort_key(name: str) -> tuple[str, float]:

@@ -48,11 +48,10 @@ def _resolve_name(name: str) -> Wavelet | ContinuousWavelet:
     return DiscreteContinuousWavelet(name)
 
 
-def _integrate(values: npt.ArrayLike, x: npt.ArrayLike) -> Samples:
+def _integrate(values: Samples, x: Samples) -> Samples:
     """Sum up samples times their distance."""
-    positions = np.asarray(x)
-    total: Samples = np.cumsum(values)
-    total *= positions[1] - positions[0]
+    total: Samples = values.cumsum()
+    total *= x[1] - x[0]
     return total
 
 
@@ -86,7 +85,7 @@ def integrate_wavelet(wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision
     *functions, x = _resolve(wavelet).wavefun(precision)
     # One function is a continuous wavelet's psi; two are phi and psi; four are phi and psi, dual first.
     wavelets = functions if len(functions) == 1 else functions[1::2]
-    return (*(_integrate(psi, x) for psi in wavelets), x)
+    return (*[_integrate(psi, x) for psi in wavelets], x)
 
 
 def central_frequency(wavelet: AnyWavelet, precision: int = 8) -> float:

@@ -17,6 +17,9 @@ __all__ = ["orthfilt", "orthogonal_filter_bank", "qmf"]
 
 _REAL = {float, int}
 
+# made once, because Python would make them for each of a few short steps
+_REVERSED, _ODD = slice(None, None, -1), slice(1, None, 2)
+
 
 def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return the quadrature mirror filter: reversed, with every other sign changed.
@@ -38,10 +41,10 @@ def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
     [4, -3, 2, -1]
     """
     try:
-        mirrored: npt.NDArray[Any] = np.array(filt)[::-1]
+        mirrored: npt.NDArray[Any] = np.array(filt)[_REVERSED]
     except IndexError:
         raise ArgumentError(f"filt={filt!r} is not a filter; give a list of taps") from None
-    mirrored[1::2] = -mirrored[1::2]
+    mirrored[_ODD] = -mirrored[_ODD]
     return mirrored
 
 

@@ -47,6 +47,7 @@ def _transform() -> None:
         volume = rng.normal(size=(40, 48, 160)).astype(dtype)
         subband.waverecn(subband.wavedecn(volume, "bior2.2", level=1), "bior2.2")
         subband.threshold(image, 0.5)
+        subband.imra(subband.mra(image[0, :64], "db2", level=2))
 
 
 def _transform_integers() -> None:
