@@ -85,7 +85,10 @@ def test_constant_picture_stays():
     np.testing.assert_allclose(denoise(np.full((64, 64), 7.0)), 7.0)
 
 
-@pytest.mark.parametrize(("dtype", "result"), [("uint8", "float32"), ("float32", "float32"), ("float64", "float64")])
+@pytest.mark.parametrize(
+    ("dtype", "result"),
+    [("uint8", "uint8"), ("int16", "int16"), ("float32", "float32"), ("float64", "float64"), ("int64", "float64")],
+)
 @pytest.mark.parametrize("shape", [(65, 47), (64, 33, 3)])
 def test_shape_and_dtype(shape, dtype, result):
     denoised = denoise(np.random.default_rng(0).integers(0, 255, shape).astype(dtype))

@@ -149,7 +149,7 @@ class Reshaper:
             return band if gain == 1 else band * band.dtype.type(gain)
 
         surface = self.surface
-        values = np.asarray(reconstruct(self.pyramid.map(scale), self._engine))
+        values = np.asarray(reconstruct(self.pyramid.map(scale), engine=self._engine))
         points = np.empty(surface.points.shape, surface.points.dtype)
         first = 2 if surface.is_heights else 0
         points[..., :first] = surface.points[..., :first]
