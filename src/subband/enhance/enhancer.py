@@ -48,6 +48,9 @@ class Enhancer:
         How samples and coefficients of uint8 and float16 images are stored on devices; arithmetic is float32. Other
         images could leave the range of half precision, and are stored as float32. Images of float64 are computed
         in float64.
+    temporal : bool
+        Whether frames of video are averaged along their motion before the first stage; see `subband.enhance.temporal`.
+        Pipelines do that, where one frame follows the other; an image by itself is not changed by it.
 
     Raises
     ------
@@ -92,6 +95,11 @@ class Enhancer:
         "float32",
         "How devices store coefficients: in half precision with half the memory traffic, where a device has it.",
         choices={"float32": "32 bits", "float16": "16 bits"},
+    )
+    temporal: bool = setting(
+        False,
+        "Average frames of video along their motion first; where nothing matches, each frame counts by itself.",
+        label="Over time",
     )
 
     if TYPE_CHECKING:
@@ -304,6 +312,7 @@ class Enhancer:
     def __str__(self) -> str:
         parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]
         about = [] if isinstance(self.model, Gaussian) else [f"{self.model.name} noise"]
+        about += ["average over time"] if self.temporal else []
         return "Enhancer: " + "; ".join(about + parts)
 
 

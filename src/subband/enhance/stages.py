@@ -279,6 +279,7 @@ class Denoise:
     method : str or Method
         See `subband.enhance.methods`. ``'bivariate'`` looks at a coefficient, its parent and its neighbourhood, and is
         the best for its time. ``'wiener'`` denoises so first, and then again with that as a guide: better, and slower.
+        ``'best'`` looks for groups of similar patches in what was denoised so first: the best, and the slowest.
         ``'neigh'`` looks at neighbourhoods alone, ``'bayes'``, ``'sure'`` and ``'visu'`` have one threshold for each
         band. Settings of the method itself come behind a colon, ``'name:setting=2'``.
     wavelet : str or Wavelet

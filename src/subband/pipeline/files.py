@@ -314,8 +314,10 @@ def choose_work(
         if info.colours == "ycbcr":
             raise ArgumentError(f"view={view!r} is in red, green and blue; open the source with colours='rgb'")
         return _each(lambda pixels: enhancer.view(pixels, view, engine=engine))
-    if not enhancer.stages:
+    if not enhancer.stages and not enhancer.temporal:
         return _each(lambda pixels: pixels)
+    if enhancer.temporal:
+        _check_time(info)
     if info.kind == "volume":
         return VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
     if treats_planes_apart(enhancer, info):
@@ -330,6 +332,16 @@ def choose_work(
             pixels, axes=(0, 1), channel_axis=channel_axis, nonfinite=nonfinite, engine=engine
         )
     )
+
+
+def _check_time(info: SourceInfo) -> None:
+    """Refuse what cannot be averaged over time."""
+    if info.kind == "volume":
+        raise ArgumentError("temporal=True averages frames of video, and this is a volume; leave it out")
+    if info.kind != "still" and info.dtype not in (np.uint8, np.uint16):
+        raise ArgumentError(
+            f"temporal=True averages frames of 8 or 16 bits, and these have dtype {info.dtype}; leave it out, or convert them"
+        )
 
 
 def _each(change: Callable[[Array], Array]) -> Work:

@@ -140,7 +140,7 @@ def treats_planes_apart(enhancer: Enhancer, info: SourceInfo) -> bool:
     """
     if info.colours != "ycbcr" or info.chroma_steps == (1, 1):
         return False
-    if not any(isinstance(stage, Denoise) for stage in enhancer.stages):
+    if not enhancer.temporal and not any(isinstance(stage, Denoise) for stage in enhancer.stages):
         return False
     return not any(isinstance(stage, Shrink) or getattr(stage, "filters", ()) for stage in enhancer.stages)
 

@@ -206,7 +206,14 @@ class _Work:
 
     @property
     def _stages(self) -> StageWork:
-        return StageWork(self.space, len(self.leading), self.engine)
+        return StageWork(self.space, len(self.leading), self.engine, self._joint)
+
+    @cached_property
+    def _joint(self) -> int:
+        """How many planes are the colours of one image."""
+        if not self.is_colour:
+            return 1
+        return Program(replace(self.enhancer, stages=(), sigma=None), self.space, 3, get_engine("cpu"), True).joint
 
     def run(self, image: Any, known: Any, findings: Findings) -> Any:
         """Draw all stages."""
