@@ -78,7 +78,7 @@ def format_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -
     >>> format_table([("taps", 8)])
     '<table><tr><td>taps</td><td>8</td></tr></table>'
     """
-    lines = [("th", header)] if header else []
+    lines: list[tuple[str, Sequence[object]]] = [("th", header)] if header else []
     lines += [("td", row) for row in rows]
     cells = ["".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in row) for tag, row in lines]
     return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"

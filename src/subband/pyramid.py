@@ -137,10 +137,10 @@ class Pyramid:
             "approximation"
         )
 
-    def __add__(self, other: Any) -> Pyramid:
+    def __add__(self, other: Pyramid) -> Pyramid:
         return self._combine(other, add)
 
-    def __sub__(self, other: Any) -> Pyramid:
+    def __sub__(self, other: Pyramid) -> Pyramid:
         return self._combine(other, sub)
 
     def __mul__(self, factor: Any) -> Pyramid:
@@ -161,7 +161,7 @@ class Pyramid:
     def __pos__(self) -> Pyramid:
         return self
 
-    def _combine(self, other: Any, operation: Callable[[Any, Any], Any]) -> Pyramid:
+    def _combine(self, other: Pyramid, operation: Callable[[Any, Any], Any]) -> Pyramid:
         if not isinstance(other, Pyramid):
             return NotImplemented
         if other.plan != self.plan:

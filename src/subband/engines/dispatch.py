@@ -105,9 +105,10 @@ def takes_arrays(
             if on_pyramid is not None and given and isinstance(given[0], Pyramid):
                 result = on_pyramid(*args, **kwargs)
                 return result
-            if kwargs and transforms and kwargs.get("engine") is not None:
-                with _name_engine(kwargs["engine"]) as named:
-                    result = call_natively(function, positions, args, kwargs, named)
+            if transforms and kwargs and (named := kwargs.get("engine")) is not None:
+                chosen = typing.cast("str | Engine", named)
+                with _name_engine(chosen):
+                    result = call_natively(function, positions, args, kwargs, chosen)
                 return result
             is_given = given and (is_single or not kwargs) and not registry.uses_device
             if is_given and (_PLAIN.issuperset(map(type, given)) or all(map(_is_plain, given))):
@@ -272,13 +273,13 @@ def _find_uploader(owner: Owner, engine: str | Engine | None) -> DeviceEngine | 
 
 
 @contextmanager
-def _name_engine(engine: str | Engine) -> Iterator[str | Engine]:
+def _name_engine(engine: str | Engine) -> Iterator[None]:
     """Let `engine` compute all transforms inside the block that do not name another."""
     before = recordings.current, _named.engine
     # what transforms inside the block prepare would be kept for the engine that is set, and so would be looked up there
     recordings.current, _named.engine = Recording([]), engine
     try:
-        yield engine
+        yield
     finally:
         recordings.current, _named.engine = before
 

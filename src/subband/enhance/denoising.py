@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,30 +17,100 @@ from subband.enhance.methods import Method
 from subband.enhance.models import NoiseModel
 from subband.enhance.stages import Denoise
 from subband.errors import ArgumentError
+from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike
 
 __all__ = ["denoise"]
 
 
+@overload
+def denoise(
+    image: ArrayT,
+    sigma: float | Sequence[float] | None = ...,
+    wavelet: WaveletLike = ...,
+    level: int | None = ...,
+    mode: Literal["soft", "hard", "garrote"] | str = ...,
+    *,
+    method: str | Method = ...,
+    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+    strength: float = ...,
+    form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = ...,
+    boundary: str | None = ...,
+    colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
+    wavelet_levels: int | None = ...,
+    convert2ycbcr: bool | None = ...,
+    axes: Sequence[int] | None = ...,
+    channel_axis: int | Literal["auto"] | None = ...,
+    mask: Any = ...,
+    nonfinite: Literal["refuse", "mask"] | str = ...,
+    engine: str | Engine | None = ...,
+    out_dtype: None = None,
+) -> ArrayT: ...
+@overload
+def denoise(
+    image: Array,
+    sigma: float | Sequence[float] | None = ...,
+    wavelet: WaveletLike = ...,
+    level: int | None = ...,
+    mode: Literal["soft", "hard", "garrote"] | str = ...,
+    *,
+    method: str | Method = ...,
+    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+    strength: float = ...,
+    form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = ...,
+    boundary: str | None = ...,
+    colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
+    wavelet_levels: int | None = ...,
+    convert2ycbcr: bool | None = ...,
+    axes: Sequence[int] | None = ...,
+    channel_axis: int | Literal["auto"] | None = ...,
+    mask: Any = ...,
+    nonfinite: Literal["refuse", "mask"] | str = ...,
+    engine: str | Engine | None = ...,
+    out_dtype: Any,
+) -> Array: ...
+@overload
+def denoise(
+    image: Any,
+    sigma: float | Sequence[float] | None = ...,
+    wavelet: WaveletLike = ...,
+    level: int | None = ...,
+    mode: Literal["soft", "hard", "garrote"] | str = ...,
+    *,
+    method: str | Method = ...,
+    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+    strength: float = ...,
+    form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = ...,
+    boundary: str | None = ...,
+    colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
+    wavelet_levels: int | None = ...,
+    convert2ycbcr: bool | None = ...,
+    axes: Sequence[int] | None = ...,
+    channel_axis: int | Literal["auto"] | None = ...,
+    mask: Any = ...,
+    nonfinite: Literal["refuse", "mask"] | str = ...,
+    engine: str | Engine | None = ...,
+    out_dtype: Any = ...,
+) -> Any: ...
 def denoise(
     image: Any,
     sigma: float | Sequence[float] | None = None,
     wavelet: WaveletLike = Denoise.wavelet,
     level: int | None = Denoise.level,
-    mode: str = Denoise.mode,
+    mode: Literal["soft", "hard", "garrote"] | str = Denoise.mode,
     *,
     method: str | Method = Denoise.method,
-    noise: str | NoiseModel = Enhancer.noise,
+    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = Enhancer.noise,
     strength: float = Denoise.strength,
-    form: str | None = Denoise.form,
+    form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = Denoise.form,
     boundary: str | None = Denoise.boundary,
-    colour: str = Enhancer.colour,
+    colour: Literal["opponents", "ycbcr", "rgb"] | str = Enhancer.colour,
     wavelet_levels: int | None = None,
     convert2ycbcr: bool | None = None,
     axes: Sequence[int] | None = None,
     channel_axis: int | Literal["auto"] | None = "auto",
     mask: Any = None,
-    nonfinite: str = "refuse",
+    nonfinite: Literal["refuse", "mask"] | str = "refuse",
     engine: str | Engine | None = None,
     out_dtype: Any = None,
 ) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
 from subband.settings import check_settings, setting
-from subband.typing import Array
+from subband.typing import Array, ArrayT
 
 __all__ = ["Enhancer"]
 
@@ -102,6 +102,17 @@ class Enhancer:
         label="Over time",
     )
 
+    if TYPE_CHECKING:
+        # what is given is read and stored in one form by `__post_init__`, which checkers cannot see
+        def __init__(
+            self,
+            stages: Stage | Sequence[Stage] = ...,
+            noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+            sigma: float | Sequence[float] | None = ...,
+            colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
+            precision: Literal["float32", "float16"] | str = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         if self.stages is None:
             raise ArgumentTypeError("stages=None is no list of stages; use [] for none")
@@ -128,14 +139,14 @@ class Enhancer:
 
     def apply(
         self,
-        image: Any,
+        image: ArrayT,
         *,
         axes: Sequence[int] | None = None,
         channel_axis: int | Literal["auto"] | None = "auto",
         mask: Any = None,
-        nonfinite: str = "refuse",
+        nonfinite: Literal["refuse", "mask"] | str = "refuse",
         engine: str | Engine | None = None,
-    ) -> Any:
+    ) -> ArrayT:
         """Carry an image, a volume or a stack of them through the chain.
 
         Parameters
@@ -176,7 +187,7 @@ class Enhancer:
         """
         options = (axes, channel_axis, mask, nonfinite, engine)
         # arranged where it is, whatever engine computes then
-        result: Any = call_natively(self._apply, {0: "image"}, (image, *options), {}, "cpu")
+        result: ArrayT = call_natively(self._apply, {0: "image"}, (image, *options), {}, "cpu")
         return result
 
     __call__ = apply

@@ -61,7 +61,7 @@ class Still:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the pixels."""
-        return self.pixels.shape
+        return tuple(self.pixels.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -225,7 +225,8 @@ def reconstruct(
         raise ArgumentError(
             "wavelet is needed for a list of coefficients, which does not say it: reconstruct(coeffs, 'db2')"
         )
-    return make_pyramid(pyramid, wavelet, "symmetric" if mode is None else mode, axes).reconstruct(engine)
+    made = make_pyramid(pyramid, wavelet, "symmetric" if mode is None else mode, axes)
+    return reconstruct(made, engine=engine)
 
 
 def reconstruct_alike(

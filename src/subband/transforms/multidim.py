@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from subband.arrays import as_computable
 from subband.engines import Engine
@@ -17,7 +17,7 @@ from subband.transforms.arguments import (
     wavelets_for_axes,
 )
 from subband.transforms.levels import as_bands, check_axes_fit, check_keys, merge_level, split_level
-from subband.typing import Array, Bands
+from subband.typing import Array, ArrayT, Bands
 from subband.wavelets import WaveletLike
 
 __all__ = ["dwt2", "dwtn", "idwt2", "idwtn"]
@@ -25,6 +25,24 @@ __all__ = ["dwt2", "dwtn", "idwt2", "idwtn"]
 Details2 = tuple[Array, Array, Array]
 
 
+@overload
+def dwt2(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> tuple[Array, Details2]: ...
+@overload
+def dwt2(
+    data: ArrayT,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> tuple[ArrayT, tuple[ArrayT, ArrayT, ArrayT]]: ...
 @takes_arrays("data")
 def dwt2(
     data: Any,
@@ -33,7 +51,7 @@ def dwt2(
     axes: Axes = (-2, -1),
     *,
     engine: str | Engine | None = None,
-) -> tuple[Array, Details2]:
+) -> Any:
     """Transform one level of images.
 
     Parameters
@@ -127,6 +145,24 @@ def idwt2(
     return _merge({"aa": cA, "da": cH, "ad": cV, "dd": cD}, wavelet, mode, axes, count=2)
 
 
+@overload
+def dwtn(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Bands: ...
+@overload
+def dwtn(
+    data: ArrayT,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> dict[str, ArrayT]: ...
 @takes_arrays("data")
 def dwtn(
     data: Any,
@@ -135,7 +171,7 @@ def dwtn(
     axes: Axes = None,
     *,
     engine: str | Engine | None = None,
-) -> Bands:
+) -> Any:
     """Transform one level along any axes.
 
     Parameters

@@ -7,21 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 from subband.arrays import is_array
 from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import CoefficientsError, CoefficientsTypeError
+from subband.pyramid import Pyramid
 from subband.transforms.arguments import Axes, ModeLike
 from subband.transforms.chain import ModesLike, Wavelets, analyse, synthesise
 from subband.transforms.decomposition import reconstruct_alike
-from subband.typing import Array
+from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike
 
 __all__ = ["wavedec", "wavedec2", "wavedecn", "waverec", "waverec2", "waverecn"]
 
 
+@overload
+def wavedec(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    level: int | None = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> list[Array]: ...
+@overload
+def wavedec(
+    data: ArrayT,
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    level: int | None = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> list[ArrayT]: ...
 @takes_arrays("data")
 def wavedec(
     data: Any,
@@ -31,7 +52,7 @@ def wavedec(
     axis: int = -1,
     *,
     engine: str | Engine | None = None,
-) -> list[Array]:
+) -> Any:
     """Transform several levels along one axis.
 
     Parameters
@@ -83,9 +104,27 @@ def wavedec(
     return [approximation, *(bands["d"] for bands in details)]
 
 
-@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, 1))
+@overload
+def waverec(
+    coeffs: Pyramid,
+    wavelet: WaveletLike | None = ...,
+    mode: ModeLike | None = ...,
+    axis: int | None = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
 def waverec(
     coeffs: Sequence[Any],
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, 1))  # type: ignore[misc]  # which takes them without a wavelet
+def waverec(
+    coeffs: Any,
     wavelet: WaveletLike,
     mode: ModeLike = "symmetric",
     axis: int = -1,
@@ -185,9 +224,27 @@ def wavedec2(
     return [approximation, *((bands["da"], bands["ad"], bands["dd"]) for bands in details)]
 
 
-@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, 2))
+@overload
+def waverec2(
+    coeffs: Pyramid,
+    wavelet: Wavelets | None = ...,
+    mode: ModesLike | None = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
 def waverec2(
     coeffs: Sequence[Any],
+    wavelet: Wavelets,
+    mode: ModesLike = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, 2))  # type: ignore[misc]  # which takes them without a wavelet
+def waverec2(
+    coeffs: Any,
     wavelet: Wavelets,
     mode: ModesLike = "symmetric",
     axes: Axes = (-2, -1),
@@ -295,9 +352,27 @@ def wavedecn(
     return [approximation, *details]
 
 
-@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, None))
+@overload
+def waverecn(
+    coeffs: Pyramid,
+    wavelet: Wavelets | None = ...,
+    mode: ModesLike | None = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
 def waverecn(
     coeffs: Sequence[Any],
+    wavelet: Wavelets,
+    mode: ModesLike = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, None))  # type: ignore[misc]  # which takes them without a wavelet
+def waverecn(
+    coeffs: Any,
     wavelet: Wavelets,
     mode: ModesLike = "symmetric",
     axes: Axes = None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 from subband.arrays import as_computable
 from subband.engines import Engine
@@ -11,16 +12,29 @@ from subband.errors import CoefficientsError
 from subband.transforms.arguments import ModeLike, normalise_axis
 from subband.transforms.levels import as_bands, forward_plan, merge_level
 from subband.transforms.modes import mode_name
-from subband.typing import Array
+from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["dwt", "idwt"]
 
 
+@overload
+def dwt(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def dwt(
+    data: ArrayT, wavelet: WaveletLike, mode: ModeLike = ..., axis: int = ..., *, engine: str | Engine | None = ...
+) -> tuple[ArrayT, ArrayT]: ...
 @takes_arrays("data")
 def dwt(
     data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1, *, engine: str | Engine | None = None
-) -> tuple[Array, Array]:
+) -> Any:
     """Transform one level along one axis.
 
     Parameters
@@ -74,6 +88,26 @@ def dwt(
     return bands["a"], bands["d"]
 
 
+@overload
+def idwt(
+    cA: Array | Sequence[Any] | None,
+    cD: Array | Sequence[Any] | None,
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
+def idwt(
+    cA: ArrayT | None,
+    cD: ArrayT | None,
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> ArrayT: ...
 @takes_arrays("cA", "cD")
 def idwt(
     cA: Any,
@@ -83,7 +117,7 @@ def idwt(
     axis: int = -1,
     *,
     engine: str | Engine | None = None,
-) -> Array:
+) -> Any:
     """Undo one level along one axis.
 
     Parameters
