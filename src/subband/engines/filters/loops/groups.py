@@ -299,10 +299,10 @@ def filter_groups(out, x, y, numbers, sizes, task):
     """Sum weighted estimates of the patches of all groups whose reference patch begins in a strip.
 
     Sizes: planes, three of a plane, three of a patch, three half windows, three steps between reference patches,
-    patches of a group, slices of a strip in `out`, and whether weights are one over a variance, and not the power
-    of 3/4 of that. Numbers: trust in the guide, the least variance as a part of the energy of a group, then the noise of each
-    plane. A task has reference patches along the first axis, by their number. Of each task: for each plane sums of
-    values, and then of weights. Similar patches are those of the first plane of the guide.
+    patches of a group, slices of a strip in `out`, and whether weights are one over a variance, and not the power of
+    3/4 of that. Numbers: trust in the guide, the least variance as a part of the energy of a group, then the noise of
+    each plane. A task has reference patches along the first axis, by their number. Of each task: for each plane sums
+    of values, and then of weights. Similar patches are those of the first plane of the guide.
     """
     planes, deep, high, wide = sizes[0], sizes[1], sizes[2], sizes[3]
     pz, py, px, rz = sizes[4], sizes[5], sizes[6], sizes[7]
