@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subband.enhance.blind import NoiseReport, find_noise
 from subband.enhance.denoising import denoise
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.fixed import FixedPoint
@@ -17,11 +18,13 @@ __all__ = [
     "Gaussian",
     "LogSpeckle",
     "NoiseModel",
+    "NoiseReport",
     "PoissonGaussian",
     "Sharpen",
     "Shrink",
     "Speckle",
     "denoise",
     "estimate_noise",
+    "find_noise",
     "measure_gains",
 ]
