@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-__all__ = ["COMPUTED", "Array", "Bands", "Direction", "ModeName"]
+__all__ = ["COMPUTED", "Array", "Bands", "Direction", "ModeName", "PathLike"]
 
 #: The dtypes that engines compute in.
 COMPUTED = ("float32", "float64", "complex64", "complex128")
@@ -16,6 +17,9 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 #: The bands of one level: ``'aa'``, ``'ad'``, ``'da'``, ``'dd'`` for two axes; one letter an axis.
 Bands: TypeAlias = dict[str, Array]
+
+#: The name of a file or folder.
+PathLike: TypeAlias = str | os.PathLike[str]
 
 #: From samples to bands, or back.
 Direction: TypeAlias = Literal["forward", "inverse"]

@@ -244,6 +244,27 @@ def papers(
 
 @app.command()
 @with_outputs
+def temporal(
+    outputs: Outputs,
+    quick: Annotated[bool, typer.Option("--quick", help="One strength of noise, few frames; nothing is judged.")] = False,
+) -> None:
+    """Measure how well noise is removed from video over time, beside frame by frame and filters of FFmpeg.
+
+    All clips have noise from fixed seeds. The exit code does not depend on the targets.
+    """
+    from subband.bench import temporal as clips
+
+    outputs.check("temporal")
+    sigmas, count, frames = (clips.SIGMAS[1:2], 6, 4) if quick else (clips.SIGMAS, 20, 60)
+    peers = {name: settings[:1] for name, settings in clips.PEERS.items()} if quick else clips.PEERS
+    measured = (each for name in clips.CLIPS for each in clips.measure_clip(clips.make_clip(name, count), sigmas, peers))
+    found = watch_results(measured, len(clips.CLIPS) * len(sigmas))
+    rates = clips.measure_speed(frames, (180, 320) if quick else (720, 1280))
+    outputs.write("Video over time", {"temporal": clips.report(found, rates, is_whole=not quick)})
+
+
+@app.command()
+@with_outputs
 def quality(
     outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="Small images and few settings; nothing is judged.")] = False,
@@ -443,9 +464,10 @@ def torch(
     from subband.bench.peers import find_peers
     from subband.engines.measuring.timing import Effort
 
-    part = f"torch {device.partition(':')[0]}"
+    family = device.partition(":")[0]
+    part = f"torch {family}"
     outputs.check(part)
-    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES
+    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES.get(family, gradients.SHAPES["cuda"])
     effort = Effort(seconds=0.05, fewest=2, most=5) if quick else Effort(seconds=0.5, fewest=5)
     _, remarks = find_peers(gradients.PEERS)
     found = watch_results(gradients.measure_gradients(shapes, effort, device), len(shapes))

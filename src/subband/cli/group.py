@@ -32,6 +32,7 @@ COMMANDS = (
     "reshape",
     "encode",
     "decode",
+    "transcode",
     "jp2info",
     "pyramid",
     "wavelets",

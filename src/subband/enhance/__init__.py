@@ -7,7 +7,7 @@ from subband.enhance.denoising import denoise
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.fixed import FixedPoint
 from subband.enhance.models import Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle
-from subband.enhance.noise import estimate_noise, measure_gains
+from subband.enhance.noise import estimate_noise, estimate_sigma, measure_gains
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Speckle",
     "denoise",
     "estimate_noise",
+    "estimate_sigma",
     "find_noise",
     "measure_gains",
 ]

@@ -116,7 +116,9 @@ def find_noise(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import data
+    >>> from subband.enhance import PoissonGaussian, find_noise
     >>> clean = data.camera().astype(float)
     >>> report = find_noise(clean + np.random.default_rng(0).normal(0, 5, clean.shape))
     >>> round(report.sigma, 1), report.model.name, report.is_white

@@ -48,6 +48,9 @@ class Enhancer:
         How samples and coefficients of uint8 and float16 images are stored on devices; arithmetic is float32. Other
         images could leave the range of half precision, and are stored as float32. Images of float64 are computed
         in float64.
+    temporal : bool
+        Whether frames of video are averaged along their motion before the first stage; see `subband.enhance.temporal`.
+        Pipelines do that, where one frame follows the other; an image by itself is not changed by it.
 
     Raises
     ------
@@ -56,6 +59,8 @@ class Enhancer:
 
     Examples
     --------
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise, Sharpen
     >>> enhancer = Enhancer([Denoise("bayes", level=3), Sharpen(0.3)])
     >>> print(enhancer)
     Enhancer: denoise by bayes with cdf97, 3 levels; sharpen 0.3
@@ -90,6 +95,11 @@ class Enhancer:
         "float32",
         "How devices store coefficients: in half precision with half the memory traffic, where a device has it.",
         choices={"float32": "32 bits", "float16": "16 bits"},
+    )
+    temporal: bool = setting(
+        False,
+        "Average frames of video along their motion first; where nothing matches, each frame counts by itself.",
+        label="Over time",
     )
 
     def __post_init__(self) -> None:
@@ -269,6 +279,7 @@ class Enhancer:
 
         Examples
         --------
+        >>> from subband import Enhancer
         >>> Enhancer.from_toml('''
         ... noise = "speckle"
         ... [[stages]]
@@ -279,9 +290,18 @@ class Enhancer:
         """
         return cls.from_dict(read_toml(text))
 
+    def _repr_html_(self) -> str:
+        # for notebooks alone
+        from subband.display import format_paragraph, format_table
+
+        rows = [(number, repr(stage)) for number, stage in enumerate(self.stages, start=1)]
+        about = [("noise", repr(self.model)), ("sigma", self.sigma), ("colour", self.colour)]
+        return f"{format_paragraph(str(self))}{format_table([*rows, *about])}"
+
     def __str__(self) -> str:
         parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]
         about = [] if isinstance(self.model, Gaussian) else [f"{self.model.name} noise"]
+        about += ["average over time"] if self.temporal else []
         return "Enhancer: " + "; ".join(about + parts)
 
 

@@ -17,6 +17,7 @@ from subband.engines.filters import Filters
 from subband.engines.filters.groups import Groups
 from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
+from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
@@ -198,8 +199,8 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
 
 def make_denoiser(
     stage: Denoise, roundtrip: Roundtrip, noise: Any = None, refine: Refine | None = None, joint: int = 1
-) -> Callable[[Any, Array | None], Any]:
-    """Return what removes noise from planes: ``denoise(planes, mask)``.
+) -> Callable[[Any, Array | None, NoiseMap | None], Any]:
+    """Return what removes noise from planes: ``denoise(planes, mask, strengths)``.
 
     Parameters
     ----------
@@ -208,7 +209,8 @@ def make_denoiser(
     roundtrip : Roundtrip
         Of this stage, for planes of their shape.
     noise : numbers, optional
-        Standard deviation in each plane; if left out, measured in samples where `mask` is not False.
+        Standard deviation in each plane; if left out, measured in samples where `mask` is not False. Where noise is not
+        equally strong everywhere, `strengths` says both.
     refine : callable, optional
         For noise that becomes weaker when it is seen from a first guess.
     joint : int
@@ -220,24 +222,28 @@ def make_denoiser(
     # with a second pass to come, filters of space wait for that
     first = roundtrip.without_filters() if is_guide else roundtrip
 
-    def denoise(planes: Any, mask: Array | None) -> Any:
-        found = noise
+    def denoise(planes: Any, mask: Array | None, strengths: NoiseMap | None) -> Any:
+        found = noise if strengths is None else strengths.noise
 
         def work(coefficients: Coefficients) -> None:
             nonlocal found
             if found is None:
                 found = measure_planes(filters, coefficients, mask)
+            if strengths is not None:
+                strengths.level(coefficients)
             shrink_by_noise(stage, filters, coefficients, found, prod(planes.shape[1:]))
+            if strengths is not None:
+                strengths.restore(coefficients)
 
         guess = first.run(planes, work)
         if not is_guide:
             return guess
         if refine is None:
-            return filter_by_guide(stage, planes, guess, found, 1.0, engine, filters, joint)
+            return filter_by_guide(stage, planes, guess, found, 1.0, engine, filters, joint, strengths)
         for left in reversed(range(ROUNDS)):
             refined, weaker = refine(planes, guess)
             each = replace(stage, filters=()) if left else stage
-            guess = filter_by_guide(each, refined, guess, found, weaker, engine, filters, joint)
+            guess = filter_by_guide(each, refined, guess, found, weaker, engine, filters, joint, strengths)
         return guess
 
     return denoise
@@ -320,6 +326,7 @@ def filter_by_guide(
     engine: Engine,
     filters: Filters,
     joint: int = 1,
+    strengths: NoiseMap | None = None,
 ) -> Any:
     """Denoise planes once more, with what was found first as a guide.
 
@@ -329,16 +336,23 @@ def filter_by_guide(
     """
     passes = find_method(stage.method).list_passes(planes.ndim - 1)
     if passes:
+        # a group has patches from all over
+        noise = noise * (stage.strength / weaker * (1.0 if strengths is None else strengths.typical))
         for groups in passes:
-            guess = _filter_by_groups(planes, guess, noise * (stage.strength / weaker), groups, filters, joint)
+            guess = _filter_by_groups(planes, guess, noise, groups, filters, joint)
         return Roundtrip(stage, planes.shape, engine, filters).run(guess, lambda _: None) if stage.filters else guess
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
+    if strengths is not None:
+        strengths.level(coefficients)
+        strengths.level(guide)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
             gain = combine_gains(coefficients.wavelets, level, key) * weights[level - 1]
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
+    if strengths is not None:
+        strengths.restore(coefficients)
     second.apply_filters(coefficients)
     return second.inverse(coefficients, planes.shape)
 

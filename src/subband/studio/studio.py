@@ -110,6 +110,7 @@ class Studio:
             "engine": self.engine,
             "samples": self.library.list_samples(),
             "media": self.library.list_media(),
+            "problems": self.library.list_problems(),
             "tools": tools,
             "presets": PRESETS,
             "limits": {"upload": self.uploads.most_bytes},

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_computable, as_numbers, cast
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import ArgumentError, CoefficientsError, CoefficientsTypeError, ModeError, ShapeError
 from subband.plan import transform_plan
@@ -48,6 +49,8 @@ def mra(
     axis: int = -1,
     transform: str = "swt",
     mode: ModeLike = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Array]:
     """Write a signal as a sum of parts from coarse to fine, along one axis.
 
@@ -65,6 +68,8 @@ def mra(
         The transform whose bands make the parts. With ``swt`` a shifted signal has shifted parts.
     mode : str or int
         The boundary mode of ``dwt``; ``swt`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -146,6 +151,8 @@ def mra2(
     axes: Iterable[int] = (-2, -1),
     transform: str = "swt2",
     mode: ModeLike | Sequence[ModeLike] = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Write an image as a sum of parts from coarse to fine.
 
@@ -164,6 +171,8 @@ def mra2(
         The transform whose bands make the parts.
     mode : str or int, or pair of these
         The boundary mode of ``dwt2``; ``swt2`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -236,6 +245,8 @@ def mran(
     axes: Axes = None,
     transform: str = "swtn",
     mode: ModeLike | Sequence[ModeLike] = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Write an array as a sum of parts from coarse to fine, along any number of axes.
 
@@ -254,6 +265,8 @@ def mran(
         The transform whose bands make the parts.
     mode : str or int, or sequence of these
         The boundary mode of ``dwtn``; ``swtn`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from subband.arrays import as_computable
+from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import AxesError, CoefficientsError, CoefficientsTypeError, ShapeError
 from subband.transforms.arguments import (
@@ -30,6 +31,8 @@ def dwt2(
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = (-2, -1),
+    *,
+    engine: str | Engine | None = None,
 ) -> tuple[Array, Details2]:
     """Transform one level of images.
 
@@ -43,6 +46,8 @@ def dwt2(
         The boundary mode, one for both axes or one for each.
     axes : two integers
         Rows and columns. An axis that is named twice is transformed twice.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -81,6 +86,8 @@ def idwt2(
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = (-2, -1),
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Undo one level of images.
 
@@ -90,6 +97,8 @@ def idwt2(
         ``cA, (cH, cV, cD)`` as `dwt2` returns them; None counts as zeros.
     wavelet, mode, axes
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -124,6 +133,8 @@ def dwtn(
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> Bands:
     """Transform one level along any axes.
 
@@ -137,6 +148,8 @@ def dwtn(
         The boundary mode, one for all axes or one for each.
     axes : sequence of int, optional
         The axes to transform, all by default. An axis that is named twice is transformed twice.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -177,6 +190,8 @@ def idwtn(
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Undo one level along any axes.
 
@@ -186,6 +201,8 @@ def idwtn(
         Bands as `dwtn` returns them. One that is missing or None counts as zeros.
     wavelet, mode, axes
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

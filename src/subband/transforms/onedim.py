@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from subband.arrays import as_computable
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import CoefficientsError
 from subband.transforms.arguments import ModeLike, normalise_axis
@@ -17,7 +18,9 @@ __all__ = ["dwt", "idwt"]
 
 
 @takes_arrays("data")
-def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> tuple[Array, Array]:
+def dwt(
+    data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1, *, engine: str | Engine | None = None
+) -> tuple[Array, Array]:
     """Transform one level along one axis.
 
     Parameters
@@ -30,6 +33,8 @@ def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int
         What the signal is taken to be outside its samples; `subband.boundary` lists the modes.
     axis : int
         The axis to transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -70,7 +75,15 @@ def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int
 
 
 @takes_arrays("cA", "cD")
-def idwt(cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
+def idwt(
+    cA: Any,
+    cD: Any,
+    wavelet: WaveletLike,
+    mode: ModeLike = "symmetric",
+    axis: int = -1,
+    *,
+    engine: str | Engine | None = None,
+) -> Array:
     """Undo one level along one axis.
 
     Parameters
@@ -83,6 +96,8 @@ def idwt(cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", a
         The mode of the forward transform.
     axis : int
         The axis that was transformed.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_array, as_computable, concatenate
+from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, CoefficientsError, LevelError
 from subband.transforms.arguments import (
@@ -188,6 +189,8 @@ def fswavedecn(
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     levels: int | Sequence[int | None] | None = None,
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> FswavedecnResult:
     """Transform all levels along one axis, then along the next.
 
@@ -206,6 +209,8 @@ def fswavedecn(
         Number of levels; None is `dwt_max_level` of that axis.
     axes : sequence of int, optional
         The axes to transform, all by default.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -275,13 +280,15 @@ def _list_levels(levels: Any, count: int) -> list[Any]:
 
 
 @takes_arrays("fswavedecn_result")
-def fswaverecn(fswavedecn_result: FswavedecnResult) -> Array:
+def fswaverecn(fswavedecn_result: FswavedecnResult, *, engine: str | Engine | None = None) -> Array:
     """Undo a fully separable transform.
 
     Parameters
     ----------
     fswavedecn_result : FswavedecnResult
         What `fswavedecn` returned.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

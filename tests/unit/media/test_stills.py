@@ -133,7 +133,7 @@ def test_what_cannot_be_written(tmp_path, name, still):
 
 
 def write_and_fail(path):
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         unfinished.write_text("half")
         raise RuntimeError
 
@@ -180,7 +180,7 @@ def test_formats_with_loss(tmp_path, name, most):
     write_still(tmp_path / name, Still(SMOOTH))
     assert np.abs(read_still(tmp_path / name).pixels.astype(int) - SMOOTH).mean() < most
     large = (tmp_path / name).stat().st_size
-    write_still(tmp_path / name, Still(SMOOTH), quality=10)
+    write_still(tmp_path / name, Still(SMOOTH), quality=10, overwrite=True)
     assert (tmp_path / name).stat().st_size < large
 
 

@@ -209,7 +209,7 @@ class Codestream:
         bodies, lengths = [], []
         parts = sorted(parts, key=lambda part: part.sot.part)
         for part in parts:
-            found, body = self._read_tile_part_header(part)
+            found, body = self.read_tile_part_header(part)
             segments += [placed.segment for placed in found]
             told = sorted((s for s in segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
             segments = [s for s in segments if not isinstance(s, PacketLengths)]
@@ -250,7 +250,8 @@ class Codestream:
             any(part.is_cut for part in parts),
         )
 
-    def _read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:
+    def read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:
+        """Return the segments of the header of a tile-part behind SOT, and where its packets begin."""
         found, body = read_segments(self.data, part.start + _SOT_LENGTH, part.stop, SOD, len(self.size.components))
         return found, body + 2
 

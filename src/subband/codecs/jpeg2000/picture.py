@@ -47,6 +47,8 @@ class Picture:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.codecs.jpeg2000 import Picture
         >>> planes = (np.arange(6).reshape(2, 3), np.array([[7, 8]]))
         >>> Picture(planes, None, ((1, 1), (2, 2))).upsample()[..., 1]
         array([[7, 7, 8],

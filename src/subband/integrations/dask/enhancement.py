@@ -77,6 +77,10 @@ def enhance(
 
     Examples
     --------
+    >>> import dask.array as da
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise
+    >>> from subband.integrations.dask import enhance
     >>> noisy = da.random.default_rng(0).normal(100, 10, (600, 500), chunks=(200, 250))
     >>> result = enhance(Enhancer(Denoise()), noisy)
     >>> result.chunks == noisy.chunks, bool(result.std().compute() < 2)
@@ -133,6 +137,10 @@ def measure_noise(
 
     Examples
     --------
+    >>> import dask.array as da
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise
+    >>> from subband.integrations.dask import measure_noise
     >>> noisy = da.random.default_rng(0).normal(100, 10, (600, 500), chunks=(200, 250))
     >>> round(float(measure_noise(Enhancer(Denoise()), noisy)))
     10
