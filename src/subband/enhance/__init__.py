@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subband.enhance.blind import NoiseReport, find_noise
 from subband.enhance.denoising import denoise
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.fixed import FixedPoint
@@ -17,6 +18,7 @@ __all__ = [
     "Gaussian",
     "LogSpeckle",
     "NoiseModel",
+    "NoiseReport",
     "PoissonGaussian",
     "Sharpen",
     "Shrink",
@@ -24,5 +26,6 @@ __all__ = [
     "denoise",
     "estimate_noise",
     "estimate_sigma",
+    "find_noise",
     "measure_gains",
 ]

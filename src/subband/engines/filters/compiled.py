@@ -16,8 +16,9 @@ from subband.engines.cpu.frame_tables import find_pixel_loop, find_shrink_loop, 
 from subband.engines.cpu.program import ADDRESS, BYTES, FRAME_TABLE, PIXELS
 from subband.engines.filters import compiled_statistics
 from subband.engines.filters.base import Filters
+from subband.engines.filters.compiled_groups import filter_strips
 from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
-from subband.engines.filters.groups import Groups, filter_strips
+from subband.engines.filters.groups import Groups
 from subband.engines.filters.launch import TaskKernel, TaskKernels, cut_tasks, invert_noise
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.tallies import choose_neighbours, choose_rows, choose_threshold, find_step

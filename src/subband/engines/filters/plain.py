@@ -200,22 +200,22 @@ class PlainFilters(Filters):
             distances = np.sum(np.square(pilots[0][part] - pilots[0][tuple(own)]), axis=(3, 4, 5))
             distances[tuple(at - a for at, a in zip(own, begin, strict=True))] = -1
             nearest = np.argsort(distances, axis=None, kind="stable")[: groups.count]
-            places = np.stack(np.unravel_index(nearest, distances.shape), axis=1) + begin
+            positions = np.stack(np.unravel_index(nearest, distances.shape), axis=1) + begin
             for plane, s in enumerate(np.asarray(noise, np.float64)):
                 if s == 0:
                     continue
                 own_pilots, own_patches = (
-                    np.stack([each[plane][tuple(at)] for at in places]) for each in (pilots, patches)
+                    np.stack([each[plane][tuple(at)] for at in positions]) for each in (pilots, patches)
                 )
                 mean = own_pilots.mean()
-                x, y = ((each - mean).reshape(len(places), -1) for each in (own_pilots, own_patches))
+                x, y = ((each - mean).reshape(len(positions), -1) for each in (own_pilots, own_patches))
                 energy = groups.trust * x @ x.T + (1 - groups.trust) * y @ y.T
                 variance = max(x.shape[1] * s**2, find_floor(planes.dtype) * float(np.diag(energy).max()))
-                less = variance * np.linalg.inv(energy + groups.trust * variance * np.eye(len(places)))
-                own_weights = 1 / np.maximum(np.sum(np.square(np.eye(len(places)) - less), axis=1), 1e-3)
+                less = variance * np.linalg.inv(energy + groups.trust * variance * np.eye(len(positions)))
+                own_weights = 1 / np.maximum(np.sum(np.square(np.eye(len(positions)) - less), axis=1), 1e-3)
                 own_weights = own_weights if groups.is_sharp else own_weights**0.75
                 estimates = (y - less @ y + mean).reshape(own_patches.shape)
-                for at, estimate, weight in zip(places, estimates, own_weights, strict=True):
+                for at, estimate, weight in zip(positions, estimates, own_weights, strict=True):
                     box: tuple[Any, ...] = plane, *(slice(a, a + p) for a, p in zip(at, grid.patch, strict=True))
                     values[box] += weight * estimate
                     weights[box] += weight

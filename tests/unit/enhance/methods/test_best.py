@@ -65,7 +65,7 @@ def test_strips_that_do_not_fit_into_memory_at_once(monkeypatch):
     noisy, guide = add_noise(CAMERA)[np.newaxis], CAMERA[np.newaxis].copy()
     filters, groups, noise = CompiledFilters(), Groups(4, 6, 4, 8), np.array([25.0])
     whole = filters.filter_groups(noisy, guide, noise, groups)
-    monkeypatch.setattr("subband.engines.filters.groups._STRIPS_OF_A_THREAD", 1)
+    monkeypatch.setattr("subband.engines.filters.compiled_groups._STRIPS_OF_A_THREAD", 1)
     np.testing.assert_array_equal(filters.filter_groups(noisy, guide, noise, groups), whole)
 
 

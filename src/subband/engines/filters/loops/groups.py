@@ -26,7 +26,7 @@ def _pad(n):
 
 
 @nb.njit(**OPTIONS)
-def _place(index, step, last):
+def _position(index, step, last):
     """Return where a reference patch begins: the last ones end with the axis."""
     return min(index * step, last)
 
@@ -299,17 +299,17 @@ def filter_groups(out, x, y, numbers, sizes, task):
     """Sum weighted estimates of the patches of all groups whose reference patch begins in a strip.
 
     Sizes: planes, three of a plane, three of a patch, three half windows, three steps between reference patches,
-    patches of a group, slices of a strip in `out`, and whether weights are one over a variance, and not the power
-    of 3/4 of that. Numbers: trust in the guide, the least variance as a part of the energy of a group, then the noise of each
-    plane. A task has reference patches along the first axis, by their number. Of each task: for each plane sums of
-    values, and then of weights. Similar patches are those of the first plane of the guide.
+    patches of a group, slices of a strip in `out`, and whether weights are one over a variance, and not the power of
+    3/4 of that. Numbers: trust in the guide, the least variance as a part of the energy of a group, then the noise of
+    each plane. A task has reference patches along the first axis, by their number. Of each task: for each plane sums
+    of values, and then of weights. Similar patches are those of the first plane of the guide.
     """
     planes, deep, high, wide = sizes[0], sizes[1], sizes[2], sizes[3]
     pz, py, px, rz = sizes[4], sizes[5], sizes[6], sizes[7]
     most, slices = sizes[13], sizes[14]
     whole, strip = deep * high * wide, slices * high * wide
-    first = max(0, _place(task[1], sizes[10], deep - pz) - rz)
-    last = min(deep, _place(task[2] - 1, sizes[10], deep - pz) + rz + pz)
+    first = max(0, _position(task[1], sizes[10], deep - pz) - rz)
+    last = min(deep, _position(task[2] - 1, sizes[10], deep - pz) + rz + pz)
     goal = shift(out, 2 * task[5] * planes * strip)
     clear(goal, 2 * planes * strip)
     # rows of distances are computed a few samples too far
@@ -332,8 +332,8 @@ def filter_groups(out, x, y, numbers, sizes, task):
     for a in range(task[1], task[2]):
         for b in range((high - py + sizes[11] - 1) // sizes[11] + 1):
             for c in range((wide - px + sizes[12] - 1) // sizes[12] + 1):
-                z, line = _place(a, sizes[10], deep - pz), _place(b, sizes[11], high - py)
-                column = _place(c, sizes[12], wide - px)
+                z, line = _position(a, sizes[10], deep - pz), _position(b, sizes[11], high - py)
+                column = _position(c, sizes[12], wide - px)
                 count = _match(distances, positions, found, guide, pitch, sizes, first, z, line, column, most)
                 for plane in range(planes):
                     own, noise = shift(goal, 2 * plane * strip), cast_like(x, numbers[2 + plane])
