@@ -82,7 +82,8 @@ class Item:
             source = open_source(
                 self.path, colours=colours, quick=quick, tolerant=quick, most_pixels=self.most_pixels, trim=trim
             )
-            refuse_bomb(str(self.path), *source.info.shape[:2], self.most_pixels)
+            rows, columns = source.info.shape[:2]
+            refuse_bomb(str(self.path), rows, columns, self.most_pixels)
         except TooLargeError as error:
             raise FormatError(
                 f"{self.title!r} has {error.pixels} pixels, and the studio shows {self.most_pixels}; "
