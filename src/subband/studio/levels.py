@@ -34,7 +34,7 @@ COLOUR_MAPS: dict[str, tuple[str, tuple[str, ...]]] = {
 #: Percent of the pixels that may be black, and as many white, where a window is found automatically.
 _CUT = 0.2
 #: Pixels that percentiles are measured in, at most.
-_MOST_MEASURED = 2**20
+_MOST_MEASURED = 2**18
 #: The largest float of an image in which 1 is white: light sources are brighter than white.
 _BRIGHTEST = 16.0
 
