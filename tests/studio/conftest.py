@@ -134,7 +134,7 @@ def browser():
 
 
 @contextlib.contextmanager
-def run_server(*options):
+def _run_server(*options):
     """Run the command in a process of its own, and give its address."""
     pytest.importorskip("uvicorn", reason="the server of the studio is not installed: pip install 'subband[studio]'")
     command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, options)]
@@ -154,8 +154,14 @@ def run_server(*options):
 
 
 @pytest.fixture(scope="session")
+def run_server():
+    """Return what runs a further server for a block, with options and files of the command line."""
+    return _run_server
+
+
+@pytest.fixture(scope="session")
 def server():
-    with run_server("--no-token") as address:
+    with _run_server("--no-token") as address:
         yield address
 
 

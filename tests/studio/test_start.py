@@ -8,7 +8,6 @@ import tifffile
 from PIL import Image
 
 from subband import data
-from tests.studio.conftest import run_server
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +42,7 @@ def test_it_opens_before_and_after_on_a_noisy_picture_with_the_estimate_shown(st
     assert result.std() < 0.6 * noisy.std()
 
 
-def test_files_that_cannot_be_shown_are_told_and_nothing_else_is_shown_instead(open_page, tmp_path):
+def test_files_that_cannot_be_shown_are_told_and_nothing_else_is_shown_instead(run_server, open_page, tmp_path):
     Image.fromarray(data.photograph()).save(tmp_path / "cut.png")
     whole = (tmp_path / "cut.png").read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
@@ -59,9 +58,10 @@ def test_files_that_cannot_be_shown_are_told_and_nothing_else_is_shown_instead(o
         assert "token" not in studio.page.url
         studio.page.get_by_label("Source").select_option("sample:camera")
         studio.wait_for("() => window.studio.stats().frames > 0")
+        studio.page.close()
 
 
-def test_a_stack_and_a_folder_are_opened_by_name(open_page, tmp_path):
+def test_a_stack_and_a_folder_are_opened_by_name(run_server, open_page, tmp_path):
     rows, columns = np.mgrid[:60, :80]
     stack = np.stack([1000 * np.sin(columns / 9 + each) + 3 * rows for each in range(7)]).astype(np.float32)
     tifffile.imwrite(tmp_path / "stack.tif", stack, imagej=True)
@@ -82,9 +82,10 @@ def test_a_stack_and_a_folder_are_opened_by_name(open_page, tmp_path):
         assert (studio.colours()[..., 0] != shown).any()
         studio.page.get_by_label("Source").select_option("media:inside.png")
         studio.wait_for("() => window.studio.pixels().width === 512")
+        studio.page.close()
 
 
-def test_a_damaged_film_is_told(open_page, tmp_path):
+def test_a_damaged_film_is_told(run_server, open_page, tmp_path):
     content = bytearray(data.clip_path().read_bytes())
     middle = len(content) // 2
     content[middle : middle + 4000] = bytes(4000)
@@ -95,6 +96,7 @@ def test_a_damaged_film_is_told(open_page, tmp_path):
         assert "damaged" in studio.page.get_by_role("alert").inner_text()
         studio.wait_for("() => window.studio.stats().frames > 30")
         assert studio.page.get_by_role("alert").count() == 1
+        studio.page.close()
 
 
 def test_what_takes_long_is_said_and_can_be_given_up(studio):

@@ -91,7 +91,8 @@ def test_the_counter_tells_what_is_drawn_and_not_what_is_wanted(paused):
     paused.page.evaluate("""() => {
         const send = WebSocket.prototype.send;
         WebSocket.prototype.send = function (text) {
-            if (typeof text === 'string' && text.includes('"seek"')) window.setTimeout(() => send.call(this, text), 500);
+            const isSlow = typeof text === 'string' && text.includes('"seek"');
+            if (isSlow) window.setTimeout(() => send.call(this, text), 500);
             else send.call(this, text);
         };
     }""")

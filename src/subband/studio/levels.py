@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ COLOUR_MAPS: dict[str, tuple[str, tuple[str, ...]]] = {
 #: Percent of the pixels that may be black, and as many white, where a window is found automatically.
 _CUT = 0.2
 #: Pixels that percentiles are measured in, at most.
-_MOST_MEASURED = 2**20
+_MOST_MEASURED = 2**18
 #: The largest float of an image in which 1 is white: light sources are brighter than white.
 _BRIGHTEST = 16.0
 
@@ -192,5 +191,6 @@ def list_colours(name: str) -> Array:
     """Return the 256 colours of a map, each as red, green and blue."""
     stops = np.array([[int(colour[at : at + 2], 16) for at in (0, 2, 4)] for colour in COLOUR_MAPS[name][1]], float)
     positions = np.linspace(0, len(stops) - 1, 256)
-    columns: list[Any] = [np.interp(positions, np.arange(len(stops)), stops[:, channel]) for channel in range(3)]
-    return np.rint(np.stack(columns, axis=1)).astype(np.uint8)
+    columns = [np.interp(positions, np.arange(len(stops)), stops[:, channel]) for channel in range(3)]
+    colours: Array = np.rint(np.stack(columns, axis=1)).astype(np.uint8)
+    return colours

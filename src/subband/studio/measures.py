@@ -17,7 +17,7 @@ __all__ = ["measure_image", "measure_pixel", "show_difference"]
 
 _BINS = 128
 #: Pixels that are measured, at most.
-_MOST_MEASURED = 2**20
+_MOST_MEASURED = 2**18
 #: Percent of what was removed that lies between black and white.
 _SHOWN = 99.5
 

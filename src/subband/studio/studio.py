@@ -81,10 +81,10 @@ class Studio:
 
     def close_session(self, session: Session) -> None:
         """End what is done for a page."""
-        with self._lock:
-            self._sessions.pop(session.id, None)
         self.exports.cancel_page(session.id)
         session.close()
+        with self._lock:
+            self._sessions.pop(session.id, None)
 
     def find_session(self, number: Any) -> Session | None:
         """Return the session of a page."""
