@@ -64,7 +64,7 @@ class Clip:
     frames : ndarray of shape (frames, rows, columns)
         Between 0 and 255.
     still, edges : ndarray of bool
-        What stands still in all frames, of the shape of a frame; where an edge moves, of the shape of all of them.
+        What stands still before a still camera, of the shape of a frame; where an edge moves, of that of all frames.
     """
 
     name: str
@@ -103,7 +103,8 @@ def make_clip(name: str, count: int = 20) -> Clip:
     }
     if name == "bunny":
         with open_source(data.clip_path(), colours="ycbcr") as source:
-            frames = np.stack([frame.pixels[..., 0] for frame in source][:count]).astype(np.float64)
+            # the first ones hardly move
+            frames = np.stack([frame.pixels[..., 0] for frame in source][20 : 20 + count]).astype(np.float64)
     elif name == "still":
         back = data.camera()[100 : 100 + _SHAPE[0], 80 : 80 + _SHAPE[1]].astype(np.float64)
         frames = np.stack([_lay_disc(back, 120, 20 + 3 * time) for time in range(count)])
@@ -114,7 +115,7 @@ def make_clip(name: str, count: int = 20) -> Clip:
         if name == "fast":
             frames = np.stack([_lay_disc(each, 60 + 5 * time, 21 * time - 20) for time, each in enumerate(frames)])
     changes = np.abs(np.diff(frames, axis=0, prepend=frames[:1]))
-    return Clip(name, frames, changes.max(axis=0) == 0, changes > 40)
+    return Clip(name, frames, (changes.max(axis=0) == 0) & (name == "still"), changes > 40)
 
 
 def _move(image: Array, down: float, right: float) -> Array:
@@ -168,13 +169,13 @@ def measure_clip(
             clip.name,
             sigma,
             {who: measure_psnr(frames, clip.frames, 255) for who, frames in found.items()},
-            {who: _measure_flicker(error, clip.still) for who, error in errors.items()},
+            {who: _measure_flicker(error, clip.still) for who, error in errors.items() if clip.still.any()},
             {who: float(np.abs(error)[clip.edges].max(initial=0)) for who, error in errors.items()},
         )
 
 
 def _measure_flicker(errors: Array, still: Array) -> float:
-    return float(errors[_SETTLED:, still].std(axis=0).mean()) if still.any() else float("nan")
+    return float(errors[_SETTLED:, still].std(axis=0).mean())
 
 
 def _run_ffmpeg(frames: Array, text: str) -> Array | None:
@@ -237,7 +238,7 @@ def report(results: Sequence[Result], rates: Mapping[str, float], *, is_whole: b
         rows = [
             (result.clip, f"{result.sigma:g}", *(f"{pick(result).get(name, np.nan):.{digits}f}" for name in who))
             for result in results
-            if not np.isnan(pick(result)[TEMPORAL])
+            if pick(result)
         ]
         return Sheet(title, ("clip", "sigma", *who), rows, note)
 
@@ -255,13 +256,12 @@ def report(results: Sequence[Result], rates: Mapping[str, float], *, is_whole: b
 
 
 def _judge(results: Sequence[Result], rates: Mapping[str, float]) -> list[Goal]:
-    gains = {result: result.psnr[TEMPORAL] - result.psnr[ALONE] for result in results}
-    slow = min((gain, result.clip, result.sigma) for result, gain in gains.items() if CLIPS[result.clip])
-    least = min((gain, result.clip, result.sigma) for result, gain in gains.items())
+    gains = [(each.psnr[TEMPORAL] - each.psnr[ALONE], each.clip, each.sigma) for each in results]
+    slow, least = min(gain for gain in gains if CLIPS[gain[1]]), min(gains)
     calm = max(
         (result.flicker[TEMPORAL] / result.flicker[ALONE], result.clip, result.sigma)
         for result in results
-        if not np.isnan(result.flicker[ALONE])
+        if result.flicker
     )
     ghosts = max((each.largest[TEMPORAL] - each.largest[ALONE], each.clip, each.sigma) for each in results)
     goals = [
