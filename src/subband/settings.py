@@ -330,7 +330,8 @@ def format_options(thing: Any, without: Sequence[str] = ()) -> str:
     changes = {name: value for name, value in list_changes(thing).items() if name in known and name not in without}
     # what is off unless it is asked for has no value
     return "".join(
-        f" {name_option(name)}" + ("" if value is True else f" {format_value(value)}") for name, value in changes.items()
+        f" {name_option(name)}" + ("" if value is True else f" {format_value(value)}")
+        for name, value in changes.items()
     )
 
 

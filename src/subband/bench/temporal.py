@@ -1,8 +1,8 @@
 """Video denoised over time, beside frame by frame and beside filters of FFmpeg that are tuned to each clip.
 
 Clips are made of images by known motion, to a fraction of a pixel, and one is a video. Noise is white, comes from fixed
-seeds, and all contenders get the same frames of 8 bits. Measured are PSNR, the largest error at edges that move, and the
-flicker of what stands still: the standard deviation of its error over time.
+seeds, and all contenders get the same frames of 8 bits. Measured are PSNR, the largest error at edges that move, and
+the flicker of what stands still: the standard deviation of its error over time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from shutil import which
 from time import perf_counter
 from typing import Any
@@ -21,6 +22,7 @@ from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
 from subband.media import open_source
 from subband.pipeline import process_frames
+from subband.pipeline.planes import PlaneWork
 from subband.quality import measure_psnr
 from subband.typing import Array
 
@@ -62,7 +64,7 @@ class Clip:
     frames : ndarray of shape (frames, rows, columns)
         Between 0 and 255.
     still, edges : ndarray of bool
-        What stands still in all frames, of the shape of a frame; where an edge moves, of the shape of all of them.
+        What stands still before a still camera, of the shape of a frame; where an edge moves, of that of all frames.
     """
 
     name: str
@@ -88,15 +90,21 @@ def make_clip(name: str, count: int = 20) -> Clip:
     Parameters
     ----------
     name : str
-        ``'still'`` has a still camera and a disc that moves; in ``'pan'`` and ``'aerial'`` the camera moves by fractions
-        of a pixel; in ``'fast'`` camera and disc do, by many pixels; ``'bunny'`` is the brightness of the video.
+        ``'still'`` has a still camera and a disc that moves; in ``'pan'`` and ``'aerial'`` the camera moves by
+        fractions of a pixel; in ``'fast'`` camera and disc do, by many pixels; ``'bunny'`` is the brightness of the
+        video.
     count : int
         Frames.
     """
-    moved = {"pan": (data.ascent(), 0.37, 0.81), "aerial": (data.aero(), -0.27, 1.45), "fast": (data.ascent(), -3.3, 6.7)}
+    moved = {
+        "pan": (data.ascent(), 0.37, 0.81),
+        "aerial": (data.aero(), -0.27, 1.45),
+        "fast": (data.ascent(), -3.3, 6.7),
+    }
     if name == "bunny":
         with open_source(data.clip_path(), colours="ycbcr") as source:
-            frames = np.stack([frame.pixels[..., 0] for frame in source][:count]).astype(np.float64)
+            # the first ones hardly move
+            frames = np.stack([frame.pixels[..., 0] for frame in source][20 : 20 + count]).astype(np.float64)
     elif name == "still":
         back = data.camera()[100 : 100 + _SHAPE[0], 80 : 80 + _SHAPE[1]].astype(np.float64)
         frames = np.stack([_lay_disc(back, 120, 20 + 3 * time) for time in range(count)])
@@ -107,7 +115,7 @@ def make_clip(name: str, count: int = 20) -> Clip:
         if name == "fast":
             frames = np.stack([_lay_disc(each, 60 + 5 * time, 21 * time - 20) for time, each in enumerate(frames)])
     changes = np.abs(np.diff(frames, axis=0, prepend=frames[:1]))
-    return Clip(name, frames, changes.max(axis=0) == 0, changes > 40)
+    return Clip(name, frames, (changes.max(axis=0) == 0) & (name == "still"), changes > 40)
 
 
 def _move(image: Array, down: float, right: float) -> Array:
@@ -133,7 +141,9 @@ def _lay_disc(frame: Array, top: int, left: int) -> Array:
     return laid
 
 
-def measure_clip(clip: Clip, sigmas: Sequence[float] = SIGMAS, peers: Mapping[str, Sequence[str]] = PEERS) -> Iterator[Result]:
+def measure_clip(
+    clip: Clip, sigmas: Sequence[float] = SIGMAS, peers: Mapping[str, Sequence[str]] = PEERS
+) -> Iterator[Result]:
     """Add noise to a clip, and remove it by every contender.
 
     Yields
@@ -159,13 +169,13 @@ def measure_clip(clip: Clip, sigmas: Sequence[float] = SIGMAS, peers: Mapping[st
             clip.name,
             sigma,
             {who: measure_psnr(frames, clip.frames, 255) for who, frames in found.items()},
-            {who: _measure_flicker(error, clip.still) for who, error in errors.items()},
+            {who: _measure_flicker(error, clip.still) for who, error in errors.items() if clip.still.any()},
             {who: float(np.abs(error)[clip.edges].max(initial=0)) for who, error in errors.items()},
         )
 
 
 def _measure_flicker(errors: Array, still: Array) -> float:
-    return float(errors[_SETTLED:, still].std(axis=0).mean()) if still.any() else float("nan")
+    return float(errors[_SETTLED:, still].std(axis=0).mean())
 
 
 def _run_ffmpeg(frames: Array, text: str) -> Array | None:
@@ -198,23 +208,25 @@ def _run_ffmpeg(frames: Array, text: str) -> Array | None:
 
 
 def measure_speed(count: int = 60, shape: tuple[int, int] = (720, 1280)) -> dict[str, float]:
-    """Return frames per second of brightness and of colour in memory, each beside frame by frame."""
+    """Return frames per second in memory: the planes of Y'CbCr 4:2:0, as files have them, alone and over time."""
     image = data.photograph()
     tiled = np.tile(image, (-(-shape[0] // len(image)) + 1, -(-shape[1] // len(image)) + 1, 1))
     rng = np.random.default_rng(0)
+    noisy = []
+    for time in range(8):
+        frame = tiled[time : time + shape[0], 2 * time : 2 * time + shape[1]]
+        noisy.append(np.rint(frame + rng.normal(0, 20, frame.shape)).clip(0, 255).astype(np.uint8))
     rates = {}
-    for what, cut in (("grey", lambda x: x[..., 1]), ("colour", lambda x: x)):
-        frames = [cut(tiled)[time : time + shape[0], 2 * time : 2 * time + shape[1]] for time in range(8)]
-        noisy = [np.rint(each + rng.normal(0, 20, each.shape)).clip(0, 255).astype(np.uint8) for each in frames]
-        for temporal in (False, True):
-            video = (noisy[number % len(noisy)] for number in range(count + 2))
-            results = process_frames(video, Enhancer((Denoise(),), temporal=temporal))
-            # the first ones prepare
-            next(results), next(results)
-            begin = perf_counter()
-            for _ in results:
-                pass
-            rates[f"{what}, {TEMPORAL if temporal else ALONE}"] = count / (perf_counter() - begin)
+    for name, temporal in ((ALONE, False), (TEMPORAL, True)):
+        # there and back, so that nothing is cut
+        video = (noisy[abs(number % 14 - 7)] for number in range(count + 2))
+        results = PlaneWork(Enhancer((Denoise(),), temporal=temporal), (2, 2))(video)
+        # the first ones prepare
+        for _ in islice(results, 2):
+            pass
+        begin = perf_counter()
+        done = sum(frame.shape == noisy[0].shape for frame in results)
+        rates[name] = done / (perf_counter() - begin)
     return rates
 
 
@@ -226,7 +238,7 @@ def report(results: Sequence[Result], rates: Mapping[str, float], *, is_whole: b
         rows = [
             (result.clip, f"{result.sigma:g}", *(f"{pick(result).get(name, np.nan):.{digits}f}" for name in who))
             for result in results
-            if not np.isnan(pick(result)[TEMPORAL])
+            if pick(result)
         ]
         return Sheet(title, ("clip", "sigma", *who), rows, note)
 
@@ -235,20 +247,21 @@ def report(results: Sequence[Result], rates: Mapping[str, float], *, is_whole: b
         tabulate("Video over time, PSNR in decibels", lambda each: each.psnr, 2, tuned),
         tabulate("Flicker of what stands still, of 255", lambda each: each.flicker, 2),
         tabulate("Largest error at edges that move, of 255", lambda each: each.largest, 0),
-        Sheet("Frames per second of 1280 × 720, in memory", ("frames", "fps"), [(k, f"{v:.1f}") for k, v in rates.items()]),
+        Sheet(
+            "Frames per second of 1280 × 720, in memory", ("frames", "fps"), [(k, f"{v:.1f}") for k, v in rates.items()]
+        ),
     ]
     figures = {"clips": list(map(asdict, results)), "rates": dict(rates)}
     return Report(sheets, _judge(results, rates) if is_whole else [], figures)
 
 
 def _judge(results: Sequence[Result], rates: Mapping[str, float]) -> list[Goal]:
-    gains = {result: result.psnr[TEMPORAL] - result.psnr[ALONE] for result in results}
-    slow = min((gain, result.clip, result.sigma) for result, gain in gains.items() if CLIPS[result.clip])
-    least = min((gain, result.clip, result.sigma) for result, gain in gains.items())
+    gains = [(each.psnr[TEMPORAL] - each.psnr[ALONE], each.clip, each.sigma) for each in results]
+    slow, least = min(gain for gain in gains if CLIPS[gain[1]]), min(gains)
     calm = max(
         (result.flicker[TEMPORAL] / result.flicker[ALONE], result.clip, result.sigma)
         for result in results
-        if not np.isnan(result.flicker[ALONE])
+        if result.flicker
     )
     ghosts = max((each.largest[TEMPORAL] - each.largest[ALONE], each.clip, each.sigma) for each in results)
     goals = [
@@ -258,10 +271,12 @@ def _judge(results: Sequence[Result], rates: Mapping[str, float]) -> list[Goal]:
         Goal("largest error at moving edges not above frame by frame", _tell(ghosts, "of 255"), ghosts[0] <= 0),
     ]
     for name in PEERS:
-        leads = [(each.psnr[TEMPORAL] - each.psnr[name], each.clip, each.sigma) for each in results if name in each.psnr]
+        leads = [
+            (each.psnr[TEMPORAL] - each.psnr[name], each.clip, each.sigma) for each in results if name in each.psnr
+        ]
         if leads:
             goals.append(Goal(f"better than FFmpeg's {name}", _tell(min(leads), "dB"), min(leads)[0] > 0))
-    rate = min(value for name, value in rates.items() if TEMPORAL in name)
+    rate = rates[TEMPORAL]
     return [*goals, Goal(f"at least {RATE:g} fps of 1280 × 720 in memory", f"{rate:.1f} fps", rate >= RATE)]
 
 

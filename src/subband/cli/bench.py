@@ -246,7 +246,9 @@ def papers(
 @with_outputs
 def temporal(
     outputs: Outputs,
-    quick: Annotated[bool, typer.Option("--quick", help="One strength of noise, few frames; nothing is judged.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One strength of noise, few frames; nothing is judged.")
+    ] = False,
 ) -> None:
     """Measure how well noise is removed from video over time, beside frame by frame and filters of FFmpeg.
 
@@ -257,7 +259,9 @@ def temporal(
     outputs.check("temporal")
     sigmas, count, frames = (clips.SIGMAS[1:2], 6, 4) if quick else (clips.SIGMAS, 20, 60)
     peers = {name: settings[:1] for name, settings in clips.PEERS.items()} if quick else clips.PEERS
-    measured = (each for name in clips.CLIPS for each in clips.measure_clip(clips.make_clip(name, count), sigmas, peers))
+    measured = (
+        each for name in clips.CLIPS for each in clips.measure_clip(clips.make_clip(name, count), sigmas, peers)
+    )
     found = watch_results(measured, len(clips.CLIPS) * len(sigmas))
     rates = clips.measure_speed(frames, (180, 320) if quick else (720, 1280))
     outputs.write("Video over time", {"temporal": clips.report(found, rates, is_whole=not quick)})

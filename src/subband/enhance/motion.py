@@ -2,15 +2,15 @@
 
 Frames are compared where they are smoothed and have half, a quarter and less of their samples along each axis: there
 noise is weaker, and few positions are far. Finest are blocks of 16 × 16 samples of the frame. A block begins with the
-motion of the one around it at the coarser scale, and leaves it for what matches better by more than noise explains; then
-one step along the slopes of the image finds the fraction of a sample. Most blocks of a video move with the camera: that
+motion of the one around it at the coarser scale, and leaves it for what matches better by more than noise explains; one
+step along the slopes of the image finds the fraction of a sample. Most blocks of a video move with the camera: that
 motion is measured with all of them, and a block keeps its own if that is clearly better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,17 @@ from subband.engines.memory import allocate
 from subband.engines.threads import run_tasks
 from subband.typing import Array
 
-__all__ = ["BLOCK", "MARGIN", "PHASES", "TAPS", "find_motion", "pad_planes", "repeat_border", "share_rows", "tabulate_taps"]
+__all__ = [
+    "BLOCK",
+    "MARGIN",
+    "PHASES",
+    "TAPS",
+    "find_motion",
+    "pad_planes",
+    "repeat_border",
+    "share_rows",
+    "tabulate_taps",
+]
 
 #: Samples of a block along each axis, at each scale.
 BLOCK = 8
@@ -84,10 +94,9 @@ def find_motion(new: Array, old: Array, noise: float, ratio: float) -> Array:
         variance = noise * noise * _measure_gain(number + 1)
         images, numbers = (news[number], olds[number]), (variance * (1 + ratio), variance * ratio)
         reach = (_RADIUS, 0) if number == len(news) - 1 else (0, _STEPS)
-        search = *images, coarse, motion, costs, *reach, *numbers
-        share_rows(rows, lambda *part: _loops.track(*search, *part))
+        share_rows(rows, partial(_loops.track, *images, coarse, motion, costs, *reach, *numbers))
     common = _find_common(*images, motion)
-    share_rows(rows, lambda *part: _loops.settle(*images, motion, costs, common, *numbers, *part))
+    share_rows(rows, partial(_loops.settle, *images, motion, costs, common, *numbers))
     return motion
 
 
@@ -95,7 +104,7 @@ def _find_common(new: Array, old: Array, motion: Array) -> Array:
     """Return the motion that most blocks nearly have: one step along the slopes of all of them."""
     y, x = np.round(np.median(motion, axis=(0, 1)) * PHASES).astype(int).tolist()
     sums = np.zeros((len(motion), 5))
-    share_rows(len(motion), lambda *part: _loops.balance(new, old, motion, y, x, tabulate_taps(), _REACH, sums, *part))
+    share_rows(len(motion), partial(_loops.balance, new, old, motion, y, x, tabulate_taps(), _REACH, sums))
     yy, yx, xx, yd, xd = sums.sum(axis=0).tolist()
     common = np.array([y, x]) / PHASES
     if yy * xx - yx * yx > 1e-6 * yy * xx:
@@ -113,7 +122,7 @@ def _make_scales(padded: Array) -> list[Array]:
         if min(rows, columns) < WINDOW:
             break
         coarser = allocate((rows + 2 * MARGIN, columns + 2 * MARGIN), np.dtype(np.float32))
-        share_rows(rows, lambda *part, x=finer, y=coarser: _loops.halve(x, y, *part), 128)
+        share_rows(rows, partial(_loops.halve, finer, coarser), 128)
         repeat_border(coarser)
         scales.append(coarser)
     return scales

@@ -1,8 +1,9 @@
 """The loops that find motion, compiled.
 
-Arrays of samples have margins, so that nothing asks whether it is inside. `first` and `last` count rows, of blocks or of
-samples, so that threads can share a frame: no block depends on another one of the same call, and results do not depend
-on the number of threads. Innermost loops go over addresses, where Numba does not ask whether an index is negative.
+Arrays of samples have margins, so that nothing asks whether it is inside. `first` and `last` count rows, of blocks or
+of samples, so that threads can share a frame: no block depends on another one of the same call, and results do not
+depend on the number of threads. Innermost loops go over addresses, where Numba does not ask whether an index is
+negative.
 """
 
 from __future__ import annotations
@@ -66,13 +67,13 @@ def _is_inside(old: Array, r: int, c: int, down: float, right: float) -> bool:
     return top >= TAPS and left >= TAPS and bottom < old.shape[0] and end < old.shape[1]
 
 
-def _compare(new: Array, old: Array, r: int, c: int, down: float, right: float, share: float) -> float:
+def _compare(new: Array, old: Array, r: int, c: int, down: float, right: float, share: float) -> Any:
     """Return the sum of squared differences of two windows, less what noise of the old frame adds to it.
 
     `share` is the variance of that noise. Interpolation makes it weaker, which must not look like a better match.
     """
     stride = new.shape[1]
-    i, j = int(floor(down)), int(floor(right))
+    i, j = floor(down), floor(right)
     a, b, one = np.float32(down - i), np.float32(right - j), np.float32(1.0)
     w00, w01, w10, w11 = (one - a) * (one - b), (one - a) * b, a * (one - b), a * b
     x, y = shift(data(new), r * stride + c), shift(data(old), (r + i) * stride + c + j)
@@ -91,11 +92,11 @@ def _step(
 ) -> tuple[float, float]:
     """Return the step from a displacement towards a better match, by slopes of the image; `hold` keeps it short."""
     stride = new.shape[1]
-    i, j = int(floor(down)), int(floor(right))
+    i, j = floor(down), floor(right)
     a, b, one, half = np.float32(down - i), np.float32(right - j), np.float32(1.0), np.float32(0.5)
     w00, w01, w10, w11 = (one - a) * (one - b), (one - a) * b, a * (one - b), a * b
     x, y = shift(data(new), r * stride + c), shift(data(old), (r + i) * stride + c + j)
-    yy, yx, xx, yd, xd = np.float32(0), np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    yy = yx = xx = yd = xd = np.float32(0.0)
     for _ in range(WINDOW):
         before, z, behind = shift(y, -stride), shift(y, stride), shift(y, 2 * stride)
         for m in range(WINDOW):
@@ -116,12 +117,12 @@ def _step(
         x, y = shift(x, stride), z
     # slopes of noise are no slopes of the image
     noise = half * WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
-    down_slope, right_slope = max(yy - noise, 0.0) + hold, max(xx - noise, 0.0) + hold
+    down_slope, right_slope = max(float(yy - noise), 0.0) + hold, max(float(xx - noise), 0.0) + hold
     determinant = down_slope * right_slope - yx * yx
     if not determinant > 1e-3 * down_slope * right_slope:
         return 0.0, 0.0
-    dy, dx = (right_slope * yd - yx * xd) / determinant, (down_slope * xd - yx * yd) / determinant
-    return min(max(dy, -1.0), 1.0), min(max(dx, -1.0), 1.0)
+    by_y, by_x = (right_slope * yd - yx * xd) / determinant, (down_slope * xd - yx * yd) / determinant
+    return min(max(float(by_y), -1.0), 1.0), min(max(float(by_x), -1.0), 1.0)
 
 
 def _refine(
@@ -140,8 +141,8 @@ def _refine(
 
 
 def _track(
-    new: Array, old: Array, coarse: Array, motion: Array, costs: Array, radius: int, steps: int, noise: float, share: float,
-    first: int, last: int,
+    new: Array, old: Array, coarse: Array, motion: Array, costs: Array, radius: int, steps: int,
+    noise: float, share: float, first: int, last: int,
 ) -> None:  # fmt: skip
     """Find the motion of all blocks of some rows.
 
@@ -216,7 +217,15 @@ def _track(
 
 
 def _settle(
-    new: Array, old: Array, motion: Array, costs: Array, common: Array, noise: float, share: float, first: int, last: int
+    new: Array,
+    old: Array,
+    motion: Array,
+    costs: Array,
+    common: Array,
+    noise: float,
+    share: float,
+    first: int,
+    last: int,
 ) -> None:
     """Give blocks of some rows the common motion, where their own is hardly better."""
     scale = 0.5 / (noise * _ALIKE)
@@ -281,7 +290,7 @@ def _balance(
                 continue
             begin = shift(data(old), (r + y // PHASES - 1) * stride + c + x // PHASES - 1)
             interpolate(begin, stride, vertical, horizontal, data(line_room), data(patch_room), side, side, side)
-            yy, yx, xx, yd, xd = np.float32(0), np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+            yy = yx = xx = yd = xd = np.float32(0.0)
             for k in range(BLOCK):
                 before = shift(data(patch_room), k * side)
                 here, behind = shift(before, side), shift(before, 2 * side)

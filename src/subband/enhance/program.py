@@ -149,7 +149,7 @@ class Program:
         Returns
         -------
         ndarray, Past
-            The frame, and what is known now. A frame that has nothing in common with those before is what `run` returns.
+            The frame, and what is known now. A frame with nothing in common with those before is what `run` returns.
         """
         host = get_engine("cpu")
         filters = find_filters(host)
@@ -258,7 +258,7 @@ class Program:
         return np.dtype(np.float32)
 
     def _prepare(self, stage: Stage) -> Callable[[Any, Array | None, NoiseMap | None], Any]:
-        """Return what a stage does to planes; a mask says which pixels count when noise is measured, a map how it is."""
+        """Return what a stage does to planes; a mask says where noise is measured, a map how strong it is where."""
         # none of these holds the program, whose memory of a device is free as soon as nobody has it
         if isinstance(stage, Blur | Sharpen):
             filters = self.filters

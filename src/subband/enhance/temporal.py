@@ -4,14 +4,13 @@ What is known of a scene from the frames before is moved to where it is now and 
 has a variance: that of the prediction is what its noise has become, and what the new frame shows it to be off by. Where
 things are still or move as found, noise becomes weaker with every frame; where they do not match, because something was
 covered or has changed, the new frame counts by itself, and after a cut all of it does. What noise is left in which
-sample goes to the spatial method, by `subband.enhance.noise_maps`.
-
-Motion is found block by block, from coarse to fine, between means of 2 × 2, 4 × 4 and more samples.
+sample goes to the spatial method, by `subband.enhance.noise_maps`; how things move, `subband.enhance.motion` finds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -130,11 +129,11 @@ def _average(past: Past, planes: Array, sigma: Array, motion: Array, steps: tupl
     # noise of chroma that was once stored with fewer samples measures too low, and must not tell that nothing matches
     weights = (1 / (np.square(np.maximum(sigma, sigma[0])) * len(planes))).astype(np.float32)
     block = tuple(2 * BLOCK // step for step in steps)
-    given = planes, past.padded, past.padded_ratios, motion, block, tabulate_taps(), weights
-    share_rows(len(motion), lambda *rows: _loops.predict(*given, predicted, ratios, energy, *rows))
+    known = past.padded, past.padded_ratios, motion, block, tabulate_taps(), weights
+    share_rows(len(motion), partial(_loops.predict, planes, *known, predicted, ratios, energy))
     padded, padded_ratios = allocate(past.padded.shape, planes.dtype), _make_ratios(past.padded_ratios.shape)
-    found = planes, predicted, ratios, energy, _SLACKS, 1 / _MEMORY, padded, padded_ratios
-    share_rows(planes.shape[1], lambda *rows: _loops.update(*found, *rows), 32)
+    found = predicted, ratios, energy, _SLACKS, 1 / _MEMORY
+    share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
     repeat_border(padded)
     # where little is left of the past, all of the frame counts as new
     after = Past(padded, padded_ratios, motion)

@@ -50,8 +50,8 @@ def _predict(
         for column in range(motion.shape[1]):
             r, c = row * block[0], column * block[1]
             height, width = min(block[0], rows - r), min(block[1], columns - c)
-            y = int(floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5))
-            x = int(floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5))
+            y = floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5)
+            x = floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5)
             # what comes from beyond the margins was not seen
             down = min(max(y // PHASES, -MARGIN + TAPS - r), rows + MARGIN - TAPS - block[0] - r)
             right = min(max(x // PHASES, -MARGIN + TAPS - c), columns + MARGIN - TAPS - block[1] - c)
@@ -130,7 +130,7 @@ def _update(
         for c in range(columns):
             five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
             three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
-            excess = max(max(five - wide_slack, three - narrow_slack), max(here[c] - own_slack, zero))
+            excess = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
             variance = ratio[c] + excess * (one + ratio[c])
             gain = max(variance / (one + variance), lowest)
             gains[c] = gain

@@ -340,7 +340,7 @@ def _check_time(info: SourceInfo) -> None:
         raise ArgumentError("temporal=True averages frames of video, and this is a volume; leave it out")
     if info.kind != "still" and info.dtype not in (np.uint8, np.uint16):
         raise ArgumentError(
-            f"temporal=True averages frames of 8 or 16 bits, and these have dtype {info.dtype}; leave it out, or convert them"
+            f"temporal=True averages frames of 8 or 16 bits, and these have dtype {info.dtype}; leave it out"
         )
 
 

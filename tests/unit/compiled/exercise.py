@@ -16,13 +16,14 @@ from subband.data import camera, photograph
 from subband.edit import find_edges, fuse, relight, stylise
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.enhance.methods import list_methods
+from subband.pipeline import process_frames
 
 __all__ = ["exercise"]
 
 
 def exercise() -> None:
     """Call everything once for each kind of array."""
-    for part in (_transform, _transform_integers, _denoise, _edit, _code, _code_video):
+    for part in (_transform, _transform_integers, _denoise, _follow, _edit, _code, _code_video):
         part()
 
 
@@ -70,6 +71,13 @@ def _denoise() -> None:
     volume = np.stack([grey[:64, :64]] * 16)
     for kind in ("uint8", "float32"):
         subband.denoise(volume.astype(kind), channel_axis=None)
+
+
+def _follow() -> None:
+    colours = photograph()[:256, :256]
+    for image in (colours[..., 1], colours, colours.astype(np.uint16) * 257):
+        for method in list_methods():
+            list(process_frames([image] * 3, Enhancer(Denoise(method.name), temporal=True)))
 
 
 def _edit() -> None:

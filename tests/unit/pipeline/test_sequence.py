@@ -47,7 +47,9 @@ def test_a_still_scene_is_clearer_and_calmer(sigma):
     enhancers = [Enhancer(sigma=sigma, temporal=temporal) for temporal in (False, True)]
     alone, over_time = measure_gain(noisy, STILL, *enhancers)
     assert over_time > alone + 1.5
-    flicker = [np.std(np.stack(list(process_frames(noisy, each)))[2:].astype(float), axis=0).mean() for each in enhancers]
+    flicker = [
+        np.std(np.stack(list(process_frames(noisy, each)))[2:].astype(float), axis=0).mean() for each in enhancers
+    ]
     assert flicker[1] < 0.6 * flicker[0]
 
 
@@ -154,7 +156,9 @@ def test_what_cannot_be_averaged_is_refused(info):
 def test_every_plane_of_a_file_is_clearer(tmp_path, write_planes, read_planes):
     bright = STILL[0].mean(axis=2)
     clean = [bright, *(128 + 0.5 * (STILL[0][::2, ::2, channel] - bright[::2, ::2]) for channel in (2, 0))]
-    noisy = [[*planes] for planes in zip(*(add_noise([plane] * 6, seed) for seed, plane in enumerate(clean)), strict=True)]
+    noisy = [
+        [*planes] for planes in zip(*(add_noise([plane] * 6, seed) for seed, plane in enumerate(clean)), strict=True)
+    ]
     source = write_planes(tmp_path / "noisy.mkv", noisy, "yuv420p")
     found = []
     for name, options in (("alone.mkv", []), ("temporal.mkv", ["--temporal"])):
