@@ -32,6 +32,8 @@ COMMANDS = (
     "reshape",
     "encode",
     "decode",
+    "send",
+    "receive",
     "jp2info",
     "pyramid",
     "wavelets",
