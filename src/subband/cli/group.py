@@ -33,6 +33,8 @@ COMMANDS = (
     "encode",
     "decode",
     "transcode",
+    "send",
+    "receive",
     "jp2info",
     "pyramid",
     "wavelets",

@@ -45,8 +45,8 @@ def open_source(
     ----------
     name : Path or str
         A file; a folder of DICOM slices; ``file.h5:dataset``; ``frame%04d.png``; an address such as ``rtsp://…``;
-        ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of several pages is a volume, a GIF
-        of several images a video.
+        ``rtp://:5004`` for a link; ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of
+        several pages is a volume, a GIF of several images a video.
     colours, quick, tolerant
         Of video; see `FilmSource`. Cameras also know `colours`.
     most_pixels : int, optional
@@ -121,6 +121,10 @@ def _open_whole(
         return TestSource.from_name(text)
     if is_camera(text):
         return CameraSource(text, size=size, rate=rate, count=count, colours=reading.colours)
+    if text.startswith("rtp://"):
+        from subband.media.link import LinkSource
+
+        return LinkSource(text, colours=reading.colours, quick=reading.quick, most_pixels=reading.most_pixels)
     if "://" in text:
         return _open_video(text, reading)
     path, most_pixels = Path(name), reading.most_pixels
@@ -262,7 +266,8 @@ def open_sink(
     Parameters
     ----------
     name : Path or str
-        An image, a video, a volume, ``file.h5:dataset``, or a numbered series such as ``frame%04d.png``. A TIFF file is
+        An image, a video, a volume, ``file.h5:dataset``, a numbered series such as ``frame%04d.png``, or the address of
+        a link, ``rtp://host:port``. A TIFF file is
         a stack if `info` is that of a volume or has more than one frame, else an image. GIF, APNG, WebP and AVIF files
         move if `info` is not that of a still.
     info : SourceInfo
@@ -290,6 +295,10 @@ def open_sink(
     MissingExtraError
         If an optional library is needed that is not installed; it says which.
     """
+    if str(name).startswith("rtp://"):
+        from subband.media.link import LinkSink
+
+        return LinkSink(str(name), info, quality=quality, **video_options)
     path, dataset = split_dataset(str(name)) or (Path(name), None)
     video = {key: value for key, value in (("codec", codec), ("preset", preset)) if value is not None} | video_options
     writing = Writing(overwrite, keep_partial, quality, audio, dataset, video)
