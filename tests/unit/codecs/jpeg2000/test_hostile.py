@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from subband.codecs.jpeg2000.boxes import ColourSpecification, ImageHeader, Jp2Header, Palette, write_jp2
 from subband.codecs.jpeg2000.decoder import decode
+from subband.codecs.jpeg2000.files import imread
 from subband.codecs.jpeg2000.inspection import inspect
 from subband.codecs.jpeg2000.markers import PacketLengths, TilePart
 from subband.codecs.jpeg2000.parameters import (
@@ -193,3 +195,39 @@ def test_blocks_of_random_bytes():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert decode(make_stream(coding=coding, body=body)).samples.shape == (64, 64)
+
+
+def make_bomb(palette=None, mapping=()):
+    """Return a file of few bytes whose channels would be many times its component."""
+    size = replace(SIZE, x1=1024, y1=1024, tile_width=1024, tile_height=1024)
+    header = Jp2Header(ImageHeader(1024, 1024, 1, (8, False)), None, (ColourSpecification(1, 17),), palette, mapping)
+    return write_jp2(make_stream(size), header)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        make_bomb(Palette(np.zeros((1, 255), np.int64), ((8, False),) * 255)),
+        make_bomb(Palette(np.zeros((1, 1), np.int64), ((8, False),)), ((0, 0),) * 16000),
+    ],
+    ids=["columns", "mapping"],
+)
+def test_channels_of_palettes_count(data):
+    tracemalloc.start()
+    try:
+        with pytest.raises(CodecError, match="samples, and most_pixels=4194304"):
+            decode(data, most_pixels=1 << 22)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+
+
+def test_channels_that_are_brought_to_one_size_count():
+    steps = (ComponentSize(8, False, 255, 1), ComponentSize(8, False, 1, 255))
+    size = replace(SIZE, x1=8192, y1=8192, tile_width=8192, tile_height=8192, components=steps)
+    data = make_stream(size, CodingDefault(style=CodingStyle(levels=0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [plane.shape for plane in decode(data, most_pixels=1 << 20).planes] == [(8192, 33), (33, 8192)]
+        with pytest.raises(CodecError, match="134217728 samples"):
+            imread(io.BytesIO(data), most_pixels=1 << 20)
