@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -147,6 +148,21 @@ class Codestream:
         """The texts of the main header."""
         return tuple(comment.text for comment in self.select(Comment) if comment.is_text)
 
+    @cached_property
+    def _defaults(self) -> tuple[tuple[Any, ...], ...]:
+        """What the main header says for each component: style, quantisation and shift; and its progressions.
+
+        Tiles that say nothing else share these: there may be as many tiles as segments, and components as either.
+        """
+        nothing: tuple[Any, ...] = (None,) * len(self.size.components)
+        changes = self.select(ProgressionChange)
+        return (
+            _spread(nothing, self.select(CodingDefault), self.select(CodingComponent), "style"),
+            _spread(nothing, self.select(QuantisationDefault), self.select(QuantisationComponent), "quantisation"),
+            _spread((0,) * len(nothing), (), self.select(RegionOfInterest), "shift"),
+            tuple(each for change in changes for each in change.progressions),
+        )
+
     def find_tile_parts(self) -> list[TilePartRange]:
         """Go from tile-part to tile-part; warn where the stream ends early."""
         count = int(np.prod(count_tiles(self.size), dtype=object))
@@ -216,33 +232,21 @@ class Codestream:
             lengths.append(np.array([length for each in told for length in each.lengths], np.int64))
             bodies.append((body, part.stop))
         own: dict[type, list[Any]] = {kind: [s for s in segments if isinstance(s, kind)] for kind in _LAYERED}
-        main: dict[type, list[Any]] = {kind: self.select(kind) for kind in _LAYERED}
-        count = len(self.size.components)
         coding: CodingDefault = own[CodingDefault][-1] if own[CodingDefault] else self.coding
-        styles = _spread(
-            count, main[CodingDefault], main[CodingComponent], own[CodingDefault], own[CodingComponent], "style"
-        )
-        quantisations = _spread(
-            count,
-            main[QuantisationDefault],
-            main[QuantisationComponent],
-            own[QuantisationDefault],
-            own[QuantisationComponent],
-            "quantisation",
-        )
+        styles, quantisations, shifts, progressions = self._defaults
+        styles = _spread(styles, own[CodingDefault], own[CodingComponent], "style")
+        quantisations = _spread(quantisations, own[QuantisationDefault], own[QuantisationComponent], "quantisation")
         if None in quantisations:
             raise CodecError(f"nothing tells how component {quantisations.index(None)} is quantised: QCD is missing")
-        shifts = [0] * count
-        for region in [*main[RegionOfInterest], *own[RegionOfInterest]]:
-            shifts[region.component] = region.shift
-        changes = own[ProgressionChange] or main[ProgressionChange]
-        progressions = tuple(each for change in changes for each in change.progressions)
+        shifts = _spread(shifts, (), own[RegionOfInterest], "shift")
+        if own[ProgressionChange]:
+            progressions = tuple(each for change in own[ProgressionChange] for each in change.progressions)
         return TileStream(
             tile,
             coding,
-            tuple(styles),
-            tuple(quantisations),
-            tuple(shifts),
+            styles,
+            quantisations,
+            shifts,
             progressions or (Progression(coding.order),),
             tuple(bodies),
             tuple(lengths),
@@ -370,15 +374,13 @@ def read_segments(
     raise CodecError(f"a header ends at byte {stop} before its {name_marker(last)}")
 
 
-def _spread(
-    count: int, main: Sequence[Any], main_own: Sequence[Any], tile: Sequence[Any], tile_own: Sequence[Any], name: str
-) -> list[Any]:
-    """Return one value for each component; a tile goes before the stream, and there a component before all."""
-    values = [getattr(main[-1], name) if main else None] * count
-    for each in main_own:
-        values[each.component] = getattr(each, name)
-    if tile:
-        values = [getattr(tile[-1], name)] * count
-    for each in tile_own:
-        values[each.component] = getattr(each, name)
+def _spread(values: tuple[Any, ...], default: Sequence[Any], own: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """Return one value for each component: what it says itself, else what is said for all, else the one it has."""
+    if default:
+        values = (getattr(default[-1], name),) * len(values)
+    if own:
+        changed = list(values)
+        for each in own:
+            changed[each.component] = getattr(each, name)
+        values = tuple(changed)
     return values

@@ -12,7 +12,7 @@ import numpy as np
 from subband.codecs.jpeg2000.bundles import decode_tiles
 from subband.codecs.jpeg2000.codestream import Codestream, TilePartRange, TileStream
 from subband.codecs.jpeg2000.colours import find_range, join_planes
-from subband.codecs.jpeg2000.faults import warn
+from subband.codecs.jpeg2000.faults import TooManyError, warn
 from subband.codecs.jpeg2000.geometry import Rectangle, count_tiles, find_tile_rectangle
 from subband.codecs.jpeg2000.header import Header, open_file
 from subband.codecs.jpeg2000.picture import (
@@ -23,7 +23,7 @@ from subband.codecs.jpeg2000.picture import (
     choose_dtype,
     sort_channels,
 )
-from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork, prepare_tile
+from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork, count_room, prepare_tile
 from subband.engines import Engine
 from subband.errors import ArgumentError, CodecError
 from subband.typing import Array
@@ -136,11 +136,13 @@ def _collect(
     """Read the packets of tiles; give as many tiles at a time as are worth being decoded together."""
     batch: list[TileWork] = []
     waiting = 0
+    room = count_room(tiles)
     for tile in tiles:
         try:
-            work = prepare_tile(stream, tile, canvas.windows, reduce, layers)
+            work = prepare_tile(stream, tile, canvas.windows, reduce, layers, room)
+            room -= max(len(work.layout.blocks), work.layout.precinct_count)
         except CodecError as error:
-            if len(tiles) == 1:
+            if len(tiles) == 1 or isinstance(error, TooManyError):
                 raise
             warn(f"tile {tile.tile} cannot be decoded: {error}")
             canvas.blank(tile.tile)

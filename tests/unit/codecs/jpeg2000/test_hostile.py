@@ -12,9 +12,11 @@ import pytest
 from subband.codecs.jpeg2000.boxes import ColourSpecification, ImageHeader, Jp2Header, Palette, write_jp2
 from subband.codecs.jpeg2000.decoder import decode
 from subband.codecs.jpeg2000.files import imread
+from subband.codecs.jpeg2000.header import open_file
 from subband.codecs.jpeg2000.inspection import inspect
 from subband.codecs.jpeg2000.markers import PacketLengths, TilePart
 from subband.codecs.jpeg2000.parameters import (
+    CodingComponent,
     CodingDefault,
     CodingStyle,
     ComponentSize,
@@ -231,3 +233,34 @@ def test_channels_that_are_brought_to_one_size_count():
         assert [plane.shape for plane in decode(data, most_pixels=1 << 20).planes] == [(8192, 33), (33, 8192)]
         with pytest.raises(CodecError, match="134217728 samples"):
             imread(io.BytesIO(data), most_pixels=1 << 20)
+
+
+def test_progressions_of_nothing_over_many_precincts():
+    size = replace(SIZE, x1=2048, y1=2048, tile_width=2048, tile_height=2048)
+    coding = CodingDefault(style=CodingStyle(levels=0, precincts=((1, 1),)))
+    changes = ProgressionChange((Progression(Order.RPCL, 5, 6, 0, 1, 1),) * 500).write(1)
+    with pytest.raises(CodecError, match=r"POC goes over \d+ precincts"):
+        decode(make_stream(size, coding, body=bytes(2000), extra=changes))
+
+
+def test_tiles_have_room_for_blocks_together():
+    size = replace(SIZE, x1=2048, y1=2048, tile_width=1024, tile_height=1024)
+    coding = CodingDefault(style=CodingStyle(levels=0, block_width=2, block_height=2, precincts=((2, 2),)))
+    whole = decode(make_stream(replace(size, x1=1024, y1=1024), coding, body=bytes(70000)))
+    assert (whole.samples == 128).all()
+    wide = replace(size, x1=20480, tile_width=1024)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(CodecError, match="can hold"):
+            decode(make_stream(wide, coding, body=bytes(10), tiles=40))
+
+
+def test_tiles_share_what_the_main_header_says():
+    size = replace(SIZE, tile_width=32, tile_height=32, components=(ComponentSize(8),) * 3)
+    own = CodingComponent(1, CodingStyle(levels=1)).write(3)
+    stream = open_file(make_stream(size, extra=own, tiles=4)).stream
+    first, second = (stream.read_tile(tile, [stream.find_tile_parts()[tile]]) for tile in (0, 1))
+    assert [style.levels for style in first.styles] == [2, 1, 2]
+    assert first.styles is second.styles
+    assert first.quantisations is second.quantisations
+    assert first.shifts is second.shifts
