@@ -15,6 +15,7 @@ from subband.codecs.jpeg2000.faults import warn
 from subband.codecs.jpeg2000.geometry import count_tiles
 from subband.codecs.jpeg2000.markers import (
     EOC,
+    PART_2_MARKERS,
     SOC,
     SOD,
     SOT,
@@ -49,6 +50,9 @@ T = TypeVar("T")
 
 #: The standard numbers tiles with 16 bits.
 _MOST_TILES = 65535
+
+#: What SIZ declares for a stream that uses Part 2.
+_PART_2 = 0x8000
 
 #: Bytes of SOT, with its marker and length.
 _SOT_LENGTH = 12
@@ -222,7 +226,7 @@ class Codestream:
             If they do not tell all that is needed.
         """
         segments: list[Segment] = []
-        bodies, lengths = [], []
+        bodies, lengths, packed = [], [], []
         parts = sorted(parts, key=lambda part: part.sot.part)
         for part in parts:
             found, body = self.read_tile_part_header(part)
@@ -230,6 +234,9 @@ class Codestream:
             told = sorted((s for s in segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
             segments = [s for s in segments if not isinstance(s, PacketLengths)]
             lengths.append(np.array([length for each in told for length in each.lengths], np.int64))
+            # their numbers may begin anew in each tile-part, or go on
+            pieces = [placed.segment for placed in found if isinstance(placed.segment, PackedTileHeaders)]
+            packed += [piece.data for piece in sorted(pieces, key=lambda each: each.index)]
             bodies.append((body, part.stop))
         own: dict[type, list[Any]] = {kind: [s for s in segments if isinstance(s, kind)] for kind in _LAYERED}
         coding: CodingDefault = own[CodingDefault][-1] if own[CodingDefault] else self.coding
@@ -250,7 +257,7 @@ class Codestream:
             progressions or (Progression(coding.order),),
             tuple(bodies),
             tuple(lengths),
-            self._join_headers(segments, parts),
+            self._join_headers(packed, parts),
             any(part.is_cut for part in parts),
         )
 
@@ -259,11 +266,10 @@ class Codestream:
         found, body = read_segments(self.data, part.start + _SOT_LENGTH, part.stop, SOD, len(self.size.components))
         return found, body + 2
 
-    def _join_headers(self, segments: Sequence[Segment], parts: Sequence[TilePartRange]) -> Bytes | None:
-        """Return the packet headers of a tile that are packed in its own headers or in the main one."""
-        packed = sorted((s for s in segments if isinstance(s, PackedTileHeaders)), key=lambda each: each.index)
+    def _join_headers(self, packed: Sequence[bytes], parts: Sequence[TilePartRange]) -> Bytes | None:
+        """Return the packet headers of a tile that are packed in its own headers, given in turn, or in the main one."""
         if packed:
-            return np.frombuffer(b"".join(each.data for each in packed), np.uint8)
+            return np.frombuffer(b"".join(packed), np.uint8)
         groups = self._split_packed_headers()
         if not groups:
             return None
@@ -318,6 +324,8 @@ def read_codestream(data: Bytes, start: int = 0, stop: int | None = None) -> Cod
         raise CodecError("the codestream has no SIZ, which tells how large it is")
     if not codings:
         raise CodecError("the codestream has no COD, which tells how it is coded")
+    if sizes[0].capabilities & _PART_2:
+        warn(f"SIZ declares extensions of Part 2 ({sizes[0].capabilities:#06x}), which are not known here")
     wide, high = count_tiles(sizes[0])
     if wide * high > _MOST_TILES:
         raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {_MOST_TILES}")
@@ -356,6 +364,8 @@ def read_segments(
             # the only markers of headers that have no length
             offset += 2
             continue
+        if code in PART_2_MARKERS:
+            raise CodecError(f"byte {offset} holds {name_marker(code)}, an extension of Part 2 that is not known here")
         if code in (SOC, SOT, SOD, EOC):
             raise CodecError(f"byte {offset} holds {name_marker(code)} within a header")
         length = int.from_bytes(data[offset + 2 : offset + 4].tobytes(), "big")

@@ -304,6 +304,8 @@ def _read_tiles(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) ->
             try:
                 yield stream.read_tile(tile, parts)
             except CodecError as error:
+                if len(parts_of) == 1:
+                    raise
                 warn(f"the headers of tile {tile} are damaged: {error}")
 
 

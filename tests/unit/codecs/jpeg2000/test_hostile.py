@@ -264,3 +264,17 @@ def test_tiles_share_what_the_main_header_says():
     assert first.styles is second.styles
     assert first.quantisations is second.quantisations
     assert first.shifts is second.shifts
+
+
+def test_a_single_tile_whose_headers_are_damaged_is_an_error():
+    with pytest.raises(CodecError, match="COM at byte"):
+        decode(make_stream(tile_extra=b"\xff\x64\xff\xff"))
+
+
+def test_extensions_of_part_2_are_told():
+    with pytest.raises(CodecError, match="MCT, an extension of Part 2"):
+        decode(make_stream(extra=b"\xff\x74\x00\x04\x00\x00"))
+    with pytest.raises(CodecError, match="NLT, an extension of Part 2"):
+        decode(make_stream(tile_extra=b"\xff\x76\x00\x04\x00\x00"))
+    with pytest.warns(UserWarning, match="SIZ declares extensions of Part 2"):
+        decode(make_stream(replace(SIZE, capabilities=0x8000)))
