@@ -42,8 +42,8 @@ class Settings:
     ----------
     lossless : bool
         Whether every bit comes back: the 5/3 wavelet in whole numbers, and all coding passes. Left out, it is so unless
-        `rate`, `size`, `psnr` or `step` is given. With one of the first three, ``lossless=True`` chooses the 5/3 wavelet all the same, and
-        cuts its passes off.
+        `rate`, `size`, `psnr` or `step` is given. With one of the first three, ``lossless=True`` chooses the 5/3
+        wavelet all the same, and cuts its passes off.
     rate : float or sequence of float, optional
         Bits per pixel (bpp) of the file; several for as many layers, rising.
     size : int or sequence of int, optional
