@@ -136,7 +136,7 @@ def encode(
     if ending not in ENDINGS:
         raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     settings: dict[str, Any] = {
-        "lossless": True if lossless else False if step is not None else None,
+        "lossless": lossless or None,
         "rate": _split_numbers("--bpp", rate),
         "size": _split_numbers("--bytes", size),
         "psnr": _split_numbers("--psnr", psnr),

@@ -25,6 +25,7 @@ __all__ = [
     "EOC",
     "EPH",
     "MARKER_NAMES",
+    "PART_2_MARKERS",
     "SOC",
     "SOD",
     "SOP",
@@ -70,7 +71,18 @@ MARKER_NAMES = {
     0xFF61: "PPT",
     0xFF63: "CRG",
     0xFF64: "COM",
+    0xFF72: "DFS",
+    0xFF73: "ADS",
+    0xFF74: "MCT",
+    0xFF75: "MCC",
+    0xFF76: "NLT",
+    0xFF77: "MCO",
+    0xFF78: "CBD",
+    0xFF79: "ATK",
 }
+
+#: Those of Part 2 that change what samples are decoded to.
+PART_2_MARKERS = range(0xFF72, 0xFF7A)
 
 
 class Segment(Protocol):

@@ -42,8 +42,8 @@ class Settings:
     ----------
     lossless : bool
         Whether every bit comes back: the 5/3 wavelet in whole numbers, and all coding passes. Left out, it is so unless
-        `rate`, `size` or `psnr` is given. With one of them, ``lossless=True`` chooses the 5/3 wavelet all the same, and
-        cuts its passes off.
+        `rate`, `size`, `psnr` or `step` is given. With one of the first three, ``lossless=True`` chooses the 5/3
+        wavelet all the same, and cuts its passes off.
     rate : float or sequence of float, optional
         Bits per pixel (bpp) of the file; several for as many layers, rising.
     size : int or sequence of int, optional
@@ -128,7 +128,7 @@ class Settings:
     @property
     def is_reversible(self) -> bool:
         """Whether the 5/3 wavelet is used."""
-        return not self.has_target if self.lossless is None else self.lossless
+        return not self.has_target and self.step is None if self.lossless is None else self.lossless
 
     @property
     def order(self) -> Order:
@@ -184,6 +184,10 @@ class Settings:
                 raise ArgumentError(f"style={style!r} is not known{hint}; use some of {', '.join(BLOCK_STYLES)}")
         if self.ht:
             self._check_ht()
+        if self.step is not None and self.lossless:
+            raise ArgumentError(
+                f"step={self.step} does not go with lossless=True, which has no quantiser; leave one out"
+            )
         if self.step is not None and not 0 < self.step < float("inf"):
             raise ArgumentError(f"step={self.step} is not a positive number")
         self._check_sizes()
