@@ -34,6 +34,11 @@ class NoiseMap:
         self._variances = [np.asarray(variance, np.float32)]
         self._maps: dict[object, Any] = {}
 
+    @property
+    def typical(self) -> float:
+        """The standard deviation of all noise, over that of the plane."""
+        return float(np.sqrt(np.mean(self._variances[0])))
+
     def level(self, coefficients: Coefficients) -> None:
         """Divide details by the strength of their noise, in place."""
         for number, bands in enumerate(coefficients.details, 1):

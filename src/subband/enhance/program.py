@@ -94,6 +94,11 @@ class Program:
         self._counts: Counter[Any] = Counter()
         self._replays: dict[Any, CudaReplay | None] = {}
 
+    @property
+    def joint(self) -> int:
+        """How many planes are the colours of one image, the first its brightness."""
+        return 1 if self._there is None else self.channels
+
     def run(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Return the enhanced pixels.
 
@@ -261,7 +266,7 @@ class Program:
         if isinstance(stage, Shrink):
             roundtrip, shrinker = self._roundtrips[stage], self._shrinkers[stage]
             return lambda planes, *_: roundtrip.run(planes, shrinker)
-        return make_denoiser(stage, self._roundtrips[stage], self._noise, self._find_refine())
+        return make_denoiser(stage, self._roundtrips[stage], self._noise, self._find_refine(), self.joint)
 
     def _find_refine(self) -> Refine | None:
         """Return how the noise model makes noise weaker from a guess, if it can."""

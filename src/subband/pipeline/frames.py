@@ -74,6 +74,7 @@ def process_frames(
     --------
     >>> from subband import data
     >>> from subband.enhance import Shrink
+    >>> from subband.pipeline import process_frames
     >>> frames = [data.photograph()[:120, :160] for _ in range(5)]
     >>> [frame.shape for frame in process_frames(frames, Shrink(threshold=4.0))]
     [(120, 160, 3), (120, 160, 3), (120, 160, 3), (120, 160, 3), (120, 160, 3)]
@@ -90,6 +91,7 @@ class Pipeline:
     Examples
     --------
     >>> from subband.enhance import Shrink
+    >>> from subband.pipeline import Pipeline
     >>> pipeline = Pipeline(Shrink(level=1, threshold=4.0), engine="cpu")
     >>> def video():
     ...     for brightness in (10, 200):
