@@ -52,7 +52,7 @@ pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and 
 	@$(BIN)/python docs/draw_figures.py
 
 test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
-	@$(ON_GPU) -m pytest tests/gpu $(ARGS)
+	@$(ON_GPU) tests/gpu/spread.py $(ARGS)
 
 sanitize-gpu: ## look for stray accesses and races in the CUDA kernels, with NVIDIA's compute-sanitizer
 	@for tool in memcheck racecheck; do \

@@ -30,13 +30,14 @@ FILES = [(name, parameter) for name, parameter, kind in OUTPUTS if kind in ("fil
 ENDINGS = {
     ("camera", "output"): ".mkv",
     ("encode", "output"): ".jp2",
+    ("transcode", "output"): ".jph",
     ("decompose", "save"): ".npz",
     ("filter", "save_chain"): ".toml",
     ("receive", "output"): ".mkv",
     ("send", "sdp"): ".sdp",
 }
 #: What a command reads, where a PNG will not do.
-SOURCES = {("decode", "source"): "a.jp2", ("reconstruct", "coefficients"): "a.npz"}
+SOURCES = {("decode", "source"): "a.jp2", ("transcode", "source"): "a.jp2", ("reconstruct", "coefficients"): "a.npz"}
 #: What else has to be said for a command to come so far.
 MORE = {
     "wavelets": ["db2"],

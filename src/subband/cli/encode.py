@@ -1,4 +1,4 @@
-"""``subband encode``: an image as JPEG 2000, a video as VC-2."""
+"""``subband encode``: an image as JPEG 2000 or HTJ2K, a video as VC-2."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def encode(
     ],
     output: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help=".jp2 for a file with boxes, .j2k for the codestream; .vc2 for video."),
+        typer.Argument(
+            metavar="OUT",
+            help=".jp2 for a file with boxes, .jph with --ht, .j2k for the codestream; .vc2 for video.",
+        ),
         Writes(),
     ],
     lossless: Annotated[
@@ -60,6 +63,9 @@ def encode(
     style: Annotated[
         str, typer.Option(metavar="NAMES", autocompletion=offer(*_STYLES), help=f"Some of {', '.join(_STYLES)}.")
     ] = "",
+    ht: Annotated[
+        bool, typer.Option("--ht", help="High-throughput blocks (HTJ2K): many times as fast; so for .jph, too.")
+    ] = False,
     colour: Annotated[
         bool | None, typer.Option("--mct/--no-mct", help="Whether colours are decorrelated first; so by default.")
     ] = None,
@@ -101,14 +107,15 @@ def encode(
     """Encode an image as JPEG 2000 or a video as VC-2, without a loss or to a size, quality or rate.
 
     `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
-    for each pixel, and `subband encode video.mov video.vc2 --bitrate 200M` so many bits in a second.
+    for each pixel, `subband encode scan.tiff scan.jph` is HTJ2K, and `subband encode video.mov video.vc2 --bitrate
+    200M` takes so many bits in a second.
     """
     from time import perf_counter
 
     from subband.cli.progress import watch_progress
     from subband.cli.video import copy_video, make_settings
     from subband.codecs.jpeg2000 import encode as encode_image
-    from subband.codecs.jpeg2000.files import ENDINGS, STREAM_ENDINGS
+    from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.media import place_output, read_still
     from subband.media.jpeg2000 import pack_metadata
     from subband.pipeline.relay import Progress
@@ -132,7 +139,7 @@ def encode(
     if ending not in ENDINGS:
         raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     settings: dict[str, Any] = {
-        "lossless": True if lossless else False if step is not None else None,
+        "lossless": lossless or None,
         "rate": _split_numbers("--bpp", rate),
         "size": _split_numbers("--bytes", size),
         "psnr": _split_numbers("--psnr", psnr),
@@ -143,6 +150,7 @@ def encode(
         "precincts": _split_sizes("--precincts", precincts) if precincts else None,
         "progression": progression,
         "style": [name.strip() for name in style.split(",") if name.strip()],
+        "ht": ht or choose_form(ending) == "jph",
         "colour": colour,
         "sop": sop,
         "eph": eph,
@@ -157,9 +165,8 @@ def encode(
         show_plan([source], [output], as_json=as_json)
         return
     still = read_still(source, most_pixels=most_pixels)
-    boxes = (
-        _describe(still, icc.read_bytes() if icc else None, dpi) if ending not in STREAM_ENDINGS else {"form": "j2k"}
-    )
+    form = choose_form(ending)
+    boxes = _describe(still, icc.read_bytes() if icc else None, dpi) if form != "j2k" else {}
     begin = perf_counter()
     with watch_progress(is_quiet=as_json or quiet) as observe_file:
         observe = observe_file(source.name)
@@ -167,8 +174,8 @@ def encode(
         def watch(part: float) -> None:
             observe(Progress(round(100 * part), 100, perf_counter() - begin))
 
-        data = encode_image(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
-    if "form" not in boxes and size is None:  # what was asked for as a size holds for the file
+        data = encode_image(_join(still), form=form, engine=engine, on_progress=watch, **boxes, **settings)
+    if boxes and size is None:  # what was asked for as a size holds for the file
         data += pack_metadata(still.exif, still.metadata)
     seconds = perf_counter() - begin
     with place_output(output, overwrite=force) as unfinished:

@@ -32,6 +32,7 @@ COMMANDS = (
     "reshape",
     "encode",
     "decode",
+    "transcode",
     "send",
     "receive",
     "jp2info",

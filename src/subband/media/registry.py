@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,8 +19,11 @@ from subband.media.images import SequenceSink, SequenceSource, StillSink, StillS
 from subband.media.video import FilmSource
 from subband.media.video_rgb import RgbSink, describe_as_rgb
 from subband.media.volumes import VolumeSource
+from subband.typing import PathLike
 
-__all__ = ["open_sink", "open_source", "open_volume"]
+__all__ = ["is_unfinished", "list_sources", "open_sink", "open_source", "open_video", "open_volume"]
+
+_UNFINISHED = re.compile(r"\.part\d*$")
 
 
 def open_source(
@@ -75,6 +80,7 @@ def open_source(
 
     Examples
     --------
+    >>> from subband.media import open_source
     >>> with open_source("test:64x48@25?count=2") as source:
     ...     [frame.time for frame in source]
     [0.0, 0.04]
@@ -149,6 +155,31 @@ def _open_video(name: Path | str, reading: Reading) -> FilmSource:
     return FilmSource(name, **about)
 
 
+def open_video(name: PathLike, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> FilmSource:
+    """Open a video by its name; `open_source` opens images, volumes and cameras too.
+
+    Parameters
+    ----------
+    name : str or path
+        A file, or an address such as ``rtsp://…``.
+    colours : {"rgb", "ycbcr"}
+        What frames are in; see `FilmSource`.
+
+    Raises
+    ------
+    FileNotFoundError, FormatError, MissingExtraError
+        As `open_source` says.
+
+    Examples
+    --------
+    >>> from subband import data, media
+    >>> with media.open_video(data.clip_path()) as video:
+    ...     next(iter(video)).pixels.shape
+    (360, 640, 3)
+    """
+    return _open_video(os.fspath(name), Reading(colours=colours))
+
+
 def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     """Open a volume by its name; for what reads blocks of it.
 
@@ -163,6 +194,7 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
 
     Examples
     --------
+    >>> from subband.media import open_volume
     >>> open_volume("video.mp4")
     Traceback (most recent call last):
         ...
@@ -179,6 +211,42 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
             f"{str(name)!r} does not end like a volume; take {', '.join(endings)} or a folder of DICOM slices"
         )
     return form.open_volume(path, Reading(series=series, dataset=dataset))
+
+
+def list_sources(folder: PathLike) -> list[Path]:
+    """List the files in a folder that can be read, sorted by name; one of DICOM slices is a volume by itself.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from subband.media import list_sources
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/volume.npy", np.zeros((2, 3, 4)))
+    ...     [path.name for path in list_sources(folder)]
+    ['volume.npy']
+    """
+    folder = Path(folder)
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not is_unfinished(path))
+    known = {path: form for path in files if (form := find_format(path)) is not None and form.is_read}
+    if any(form.is_series for form in known.values()):
+        return [folder]
+    # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
+    if any(recognise_format(path, is_series=True) for path in files if path not in known):
+        return [folder]
+    if not known:
+        raise ArgumentError(f"the folder {str(folder)!r} holds no image, video or volume")
+    return list(known)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Tell whether a file is hidden, or is being written."""
+    return path.name.startswith(".") or _UNFINISHED.search(path.stem) is not None
 
 
 def open_sink(

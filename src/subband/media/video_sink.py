@@ -90,6 +90,9 @@ class FilmSink(Sink):
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from subband.media import FilmSink, SourceInfo
     >>> FilmSink(Path("video.xyz"), SourceInfo("film", (48, 64, 3), np.dtype("uint8")))
     Traceback (most recent call last):
         ...
