@@ -203,7 +203,7 @@ export class Studio {
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
     find('image').classList.add('drawn');
     this.transport.setPosition(header.position);
-    this.measures.refresh();
+    this.measures.refresh(this.transport.playing);
     this.readout.refresh();
     this.finishFrame(header, received, drawn);
     if (this.camera.isOn) this.camera.next();
