@@ -190,7 +190,8 @@ class Preparation:
     def _make_mixing(self, spec: SweepSpec, table: Array, images: int, words: int) -> Mixing:
         """Return the kernel of the mixtures of a sweep, whose numbers take so many elements each."""
         kernel = self.compile(render_mixing(spec, self.device.dialect))
-        count = count_mixtures(table, spec)
+        # there may be none that single precision can tell from what they replace
+        count, images = max(1, count_mixtures(table, spec)), max(1, images)
         return Mixing(kernel, (-(-count // (LANES * images)), 1, images), _MIXING_BLOCK, count * words)
 
     def _make_volume(

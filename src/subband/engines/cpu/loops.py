@@ -19,9 +19,12 @@ __all__ = [
     "OPTIONS",
     "blend",
     "clear",
+    "copy",
     "copy_scaled",
+    "count_in_line",
     "data",
     "distance",
+    "finish_streams",
     "keep",
     "keep_apart",
     "lift",
@@ -33,9 +36,18 @@ __all__ = [
     "scale",
     "shift",
     "split",
+    "stagger",
+    "stream",
     "weave",
     "weave_sums",
 ]
+
+#: Bytes of a line of the cache.
+LINE = 64
+
+# Loops that weave take so many pairs at a time, a multiple of what LLVM vectorises by: for a rest, done singly, it
+# would keep all weights in registers a second time.
+PAIRS = 32
 
 # Sums may be reordered and fused, but NaN and infinity keep their meaning.
 OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
@@ -112,6 +124,80 @@ def clear(y, n):
     """Write zeros."""
     for k in range(n):
         y[k] = 0
+
+
+@nb.njit(**OPTIONS)
+def copy(y, x, n):
+    """Write the numbers of `x`."""
+    keep_apart()
+    for k in range(n):
+        y[k] = x[k]
+
+
+@nb.njit(**OPTIONS)
+def stream(y, x, n):
+    """Write the numbers of `x` past the caches: they are not wanted again soon, and what they replace is not read.
+
+    Another thread may see them after `finish_streams`.
+    """
+    lane = count_in_line(y)
+    head = min(_misalign(y), n)
+    copy(y, x, head)
+    lines = (n - head) // lane
+    for k in range(lines):
+        _stream_line(shift(y, head + k * lane), shift(x, head + k * lane))
+    done = head + lines * lane
+    copy(shift(y, done), shift(x, done), n - done)
+
+
+@intrinsic
+def count_in_line(typingctx, address):
+    """Return how many numbers a line of the cache holds."""
+
+    def codegen(context, builder, signature, args):
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        return ir.Constant(ir.IntType(64), LINE // size)
+
+    return nb.types.int64(address), codegen
+
+
+@intrinsic
+def _misalign(typingctx, address):
+    """Return how many numbers lie between an address and the next line of the cache."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        bytes_left = builder.and_(builder.neg(builder.ptrtoint(args[0], word)), word(LINE - 1))
+        return builder.udiv(bytes_left, word(size))
+
+    return nb.types.int64(address), codegen
+
+
+@intrinsic
+def _stream_line(typingctx, y, x):
+    """Copy a line of the cache to the beginning of another, past the caches."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.VectorType(ir.IntType(32), LINE // 4)
+        goal, source = (builder.bitcast(address, kind.as_pointer()) for address in args)
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        store = builder.store(builder.load(source, align=size, typ=kind), goal, align=LINE)
+        store.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
+        return context.get_dummy_value()
+
+    return nb.types.none(y, x), codegen
+
+
+@intrinsic
+def finish_streams(typingctx):
+    """Wait until what was streamed is in memory."""
+
+    def codegen(context, builder, signature, args):
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return nb.types.none(), codegen
 
 
 @nb.njit(**OPTIONS)
@@ -297,7 +383,7 @@ def _weave_two(y, x, at, t, n):
     x0, x1 = at[0], at[1]
     a0, a1 = t[0], t[1]
     b0, b1 = t[2], t[3]
-    for m in range(n):
+    for m in range(n & -PAIRS):
         u0, u1 = x[x0 + m], x[x1 + m]
         y[2 * m] = a0 * u0 + a1 * u1
         y[2 * m + 1] = b0 * u0 + b1 * u1
@@ -309,7 +395,7 @@ def _weave_four(y, x, at, t, n):
     x0, x1, x2, x3 = at[0], at[1], at[2], at[3]
     a0, a1, a2, a3 = t[0], t[1], t[2], t[3]
     b0, b1, b2, b3 = t[4], t[5], t[6], t[7]
-    for m in range(n):
+    for m in range(n & -PAIRS):
         u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
         y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
         y[2 * m + 1] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
@@ -321,7 +407,7 @@ def _weave_eight(y, x, at, t, n):
     x0, x1, x2, x3, x4, x5, x6, x7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
     a0, a1, a2, a3, a4, a5, a6, a7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
     b0, b1, b2, b3, b4, b5, b6, b7 = t[8], t[9], t[10], t[11], t[12], t[13], t[14], t[15]
-    for m in range(n):
+    for m in range(n & -PAIRS):
         u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
         u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
         y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
@@ -329,14 +415,32 @@ def _weave_eight(y, x, at, t, n):
 
 
 @nb.njit(**OPTIONS)
+def _weave_few(y, x, at, t, width, n):
+    for m in range(n):
+        even, odd = t[0] * x[at[0] + m], t[width] * x[at[0] + m]
+        for k in range(1, width):
+            even += t[k] * x[at[k] + m]
+            odd += t[width + k] * x[at[k] + m]
+        y[2 * m], y[2 * m + 1] = even, odd
+
+
+@nb.njit(**OPTIONS)
 def weave_sums(y, x, at, weights, width, n):
     """Write two weighted sums of `width` runs of numbers in turn, at the offsets `at` in `x`: two, four or eight."""
-    if width == 2:
-        _weave_two(y, x, at, weights, n)
-    elif width == 4:
-        _weave_four(y, x, at, weights, n)
-    else:
-        _weave_eight(y, x, at, weights, n)
+    if n < PAIRS:
+        _weave_few(y, x, at, weights, width, n)
+        return
+    start, count = 0, n
+    while count >= PAIRS:
+        if width == 2:
+            _weave_two(shift(y, 2 * start), shift(x, start), at, weights, count)
+        elif width == 4:
+            _weave_four(shift(y, 2 * start), shift(x, start), at, weights, count)
+        else:
+            _weave_eight(shift(y, 2 * start), shift(x, start), at, weights, count)
+        # the rest together with the last of those that are done already
+        count = PAIRS if start == 0 and n % PAIRS > 0 else 0
+        start = n - PAIRS
 
 
 @nb.njit(**OPTIONS)
@@ -349,6 +453,16 @@ def round_up(n):
 def room_for(n):
     """Return the room for `n` members that loops of rounded length stay within, whole cache lines."""
     return round_up(n) + MARGIN
+
+
+@nb.njit(**OPTIONS)
+def stagger(address, n):
+    """Return how far rows of `n` numbers, of the kind at an address, should lie apart: whole lines of the cache.
+
+    At a whole page, or nearly, a processor would take a number of one row for that of another which is being written.
+    """
+    line = count_in_line(address)
+    return 7 * line + (max(0, n - 7 * line) + 64 * line - 1) // (64 * line) * (64 * line)
 
 
 @nb.njit(**OPTIONS)

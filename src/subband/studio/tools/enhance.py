@@ -11,6 +11,7 @@ import numpy as np
 from subband.enhance import Enhancer
 from subband.enhance.views import Region, draw_bands
 from subband.pipeline import enhance_file
+from subband.pipeline.sequence import Sequence
 from subband.pipeline.units import WHITE, scale_enhancer
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
@@ -48,6 +49,7 @@ class Enhance(Tool):
         chosen, view = _read_enhancer(settings)
         levels = inputs.levels
         enhancer = scale_enhancer(chosen, levels.scale)
+        sequence = Sequence(enhancer, inputs.engine) if enhancer.temporal else None
 
         def work(pixels: Array, number: int) -> Shown:
             start = perf_counter()
@@ -57,7 +59,10 @@ class Enhance(Tool):
                 mosaic, regions = _draw_mosaic(chosen, noisy, view, inputs)
                 seconds = {"noise": added - start, "filter": perf_counter() - added}
                 return Shown((("analysis", mosaic),), tuple(regions), seconds)
-            result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
+            if sequence is not None:
+                result = sequence.apply(noisy, number)
+            else:
+                result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
             filtered = perf_counter()
             psnr = before = None
             if noisy is not pixels:

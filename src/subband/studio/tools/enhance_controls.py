@@ -79,6 +79,7 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
             Enhancer, "sigma", {"sigma": 20}, name="noise_level", group="Filter", shown={"filter": from_image},
             help="Standard deviation of the noise; measured in each frame if automatic.",
         ),
+        *make_controls(Enhancer, "temporal", group="Filter", shown={"filter": denoisers}),
         *make_controls(LogSpeckle, "dynamic_range", group="Filter", shown={"filter": (SPECKLE,)}),
         list_wavelet_control(),
         *make_controls(Shrink, "level", {"level": 4}, group="Transform"),
