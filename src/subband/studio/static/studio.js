@@ -282,7 +282,7 @@ export class Studio {
   cancel() {
     this.link.send('cancel', { number: this.sent });
     this.busy.stop();
-    this.history.undo();
+    if (!this.history.undo()) this.sendSettings();
   }
 
   followAddress() {
@@ -402,6 +402,7 @@ export class Studio {
     find('source').hidden = isSurface;
     find('histogram-group').hidden = isSurface || !this.settings.control('bands');
     find('zoom').hidden = isSurface;
+    find('status-noise-box').hidden = true;
     if (isSurface) this.wantSurface().catch((error) => tell(`The 3-D view did not load: ${error.message}`));
     this.showTitle();
     this.show();
