@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from subband.engines.recording import recordings
 from subband.errors import SubbandError
 from subband.testing import draw_samples
 from subband.testing.samples import LAYOUTS, as_layout
+from subband.transforms import packing
 
 WAVELETS = ("haar", "db2", "db4", "db12", "bior2.2", "bior4.4", "cdf97", "dmey", subband.Wavelet("sym5"))
 MODES = ("symmetric", "zero", "periodization", "smooth", "antireflect", "periodic", 1)
@@ -139,6 +141,50 @@ def test_stationary(x, wavelet, trim, level):
 def test_lists_and_numbers(values, wavelet):
     check(subband.dwt, values, wavelet)
     check(subband.wavedec, values, wavelet)
+
+
+@given(arrays(), st.sampled_from(WAVELETS), st.sampled_from(MODES), st.integers(1, 2), st.booleans())
+def test_packets(x, wavelet, mode, level, is_partial):
+    tree = subband.WaveletPacketND(x, wavelet, mode, maxlevel=level)
+    tree.get_leaf_nodes(decompose=True)
+    if is_partial:
+        del tree["d" * x.ndim]
+    check(tree.reconstruct, False)
+
+
+@given(arrays(), st.sampled_from(("db2", "bior2.2")), st.sampled_from(MODES))
+def test_separable(x, wavelet, mode):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of levels that are too high
+        result = subband.fswavedecn(x, wavelet, mode, levels=1)
+    check(subband.fswaverecn, result)
+
+
+@given(arrays(), st.integers(1, 5), st.booleans())
+def test_sums(x, count, is_alike):
+    """The sum of parts is that of NumPy, whatever their dtype and strides."""
+    parts = [x * number for number in range(count)]
+    parts[-1] = parts[-1] if is_alike else parts[-1].astype("complex128")
+    expected = reduce(add, map(np.asarray, parts))
+    assert_same(np.asarray(subband.imra(parts)), expected)
+    nested = [parts[0], *((part, part, part) for part in parts[1:])]
+    expected = reduce(add, map(np.asarray, [parts[0], *(part for part in parts[1:] for _ in range(3))]))
+    assert_same(np.asarray(subband.imra2(nested)), expected)
+    assert_same(np.asarray(subband.imran([parts[0], *({"a": p, "b": p, "c": p} for p in parts[1:])])), expected)
+
+
+@given(arrays(), st.sampled_from(("db2", "bior2.2")), st.sampled_from(MODES))
+def test_packed_bands_are_taken_out(x, wavelet, mode):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of levels that are too high
+        bands = subband.wavedecn(x, wavelet, mode, level=2)
+    formats = ["wavedecn", *(["wavedec"] if x.ndim == 1 else ["wavedec2"] if x.ndim == 2 else [])]
+    for name in formats:
+        packed, flat = subband.coeffs_to_array(bands), subband.ravel_coeffs(bands)
+        expected = packing._cut_carefully(*packed, name)
+        assert_same(subband.array_to_coeffs(*packed, name), expected)
+        assert_same(packing._unravel_carefully(*flat, name), expected)
+        assert_same(subband.unravel_coeffs(*flat, name), expected)
 
 
 def test_short_calls_are_prepared():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -23,6 +24,9 @@ from subband.transforms.modes import mode_name
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 
 __all__ = ["dwt_coeff_len", "dwt_max_level", "dwtn_max_level", "wavedecn_shapes", "wavedecn_size"]
+
+#: Modes with half as many coefficients as samples, whatever the filters.
+_HALVING = frozenset(("periodization", "whole"))
 
 
 def dwt_coeff_len(data_len: int, filter_len: int | WaveletLike, mode: ModeLike) -> int:
@@ -57,12 +61,15 @@ def dwt_coeff_len(data_len: int, filter_len: int | WaveletLike, mode: ModeLike) 
     >>> dwt_coeff_len(64, "db2", "periodization")
     32
     """
-    taps = _count_taps(filter_len, least=1)
-    samples = read_length(data_len, "data_len")
-    if samples < 1:
-        raise ArgumentError(f"data_len={data_len} is not positive; there must be at least 1 sample")
-    if mode_name(mode) in ("periodization", "whole"):
-        return (samples + 1) // 2
+    if type(filter_len) is int and type(data_len) is int and filter_len > 0 < data_len:
+        taps, samples = filter_len, data_len
+    else:
+        taps = _count_taps(filter_len, least=1)
+        samples = read_length(data_len, "data_len")
+        if samples < 1:
+            raise ArgumentError(f"data_len={data_len} is not positive; there must be at least 1 sample")
+    if mode_name(mode) in _HALVING:
+        taps = 2
     return (samples + taps - 1) // 2
 
 
@@ -132,6 +139,17 @@ def dwtn_max_level(shape: Sequence[int], wavelet: WaveletLike | Sequence[Wavelet
     >>> dwtn_max_level((64, 32), ("db2", "haar"), axes=(0, 1))
     4
     """
+    if axes is None:
+        try:
+            return _find_max_level(shape, wavelet)
+        except TypeError:  # something that cannot be looked up, or that is refused below
+            pass
+    return _find_max_level.__wrapped__(shape, wavelet, axes)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _find_max_level(shape: Any, wavelet: Any, axes: Axes = None) -> int:
+    """Find the number of levels, cached, because programs ask for that of the same few shapes."""
     lengths = read_shape(shape)
     if len(lengths) == 0:
         raise ShapeError("shape=() has no axis; a transform takes at least one dimension")

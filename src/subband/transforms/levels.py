@@ -75,9 +75,15 @@ def split_level(x: Array, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], 
 
 
 def merge_level(
-    bands: Mapping[str, Array], axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]
+    bands: Mapping[str, Array],
+    axes: tuple[int, ...],
+    wavelets: tuple[Wavelet, ...],
+    modes: tuple[str, ...],
+    shape: Shape | None = None,
 ) -> Array:
     """Undo `split_level`; bands that are left out count as zeros.
+
+    An odd number of samples has as many coefficients as the even one above it. So many come back, unless `shape` tells.
 
     Raises
     ------
@@ -99,6 +105,9 @@ def merge_level(
         axes, wavelets, modes = axes[:count], wavelets[:count], modes[:count]
     shapes = tuple([(key, band.shape) for key, band in bands.items()])
     plan = inverse_plan(shapes, axes, wavelets, modes)
+    if shape is not None and shape != plan.shape:
+        shorter = level_plan(shape, axes, wavelets, modes)
+        plan = shorter if shorter.band_shapes == plan.band_shapes else plan
     return engine_for(bands[shapes[0][0]]).inverse(plan, bands)
 
 

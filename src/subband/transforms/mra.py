@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import Any
 
 import numpy as np
 
 from subband.arrays import as_computable, as_numbers, cast
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
+from subband.engines.sums import add_up
 from subband.errors import ArgumentError, CoefficientsError, CoefficientsTypeError, ModeError, ShapeError
 from subband.plan import transform_plan
 from subband.stationary import stationary_plan
@@ -48,6 +51,8 @@ def mra(
     axis: int = -1,
     transform: str = "swt",
     mode: ModeLike = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Array]:
     """Write a signal as a sum of parts from coarse to fine, along one axis.
 
@@ -65,6 +70,8 @@ def mra(
         The transform whose bands make the parts. With ``swt`` a shifted signal has shifted parts.
     mode : str or int
         The boundary mode of ``dwt``; ``swt`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -110,7 +117,6 @@ def mra(
     return [approximation, *(parts["d"] for parts in details)]
 
 
-@takes_arrays("mra_coeffs", transforms=False)
 def imra(mra_coeffs: Sequence[Array]) -> Array:
     """Add up the parts that `mra` returned.
 
@@ -135,7 +141,8 @@ def imra(mra_coeffs: Sequence[Array]) -> Array:
     >>> imra(mra([1, 2, 3, 6], "db2")).round(12)
     array([1., 2., 3., 6.])
     """
-    return _add_parts(mra_coeffs, lambda part: (part,))
+    total = add_up(mra_coeffs) if type(mra_coeffs) is list else None
+    return _add_parts(mra_coeffs, lambda part: (part,)) if total is None else total
 
 
 @takes_arrays("data")
@@ -146,6 +153,8 @@ def mra2(
     axes: Iterable[int] = (-2, -1),
     transform: str = "swt2",
     mode: ModeLike | Sequence[ModeLike] = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Write an image as a sum of parts from coarse to fine.
 
@@ -164,6 +173,8 @@ def mra2(
         The transform whose bands make the parts.
     mode : str or int, or pair of these
         The boundary mode of ``dwt2``; ``swt2`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -198,7 +209,6 @@ def mra2(
     return [approximation, *(tuple(parts[key] for key in DETAILS_2D) for parts in details)]
 
 
-@takes_arrays("mra_coeffs", transforms=False)
 def imra2(mra_coeffs: Sequence[Any]) -> Array:
     """Add up the parts that `mra2` returned.
 
@@ -225,7 +235,14 @@ def imra2(mra_coeffs: Sequence[Any]) -> Array:
     >>> np.allclose(imra2(mra2(x, "db2", level=1)), x)
     True
     """
-    return _add_parts(mra_coeffs, iter)
+    total = None
+    if type(mra_coeffs) is list and mra_coeffs:
+        first, *details = mra_coeffs
+        try:
+            total = add_up([first, *chain.from_iterable(details)])
+        except TypeError:
+            total = None  # what is wrong with them is told below
+    return _add_parts(mra_coeffs, iter) if total is None else total
 
 
 @takes_arrays("data")
@@ -236,6 +253,8 @@ def mran(
     axes: Axes = None,
     transform: str = "swtn",
     mode: ModeLike | Sequence[ModeLike] = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Write an array as a sum of parts from coarse to fine, along any number of axes.
 
@@ -254,6 +273,8 @@ def mran(
         The transform whose bands make the parts.
     mode : str or int, or sequence of these
         The boundary mode of ``dwtn``; ``swtn`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -288,7 +309,6 @@ def mran(
     return [approximation, *details]
 
 
-@takes_arrays("mra_coeffs", transforms=False)
 def imran(mra_coeffs: Sequence[Any]) -> Array:
     """Add up the parts that `mran` returned.
 
@@ -315,7 +335,14 @@ def imran(mra_coeffs: Sequence[Any]) -> Array:
     >>> np.allclose(imran(mran(x, "db2", level=1)), x)
     True
     """
-    return _add_parts(mra_coeffs, lambda parts: parts.values())
+    total = None
+    if type(mra_coeffs) is list and mra_coeffs:
+        first, *details = mra_coeffs
+        try:
+            total = add_up([first, *chain.from_iterable(map(dict.values, details))])
+        except TypeError:
+            total = None  # what is wrong with them is told below
+    return _add_parts(mra_coeffs, lambda parts: parts.values()) if total is None else total
 
 
 def _analyse(
@@ -399,6 +426,7 @@ def _project(
     return bring_home({low: approximation}, len(plans) - 1), details[::-1]
 
 
+@takes_arrays("mra_coeffs", transforms=False)
 def _add_parts(mra_coeffs: Sequence[Any], list_parts: Callable[[Any], Iterable[Any]]) -> Array:
     """Add approximation and details, which `list_parts` takes out of a level, without writing into any."""
     if isinstance(mra_coeffs, str | Mapping) or not isinstance(mra_coeffs, Iterable):

@@ -9,13 +9,11 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from subband.arrays import as_computable, as_numbers, is_array, is_foreign
-from subband.engines.dispatch import takes_arrays
 from subband.errors import (
     ArgumentError,
     CoefficientsError,
@@ -24,18 +22,12 @@ from subband.errors import (
     PathError,
     PathTypeError,
 )
-from subband.transforms.arguments import modes_for_axes, normalise_axes, useful_levels
-from subband.transforms.levels import as_bands, merge_level, split_level
-from subband.typing import Array, Bands
+from subband.transforms.arguments import useful_levels
+from subband.transforms.packet_transforms import merge, merge_up, read_arguments, split
+from subband.typing import Array
 from subband.wavelets import Wavelet
 
-__all__ = ["BaseNode", "split_alike", "split_down"]
-
-#: Up to this many numbers, calling a transform takes about as long as the transform itself.
-_SMALL = 1 << 14
-
-#: Up to this many nodes, a tree is split in one call.
-_FEW = 128
+__all__ = ["BaseNode"]
 
 
 class BaseNode:
@@ -133,7 +125,7 @@ class BaseNode:
     @property
     def has_any_subnode(self) -> bool:
         """Whether a subnode has been made, set or split off."""
-        return any(node is not None for node in self._subnodes.values())
+        return any(self._subnodes.values())
 
     # Splitting and putting together
 
@@ -156,7 +148,7 @@ class BaseNode:
                 if node is None:
                     self._create_subnode(part)
         else:
-            self._adopt_bands(_split(self.data, *self._read_arguments(np.ndim(self.data))))
+            self._adopt_bands(split(self.data, *self._read_arguments(np.ndim(self.data))))
         return tuple(self._subnodes.values())
 
     def reconstruct(self, update: bool = False) -> Any:
@@ -179,6 +171,17 @@ class BaseNode:
         """
         if not self.has_any_subnode:
             return self.data
+        data = merge_up(self)
+        if data is None:
+            data = self._merge_subnodes()
+        if self._data_shape is not None and data.shape != self._data_shape:
+            data = data[tuple(map(slice, self._data_shape))]
+        if update:
+            self.data = data
+        return data
+
+    def _merge_subnodes(self) -> Any:
+        """Put the data together from those of the subnodes, whatever these are."""
         parts = {self._BANDS[part]: node.reconstruct() for part, node in self._subnodes.items() if node is not None}
         if all(data is None for data in parts.values()):
             raise CoefficientsError(
@@ -186,12 +189,7 @@ class BaseNode:
                 f"{', '.join(repr(self.path + part) for part in self._BANDS)}"
             )
         ndim = min(np.ndim(data) for data in parts.values() if data is not None)
-        data = _merge(parts, *self._read_arguments(ndim))
-        if self._data_shape is not None and data.shape != self._data_shape:
-            data = data[tuple(map(slice, self._data_shape))]
-        if update:
-            self.data = data
-        return data
+        return merge(parts, *self._read_arguments(ndim))
 
     # Finding nodes
 
@@ -315,7 +313,7 @@ class BaseNode:
         return tuple(self.axes)
 
     def _read_arguments(self, ndim: int) -> tuple[tuple[int, ...], tuple[Wavelet, ...], tuple[str, ...]]:
-        return _read_arguments(self.wavelet, self.mode, self._transformed_axes(), ndim)
+        return read_arguments(self.wavelet, self.mode, self._transformed_axes(), ndim)
 
     def _adopt_bands(self, bands: Mapping[str, Array]) -> None:
         for part, band in self._BANDS.items():
@@ -379,76 +377,3 @@ class BaseNode:
 
     def _split_path(self, path: str) -> list[str]:
         return [path[start : start + self.PART_LEN] for start in range(0, len(path), self.PART_LEN or 1)]
-
-
-@takes_arrays("data")
-def _split(data: Any, axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]) -> Bands:
-    """Split the data of a node, or of several."""
-    return split_level(as_computable(data), axes, wavelets, modes)
-
-
-@takes_arrays("data")
-def _split_down(
-    data: Any,
-    axes: tuple[int, ...],
-    wavelets: tuple[Wavelet, ...],
-    modes: tuple[str, ...],
-    keys: tuple[str, ...],
-    level: int,
-) -> list[list[Array]]:
-    """Split the data of a node, all its bands, and so on; return those of each level, those of a node by `keys`."""
-    levels = [[as_computable(data)]]
-    for _ in range(level):
-        split = [split_level(x, axes, wavelets, modes) for x in levels[-1]]
-        levels.append([bands[key] for bands in split for key in keys])
-    return levels[1:]
-
-
-@takes_arrays("parts")
-def _merge(
-    parts: Mapping[str, Any], axes: tuple[int, ...], wavelets: tuple[Wavelet, ...], modes: tuple[str, ...]
-) -> Array:
-    """Put the data of a node together."""
-    return merge_level(as_bands(parts, "node"), axes, wavelets, modes)
-
-
-def split_down(root: BaseNode, level: int) -> list[BaseNode] | None:
-    """Split a small tree that has not been split yet down to a level in one transform, and return the nodes there.
-
-    Other trees are left as they are, and the answer is None.
-    """
-    x = root.data
-    count = sum(len(root._BANDS) ** number for number in range(1, level + 1))
-    if type(x) is not np.ndarray or x.size > _SMALL or count > _FEW or root.has_any_subnode:
-        return None
-    nodes, keys = [root], tuple(root._BANDS.values())
-    for bands in _split_down(x, *root._read_arguments(x.ndim), keys, level):
-        arrays = iter(bands)
-        nodes = [node._create_subnode(part, next(arrays)) for node in nodes for part in root._BANDS]
-    return nodes
-
-
-def split_alike(nodes: Sequence[BaseNode]) -> None:
-    """Split those of `nodes`, all of one tree, that are alike and small in one transform, which is much faster.
-
-    The data of their subnodes are views of its bands. Other nodes are left as they are.
-    """
-    chosen = [node for node in nodes if node._needs_splitting()]
-    if any(is_foreign(node.data) for node in chosen):
-        return
-    arrays = [as_computable(node.data) for node in chosen]
-    if len({(x.shape, x.dtype) for x in arrays}) != 1 or len(arrays) == 1 or arrays[0].size > _SMALL:
-        return
-    axes, wavelets, modes = chosen[0]._read_arguments(arrays[0].ndim)
-    bands = _split(np.stack(arrays), tuple(axis + 1 for axis in axes), wavelets, modes)
-    for number, node in enumerate(chosen):
-        node._adopt_bands({key: band[number] for key, band in bands.items()})
-
-
-@lru_cache(maxsize=256)
-def _read_arguments(
-    wavelet: Wavelet, mode: Any, axes: tuple[int, ...], ndim: int
-) -> tuple[tuple[int, ...], tuple[Wavelet, ...], tuple[str, ...]]:
-    """Return axes, wavelets and modes as one level takes them; cached, because all nodes of a tree share them."""
-    normal = normalise_axes(axes, ndim, distinct=True)
-    return normal, (wavelet,) * len(normal), modes_for_axes(mode, normal)

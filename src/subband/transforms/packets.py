@@ -14,8 +14,8 @@ from subband.transforms.arguments import (
     normalise_axis,
     useful_levels,
 )
-from subband.transforms.packet_base import split_alike, split_down
 from subband.transforms.packet_nodes import BaseNode, Node, Node2D, NodeND
+from subband.transforms.packet_transforms import split_alike, split_down
 from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["BaseNode", "Node", "Node2D", "NodeND", "WaveletPacket", "WaveletPacket2D", "WaveletPacketND"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -55,39 +56,54 @@ def pad(x: Any, pad_widths: Any, mode: str) -> Array:
     """
     array = as_numbers(x, "x")
     name = mode_name(mode)
-    for axis, (before, after) in enumerate(_read_widths(pad_widths, array.ndim)):
-        length = array.shape[axis]
+    widths = _read_widths(pad_widths, array.ndim)
+    for axis, length in enumerate(array.shape):
         if length == 0:
             raise ShapeError(f"axis {axis} of an array of shape {array.shape} is empty; there is nothing to extend")
-        after += length % 2 if name == "periodization" else 0
-        if type(array) is np.ndarray:
-            array = _surround(array, axis, name, before, after)
-        else:
-            array = extend_axis(array, axis, extend(name, length, -before, length + after))
+        if length % 2 and name == "periodization":
+            before, after = widths[axis]
+            widths[axis] = before, after + 1
+    if type(array) is np.ndarray:
+        return _surround(array, name, widths)
+    for axis, (before, after) in enumerate(widths):
+        length = array.shape[axis]
+        array = extend_axis(array, axis, extend(name, length, -before, length + after))
     return array
 
 
-def _surround(x: Array, axis: int, mode: str, before: int, after: int) -> Array:
-    """Extend an axis of an array of the host: its samples are copied as they are, and only the others looked up."""
-    length = x.shape[axis]
-    extended = np.empty((*x.shape[:axis], before + length + after, *x.shape[axis + 1 :]), x.dtype)
-    along = (slice(None),) * axis
-    extended[(*along, slice(before, before + length))] = x
-    for part, start, count in ((slice(before), -before, before), (slice(before + length, None), length, after)):
-        if count:
-            find = _find_outside if count <= _SHORT else _find_outside.__wrapped__
-            extension, is_plain = find(mode, length, start, start + count)
-            outside = x.take(extension.index, axis) if is_plain else extend_axis(x, axis, extension)
-            extended[(*along, part)] = outside
+def _surround(x: Array, mode: str, widths: Sequence[tuple[int, int]]) -> Array:
+    """Extend an array of the host: its samples are copied as they are, and only those around them looked up."""
+    inner, shape = [], []  # of axes that come later only the middle is there
+    for axis, (before, after) in enumerate(widths):
+        inner.append(slice(before, before + x.shape[axis]))
+        shape.append(before + x.shape[axis] + after)
+    extended = np.empty(shape, x.dtype)
+    extended[tuple(inner)] = source = x
+    for axis, (before, after) in enumerate(widths):
+        along, length = (slice(None),) * axis, x.shape[axis]
+        inner[axis] = slice(None)
+        goal = extended[tuple(inner)]
+        for part, start, count in ((slice(before), -before, before), (slice(before + length, None), length, after)):
+            if count:
+                find = _find_outside if count <= _SHORT else _find_outside.__wrapped__
+                extension, index = find(mode, length, start, start + count)
+                outside = extend_axis(source, axis, extension) if index is None else source[(*along, index)]
+                goal[(*along, part)] = outside
+        source = goal
     return extended
 
 
 @lru_cache(maxsize=256)
-def _find_outside(mode: str, length: int, start: int, stop: int) -> tuple[Extension, bool]:
-    """Return the extension of some positions, and whether it only repeats samples."""
+def _find_outside(mode: str, length: int, start: int, stop: int) -> tuple[Extension, slice | Array | None]:
+    """Return the extension of some positions, and the samples that it repeats, if it does no more than that."""
     extension = extend(mode, length, start, stop)
-    is_plain = bool((extension.weight == 1).all()) and not extension.first.any() and not extension.last.any()
-    return extension, is_plain
+    if not (extension.weight == 1).all() or extension.first.any() or extension.last.any():
+        return extension, None
+    first, last = int(extension.index[0]), int(extension.index[-1])
+    for step, end in ((1, last + 1), (-1, last - 1 if last else None)):
+        if np.array_equal(extension.index, np.arange(length)[first:end:step]):
+            return extension, slice(first, end, step)  # a view, which is copied much faster
+    return extension, extension.index
 
 
 def extend_axis(x: Array, axis: int, extension: Extension) -> Array:

@@ -22,6 +22,10 @@ __all__ = [
     "warn_unless_orthogonal",
 ]
 
+#: What `swt_max_level` has returned without a warning, and how much of it is remembered: to count would take longer.
+_known_levels: dict[int, int] = {}
+_MOST_KNOWN = 4096
+
 
 def swt_max_level(input_len: int) -> int:
     """Return how many stationary levels a signal allows: how often its length can be halved.
@@ -52,11 +56,19 @@ def swt_max_level(input_len: int) -> int:
     >>> swt_max_level(48)
     4
     """
+    try:
+        return _known_levels[input_len]
+    except (KeyError, TypeError):
+        pass
     length = read_length(input_len, "input_len")
     if length < 1:
         raise ShapeError(f"input_len={input_len} is not positive; a transform takes at least 1 sample")
     most = _count_halvings(length)
-    if most == 0:
+    if most:
+        if len(_known_levels) >= _MOST_KNOWN:
+            _known_levels.clear()
+        _known_levels[length] = most
+    else:
         warn_caller(
             f"a signal of length {length} has no stationary level: it must be a multiple of 2**level; "
             "pad it with numpy.pad, or use decompose(..., stationary=True), which takes any length"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,7 +110,7 @@ def iterate_cascade(
     rows = -(-values.size // stride)
     common = np.zeros((rows, stride))
     common.ravel()[: values.size] = values
-    filters = np.asarray(lasts, dtype=np.float64) * np.sqrt(2.0) ** level
+    filters = np.asarray(lasts, dtype=np.float64) * sqrt(2.0) ** level
     count, length = filters.shape
     sums = np.zeros((count, rows + length - 1, rows))
     for row in range(rows):

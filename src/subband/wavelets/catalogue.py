@@ -1,7 +1,6 @@
 """The names of the wavelets, their families, and the table of filters behind them.
 
-The names are those of PyWavelets, with the same filter values, plus a family of our own, ``cdf``, that is
-listed only when it is asked for by name: `wavelist` without arguments answers what PyWavelets answers.
+The names are those of PyWavelets, with the same filter values, plus a family of our own, ``cdf``.
 
 The filters are text in ``filters.txt`` beside this module. The file is read when the first filter is needed, and
 a line of it is parsed when that wavelet is needed.
@@ -94,8 +93,8 @@ _FAMILIES = (
     Family("cdf", "Cohen-Daubechies-Feauveau", ("53", "97"), True),
 )
 
-_SHORT_NAMES = tuple(family.short for family in _FAMILIES)
-_TITLES = tuple(family.title for family in _FAMILIES)
+_SHORT_NAMES = [family.short for family in _FAMILIES]
+_TITLES = [family.title for family in _FAMILIES]
 
 _FAMILY_OF_NAME = {name: family for family in _FAMILIES for name in family.names}
 
@@ -172,7 +171,7 @@ def count_moments(family: str, number: int) -> tuple[int | None, int | None]:
 
 
 def families(short: bool = True) -> list[str]:
-    """Return the names of the families that PyWavelets has too.
+    """Return the names of the families: those of PyWavelets, and ``cdf``.
 
     Parameters
     ----------
@@ -182,16 +181,17 @@ def families(short: bool = True) -> list[str]:
     Returns
     -------
     list of str
-        One name a family, in the order of their definition. ``cdf`` is not among them.
+        One name a family, in the order of their definition.
 
     Examples
     --------
+    >>> from subband import families
     >>> families()[:4]
     ['haar', 'db', 'sym', 'coif']
     >>> families(short=False)[1]
     'Daubechies'
     """
-    return [*_SHORT_NAMES] if short else [*_TITLES]
+    return _SHORT_NAMES.copy() if short else _TITLES.copy()
 
 
 def _sort_key(name: str) -> tuple[str, float]:
@@ -223,6 +223,7 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
 
     Examples
     --------
+    >>> from subband import wavelist
     >>> wavelist("coif")[:3]
     ['coif1', 'coif2', 'coif3']
     >>> wavelist(kind="continuous")[-3:]

@@ -17,6 +17,9 @@ __all__ = ["orthfilt", "orthogonal_filter_bank", "qmf"]
 
 _REAL = {float, int}
 
+# made once, because Python would make them for each of a few short steps
+_REVERSED, _ODD = slice(None, None, -1), slice(1, None, 2)
+
 
 def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return the quadrature mirror filter: reversed, with every other sign changed.
@@ -33,14 +36,15 @@ def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
 
     Examples
     --------
+    >>> from subband import qmf
     >>> qmf([1, 2, 3, 4]).tolist()
     [4, -3, 2, -1]
     """
     try:
-        mirrored: npt.NDArray[Any] = np.array(filt)[::-1]
+        mirrored: npt.NDArray[Any] = np.array(filt)[_REVERSED]
     except IndexError:
         raise ArgumentError(f"filt={filt!r} is not a filter; give a list of taps") from None
-    mirrored[1::2] = -mirrored[1::2]
+    mirrored[_ODD] = -mirrored[_ODD]
     return mirrored
 
 
@@ -68,6 +72,7 @@ def orthogonal_filter_bank(
 
     Examples
     --------
+    >>> from subband import orthogonal_filter_bank
     >>> [taps.round(3).tolist() for taps in orthogonal_filter_bank([1, 1])]
     [[0.707, 0.707], [-0.707, 0.707], [0.707, 0.707], [0.707, -0.707]]
     """

@@ -236,6 +236,9 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
         span = 2 * min(tile, c1 - c0)
     members = 2 * room_for(min(tile, c1 - c0) + h[LAST] - h[FIRST])
     room = 64 + members * (4 + 2 * v[DEPTH] * channels)
+    is_row = vertical == IDENTITY and not has_pixels and 2 * c1 <= width
+    if is_row and can_weave(h, c0 + h[FIRST], c1 - c0 + h[LAST] - h[FIRST]):
+        tile, room = c1 - c0, 0  # all columns go straight from the bands to the samples
     scratch = make_room(py, room)
     lines = misalignment(scratch)  # two rows out of the ring, and two that are filtered from them
     low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]

@@ -45,6 +45,10 @@ __all__ = [
 #: Bytes of a line of the cache.
 LINE = 64
 
+# Loops that weave take so many pairs at a time, a multiple of what LLVM vectorises by: for a rest, done singly, it
+# would keep all weights in registers a second time.
+PAIRS = 32
+
 # Sums may be reordered and fused, but NaN and infinity keep their meaning.
 OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
 
@@ -379,7 +383,7 @@ def _weave_two(y, x, at, t, n):
     x0, x1 = at[0], at[1]
     a0, a1 = t[0], t[1]
     b0, b1 = t[2], t[3]
-    for m in range(n):
+    for m in range(n & -PAIRS):
         u0, u1 = x[x0 + m], x[x1 + m]
         y[2 * m] = a0 * u0 + a1 * u1
         y[2 * m + 1] = b0 * u0 + b1 * u1
@@ -391,7 +395,7 @@ def _weave_four(y, x, at, t, n):
     x0, x1, x2, x3 = at[0], at[1], at[2], at[3]
     a0, a1, a2, a3 = t[0], t[1], t[2], t[3]
     b0, b1, b2, b3 = t[4], t[5], t[6], t[7]
-    for m in range(n):
+    for m in range(n & -PAIRS):
         u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
         y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3
         y[2 * m + 1] = b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3
@@ -403,7 +407,7 @@ def _weave_eight(y, x, at, t, n):
     x0, x1, x2, x3, x4, x5, x6, x7 = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
     a0, a1, a2, a3, a4, a5, a6, a7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
     b0, b1, b2, b3, b4, b5, b6, b7 = t[8], t[9], t[10], t[11], t[12], t[13], t[14], t[15]
-    for m in range(n):
+    for m in range(n & -PAIRS):
         u0, u1, u2, u3 = x[x0 + m], x[x1 + m], x[x2 + m], x[x3 + m]
         u4, u5, u6, u7 = x[x4 + m], x[x5 + m], x[x6 + m], x[x7 + m]
         y[2 * m] = a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3 + a4 * u4 + a5 * u5 + a6 * u6 + a7 * u7
@@ -411,14 +415,32 @@ def _weave_eight(y, x, at, t, n):
 
 
 @nb.njit(**OPTIONS)
+def _weave_few(y, x, at, t, width, n):
+    for m in range(n):
+        even, odd = t[0] * x[at[0] + m], t[width] * x[at[0] + m]
+        for k in range(1, width):
+            even += t[k] * x[at[k] + m]
+            odd += t[width + k] * x[at[k] + m]
+        y[2 * m], y[2 * m + 1] = even, odd
+
+
+@nb.njit(**OPTIONS)
 def weave_sums(y, x, at, weights, width, n):
     """Write two weighted sums of `width` runs of numbers in turn, at the offsets `at` in `x`: two, four or eight."""
-    if width == 2:
-        _weave_two(y, x, at, weights, n)
-    elif width == 4:
-        _weave_four(y, x, at, weights, n)
-    else:
-        _weave_eight(y, x, at, weights, n)
+    if n < PAIRS:
+        _weave_few(y, x, at, weights, width, n)
+        return
+    start, count = 0, n
+    while count >= PAIRS:
+        if width == 2:
+            _weave_two(shift(y, 2 * start), shift(x, start), at, weights, count)
+        elif width == 4:
+            _weave_four(shift(y, 2 * start), shift(x, start), at, weights, count)
+        else:
+            _weave_eight(shift(y, 2 * start), shift(x, start), at, weights, count)
+        # the rest together with the last of those that are done already
+        count = PAIRS if start == 0 and n % PAIRS > 0 else 0
+        start = n - PAIRS
 
 
 @nb.njit(**OPTIONS)
