@@ -40,8 +40,9 @@ kernels: $(VENV)/.made ## compile the kernels for this processor, so that nothin
 wheel: $(VENV)/.made ## build a wheel with kernels for every level of this machine's processors: dist/
 	@SUBBAND_BUILD_KERNELS=all $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files
+fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files, and as many streams and packets of VC-2
 	@$(BIN)/python tests/codecs/fuzz.py 20000
+	@$(BIN)/python tests/codecs/fuzz_vc2.py 20000
 
 pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the gallery anew
 	@$(BIN)/python -m pytest -q tests/studio/test_access.py tests/studio/test_tools.py
@@ -51,7 +52,7 @@ pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and 
 	@$(BIN)/python docs/draw_figures.py
 
 test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
-	@$(ON_GPU) -m pytest tests/gpu $(ARGS)
+	@$(ON_GPU) tests/gpu/spread.py $(ARGS)
 
 sanitize-gpu: ## look for stray accesses and races in the CUDA kernels, with NVIDIA's compute-sanitizer
 	@for tool in memcheck racecheck; do \

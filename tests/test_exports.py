@@ -99,3 +99,19 @@ def test_pywavelets_is_not_needed():
     assert find_spec("subband") is not None
     program = "sys.modules['pywt'] = None; import subband; subband.set_engine('reference')\n"
     assert run_fresh(program + "print(len(subband.wavedec([1, 2, 3, 4], 'haar')))") == 3
+
+
+def test_modules_are_found_without_importing_them():
+    program = "import subband; found = [subband.enhance.Denoise, subband.media.read_still, subband.plot.mosaic]\n"
+    assert run_fresh(program + "print(json.dumps([each.__module__.split('.')[1] for each in found]))") == [
+        "enhance",
+        "media",
+        "plot",
+    ]
+    assert {"enhance", "media", "plot", "dwt"} <= set(dir(subband))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = subband.nothing
+
+
+def test_asking_for_names_imports_nothing():
+    assert run_fresh("import subband; dir(subband); print(json.dumps('subband.media' in sys.modules))") is False

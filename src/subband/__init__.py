@@ -6,6 +6,7 @@ The functions have the names, arguments and results of PyWavelets; `subband.engi
 from __future__ import annotations
 
 import typing as _typing
+from importlib import import_module as _import_module
 
 from subband import data, errors
 from subband._version import __version__
@@ -13,6 +14,7 @@ from subband.arrays.kinds import register_integration as _register_integration
 from subband.engines import get_engine, get_threads, set_engine, set_threads
 from subband.engines.memory import release_memory
 from subband.pyramid import Pyramid
+from subband.pyramid import register_method as _register_method
 from subband.transforms import (
     BaseNode,
     FswavedecnResult,
@@ -71,6 +73,7 @@ from subband.transforms import (
     waverec2,
     waverecn,
 )
+from subband.transforms.decomposition import make_pyramid as _make_pyramid
 from subband.wavelets import (
     ContinuousWavelet,
     DiscreteContinuousWavelet,
@@ -92,7 +95,25 @@ from subband.wavelets import (
 )
 
 if _typing.TYPE_CHECKING:
-    from subband.enhance import Enhancer, denoise
+    from subband import boundary as boundary
+    from subband import codecs as codecs
+    from subband import edit as edit
+    from subband import engines as engines
+    from subband import enhance as enhance
+    from subband import integrations as integrations
+    from subband import media as media
+    from subband import pipeline as pipeline
+    from subband import plan as plan
+    from subband import plot as plot
+    from subband import pyramid as pyramid
+    from subband import quality as quality
+    from subband import testing as testing
+    from subband import transforms as transforms
+    from subband import wavelets as wavelets
+    from subband.enhance import Enhancer, denoise, estimate_sigma
+    from subband.media import imread, imwrite
+    from subband.pipeline import enhance_file
+    from subband.quality import psnr, ssim
     from subband.transforms.dual_tree import DualTreePyramid, dtcwt, idtcwt
 
 __all__ = [
@@ -131,7 +152,9 @@ __all__ = [
     "dwt_max_level",
     "dwtn",
     "dwtn_max_level",
+    "enhance_file",
     "errors",
+    "estimate_sigma",
     "families",
     "frequency2scale",
     "fswavedecn",
@@ -146,6 +169,8 @@ __all__ = [
     "imra",
     "imra2",
     "imran",
+    "imread",
+    "imwrite",
     "integrate_wavelet",
     "intwave",
     "iswt",
@@ -157,6 +182,7 @@ __all__ = [
     "orthfilt",
     "orthogonal_filter_bank",
     "pad",
+    "psnr",
     "qmf",
     "ravel_coeffs",
     "reconstruct",
@@ -166,6 +192,7 @@ __all__ = [
     "scale2frequency",
     "set_engine",
     "set_threads",
+    "ssim",
     "swt",
     "swt2",
     "swt_max_level",
@@ -186,7 +213,38 @@ __all__ = [
 ]
 
 #: Names whose modules are imported when somebody asks for them: the transforms of PyWavelets do not need them.
-_LATER = ("DualTreePyramid", "Enhancer", "denoise", "dtcwt", "idtcwt")
+_LATER = {
+    "DualTreePyramid": "transforms.dual_tree",
+    "Enhancer": "enhance",
+    "denoise": "enhance",
+    "dtcwt": "transforms.dual_tree",
+    "enhance_file": "pipeline",
+    "estimate_sigma": "enhance",
+    "idtcwt": "transforms.dual_tree",
+    "imread": "media",
+    "imwrite": "media",
+    "psnr": "quality",
+    "ssim": "quality",
+}
+
+#: Modules for users that are imported when somebody asks for them.
+_MODULES = (
+    "boundary",
+    "codecs",
+    "edit",
+    "engines",
+    "enhance",
+    "integrations",
+    "media",
+    "pipeline",
+    "plan",
+    "plot",
+    "pyramid",
+    "quality",
+    "testing",
+    "transforms",
+    "wavelets",
+)
 
 
 def _load_dask() -> _typing.Any:
@@ -201,21 +259,29 @@ def _load_torch() -> _typing.Any:
     return engine
 
 
+def _load_plot() -> _typing.Any:
+    from subband.plot import mosaic
+
+    return mosaic
+
+
+_register_method("from_pywavelets", lambda: _make_pyramid)
+_register_method("plot", _load_plot)
+_register_method("reconstruct", lambda: reconstruct)
+_register_method("threshold", lambda: threshold)
 _register_integration("dask.array.Array", _load_dask)
 _register_integration("torch.Tensor", _load_torch)
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name in ("Enhancer", "denoise"):
-        from subband import enhance as module
-    elif name in _LATER:
-        from subband.transforms import dual_tree as module  # type: ignore[no-redef]  # whichever has the name
-    else:
+    if name in _MODULES:
+        return _import_module(f"subband.{name}")
+    if name not in _LATER:
         raise AttributeError(f"module 'subband' has no attribute {name!r}")
     # the next one who asks finds it without a call
-    found = globals()[name] = getattr(module, name)
+    found = globals()[name] = getattr(_import_module(f"subband.{_LATER[name]}"), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *_MODULES})

@@ -89,6 +89,8 @@ class Mixture:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.boundary import Mixture
         >>> Mixture(np.array([0, 0]), np.array([1, 2]), np.array([10.0, 100.0])).apply(np.array([1.0, 2.0, 3.0]))
         array([321.,   2.,   3.])
         """
@@ -115,6 +117,8 @@ class Extension:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.boundary import extend
         >>> extend("reflect", 4, -2, 6).apply(np.array([1.0, 2.0, 3.0, 4.0]))
         array([3., 2., 1., 2., 3., 4., 3., 2.])
         """
@@ -134,6 +138,8 @@ class Extension:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.boundary import extend
         >>> extend("reflect", 4, -2, 6).fold(np.ones(8), 4)
         array([1., 3., 3., 1.])
         """
@@ -155,6 +161,7 @@ def check_mode(mode: str) -> str:
 
     Examples
     --------
+    >>> from subband.boundary import check_mode
     >>> check_mode("per")
     'periodization'
     """
@@ -174,6 +181,7 @@ def is_expansive(mode: str) -> bool:
 
     Examples
     --------
+    >>> from subband.boundary import is_expansive
     >>> is_expansive("symmetric"), is_expansive("whole")
     (True, False)
     """
@@ -199,6 +207,7 @@ def extend(mode: str, n: int, start: int, stop: int) -> Extension:
 
     Examples
     --------
+    >>> from subband.boundary import extend
     >>> extend("symmetric", 4, -2, 6).index
     array([1, 0, 0, 1, 2, 3, 3, 2])
     >>> extend("antisymmetric", 3, -1, 4).weight

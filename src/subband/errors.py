@@ -182,6 +182,7 @@ class MissingExtraError(SubbandError, ImportError):
 
     Examples
     --------
+    >>> from subband.errors import MissingExtraError
     >>> print(MissingExtraError("reading video", "video"))
     reading video needs an optional library; install it with: pip install 'subband[video]'
     """
@@ -216,6 +217,7 @@ class KernelError(DeviceError):
 
     Examples
     --------
+    >>> from subband.errors import KernelError
     >>> print(KernelError("GPU 0 does not compile a kernel", "void f(", "error: expected ')'"))
     GPU 0 does not compile a kernel (its text is in .source):
     error: expected ')'
@@ -232,6 +234,7 @@ def suggest_names(name: str, known: Iterable[str]) -> str:
 
     Examples
     --------
+    >>> from subband.errors import suggest_names
     >>> suggest_names("bd4", ["db4", "sym4", "haar"])
     "; did you mean 'db4'?"
     >>> suggest_names("quux", ["db4"])

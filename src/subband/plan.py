@@ -136,6 +136,7 @@ def axis_plan(wavelet: Wavelet, mode: str, length: int) -> AxisPlan:
 
     Examples
     --------
+    >>> from subband.plan import axis_plan
     >>> from subband.wavelets import Wavelet
     >>> plan = axis_plan(Wavelet("db2"), "symmetric", 9)
     >>> plan.low, plan.high
@@ -170,6 +171,7 @@ def find_integer_scheme(wavelet: Wavelet) -> IntegerScheme:
 
     Examples
     --------
+    >>> from subband.plan import find_integer_scheme
     >>> from subband.wavelets import Wavelet
     >>> len(find_integer_scheme(Wavelet("cdf53")).steps)
     2
@@ -187,6 +189,7 @@ def reversible_axis_plan(wavelet: Wavelet, length: int) -> AxisPlan:
 
     Examples
     --------
+    >>> from subband.plan import reversible_axis_plan
     >>> from subband.wavelets import Wavelet
     >>> plan = reversible_axis_plan(Wavelet("cdf53"), 9)
     >>> plan.low, plan.high, plan.integer.forward_mode
@@ -269,6 +272,7 @@ def level_plan(
 
     Examples
     --------
+    >>> from subband.plan import level_plan
     >>> from subband.wavelets import Wavelet
     >>> plan = level_plan((5, 8), (0, 1), (Wavelet("haar"),) * 2, ("symmetric",) * 2)
     >>> plan.band_shapes
@@ -339,6 +343,7 @@ def transform_plan(
 
     Examples
     --------
+    >>> from subband.plan import transform_plan
     >>> from subband.wavelets import Wavelet
     >>> plan = transform_plan((1080, 1920), (0, 1), (Wavelet("cdf97"),) * 2, ("whole",) * 2, 3)
     >>> plan.approximation_shape, plan.size == 1080 * 1920

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add, neg, sub
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.arrays import assemble, find_owner, is_foreign, numpy_dtype, to_host
-from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
-from subband.plan import LevelPlan, TransformPlan, transform_plan
-from subband.pyramid_files import PyramidFile, read_pyramid_file, write_pyramid_file
-from subband.stationary import StationaryPlan, StationaryTransformPlan, stationary_transform_plan
+from subband.arrays import allocate_zeros, assemble, find_owner, is_foreign, numpy_dtype, to_host
+from subband.errors import ArgumentError, CoefficientsError, DtypeError, FormatError, ShapeError
+from subband.plan import LevelPlan, TransformPlan
+from subband.pyramid_files import PyramidFile, describe_wavelet, read_pyramid_file, rebuild_plan, write_pyramid_file
+from subband.stationary import StationaryPlan, StationaryTransformPlan
 from subband.typing import Array, Bands
-from subband.wavelets import LiftingScheme, Step, Wavelet
+from subband.wavelets import WaveletLike
 
 __all__ = ["Pyramid"]
 
@@ -23,12 +24,22 @@ Plan: TypeAlias = TransformPlan | StationaryTransformPlan
 #: The version of the files that `Pyramid.save` writes.
 _FORMAT = 1
 
+#: What rooms below compute for methods of pyramids, loaded when it is first asked for.
+_METHODS: dict[str, Callable[[], Callable[..., Any]]] = {}
+
+
+def register_method(name: str, load: Callable[[], Callable[..., Any]]) -> None:
+    """Say what computes for a method of `Pyramid`: a function that takes the pyramid first."""
+    _METHODS[name] = load
+
 
 class Pyramid:
     """The bands of a transformed array.
 
     A pyramid iterates like the lists of PyWavelets: the approximation, then the details from the coarsest level to
     the finest. Details are arrays for one transformed axis, tuples ``(cH, cV, cD)`` for two, and dictionaries for more.
+    ``pyramid[1, "dd"]`` is one band, level 1 being the finest, and can be assigned to. Pyramids of the same transform
+    are added and subtracted, and any is multiplied by a number.
 
     Parameters
     ----------
@@ -51,7 +62,13 @@ class Pyramid:
     >>> approximation, coarse, fine = pyramid
     >>> approximation.shape, fine[0].shape
     ((2, 2), (3, 4))
+    >>> pyramid[1, "dd"] = 0
+    >>> (2 * pyramid).reconstruct().shape
+    (6, 8)
     """
+
+    #: NumPy leaves arithmetic with its numbers to the pyramid.
+    __array_ufunc__ = None
 
     def __init__(
         self, plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]], dtype: Any = None
@@ -85,8 +102,71 @@ class Pyramid:
     def __len__(self) -> int:
         return 1 + len(self.details)
 
-    def __getitem__(self, index: int) -> Any:
-        return self.to_coeffs()[index]
+    def __getitem__(self, index: int | slice | tuple[int, str]) -> Any:
+        if not isinstance(index, tuple):
+            return self.to_coeffs()[index]
+        bands, key = self._find_band(index)
+        return self.approximation if bands is None else bands[key]
+
+    def __setitem__(self, index: tuple[int, str], value: Any) -> None:
+        bands, key = self._find_band(index)
+        old = self.approximation if bands is None else bands[key]
+        if np.ndim(value) == 0 and not is_foreign(value):
+            band = _fill(old, value)
+        else:
+            band = value if hasattr(value, "shape") else np.asarray(value)
+        if band.shape != old.shape:
+            raise CoefficientsError(f"band {index} has shape {old.shape} and cannot become one of {tuple(band.shape)}")
+        if bands is None:
+            self.approximation = band
+        else:
+            bands[key] = band
+
+    def _find_band(self, index: Any) -> tuple[Bands | None, str]:
+        """Return the level that holds a band and its key there; None for the approximation."""
+        level, key = index if isinstance(index, tuple) and len(index) == 2 else (None, None)
+        if level == self.level and key == "a" * len(self.axes):
+            return None, key
+        if isinstance(level, int | np.integer) and 1 <= level <= self.level:
+            bands = self.details[self.level - level]
+            if key in bands:
+                return bands, key
+        raise CoefficientsError(
+            f"pyramid[{index!r}] is no band; use a level from 1, the finest, to {self.level} and one of "
+            f"{', '.join(map(repr, _detail_keys(len(self.axes))))}, or {(self.level, 'a' * len(self.axes))} for the "
+            "approximation"
+        )
+
+    def __add__(self, other: Pyramid) -> Pyramid:
+        return self._combine(other, add)
+
+    def __sub__(self, other: Pyramid) -> Pyramid:
+        return self._combine(other, sub)
+
+    def __mul__(self, factor: Any) -> Pyramid:
+        if isinstance(factor, Pyramid) or np.ndim(factor):
+            return NotImplemented
+        return self._replace_arrays(lambda band: band * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Pyramid:
+        if isinstance(divisor, Pyramid) or np.ndim(divisor):
+            return NotImplemented
+        return self._replace_arrays(lambda band: band / divisor)
+
+    def __neg__(self) -> Pyramid:
+        return self._replace_arrays(neg)
+
+    def __pos__(self) -> Pyramid:
+        return self
+
+    def _combine(self, other: Pyramid, operation: Callable[[Any, Any], Any]) -> Pyramid:
+        if not isinstance(other, Pyramid):
+            return NotImplemented
+        if other.plan != self.plan:
+            raise CoefficientsError(f"{self} and {other} come from different transforms; they cannot be combined")
+        return self.map(lambda band, level, key: operation(band, other[level, key]))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.to_coeffs())
@@ -111,6 +191,47 @@ class Pyramid:
                 coeffs.append(dict(bands))
         return coeffs
 
+    to_pywavelets = to_coeffs
+
+    @classmethod
+    def from_pywavelets(
+        cls,
+        coeffs: Sequence[Any],
+        wavelet: WaveletLike | Sequence[WaveletLike],
+        mode: str | Sequence[str] = "symmetric",
+        axes: int | Sequence[int] | None = None,
+        shape: Sequence[int] | None = None,
+    ) -> Pyramid:
+        """Make a pyramid from what `wavedec`, `wavedec2` or `wavedecn` returned.
+
+        Parameters
+        ----------
+        coeffs : list
+            All bands, none of them None.
+        wavelet, mode
+            As of the forward transform.
+        axes : int or sequence of int, optional
+            The transformed axes: the last, the last two or all if left out, as the functions have it.
+        shape : sequence of int, optional
+            Of the array that was transformed, which tells odd lengths from even ones. Left out, lengths are even, as
+            `waverec` has it.
+
+        Raises
+        ------
+        CoefficientsError
+            If the bands do not belong together.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import Pyramid, wavedec2
+        >>> coeffs = wavedec2(np.ones((16, 24)), "db2", level=2)
+        >>> Pyramid.from_pywavelets(coeffs, "db2")
+        <Pyramid of (16, 24) float64: 2 levels of 'db2', symmetric, along axes (0, 1)>
+        """
+        pyramid: Pyramid = _METHODS["from_pywavelets"]()(coeffs, wavelet, mode, axes, shape)
+        return pyramid
+
     def bands(self) -> Iterator[tuple[int, str, Array]]:
         """Yield ``(level, key, array)`` of every band: level 1 is the finest, the approximation comes first."""
         yield self.level, "a" * len(self.axes), self.approximation
@@ -134,6 +255,67 @@ class Pyramid:
         bands = iter(mapped[1:])
         details = [dict(zip(level, bands, strict=False)) for level in self.details]
         return Pyramid(self.plan, mapped[0], details, self.dtype)
+
+    def reconstruct(self, engine: Any = None) -> Any:
+        """Return the array that the bands make, as `subband.reconstruct` does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose
+        >>> decompose(np.arange(4.0), "haar").reconstruct().round(12)
+        array([0., 1., 2., 3.])
+        """
+        return _METHODS["reconstruct"]()(self, engine=engine)
+
+    def threshold(self, value: float, mode: str = "soft", substitute: float = 0) -> Pyramid:
+        """Return a pyramid whose details are shrunk as `subband.threshold` does; the approximation stays.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose
+        >>> decompose(np.array([1.0, 3.0, 5.0, 9.0]), "haar", level=1).threshold(2)[1, "d"].round(3)
+        array([-0.   , -0.828])
+        """
+        shrunk: Pyramid = _METHODS["threshold"]()(self, value, mode, substitute)
+        return shrunk
+
+    def keep(self, fraction: float) -> Pyramid:
+        """Return a pyramid of the coefficients with the largest magnitudes, the others being zero.
+
+        Parameters
+        ----------
+        fraction : float
+            How many of all coefficients are kept, from 0 to 1; those that are equal to the last are kept too.
+
+        Raises
+        ------
+        ArgumentError
+            If `fraction` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import subband
+        >>> image = subband.data.camera()
+        >>> pyramid = subband.decompose(image)
+        >>> [round(subband.psnr(pyramid.keep(part).reconstruct(), image)) for part in (0.01, 0.1)]
+        [27, 35]
+        """
+        if not 0 <= fraction <= 1:
+            raise ArgumentError(f"fraction={fraction} is not between 0 and 1")
+        magnitudes = np.concatenate([np.abs(to_host(band)).ravel() for _, _, band in self.bands()])
+        count = round(fraction * magnitudes.size)
+        if count == 0:
+            return self * 0
+        least = np.partition(magnitudes, -count)[-count]
+        shrink = _METHODS["threshold"]()
+        # a Python number leaves the precision of bands as it is
+        return self._replace_arrays(lambda band: shrink(band, float(least), "hard"))
+
+    def plot(self, axes: Any = None, *, gain: float = 2.0) -> Any:
+        """Draw the bands with matplotlib, as `subband.plot.mosaic` does, and return the axes."""
+        return _METHODS["plot"]()(self, axes, gain=gain)
 
     def mosaic(self) -> Array:
         """Return all bands side by side in one array, the approximation in the first corner.
@@ -243,7 +425,7 @@ class Pyramid:
             "format": _FORMAT,
             "shape": plan.shape,
             "axes": plan.axes,
-            "wavelets": [_describe_wavelet(wavelet) for wavelet in plan.wavelets],
+            "wavelets": [describe_wavelet(wavelet) for wavelet in plan.wavelets],
             "modes": plan.modes,
             "level": plan.level,
             "reversible": plan.reversible,
@@ -269,7 +451,7 @@ class Pyramid:
             about = content.about
             if about["format"] != _FORMAT:
                 raise FormatError(f"{os.fspath(path)!r} was written by a newer subband; update this one to read it")
-            plan = _rebuild_plan(about)
+            plan = rebuild_plan(about)
             count = len(plan.axes)
             details = [
                 {key: content.bands[level, key] for key in _detail_keys(count)} for level in range(plan.level, 0, -1)
@@ -285,12 +467,38 @@ class Pyramid:
         details = [{key: function(band) for key, band in bands.items()} for bands in self.details]
         return Pyramid(self.plan, function(self.approximation), details, self.dtype)
 
+    def _repr_png_(self) -> bytes | None:
+        """Return the mosaic for notebooks, None if there is none: of other than two axes, undecimated or complex."""
+        # for notebooks alone
+        from subband.display import encode_png
+
+        is_drawn = len(self.shape) == 2 == len(self.axes) and 0 not in self.shape and not self.is_stationary
+        return encode_png(self.picture()) if is_drawn and self.dtype.kind != "c" else None
+
+    def _repr_html_(self) -> str:
+        from subband.display import embed_png, format_paragraph, format_table
+
+        png = self._repr_png_()
+        rows = [(level, key, " × ".join(map(str, band.shape))) for level, key, band in self.bands()]
+        table = format_table(rows, ("level", "band", "shape"))
+        return format_paragraph(repr(self)) + ("" if png is None else embed_png(png)) + table
+
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(repr(wavelet.name) for wavelet in self.plan.wavelets))
         modes = ", ".join(dict.fromkeys(self.plan.modes))
         kind = "integer " if self.plan.reversible else "undecimated " if self.is_stationary else ""
         levels = f"{self.level} {kind}level{'' if self.level == 1 else 's'}"
         return f"<Pyramid of {self.shape} {self.dtype}: {levels} of {names}, {modes}, along axes {self.axes}>"
+
+
+def _fill(band: Any, value: Any) -> Any:
+    """Return an array of one number, of the kind and dtype of `band`, which others may hold and is left alone."""
+    owner = find_owner([("band", band)])
+    assert owner is not None
+    with owner.enter():
+        # a Python number leaves the precision as it is
+        number = value.item() if hasattr(value, "item") else value
+        return owner.give_back(allocate_zeros(band.shape, owner.take(band, "band")) + number)
 
 
 def _detail_keys(count: int) -> list[str]:
@@ -326,46 +534,3 @@ def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str
         for key, shape in wanted.items():
             if bands[key].shape != shape:
                 raise CoefficientsError(f"details[{number}][{key!r}] has shape {bands[key].shape}; it needs {shape}")
-
-
-def _rebuild_plan(about: Mapping[str, Any]) -> Plan:
-    shape, axes, modes = tuple(about["shape"]), tuple(about["axes"]), tuple(about["modes"])
-    wavelets = tuple(_rebuild_wavelet(entry) for entry in about["wavelets"])
-    if about["stationary"]:
-        return stationary_transform_plan(shape, axes, wavelets, modes, about["level"])
-    return transform_plan(shape, axes, wavelets, modes, about["level"], about["reversible"])
-
-
-def _describe_wavelet(wavelet: Wavelet) -> dict[str, Any]:
-    """Describe a wavelet for a file: its name if the catalogue has it, else its filters or lifting steps."""
-    if wavelet.is_catalogued:
-        return {"name": wavelet.name}
-    about: dict[str, Any] = {
-        "name": wavelet.name,
-        "filter_bank": wavelet.filter_bank,
-        "orthogonal": wavelet.orthogonal,
-        "biorthogonal": wavelet.biorthogonal,
-    }
-    if wavelet.is_made_of_steps and wavelet.lifting is not None:
-        scheme = wavelet.lifting
-        about["lifting"] = {
-            "steps": [[step.kind, step.start, step.taps] for step in scheme.steps],
-            "scale_lo": scheme.scale_lo,
-            "scale_hi": scheme.scale_hi,
-            "shift_lo": scheme.shift_lo,
-            "shift_hi": scheme.shift_hi,
-        }
-    return about
-
-
-def _rebuild_wavelet(about: dict[str, Any]) -> Wavelet:
-    if "filter_bank" not in about:
-        return Wavelet(about["name"])
-    if "lifting" in about:
-        lifting = dict(about["lifting"])
-        lifting["steps"] = tuple(Step(kind, start, tuple(taps)) for kind, start, taps in lifting["steps"])
-        wavelet = Wavelet.from_lifting(about["name"], LiftingScheme(**lifting))
-    else:
-        wavelet = Wavelet(about["name"], filter_bank=about["filter_bank"])
-    wavelet.orthogonal, wavelet.biorthogonal = about["orthogonal"], about["biorthogonal"]
-    return wavelet

@@ -19,7 +19,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from subband.errors import FormatError, MissingExtraError
+from subband.plan import TransformPlan, transform_plan
+from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.typing import Array
+from subband.wavelets import LiftingScheme, Step, Wavelet
 
 __all__ = ["HDF5_SUFFIXES", "PyramidFile", "read_pyramid_file", "write_pyramid_file"]
 
@@ -72,7 +75,7 @@ def write_pyramid_file(path: str | os.PathLike[str], content: PyramidFile) -> No
     path = Path(path)
     # before a file is opened that would have to be removed again
     image = _make_hdf5(content) if path.suffix.lower() in HDF5_SUFFIXES else None
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         if image is not None:
             file.write(image)
             return
@@ -166,3 +169,47 @@ def _load_h5py() -> Any:
     except ImportError:
         raise MissingExtraError("coefficients in HDF5", "volumes") from None
     return h5py
+
+
+def rebuild_plan(about: Mapping[str, Any]) -> TransformPlan | StationaryTransformPlan:
+    """Return the plan of a pyramid as its file describes it."""
+    shape, axes, modes = tuple(about["shape"]), tuple(about["axes"]), tuple(about["modes"])
+    wavelets = tuple(_rebuild_wavelet(entry) for entry in about["wavelets"])
+    if about["stationary"]:
+        return stationary_transform_plan(shape, axes, wavelets, modes, about["level"])
+    return transform_plan(shape, axes, wavelets, modes, about["level"], about["reversible"])
+
+
+def describe_wavelet(wavelet: Wavelet) -> dict[str, Any]:
+    """Describe a wavelet for a file: its name if the catalogue has it, else its filters or lifting steps."""
+    if wavelet.is_catalogued:
+        return {"name": wavelet.name}
+    about: dict[str, Any] = {
+        "name": wavelet.name,
+        "filter_bank": wavelet.filter_bank,
+        "orthogonal": wavelet.orthogonal,
+        "biorthogonal": wavelet.biorthogonal,
+    }
+    if wavelet.is_made_of_steps and wavelet.lifting is not None:
+        scheme = wavelet.lifting
+        about["lifting"] = {
+            "steps": [[step.kind, step.start, step.taps] for step in scheme.steps],
+            "scale_lo": scheme.scale_lo,
+            "scale_hi": scheme.scale_hi,
+            "shift_lo": scheme.shift_lo,
+            "shift_hi": scheme.shift_hi,
+        }
+    return about
+
+
+def _rebuild_wavelet(about: dict[str, Any]) -> Wavelet:
+    if "filter_bank" not in about:
+        return Wavelet(about["name"])
+    if "lifting" in about:
+        lifting = dict(about["lifting"])
+        lifting["steps"] = tuple(Step(kind, start, tuple(taps)) for kind, start, taps in lifting["steps"])
+        wavelet = Wavelet.from_lifting(about["name"], LiftingScheme(**lifting))
+    else:
+        wavelet = Wavelet(about["name"], filter_bank=about["filter_bank"])
+    wavelet.orthogonal, wavelet.biorthogonal = about["orthogonal"], about["biorthogonal"]
+    return wavelet

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import inf, log10
+from typing import Any
 
 import numpy as np
 
-from subband.errors import ShapeError
+from subband.arrays import to_host
+from subband.errors import ArgumentError, ShapeError
 from subband.typing import Array
 
-__all__ = ["measure_psnr", "measure_ssim"]
+__all__ = ["measure_psnr", "measure_ssim", "psnr", "ssim"]
 
 # The Gaussian window of the paper: standard deviation 1.5, cut off after 3.5 of them.
 _SIGMA, _RADIUS = 1.5, 5
@@ -17,6 +19,82 @@ _WINDOW = np.exp(-0.5 * (np.arange(-_RADIUS, _RADIUS + 1) / _SIGMA) ** 2)
 _WINDOW /= _WINDOW.sum()
 # What keeps quotients of nearly nothing quiet, as fractions of the largest value.
 _QUIET_MEAN, _QUIET_CONTRAST = 0.01, 0.03
+
+
+def psnr(image: Any, original: Any, peak: float | None = None) -> float:
+    """Return the peak signal-to-noise ratio (PSNR) of an image in decibels, infinite for equal images.
+
+    Parameters
+    ----------
+    image, original : array
+        Of the same shape, any number of axes, of any library.
+    peak : float, optional
+        The largest value that a sample can have. Left out, that of the integer dtype of one of them: 255 for uint8.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+    ArgumentError
+        If both hold floating point, and `peak` is left out.
+
+    See Also
+    --------
+    ssim : The structural similarity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import subband
+    >>> original = np.zeros((4, 4), np.uint8)
+    >>> round(subband.psnr(original + 1, original), 2)
+    48.13
+    >>> round(subband.psnr(np.full(9, 0.1), np.zeros(9), peak=1), 2)
+    20.0
+    """
+    one, other = to_host(image), to_host(original)
+    return measure_psnr(one, other, _choose_peak(one, other, peak))
+
+
+def ssim(image: Any, original: Any, peak: float | None = None) -> float:
+    """Return the mean structural similarity (SSIM) of an image, 1 for equal images.
+
+    That of colour is the mean of its channels.
+
+    Parameters
+    ----------
+    image, original : array
+        Of the same shape and any library: rows × columns, perhaps × channels; at least 11 × 11 pixels.
+    peak : float, optional
+        The largest value that a sample can have. Left out, that of the integer dtype of one of them: 255 for uint8.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ, or the images are smaller than the window.
+    ArgumentError
+        If both hold floating point, and `peak` is left out.
+
+    See Also
+    --------
+    psnr : The peak signal-to-noise ratio.
+
+    References
+    ----------
+    Z. Wang, A. C. Bovik, H. R. Sheikh and E. P. Simoncelli, Image quality assessment: from error visibility to
+    structural similarity, IEEE Transactions on Image Processing 13, 2004, doi:10.1109/TIP.2003.819861.
+
+    Examples
+    --------
+    >>> import subband
+    >>> image = subband.data.camera()
+    >>> subband.ssim(image, image)
+    1.0
+    >>> subband.ssim(image // 2, image) < 0.9
+    True
+    """
+    one, other = to_host(image), to_host(original)
+    return measure_ssim(one, other, _choose_peak(one, other, peak))
 
 
 def measure_psnr(image: Array, original: Array, peak: float) -> float:
@@ -94,3 +172,16 @@ def _blur(x: Array) -> Array:
 def _check_shapes(image: Array, original: Array) -> None:
     if image.shape != original.shape:
         raise ShapeError(f"image has shape {image.shape} and original {original.shape}; they must be the same")
+
+
+def _choose_peak(image: Array, original: Array, peak: float | None) -> float:
+    """Return the largest value of the shorter integer dtype, unless another peak is given."""
+    if peak is not None:
+        return peak
+    kinds = [array.dtype for array in (original, image) if array.dtype.kind in "iu" and array.dtype.itemsize <= 2]
+    if not kinds:
+        raise ArgumentError(
+            f"peak is needed for {image.dtype} and {original.dtype}: the largest value that a sample can have, such as "
+            "peak=1 or peak=255"
+        )
+    return float(min(np.iinfo(kind).max for kind in kinds))

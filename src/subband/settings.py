@@ -328,7 +328,11 @@ def format_options(thing: Any, without: Sequence[str] = ()) -> str:
     """
     known = list_settings(thing)
     changes = {name: value for name, value in list_changes(thing).items() if name in known and name not in without}
-    return "".join(f" {name_option(name)} {format_value(value)}" for name, value in changes.items())
+    # what is off unless it is asked for has no value
+    return "".join(
+        f" {name_option(name)}" + ("" if value is True else f" {format_value(value)}")
+        for name, value in changes.items()
+    )
 
 
 def read_numbers(name: str, text: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""``subband encode``, ``subband decode`` and ``subband jp2info``."""
+"""``subband encode``, ``subband decode``, ``subband transcode`` and ``subband jp2info``."""
 
 import json
 
@@ -161,3 +161,31 @@ def test_bench(tmp_path):
     result = run("bench", "jpeg2000", "--quality", "--quick", "--markdown", page)
     assert result.exit_code == 0, result.output
     assert "astronaut" in page.read_text()
+
+
+def test_high_throughput_files_and_back(picture, tmp_path):
+    assert run("encode", picture, tmp_path / "a.jph").exit_code == 0
+    assert run("encode", picture, tmp_path / "a.j2c", "--ht").exit_code == 0
+    assert (tmp_path / "a.jph").read_bytes()[20:24] == b"jph "
+    assert run("transcode", tmp_path / "a.jph", tmp_path / "b.jp2").exit_code == 0
+    result = run("transcode", tmp_path / "b.jp2", tmp_path / "c.jph", "--json")
+    assert json.loads(result.stdout)["bytes"] == (tmp_path / "a.jph").stat().st_size
+    assert run("transcode", tmp_path / "a.j2c", tmp_path / "b.j2c", "--no-ht").exit_code == 0
+    for name in ("a.jph", "a.j2c", "b.jp2", "c.jph", "b.j2c"):
+        assert run("decode", tmp_path / name, tmp_path / "back.png", "--force").exit_code == 0
+        np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "back.png")), COLOUR)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a.jph", "b.png"), "does not end like JPEG 2000"),
+        (("a.jph", "b.jp2", "--ht"), "does not go with --ht"),
+        (("a.jph", "b.j2c"), "is a file with boxes"),
+    ],
+)
+def test_what_cannot_be_transcoded(tmp_path, arguments, message):
+    imwrite(tmp_path / "a.jph", COLOUR)
+    result = run("transcode", *(tmp_path / name if "." in name else name for name in arguments))
+    assert result.exit_code != 0
+    assert message in " ".join(result.output.split())

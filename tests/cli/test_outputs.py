@@ -30,19 +30,24 @@ FILES = [(name, parameter) for name, parameter, kind in OUTPUTS if kind in ("fil
 ENDINGS = {
     ("camera", "output"): ".mkv",
     ("encode", "output"): ".jp2",
+    ("transcode", "output"): ".jph",
     ("decompose", "save"): ".npz",
     ("filter", "save_chain"): ".toml",
+    ("receive", "output"): ".mkv",
+    ("send", "sdp"): ".sdp",
 }
 #: What a command reads, where a PNG will not do.
-SOURCES = {("decode", "source"): "a.jp2", ("reconstruct", "coefficients"): "a.npz"}
+SOURCES = {("decode", "source"): "a.jp2", ("transcode", "source"): "a.jp2", ("reconstruct", "coefficients"): "a.npz"}
 #: What else has to be said for a command to come so far.
 MORE = {
     "wavelets": ["db2"],
     "camera": ["--device", "test:32x24?count=2"],
     "model": ["--quick"],
+    "receive": ["rtp://:0"],
+    "send": ["test:32x24@200?count=2", "rtp://127.0.0.1:9"],
 }
-#: Measured at the end of minutes, or for its own sake: refused before that.
-LONG = ("bench", "model")
+#: Measured at the end of minutes, or for its own sake, or waiting for somebody: refused before that.
+LONG = ("bench", "model", "receive")
 
 
 def find_input(name):

@@ -32,10 +32,14 @@ _SETTINGS = (
     {"progression": "PCRL", "tile": (33, 29), "style": ["bypass", "segmentation"], "levels": 2},
     {"progression": "CPRL", "style": ["terminate", "predictable", "reset", "causal"], "layers": 2, "sop": True},
     {"form": "j2k", "lossless": False, "step": 4.0, "origin": (7, 13), "tile": (48, 31), "tile_origin": (3, 5)},
+    {"ht": True},
+    {"ht": True, "form": "j2k", "rate": [1.0, 3.0], "block": (16, 32), "tile": (40, 57), "style": ["causal"]},
 )
+# Files that are damaged: each kind of image with several settings.
+_FILES = 36
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def make_file(number: int) -> bytes:
     """Return one of a few whole files."""
     rng = np.random.default_rng(number)
@@ -52,7 +56,7 @@ def make_file(number: int) -> bytes:
 def damage_file(number: int) -> bytes:
     """Return a damaged file, always the same for a number."""
     rng = np.random.default_rng([77, number])
-    data = bytearray(make_file(int(rng.integers(28))))
+    data = bytearray(make_file(int(rng.integers(_FILES))))
     for _ in range(int(rng.integers(1, 4))):
         # the first bytes say most, so that they are hit most
         reach = len(data) if rng.random() < 0.5 else min(len(data), 250)
@@ -81,7 +85,8 @@ def damage_file(number: int) -> bytes:
 
 def try_file(data: bytes) -> str:
     """Decode a file; return what became of it, and raise whatever must not happen."""
-    begin = time.perf_counter()
+    # of the processor: other programs may keep it from us
+    begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", CodecWarning)
@@ -98,8 +103,8 @@ def try_file(data: bytes) -> str:
                 assert rows * down > header.height - 2 * down, f"{rows} rows of {header.height}"
                 assert columns * across < header.width + 2 * across, f"{columns} columns of {header.width}"
                 assert columns * across > header.width - 2 * across, f"{columns} columns of {header.width}"
-    seconds = time.perf_counter() - begin
-    assert seconds < MOST_SECONDS, f"took {seconds:.1f} s"
+    seconds = time.process_time() - begin
+    assert seconds < MOST_SECONDS, f"took {seconds:.1f} s of the processor"
     return result
 
 
@@ -111,7 +116,7 @@ def measure_memory() -> int:
 def run(count: int, first: int = 0, seconds: float | None = None) -> tuple[Counter[str], list[tuple[int, str]]]:
     """Try files one after the other; return how many ended how, and what must not have happened."""
     # what is compiled on the way counts for no file
-    for number in range(28):
+    for number in range(_FILES):
         decode(make_file(number))
     before, begin = measure_memory(), time.perf_counter()
     found: Counter[str] = Counter()

@@ -17,7 +17,7 @@ def test_damaged_files_end_well():
     assert found["picture"] + found["warning"] > 0
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(len(fuzz._SETTINGS)))
 def test_files_cut_anywhere(number):
     data = fuzz.make_file(number)
     for length in range(0, len(data), max(1, len(data) // 25)):

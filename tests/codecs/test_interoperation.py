@@ -1,6 +1,8 @@
 """What we write, OpenJPEG reads, and what OpenJPEG writes, we read; over settings drawn from a seeded generator."""
 
 import io
+import shutil
+import subprocess
 from dataclasses import dataclass
 
 import numpy as np
@@ -252,3 +254,89 @@ def test_subsampled_components(steps, is_lossless):
             np.testing.assert_array_equal(found, original)
         else:
             assert measure_difference(own, found) <= 1
+
+
+def draw_ht_case(seed):
+    """Draw a picture and settings of high-throughput blocks that OpenJPH knows, which has no layers.
+
+    It lets what is above white or below black wrap around, so that lossy pictures stay away from both.
+    """
+    case = draw_case(seed)
+    options = {name: value for name, value in case.options.items() if name != "layers"} | {"ht": True}
+    options["style"] = [name for name in options.get("style", ()) if name == "causal"]
+    picture = case.picture
+    if not case.is_lossless:
+        picture = picture // 2 + (0 if picture.dtype.kind == "i" else (1 << case.bits) // 4)
+    return Case(picture.astype(case.picture.dtype), case.bits, options, case.is_lossless)
+
+
+@pytest.mark.parametrize("seed", range(5000, 5200))
+def test_openjph_reads_what_we_write(seed):
+    case = draw_ht_case(seed)
+    data = encode(case.picture, bits=case.bits, form="j2k", **case.options)
+    theirs, ours = np.asarray(imagecodecs.htj2k_decode(data, planar=False)), imread(io.BytesIO(data))
+    if case.is_lossless:
+        np.testing.assert_array_equal(ours, case.picture)
+        np.testing.assert_array_equal(theirs, case.picture)
+    else:
+        assert measure_difference(theirs, ours) <= allow_difference(case.bits)
+
+
+@pytest.mark.parametrize("seed", range(5000, 5030))
+def test_openjpeg_reads_high_throughput_blocks(seed):
+    case = draw_ht_case(seed)
+    data = encode(case.picture, bits=case.bits, **case.options)
+    theirs, ours = np.asarray(imagecodecs.jpeg2k_decode(data)), imread(io.BytesIO(data))
+    assert measure_difference(theirs, ours) <= (0 if case.is_lossless else allow_difference(case.bits))
+
+
+@pytest.mark.parametrize("seed", range(6000, 6080))
+def test_we_read_what_openjph_writes(seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = draw_size(rng, (500, 700) if rng.random() < 0.06 else (90, 120))
+    components = int(rng.choice([1, 1, 3, 3, 4]))
+    bits = int(rng.choice([8, 8, 16]))
+    picture = draw_picture(rng, rows, columns, components, bits, rng.random() < 0.15)
+    is_lossless = bool(rng.random() < 0.5)
+    if not is_lossless:
+        picture = (picture // 2 + (0 if picture.dtype.kind == "i" else (1 << bits) // 4)).astype(picture.dtype)
+    options = {"reversible": is_lossless, "resolutions": int(rng.integers(0, 9))}
+    if not is_lossless:
+        options["level"] = float(rng.uniform(0.0005, 0.05))
+    if rng.random() < 0.5:
+        options["tile"] = tuple(int(rng.integers(max(8, side // 3), side + 20)) for side in (rows, columns))
+    if rng.random() < 0.3:
+        options["tlm"] = True
+    data = imagecodecs.htj2k_encode(picture, **options)
+    ours, theirs = imread(io.BytesIO(data)), np.asarray(imagecodecs.htj2k_decode(data, planar=False))
+    if is_lossless:
+        np.testing.assert_array_equal(ours, picture)
+    else:
+        assert measure_difference(ours, theirs) <= allow_difference(bits)
+
+
+@pytest.mark.skipif(shutil.which("ojph_compress") is None, reason="Debian's openjph-tools is not installed")
+@pytest.mark.parametrize("seed", range(7000, 7040))
+def test_we_read_what_openjph_writes_with_all_its_options(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    rows, columns = (int(side) for side in rng.integers(8, 120, 2))
+    across, down = (int(step) for step in rng.choice([1, 2], 2))
+    bits = int(rng.choice([8, 10, 12, 16]))
+    whole = draw_picture(rng, rows, columns, 3, bits)
+    planes = [whole[..., 0], *(whole[::down, ::across, each] for each in (1, 2))]
+    x, y, block = (int(side) for side in (*rng.integers(0, 3, 2), rng.integers(2, 7)))
+    tile = (columns, rows) if rng.random() < 0.5 else (columns // 2 + 3, rows // 2 + 1)
+    (tmp_path / "in.yuv").write_bytes(
+        b"".join(plane.astype("<u1" if bits == 8 else "<u2").tobytes() for plane in planes)
+    )
+    command = [
+        "ojph_compress", "-i", "in.yuv", "-o", "out.j2c", "-num_decomps", str(rng.integers(0, 6)),
+        "-reversible", "true", "-prog_order", str(rng.choice(ORDERS)),
+        "-block_size", f"{{{1 << block},{1 << int(rng.integers(2, min(10, 12 - block) + 1))}}}",
+        "-precincts", f"{{{1 << (6 + x)},{1 << (6 + y)}}}", "-tile_size", f"{{{tile[0]},{tile[1]}}}",
+        "-dims", f"{{{columns},{rows}}}", "-num_comps", "3", "-signed", "false,false,false",
+        "-bit_depth", ",".join([str(bits)] * 3), "-downsamp", f"{{1,1}},{{{across},{down}}},{{{across},{down}}}",
+    ]  # fmt: skip
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    for own, plane in zip(decode(tmp_path / "out.j2c").planes, planes, strict=True):
+        np.testing.assert_array_equal(own, plane)

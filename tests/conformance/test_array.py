@@ -10,6 +10,9 @@ from subband.testing import EngineTests
 class TestArrayEngine(EngineTests):
     engine = "array"
     alternates_dtypes = True
+    # taps are numbers to it, however many: short and long filters, with and without lifting steps
+    wavelets = ("haar", "db2", "db7", "db20", "sym4", "coif2", "bior1.3", "bior3.3", "bior4.4", "bior6.8", "rbio3.1")
+    wavelets += ("dmey", "cdf53", "cdf97")
 
 
 class TestArrayEngineOnTheStandard(EngineTests):

@@ -11,6 +11,7 @@ import sys
 import traceback
 from fractions import Fraction
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -136,12 +137,20 @@ def try_sizes(folder, path, info, frames, made):
     return wrongs
 
 
+def make_identifiers_alike():
+    """Let all identifiers of DICOM have the same length: files are as long each time."""
+    uid, numbers = import_module("pydicom.uid"), count(10**30)
+    uid.generate_uid = lambda *_, **__: uid.UID(f"1.2.3.{next(numbers)}")
+
+
 def main(folder):
     """Try each format in a process of its own, because some libraries end theirs."""
     for library in ("av", "h5py", "nibabel", "PIL.ImageCms", "subband.codecs.jpeg2000", "tifffile"):
         # once, not in every process
         with contextlib.suppress(ImportError):
             import_module(library)
+    with contextlib.suppress(ImportError):
+        make_identifiers_alike()
     report = {}
     for ending in list_endings():
         own = folder / f"of{ending}"

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from subband.engines.filters.device import DeviceFilters
+from subband.enhance.methods import find_method
 from subband.kernels.dialects import CUDA, DIALECTS, OPENCL_NVIDIA
 from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.groups import GroupSpec, render_groups
 from subband.kernels.pixels import PackedPixelSpec, render_packed_pixels
 from subband.kernels.samplewise import TASKS, SampleSpec, render_samples
 from subband.kernels.statistics import StatisticSpec, render_statistic
@@ -43,6 +45,8 @@ def run_all(filters, device, storage, shape):
         filters.shrink_bivariate(band, band, numbers, 1.0, scale=scale)
     filters.shrink_neighbours(band, numbers, 1.0)
     filters.shrink_wiener(band, band, numbers, 1.0)
+    for groups in find_method("best").list_passes(len(shape) - 1):
+        filters.filter_groups(band, band, numbers, groups)
     filters.convolve(band, [1.0, 2.0, 1.0], 0)
     filters.add_laplacian(band, 1.0, "cross")
 
@@ -113,6 +117,7 @@ def test_single_precision_needs_no_doubles(storage):
     """Many OpenCL devices have none, and a constant without a suffix would be one."""
     for render, spec in (
         *((render_filter, FilterSpec(task, storage)) for task in ("shrink", "wiener", "add", "convolve", "laplacian")),
+        *((render_groups, GroupSpec(task, storage, 8, 16, 25, is_trusting=False)) for task in ("sum", "finish")),
         *((render_window, WindowSpec(task, storage, 5, 5)) for task in ("bivariate", "energy")),
         (render_window, WindowSpec("neighbours", storage, 5, 5, is_chosen=True)),
         *((render_statistic, StatisticSpec(task, storage)) for task in ("histogram", "squares", "risks", "neighbours")),

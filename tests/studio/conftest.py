@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import shutil
 import subprocess
@@ -132,10 +133,11 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture(scope="session")
-def server():
+@contextlib.contextmanager
+def _run_server(*options):
+    """Run the command in a process of its own, and give its address."""
     pytest.importorskip("uvicorn", reason="the server of the studio is not installed: pip install 'subband[studio]'")
-    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0"]
+    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         name, _, address = process.stdout.readline().strip().partition(": ")
@@ -151,15 +153,27 @@ def server():
         process.stdout.close()
 
 
+@pytest.fixture(scope="session")
+def run_server():
+    """Return what runs a further server for a block, with options and files of the command line."""
+    return _run_server
+
+
+@pytest.fixture(scope="session")
+def server():
+    with _run_server("--no-token") as address:
+        yield address
+
+
 @pytest.fixture
 def open_page(browser, server):
     """Return what opens pages, each in a browser profile of its own; errors in any of their consoles fail the test."""
     contexts, pages = [], []
 
-    def make(width=1280, height=800, **options):
+    def make(width=1280, height=800, address=None, **options):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
-        pages.append(StudioPage(context.new_page(), server))
+        pages.append(StudioPage(context.new_page(), address or server))
         return pages[-1]
 
     yield make

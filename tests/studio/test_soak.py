@@ -34,7 +34,7 @@ def serving():
     pytest.importorskip("uvicorn", reason="the server of the studio is not installed: pip install 'subband[studio]'")
     from subband.studio.serving import run_studio
 
-    with run_studio() as running:
+    with run_studio(with_token=False) as running:
         yield running
 
 
@@ -255,7 +255,7 @@ def test_a_page_too_many_waits_longer_each_time(serving, playing, open_page, mon
     sockets = []
     page.page.on("websocket", lambda each: sockets.append(each.url))
     with nothing_left(serving, playing):
-        page.page.goto(page.address)
+        page.page.goto(f"{page.address}#source=sample:clip")
         page.page.get_by_role("alert").first.wait_for()
         assert "close one" in page.page.get_by_role("alert").first.inner_text()
         page.page.wait_for_timeout(3000)

@@ -90,7 +90,7 @@ def test_quiet_files_raise_nothing(tmp_path, monkeypatch):
 def test_open_output_leaves_what_was_there(tmp_path, monkeypatch, room):
     (tmp_path / "a.bin").write_bytes(b"old")
     fill_disk(monkeypatch, room)
-    with pytest.raises(OutputError, match="the disk is full"), open_output(tmp_path / "a.bin") as file:
+    with pytest.raises(OutputError, match="the disk is full"), open_output(tmp_path / "a.bin", overwrite=True) as file:
         file.write(bytes(11))
     assert (tmp_path / "a.bin").read_bytes() == b"old"
     assert list_names(tmp_path) == ["a.bin"]
@@ -98,7 +98,7 @@ def test_open_output_leaves_what_was_there(tmp_path, monkeypatch, room):
 
 def test_a_file_that_fits_exactly_is_one(tmp_path, monkeypatch):
     fill_disk(monkeypatch, 11)
-    with open_output(tmp_path / "a.bin") as file:
+    with open_output(tmp_path / "a.bin", overwrite=True) as file:
         file.write(bytes(11))
     assert (tmp_path / "a.bin").stat().st_size == 11
 
@@ -160,7 +160,7 @@ def test_links_stay_links(tmp_path, lend, there):
     if there:
         target.write_bytes(b"old")
     link.symlink_to("../disk/data.bin")
-    with lend(link) as lent:
+    with lend(link, overwrite=True) as lent:
         if lend is place_output:
             # beside the file, not beside the link: those may lie on different disks
             assert (lent.parent, lent.suffix) == (target.parent, ".png")
@@ -191,7 +191,7 @@ def test_permissions_of_what_is_replaced_stay(tmp_path, mode):
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(mode)
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         # nobody may look into it on the way who may not look into the file
         assert stat.S_IMODE(unfinished.stat().st_mode) == mode | 0o600
         unfinished.write_text("new")
@@ -201,7 +201,7 @@ def test_permissions_of_what_is_replaced_stay(tmp_path, mode):
 @posix
 def test_new_files_have_the_permissions_of_all_new_files(tmp_path):
     (tmp_path / "usual").touch()
-    with open_output(tmp_path / "a.txt") as file:
+    with open_output(tmp_path / "a.txt", overwrite=True) as file:
         file.write(b"new")
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
@@ -212,7 +212,7 @@ def test_owner_of_what_is_replaced_stays(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     os.chown(path, 1234, 1235)
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         unfinished.write_text("new")
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1235)
 
@@ -224,7 +224,7 @@ def test_pipes_are_written_to_and_not_replaced(tmp_path):
     found = []
     reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
     reader.start()
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         file.write(b"hello")
     reader.join()
     assert found == [b"hello"]
@@ -234,7 +234,7 @@ def test_pipes_are_written_to_and_not_replaced(tmp_path):
 
 def test_long_names_have_room_for_what_is_added(tmp_path):
     name = "ä" * 125 + ".txt"
-    with place_output(tmp_path / name) as unfinished:
+    with place_output(tmp_path / name, overwrite=True) as unfinished:
         unfinished.write_text("hello")
     unfinished = Unfinished(tmp_path / name, overwrite=True)
     unfinished.place()
@@ -243,7 +243,7 @@ def test_long_names_have_room_for_what_is_added(tmp_path):
 
 def test_two_may_write_the_same_at_once(tmp_path):
     path = tmp_path / "a.txt"
-    with open_output(path) as first, open_output(path) as second:
+    with open_output(path, overwrite=True) as first, open_output(path, overwrite=True) as second:
         first.write(b"first")
         second.write(b"second")
     assert path.read_bytes() == b"first"

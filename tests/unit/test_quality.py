@@ -5,8 +5,8 @@ import pytest
 from skimage import metrics
 
 from subband import data
-from subband.errors import ShapeError
-from subband.quality import measure_psnr, measure_ssim
+from subband.errors import ArgumentError, ShapeError
+from subband.quality import measure_psnr, measure_ssim, psnr, ssim
 
 
 def add_noise(picture, sigma):
@@ -42,3 +42,18 @@ def test_shapes_must_agree():
         measure_psnr(np.zeros((2, 3)), np.zeros((3, 2)), 1)
     with pytest.raises(ShapeError, match="11"):
         measure_ssim(np.zeros((8, 8)), np.zeros((8, 8)), 1)
+
+
+def test_peak_is_that_of_the_integers():
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (32, 32)).astype(np.uint8)
+    other = image + rng.normal(0, 3, image.shape)
+    assert psnr(other, image) == psnr(image, other) == measure_psnr(other, image, 255)
+    assert ssim(other, image) == measure_ssim(other, image, 255)
+    assert psnr(other * 257, image.astype(np.uint16) * 257) == pytest.approx(psnr(other, image))
+    assert psnr(other / 255, image / 255, peak=1) == pytest.approx(psnr(other, image))
+
+
+def test_floats_need_a_peak():
+    with pytest.raises(ArgumentError, match="peak=1 or peak=255"):
+        psnr(np.zeros(4), np.ones(4))

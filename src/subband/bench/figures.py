@@ -316,7 +316,7 @@ class Figure:
         canvas.draw()
         return fromarray(np.array(canvas.buffer_rgba())[..., :3])
 
-    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the figure in the format that the ending of the path names; it appears when it is complete.
 
         Raises

@@ -23,8 +23,11 @@ from subband.media.faults import require
 
 __all__ = ["PEERS", "QUICK_SHAPES", "SHAPES", "Comparison", "measure_gradients", "report"]
 
-#: Images, channels, rows and columns.
-SHAPES = ((16, 3, 256, 256), (64, 3, 224, 224), (1, 3, 1080, 1920), (8, 64, 128, 128), (1, 1, 4096, 4096))
+#: Images, channels, rows and columns, by the kind of device: the batches of a CPU are smaller ones of the same images.
+SHAPES = {
+    "cuda": ((16, 3, 256, 256), (64, 3, 224, 224), (1, 3, 1080, 1920), (8, 64, 128, 128), (1, 1, 4096, 4096)),
+    "cpu": ((2, 3, 256, 256), (4, 3, 224, 224), (1, 3, 1080, 1920), (1, 64, 128, 128), (1, 1, 2048, 2048)),
+}
 QUICK_SHAPES = ((2, 3, 64, 64),)
 
 _WAVELET, _MODE, _LEVEL = "bior4.4", "symmetric", 3
@@ -110,7 +113,7 @@ def measure_gradients(
     Parameters
     ----------
     shapes : sequence of tuple of int
-        Batches of images, such as `SHAPES`.
+        Batches of images, such as those of `SHAPES`.
     effort : Effort
         How long to measure.
     device : str

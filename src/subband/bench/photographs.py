@@ -1,14 +1,19 @@
-"""PSNR and SSIM of denoised photographs: every method, beside BayesShrink of scikit-image.
+"""PSNR, SSIM and seconds of denoised photographs: every method, beside those of other libraries.
 
 Noise is white and its strength is known to all contenders, so that methods are compared and not estimates of noise.
-Images are those of scikit-image, and each has noise from a seed of its own: figures are the same in every run.
+Images are those of scikit-image or of a folder, and each has noise from a seed of its own: all figures but seconds are
+the same in every run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from statistics import mean
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,11 +23,14 @@ from subband.bench.libraries import load_library
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
 from subband.enhance.methods import list_methods
+from subband.errors import ArgumentError, SubbandError
+from subband.media import read_still
 from subband.quality import measure_psnr, measure_ssim
 from subband.transforms import dwtn_max_level
 from subband.typing import Array
 
 __all__ = [
+    "BM3D",
     "COLOURS",
     "DEFAULT",
     "METHODS",
@@ -32,7 +40,9 @@ __all__ = [
     "Result",
     "denoise_as_peer",
     "judge_greys",
+    "list_non_local",
     "load_colours",
+    "load_folder",
     "load_greys",
     "measure_colours",
     "measure_greys",
@@ -50,6 +60,12 @@ COLOURS = ("rgb", "ycbcr", "opponents")
 NOISY = "noisy"
 #: BayesShrink of scikit-image, and ours with its settings.
 PEER, SAME = "scikit-image", "same settings"
+
+#: Non-local methods of other libraries, and ours.
+BM3D, NON_LOCAL = "BM3D", "best"
+
+#: How many times as fast as BM3D ours has to be.
+FASTER = 5
 
 #: What is expected in decibels: how near the same settings are, how much the best and the default gain.
 NEAR, BEST_GAIN, DEFAULT_GAIN = 0.05, 1.2, 0.8
@@ -72,7 +88,7 @@ class Result:
         Its name.
     sigma : float
         Standard deviation of the noise.
-    psnr, ssim : mapping of str to float
+    psnr, ssim, seconds : mapping of str to float
         By contender.
     """
 
@@ -80,6 +96,7 @@ class Result:
     sigma: float
     psnr: Mapping[str, float]
     ssim: Mapping[str, float]
+    seconds: Mapping[str, float]
 
 
 def load_greys(size: int | None = None) -> dict[str, Array]:
@@ -108,6 +125,32 @@ def load_colours(size: int | None = None) -> dict[str, Array]:
     return {name: _take_middle(pixels.astype(np.float64), size) for name, pixels in images.items()}
 
 
+def load_folder(folder: Path, size: int | None = None) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the images of a folder in grey, and those that have colours, between 0 and 255.
+
+    Raises
+    ------
+    ArgumentError
+        If there are none.
+    """
+    greys, colours = {}, {}
+    for path in sorted(folder.iterdir()):
+        try:
+            pixels = read_still(path).pixels
+        except (SubbandError, OSError):
+            # a folder may hold other files
+            continue
+        white = np.iinfo(pixels.dtype).max if pixels.dtype.kind == "u" else 1.0
+        values = _take_middle(pixels * (255.0 / white), size)
+        if values.ndim == 3:
+            colours[path.stem] = values
+            values = load_library("scikit-image").color.rgb2gray(values)
+        greys[path.stem] = values
+    if not greys:
+        raise ArgumentError(f"{str(folder)!r} has no images; give a folder of PNG, TIFF or JPEG files")
+    return greys, colours
+
+
 def _take_middle(pixels: Array, size: int | None) -> Array:
     if size is None:
         return pixels
@@ -116,7 +159,7 @@ def _take_middle(pixels: Array, size: int | None) -> Array:
 
 
 def measure_greys(images: Mapping[str, Array], sigmas: Sequence[float] = SIGMAS) -> Iterator[Result]:
-    """Denoise images in grey by every method and by the peer.
+    """Denoise images in grey by every method and by those of other libraries.
 
     Yields
     ------
@@ -124,15 +167,55 @@ def measure_greys(images: Mapping[str, Array], sigmas: Sequence[float] = SIGMAS)
         As soon as an image is done.
     """
     methods = {method: _bind(Denoise(method)) for method in METHODS}
-    yield from _measure(images, sigmas, {PEER: _bind_peer(), SAME: denoise_as_peer, **methods})
+    yield from _measure(images, sigmas, {PEER: _bind_peer(), SAME: denoise_as_peer, **methods, **list_non_local()})
 
 
 def measure_colours(images: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -> Iterator[Result]:
-    """Denoise images in colours by the default method in every space of colours, and by the peer."""
+    """Denoise images in colours by the default method in every space of colours, and by the best and other ones."""
     contenders = {PEER: _bind_peer(convert2ycbcr=True, channel_axis=-1)}
     contenders |= {colour: _bind(Denoise(), colour) for colour in COLOURS}
-    contenders[f"wiener, {COLOURS[-1]}"] = _bind(Denoise("wiener"), COLOURS[-1])
-    yield from _measure(images, [sigma], contenders)
+    contenders |= {f"{name}, {COLOURS[-1]}": _bind(Denoise(name), COLOURS[-1]) for name in ("wiener", NON_LOCAL)}
+    yield from _measure(images, [sigma], contenders | list_non_local())
+
+
+def list_non_local() -> dict[str, Contender]:
+    """Return the non-local methods of other libraries, those that are installed.
+
+    BM3D is the package ``bm3d``, whose licence is for research only; OpenCV's non-local means takes bytes.
+
+    Examples
+    --------
+    >>> list(list_non_local())[0]
+    'scikit-image NLM'
+    """
+    found: dict[str, Contender] = {"scikit-image NLM": _denoise_with_scikit_image}
+    if find_spec("cv2"):
+        found["OpenCV NLM"] = _denoise_with_opencv
+    if find_spec("bm3d"):
+        found[BM3D] = _denoise_with_bm3d
+    return found
+
+
+def _denoise_with_scikit_image(y: Array, sigma: float) -> Array:
+    # what its documentation has for known noise
+    restoration = load_library("scikit-image").restoration
+    settings = {"patch_size": 5, "patch_distance": 6, "fast_mode": True}
+    channel_axis = None if y.ndim == 2 else -1
+    result = restoration.denoise_nl_means(y, h=0.6 * sigma, sigma=sigma, channel_axis=channel_axis, **settings)
+    return np.asarray(result)
+
+
+def _denoise_with_opencv(y: Array, sigma: float) -> Array:
+    cv2 = import_module("cv2")
+    pixels = np.clip(np.rint(y), 0, 255).astype(np.uint8)
+    if y.ndim == 2:
+        return np.asarray(cv2.fastNlMeansDenoising(pixels, None, sigma, 7, 21), np.float64)
+    return np.asarray(cv2.fastNlMeansDenoisingColored(pixels, None, sigma, sigma, 7, 21), np.float64)
+
+
+def _denoise_with_bm3d(y: Array, sigma: float) -> Array:
+    bm3d = import_module("bm3d")
+    return np.asarray(bm3d.bm3d(y, sigma) if y.ndim == 2 else bm3d.bm3d_rgb(y, sigma))
 
 
 def _bind_peer(**options: Any) -> Contender:
@@ -158,12 +241,17 @@ def _measure(
     for index, (name, clean) in enumerate(images.items()):
         for sigma in sigmas:
             noisy = clean + np.random.default_rng(1000 * index + int(sigma)).normal(0, sigma, clean.shape)
-            found = {NOISY: noisy} | {who: denoise(noisy, sigma) for who, denoise in contenders.items()}
+            found, seconds = {NOISY: noisy}, {NOISY: 0.0}
+            for who, denoise in contenders.items():
+                start = perf_counter()
+                found[who] = denoise(noisy, sigma)
+                seconds[who] = perf_counter() - start
             yield Result(
                 name,
                 sigma,
                 {who: measure_psnr(image, clean, 255) for who, image in found.items()},
                 {who: measure_ssim(image, clean, 255) for who, image in found.items()},
+                seconds,
             )
 
 
@@ -173,7 +261,7 @@ def judge_greys(results: Sequence[Result]) -> list[Goal]:
     best = max(METHODS, key=means.__getitem__)
     distance = max(abs(result.psnr[SAME] - result.psnr[PEER]) for result in results)
     best_gain, default_gain = means[best] - means[PEER], means[DEFAULT] - means[PEER]
-    return [
+    goals = [
         Goal(
             f"BayesShrink with the settings of scikit-image within {NEAR} dB of it, for every image",
             f"{distance:.4f} dB apart",
@@ -190,6 +278,12 @@ def judge_greys(results: Sequence[Result]) -> list[Goal]:
             default_gain >= DEFAULT_GAIN,
         ),
     ]
+    if BM3D in means:
+        seconds = _average([result.seconds for result in results])
+        gain, ratio = means[NON_LOCAL] - means[BM3D], seconds[BM3D] / seconds[NON_LOCAL]
+        text = f"{NON_LOCAL} ahead of BM3D on average, at least {FASTER} times as fast"
+        goals.append(Goal(text, f"{gain:+.2f} dB, {ratio:.1f} times", gain > 0 and ratio >= FASTER))
+    return goals
 
 
 def report(greys: Sequence[Result], colours: Sequence[Result], *, is_whole: bool = True) -> Report:
@@ -205,17 +299,37 @@ def report(greys: Sequence[Result], colours: Sequence[Result], *, is_whole: bool
     sheets = [
         _tabulate(greys, "psnr", 2, "Photographs in grey, PSNR in decibels"),
         _tabulate(greys, "ssim", 3, "The same, structural similarity"),
-        _tabulate(colours, "psnr", 2, "Photographs in colours, PSNR in decibels"),
+        _compare(greys, "Photographs in grey: means of PSNR by sigma, of SSIM, and of seconds"),
     ]
+    if colours:
+        # a folder may have none
+        sheets.insert(2, _tabulate(colours, "psnr", 2, "Photographs in colours, PSNR in decibels"))
+        sheets.append(_compare(colours, "Photographs in colours: the same"))
     figures = {"greys": list(map(asdict, greys)), "colours": list(map(asdict, colours))}
     goals = judge_greys(greys) if is_whole else []
     return Report(sheets, goals, figures, drawings={"Denoising": _draw(greys, colours)})
+
+
+def _compare(results: Sequence[Result], title: str) -> Sheet:
+    """Make a table with a row for each contender, the best first."""
+    sigmas = tuple(dict.fromkeys(result.sigma for result in results))
+    by_sigma = [_average([result.psnr for result in results if result.sigma == sigma]) for sigma in sigmas]
+    psnr, ssim, seconds = (
+        _average([getattr(result, name) for result in results]) for name in ("psnr", "ssim", "seconds")
+    )
+    rows = [
+        (who, *(f"{each[who]:.2f}" for each in by_sigma), f"{ssim[who]:.3f}", f"{seconds[who]:.3f}")
+        for who in sorted(psnr, key=psnr.__getitem__, reverse=True)
+    ]
+    return Sheet(title, ("method", *(f"{sigma:g}" for sigma in sigmas), "SSIM", "seconds"), rows)
 
 
 def _draw(greys: Sequence[Result], colours: Sequence[Result]) -> Figure:
     """Draw how many decibels each contender gains over the noisy image."""
     charts = []
     for title, results in (("photographs in grey", greys), ("photographs in colours", colours)):
+        if not results:
+            continue
         means = _average([result.psnr for result in results])
         names = [name for name in means if name != NOISY]
         gains = {"gain": [means[name] - means[NOISY] for name in names]}

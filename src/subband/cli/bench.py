@@ -244,16 +244,46 @@ def papers(
 
 @app.command()
 @with_outputs
+def temporal(
+    outputs: Outputs,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One strength of noise, few frames; nothing is judged.")
+    ] = False,
+) -> None:
+    """Measure how well noise is removed from video over time, beside frame by frame and filters of FFmpeg.
+
+    All clips have noise from fixed seeds. The exit code does not depend on the targets.
+    """
+    from subband.bench import temporal as clips
+
+    outputs.check("temporal")
+    sigmas, count, frames = (clips.SIGMAS[1:2], 6, 4) if quick else (clips.SIGMAS, 20, 60)
+    peers = {name: settings[:1] for name, settings in clips.PEERS.items()} if quick else clips.PEERS
+    measured = (
+        each for name in clips.CLIPS for each in clips.measure_clip(clips.make_clip(name, count), sigmas, peers)
+    )
+    found = watch_results(measured, len(clips.CLIPS) * len(sigmas))
+    rates = clips.measure_speed(frames, (180, 320) if quick else (720, 1280))
+    outputs.write("Video over time", {"temporal": clips.report(found, rates, is_whole=not quick)})
+
+
+@app.command()
+@with_outputs
 def quality(
     outputs: Outputs,
     quick: Annotated[bool, typer.Option("--quick", help="Small images and few settings; nothing is judged.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", exists=True, file_okay=False, metavar="FOLDER", help="Take the images of a folder."),
+        Reads(),
+    ] = None,
     images: Annotated[
         Path | None,
         typer.Option("--pictures", metavar="FOLDER", help="Write what became of the scan as speckle.png."),
         Writes("folder"),
     ] = None,
 ) -> None:
-    """Measure how well noise and speckle are removed, beside scikit-image and SciPy.
+    """Measure how well noise and speckle are removed, beside scikit-image and SciPy, and BM3D and OpenCV if installed.
 
     All images have noise from fixed seeds. The exit code does not depend on the targets.
     """
@@ -268,10 +298,12 @@ def quality(
         check_file(path, Files(), force=outputs.force)
     outputs.check("photographs", "speckle", others=others)
     size, sigmas = (128, photographs.SIGMAS[1:2]) if quick else (None, photographs.SIGMAS)
-    loaded = photographs.load_greys(size)
-    greys = watch_results(photographs.measure_greys(loaded, sigmas), len(loaded) * len(sigmas))
-    loaded = photographs.load_colours(size)
-    colours = watch_results(photographs.measure_colours(loaded), len(loaded))
+    if folder is None:
+        grey, coloured = photographs.load_greys(size), photographs.load_colours(size)
+    else:
+        grey, coloured = photographs.load_folder(folder, size)
+    greys = watch_results(photographs.measure_greys(grey, sigmas), len(grey) * len(sigmas))
+    colours = watch_results(photographs.measure_colours(coloured), len(coloured))
     phantom = ultrasound((size, size)) if size else ultrasound()
     peers = [replace(peer, settings=peer.settings[:2]) for peer in speckle.PEERS] if quick else speckle.PEERS
     found = watch_results(speckle.measure_filters(phantom, peers), len(peers) + 2)
@@ -436,9 +468,10 @@ def torch(
     from subband.bench.peers import find_peers
     from subband.engines.measuring.timing import Effort
 
-    part = f"torch {device.partition(':')[0]}"
+    family = device.partition(":")[0]
+    part = f"torch {family}"
     outputs.check(part)
-    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES
+    shapes = gradients.QUICK_SHAPES if quick else gradients.SHAPES.get(family, gradients.SHAPES["cuda"])
     effort = Effort(seconds=0.05, fewest=2, most=5) if quick else Effort(seconds=0.5, fewest=5)
     _, remarks = find_peers(gradients.PEERS)
     found = watch_results(gradients.measure_gradients(shapes, effort, device), len(shapes))

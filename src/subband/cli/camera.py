@@ -21,7 +21,7 @@ app = typer.Typer()
 
 
 @app.command()
-@take_settings(Enhancer, "noise sigma colour", noise=None, colour=None)
+@take_settings(Enhancer, "noise sigma colour temporal", noise=None, colour=None, temporal=None)
 @take_settings(Denoise, "method wavelet level strength form", level=3, form="decimated")
 @take_files("force dry_run as_json quiet keep_partial", writing="codec quality preset", preset="ultrafast")
 def camera(

@@ -1,4 +1,4 @@
-"""``subband decode``: a JPEG 2000 image, or a part of it, as another kind of image."""
+"""``subband decode``: a JPEG 2000 image, or a part of it, as another kind of image; VC-2 as another kind of video."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ app = typer.Typer()
 @app.command()
 def decode(
     source: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream."), Reads()
+        Path,
+        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream; .vc2."),
+        Reads(),
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="An image, or .npy for the samples as they are."), Writes()
+        Path, typer.Argument(metavar="OUT", help="An image, or .npy for the samples as they are; a video."), Writes()
     ],
     reduce: Annotated[int, typer.Option(min=0, metavar="N", help="Halve rows and columns so many times.")] = 0,
     region: Annotated[
@@ -36,7 +38,7 @@ def decode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Decode a JPEG 2000 image, smaller or in part if that is enough.
+    """Decode a JPEG 2000 image, smaller or in part if that is enough; or a VC-2 video.
 
     `subband decode scan.jp2 scan.png --reduce 2 --region 0,0,1024,1024` reads only what it needs. What is damaged is
     decoded as far as it goes, with a warning.
@@ -44,12 +46,18 @@ def decode(
     import warnings
     from time import perf_counter
 
+    from subband.cli.video import copy_video
     from subband.codecs.jpeg2000 import CodecWarning
     from subband.codecs.jpeg2000 import decode as decode_image
     from subband.media import place_output, write_still
     from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
 
+    if source.suffix.lower() == ".vc2":
+        if reduce or region is not None or layers is not None:
+            raise ArgumentError("--reduce, --region and --layers are for JPEG 2000, not for video")
+        copy_video(source, output, {}, force, dry_run, most_pixels, as_json, quiet)
+        return
     options: dict[str, Any] = {"reduce": reduce, "region": _split_region(region), "layers": layers, "engine": engine}
     if dry_run:
         show_plan([source], [output], as_json=as_json)

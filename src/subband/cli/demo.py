@@ -80,7 +80,7 @@ def _show_photograph(output: Path, console: Console) -> list[Path]:
         images = dict(zip(_IMAGES, (original, noisy, denoised, joined), strict=True))
         progress.update("writing the images")
         for name, still in images.items():
-            write_still(output / f"photograph-{name}.png", still)
+            write_still(output / f"photograph-{name}.png", still, overwrite=True)
         quality = {
             measure: [measure(still.pixels, original.pixels, original.peak) for still in (noisy, denoised)]
             for measure in (measure_psnr, measure_ssim)

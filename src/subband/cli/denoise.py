@@ -25,7 +25,7 @@ app = typer.Typer()
 
 
 @app.command()
-@take_settings(Enhancer, "noise sigma colour precision")
+@take_settings(Enhancer, "noise sigma colour precision temporal")
 @take_settings(Denoise, "method wavelet level strength form mode boundary level_weights")
 @take_files()
 def denoise(
@@ -85,6 +85,7 @@ def denoise(
                 "--memory": memory is not None,
                 "--recursive": settings.recursive,
                 "--skip-existing": settings.skip_existing,
+                "--temporal": enhancer.temporal,
             },
         )
         return

@@ -1,4 +1,4 @@
-"""``subband encode``: an image as JPEG 2000."""
+"""``subband encode``: an image as JPEG 2000 or HTJ2K, a video as VC-2."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _ORDERS = ("LRCP", "RLCP", "RPCL", "PCRL", "CPRL")
+_WAVELETS = ("dd97", "legall53", "dd137", "haar0", "haar1", "fidelity", "daub97")
 _STYLES = ("bypass", "reset", "terminate", "causal", "predictable", "segmentation")
 
 
@@ -24,11 +25,18 @@ _STYLES = ("bypass", "reset", "terminate", "causal", "predictable", "segmentatio
 def encode(
     source: Annotated[
         Path,
-        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="An image: PNG, TIFF, JPEG, JP2, ..."),
+        typer.Argument(
+            exists=True, dir_okay=False, metavar="IN", help="An image: PNG, TIFF, JPEG, JP2, ...; or a video."
+        ),
         Reads(),
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help=".jp2 for a file with boxes, .j2k for the codestream."), Writes()
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help=".jp2 for a file with boxes, .jph with --ht, .j2k for the codestream; .vc2 for video.",
+        ),
+        Writes(),
     ],
     lossless: Annotated[
         bool, typer.Option("--lossless", help="Every bit comes back; so without --bpp, --bytes and --psnr, too.")
@@ -55,6 +63,9 @@ def encode(
     style: Annotated[
         str, typer.Option(metavar="NAMES", autocompletion=offer(*_STYLES), help=f"Some of {', '.join(_STYLES)}.")
     ] = "",
+    ht: Annotated[
+        bool, typer.Option("--ht", help="High-throughput blocks (HTJ2K): many times as fast; so for .jph, too.")
+    ] = False,
     colour: Annotated[
         bool | None, typer.Option("--mct/--no-mct", help="Whether colours are decorrelated first; so by default.")
     ] = None,
@@ -72,6 +83,17 @@ def encode(
         Reads(),
     ] = None,
     comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A text for the codestream.")] = None,
+    bitrate: Annotated[
+        str | None, typer.Option("--bitrate", metavar="R", help="Of video: bits in a second, as in 200M.")
+    ] = None,
+    quantiser: Annotated[
+        int | None,
+        typer.Option(min=0, max=116, metavar="Q", help="Of video: the same for all frames; 0 loses nothing."),
+    ] = None,
+    wavelet: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Of video: {', '.join(_WAVELETS)}."),
+    ] = None,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -79,25 +101,42 @@ def encode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Encode an image as JPEG 2000, without a loss or to a size or quality.
+    """Encode an image as JPEG 2000 or a video as VC-2, without a loss or to a size, quality or rate.
 
     `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
-    for each pixel.
+    for each pixel, `subband encode scan.tiff scan.jph` is HTJ2K, and `subband encode video.mov video.vc2 --bitrate
+    200M` takes so many bits in a second.
     """
     from time import perf_counter
 
     from subband.cli.progress import watch_progress
+    from subband.cli.video import copy_video, make_settings
     from subband.codecs.jpeg2000 import encode as encode_image
-    from subband.codecs.jpeg2000.files import ENDINGS, STREAM_ENDINGS
+    from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.media import place_output, read_still
     from subband.media.jpeg2000 import pack_metadata
     from subband.pipeline.relay import Progress
 
     ending = output.suffix.lower()
+    if ending == ".vc2":
+        still_only = {
+            "--bpp": rate,
+            "--bytes": size,
+            "--psnr": psnr,
+            "--layers": layers,
+            "--tile": tile,
+            "--step": step,
+        }
+        given = [name for name, value in still_only.items() if value is not None]
+        if given:
+            raise ArgumentError(f"{given[0]} is for JPEG 2000; VC-2 takes --bitrate, --quantiser or --lossless")
+        coding = make_settings(bitrate, 0 if lossless else quantiser, wavelet, levels)
+        copy_video(source, output, {"settings": coding}, force, dry_run, most_pixels, as_json, quiet)
+        return
     if ending not in ENDINGS:
         raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
     settings: dict[str, Any] = {
-        "lossless": True if lossless else False if step is not None else None,
+        "lossless": lossless or None,
         "rate": _split_numbers("--bpp", rate),
         "size": _split_numbers("--bytes", size),
         "psnr": _split_numbers("--psnr", psnr),
@@ -108,6 +147,7 @@ def encode(
         "precincts": _split_sizes("--precincts", precincts) if precincts else None,
         "progression": progression,
         "style": [name.strip() for name in style.split(",") if name.strip()],
+        "ht": ht or choose_form(ending) == "jph",
         "colour": colour,
         "sop": sop,
         "eph": eph,
@@ -116,13 +156,14 @@ def encode(
         "step": step,
         "comment": comment,
     }
+    if bitrate is not None or quantiser is not None or wavelet is not None:
+        raise ArgumentError("--bitrate, --quantiser and --wavelet are for video, in a file that ends in .vc2")
     if dry_run:
         show_plan([source], [output], as_json=as_json)
         return
     still = read_still(source, most_pixels=most_pixels)
-    boxes = (
-        _describe(still, icc.read_bytes() if icc else None, dpi) if ending not in STREAM_ENDINGS else {"form": "j2k"}
-    )
+    form = choose_form(ending)
+    boxes = _describe(still, icc.read_bytes() if icc else None, dpi) if form != "j2k" else {}
     begin = perf_counter()
     with watch_progress(is_quiet=as_json or quiet) as observe_file:
         observe = observe_file(source.name)
@@ -130,8 +171,8 @@ def encode(
         def watch(part: float) -> None:
             observe(Progress(round(100 * part), 100, perf_counter() - begin))
 
-        data = encode_image(_join(still), engine=engine, on_progress=watch, **boxes, **settings)
-    if "form" not in boxes and size is None:  # what was asked for as a size holds for the file
+        data = encode_image(_join(still), form=form, engine=engine, on_progress=watch, **boxes, **settings)
+    if boxes and size is None:  # what was asked for as a size holds for the file
         data += pack_metadata(still.exif, still.metadata)
     seconds = perf_counter() - begin
     with place_output(output, overwrite=force) as unfinished:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Settings", "check_jobs", "find_sources", "plan_jobs", "run_jobs", "split_paths"]
 
 _PATTERN = "*?["
-_UNFINISHED = re.compile(r"\.part\d*$")
 
 
 @dataclass(frozen=True)
@@ -264,6 +262,8 @@ def _find_folders(inputs: Iterable[Path], *, recursive: bool, besides: Path | No
 
 def _walk_folder(folder: Path, besides: Path | None) -> Iterator[tuple[Path, Path]]:
     """Find what can be read in a folder and in those below it; hidden ones and that of the results are left out."""
+    from subband.media import list_sources
+
     left_out = None if besides is None else besides.resolve()
     for name, folders, _ in os.walk(folder):
         here = Path(name)
@@ -272,7 +272,7 @@ def _walk_folder(folder: Path, besides: Path | None) -> Iterator[tuple[Path, Pat
             folders.clear()
             continue
         try:
-            found = _list_folder(here)
+            found = list_sources(here)
         except ArgumentError:
             continue
         # a folder that is a volume by itself becomes a file beside it
@@ -283,14 +283,16 @@ def _walk_folder(folder: Path, besides: Path | None) -> Iterator[tuple[Path, Pat
 
 def _find_sources(path: Path) -> list[Path]:
     """Return the files that a name stands for."""
+    from subband.media.registry import is_unfinished, list_sources
+
     if path.is_dir():
-        return _list_folder(path)
+        return list_sources(path)
     if _is_one(path):
         return [path]
     if any(sign in str(path) for sign in _PATTERN):
         anchor = Path(path.anchor) if path.anchor else Path()
         pattern = str(path.relative_to(path.anchor)) if path.anchor else str(path)
-        matches = sorted(match for match in anchor.glob(pattern) if match.is_file() and not _is_unfinished(match))
+        matches = sorted(match for match in anchor.glob(pattern) if match.is_file() and not is_unfinished(match))
         if not matches:
             raise ArgumentError(f"no file is like {str(path)!r}")
         return matches
@@ -311,27 +313,6 @@ def _strip_dataset(path: Path) -> Path:
 
     dataset = split_dataset(str(path))
     return path if dataset is None else Path(dataset[0])
-
-
-def _list_folder(folder: Path) -> list[Path]:
-    """Return what can be read in a folder; one of DICOM slices is a volume by itself."""
-    from subband.media.formats import find_format, recognise_format
-
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not _is_unfinished(path))
-    known = {path: form for path in files if (form := find_format(path)) is not None and form.is_read}
-    if any(form.is_series for form in known.values()):
-        return [folder]
-    # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
-    if any(recognise_format(path, is_series=True) for path in files if path not in known):
-        return [folder]
-    found = list(known)
-    if not found:
-        raise ArgumentError(f"the folder {str(folder)!r} holds no image, video or volume")
-    return found
-
-
-def _is_unfinished(path: Path) -> bool:
-    return path.name.startswith(".") or _UNFINISHED.search(path.stem) is not None
 
 
 def _change_ending(path: Path, ending: str) -> str:

@@ -26,7 +26,9 @@ app = typer.Typer()
 
 
 @app.command(cls=ChainCommand)
-@take_settings(Enhancer, "noise sigma colour precision", noise=None, colour=None, precision=None)
+@take_settings(
+    Enhancer, "noise sigma colour precision temporal", noise=None, colour=None, precision=None, temporal=None
+)
 @take_settings(Denoise, "wavelet level boundary form")
 @take_chain
 @take_files()

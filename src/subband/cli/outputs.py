@@ -185,7 +185,7 @@ def check_file(path: Path, read: Files, *, force: bool) -> None:
     """
     from subband.media import check_output
 
-    check_output(path)
+    check_output(path, overwrite=True)
     _refuse_read(path, read)
     if path.exists() and not force:
         raise ArgumentError(f"{str(path)!r} is there already; use --force to replace it, or take another name")

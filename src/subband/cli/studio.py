@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -18,17 +19,29 @@ app = typer.Typer()
 def studio(
     media: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[MEDIA]...", help="Images and video that the page can open."),
+        typer.Argument(
+            metavar="[MEDIA]...", help="Images, video, volumes, and folders of them, that the page can open."
+        ),
         Reads(),
     ] = None,
-    listen: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; beyond this machine, a token is needed.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes any that is free.")] = 8765,
+    listen: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, metavar="N", help="8765 or the next free one if left out; 0 takes any that is free."
+        ),
+    ] = None,
     name: Annotated[
         list[str] | None,
         typer.Option(metavar="HOST", help="A further name of the server, such as that of a proxy before it."),
     ] = None,
+    token: Annotated[
+        bool,
+        typer.Option(
+            "--token/--no-token",
+            help="Whether to let in only who has the address that is printed, or all accounts of this machine.",
+        ),
+    ] = True,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
     engine: EngineName = None,
     most_upload: Annotated[
@@ -40,16 +53,20 @@ def studio(
 
     `subband studio scans/*.png video.mp4` offers these files besides the samples. Ctrl-C ends it.
     """
+    from subband.media.limits import MOST_PIXELS_VARIABLE, choose_most_pixels
     from subband.studio.library import MOST_PIXELS
+    from subband.studio.security import is_loopback
     from subband.studio.serving import Address, serve
 
     for path in media or []:
-        if not path.is_file():
+        if not path.exists():
             raise ArgumentError(f"there is no file {str(path)!r}; give images and video that the page can open")
+
+    is_limited = most_pixels is not None or MOST_PIXELS_VARIABLE in os.environ
 
     def tell(address: Address) -> None:
         typer.echo(f"subband studio: {address.url}")
-        if address.token is not None:
+        if name or not is_loopback(address.host):
             typer.echo(
                 "Whoever has this address can enter; it is shown only now. What travels is not encrypted.\n"
                 "Put a proxy with TLS before it, and give its name here with --name HOST:\n"
@@ -69,8 +86,10 @@ def studio(
         host=listen,
         port=port,
         names=name or [],
+        with_token=token,
         engine=engine,
         most_upload=round(most_upload * 2**20),
-        most_pixels=MOST_PIXELS if most_pixels is None else most_pixels,
+        most_pixels=choose_most_pixels(most_pixels) if is_limited else MOST_PIXELS,
         on_ready=tell,
+        on_problem=lambda problem: typer.echo(f"subband studio: {problem}", err=True),
     )

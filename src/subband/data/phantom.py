@@ -111,6 +111,7 @@ class Phantom:
 
         Examples
         --------
+        >>> from subband.data import ultrasound
         >>> ultrasound((64, 64)).show().dtype
         dtype('uint8')
         """
@@ -138,6 +139,7 @@ class Phantom:
 
         Examples
         --------
+        >>> from subband.data import ultrasound
         >>> phantom = ultrasound((128, 128))
         >>> error = phantom.scan(dynamic_range=80) - phantom.show(dynamic_range=80).astype(float)
         >>> round(float(error.mean() * 80 / 255), 1), round(float(error.std() * 80 / 255), 1)
@@ -150,6 +152,7 @@ class Phantom:
 
         Examples
         --------
+        >>> from subband.data import ultrasound
         >>> phantom = ultrasound((128, 128))
         >>> round(float((phantom.scan_echoes(seed=1) / phantom.echoes).mean()), 1)
         1.0
@@ -186,6 +189,7 @@ def ultrasound(shape: tuple[int, int] = (512, 512)) -> Phantom:
 
     Examples
     --------
+    >>> from subband.data import ultrasound
     >>> phantom = ultrasound()
     >>> phantom.scan().shape
     (512, 512)

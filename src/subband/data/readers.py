@@ -28,6 +28,7 @@ def aero() -> NDArray[np.uint8]:
 
     Examples
     --------
+    >>> from subband.data import aero
     >>> aero().shape
     (512, 512)
     """
@@ -44,6 +45,7 @@ def ascent() -> NDArray[np.uint8]:
 
     Examples
     --------
+    >>> from subband.data import ascent
     >>> int(ascent().max())
     255
     """
@@ -60,6 +62,7 @@ def camera() -> NDArray[np.uint8]:
 
     Examples
     --------
+    >>> from subband.data import camera
     >>> camera()[:2, :2].tolist()
     [[200, 200], [200, 199]]
     """
@@ -76,6 +79,7 @@ def clip_path() -> Path:
 
     Examples
     --------
+    >>> from subband.data import clip_path
     >>> clip_path().name
     'bunny.mp4'
     """
@@ -92,6 +96,7 @@ def ecg() -> NDArray[np.int32]:
 
     Examples
     --------
+    >>> from subband.data import ecg
     >>> ecg()[:3].tolist()
     [-86, -87, -87]
     """
@@ -110,6 +115,7 @@ def nino() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
     Examples
     --------
+    >>> from subband.data import nino
     >>> time, sst = nino()
     >>> float(time[0]), float(time[-1]), sst.shape
     (1950.0, 2015.75, (264,))
@@ -128,6 +134,7 @@ def photograph() -> NDArray[np.uint8]:
 
     Examples
     --------
+    >>> from subband.data import photograph
     >>> photograph().shape
     (512, 512, 3)
     """

@@ -267,6 +267,7 @@ def demo_signal(name: str = "Bumps", n: int | None = None) -> Any:
 
     Examples
     --------
+    >>> from subband.data import demo_signal
     >>> demo_signal("doppler", 1024).shape
     (1024,)
     >>> demo_signal("list")[:4]

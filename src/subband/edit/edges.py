@@ -108,6 +108,8 @@ class Edges:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.edit import find_edges
         >>> image = np.zeros((8, 8), np.uint16)
         >>> image[:, 4:] = 50000
         >>> find_edges(image, level=1).overlay(image)[2, 3]
@@ -187,6 +189,7 @@ class EdgeFinder:
     Examples
     --------
     >>> from subband import data
+    >>> from subband.edit import EdgeFinder
     >>> EdgeFinder(threshold=6.0).apply(data.camera()[:64, :64]).shape
     (64, 64, 3)
     """
@@ -284,6 +287,8 @@ class EdgeFinder:
         --------
         A step of height 80 under noise:
 
+        >>> import numpy as np
+        >>> from subband.edit import EdgeFinder
         >>> image = np.random.default_rng(0).normal(0, 10, (64, 64))
         >>> image[:, 30:] += 80
         >>> edges = EdgeFinder(sigma=10).find(image)
@@ -357,6 +362,8 @@ def find_edges(x: Any, *, volume: bool | None = None, engine: str | Engine | Non
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.edit import find_edges
     >>> square = np.zeros((32, 32))
     >>> square[8:24, 8:24] = 1
     >>> edges = find_edges(square, level=2)

@@ -74,6 +74,7 @@ class Fusion:
 
     Examples
     --------
+    >>> from subband.edit import Fusion
     >>> Fusion(rule="exposure").consistency
     7
     """
@@ -146,6 +147,7 @@ class Fuser:
     Examples
     --------
     >>> from subband import data
+    >>> from subband.edit import Fuser
     >>> photo = data.photograph()[:90, :120]
     >>> bool((Fuser().apply([photo, photo]) == photo).all())
     True
@@ -327,7 +329,9 @@ def fuse(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import data
+    >>> from subband.edit import fuse
     >>> from subband.enhance import Blur, Enhancer
     >>> sharp = data.camera()[:128, :128]
     >>> near, far = sharp.copy(), sharp.copy()

@@ -89,6 +89,7 @@ class Lighting:
 
     Examples
     --------
+    >>> from subband.edit import Lighting
     >>> Lighting(level=5, gamma=2.2).gamma
     2.2
     """
@@ -163,6 +164,7 @@ class Relighter:
     Examples
     --------
     >>> from subband import data
+    >>> from subband.edit import Relighter
     >>> frame = data.photograph()[:90, :120]
     >>> Relighter(level=4).apply(frame).dtype
     dtype('uint8')
@@ -300,7 +302,9 @@ def decouple(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import data
+    >>> from subband.edit import decouple
     >>> photo = data.photograph()[:128, :160]
     >>> decal, light = decouple(photo, level=4)
     >>> float(np.abs(decal * light - photo).max()) < 1e-3
@@ -337,7 +341,9 @@ def recombine(decal: Any, light: Any, *, exposure: float | None = None, engine: 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import data
+    >>> from subband.edit import decouple, recombine
     >>> photo = data.photograph()[:64, :96]
     >>> decal, light = decouple(photo, level=3)
     >>> np.abs(recombine(decal, light) - photo).max() < 1e-3
@@ -380,7 +386,9 @@ def relight(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import data
+    >>> from subband.edit import relight
     >>> photo = data.photograph()[:64, :96]
     >>> evening = np.linspace(20, 220, 96).astype(np.uint8)[np.newaxis]
     >>> relight(photo, evening, level=3).shape

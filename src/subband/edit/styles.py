@@ -84,6 +84,7 @@ class Style:
 
     Examples
     --------
+    >>> from subband.edit import Style
     >>> Style(rule="mix", strength=0.5, levels=(1, 2)) == Style(rule="mix", strength=0.5, levels=[2, 1])
     True
     """
@@ -159,6 +160,7 @@ class Stylist:
     Examples
     --------
     >>> from subband import data
+    >>> from subband.edit import Stylist
     >>> stylist = Stylist(data.ascent(), strength=0.5)
     >>> frame = data.photograph()[:90, :120]
     >>> stylist.apply(frame).shape
@@ -307,6 +309,7 @@ def stylise(
     Examples
     --------
     >>> from subband import data
+    >>> from subband.edit import stylise
     >>> photo, texture = data.photograph()[:128, :160], data.camera()
     >>> bumpy = stylise(photo, texture, rule="max", strength=0.8, levels=(1, 2, 3))
     >>> bumpy.shape, bumpy.dtype

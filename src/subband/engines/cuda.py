@@ -15,7 +15,9 @@ import numpy as np
 
 from subband.engines.cuda_launches import CudaLaunches, count_threads
 from subband.engines.device import Device, Groups, KernelCall
-from subband.engines.device_engine import DeviceEngine
+from subband.engines.device_engine import ALIGNMENT, DeviceEngine
+from subband.engines.prepared import DEVICE_FORMS, UnknownForm
+from subband.engines.recording import Arrange, Replay
 from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
 from subband.kernels.dialects import CUDA, LANES
 from subband.typing import Array
@@ -63,6 +65,14 @@ def _pack_together(shapes: tuple[tuple[int, ...], ...], itemsize: int) -> tuple[
     return tuple(ends[:-1]), ends[-1]
 
 
+def _describe(x: Any) -> object:
+    """Return what the kernels for an array depend on, if they can take it as it is."""
+    if not x.flags.c_contiguous:
+        raise UnknownForm
+    data = x.data
+    return x.shape, x.dtype, data.device_id, data.ptr % ALIGNMENT == 0
+
+
 class CudaDevice(Device):
     """One GPU; work goes to CuPy's current stream."""
 
@@ -77,6 +87,7 @@ class CudaDevice(Device):
         self._processors = int(properties["multiProcessorCount"])
         self._registers = int(properties["regsPerMultiprocessor"])
         self._most_groups = int(properties["maxThreadsPerMultiProcessor"]) // LANES
+        DEVICE_FORMS[self._cupy.ndarray] = _describe
 
     def is_recording(self) -> bool:
         return bool(self._cupy.cuda.get_current_stream().is_capturing())
@@ -111,6 +122,38 @@ class CudaDevice(Device):
     def join(self, calls: Sequence[KernelCall]) -> CudaLaunches:
         with self._enter():
             return CudaLaunches(self._cupy, calls)
+
+    def make_replay(
+        self,
+        launches: Any,
+        shapes: Sequence[tuple[int, ...]],
+        dtype: np.dtype[Any],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        arrange: Arrange,
+    ) -> Replay | None:
+        offsets, size = _pack_together(tuple(shapes), dtype.itemsize)
+        if not 0 < size <= _SMALL:
+            return None
+        cuda, make, launch, number = self._cupy.cuda, self._cupy.ndarray, launches.launch, self.number
+        find_device, find_stream, alloc = cuda.runtime.getDevice, cuda.get_current_stream, cuda.alloc
+        results = [(shapes[k], offsets[k]) for k in outputs]
+
+        def replay(arrays: Sequence[Any]) -> Any:
+            stream = find_stream()
+            # a graph keeps what it is recorded from, which the engine itself sees to
+            if find_device() != number or stream.is_capturing():
+                return NotImplemented
+            try:
+                memory = alloc(size)
+            except cuda.memory.OutOfMemoryError:
+                return NotImplemented  # and then in smaller pieces, or with an error that helps
+            start = memory.ptr
+            addresses = [arrays[k].data.ptr for k in inputs]
+            launch([*addresses, *[start + offset for offset in offsets]], stream.ptr)
+            return arrange([make(shape, dtype, memory + offset) for shape, offset in results])
+
+        return replay
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         try:

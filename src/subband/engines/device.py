@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.engines.recording import Arrange, Replay
 from subband.kernels.dialects import Dialect
 from subband.typing import Array
 
@@ -89,6 +90,32 @@ class Device(ABC):
                 self.launch(call.kernel, call.groups, call.block, call.list_arguments(arrays))
 
         return run
+
+    def make_replay(
+        self,
+        launches: Launches,  # noqa: ARG002 - for devices that do
+        shapes: Sequence[tuple[int, ...]],  # noqa: ARG002
+        dtype: np.dtype[Any],  # noqa: ARG002
+        inputs: Sequence[int],  # noqa: ARG002
+        outputs: Sequence[int],  # noqa: ARG002
+        arrange: Arrange,  # noqa: ARG002
+    ) -> Replay | None:
+        """Return what makes arrays and launches kernels on them with as little ado as possible; None if nothing does.
+
+        Parameters
+        ----------
+        launches : callable
+            From `join`.
+        shapes, dtype
+            Of the arrays that are written.
+        inputs : sequence of int
+            Which of the arrays of a call are read.
+        outputs : sequence of int
+            Which of those written are its result.
+        arrange : callable
+            Makes the result of them.
+        """
+        return None
 
     @abstractmethod
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -19,6 +19,7 @@ from subband.engines.base import Engine
 from subband.engines.device import Device, Groups, KernelCall, Launches
 from subband.engines.preparation import Preparation, Prepared
 from subband.engines.recent import Recent
+from subband.engines.recording import recordings
 from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.stationary import StationarySpec, render_stationary
@@ -57,7 +58,8 @@ class Chain:
     launch : callable
         Runs the kernels on a list of arrays: those that are read, as `keys` names them, then those that are written.
     shapes : tuple of tuple of int
-        Of the arrays that are written: all bands of level after level, or the samples of one after the other.
+        Of the arrays that are written: all bands of level after level, or the samples of one after the other; then
+        what only the kernels themselves read.
     keys : tuple of tuple of str
         The names of the bands of each level, the approximation first.
     """
@@ -176,7 +178,7 @@ class DeviceEngine(Engine):
         """Transform level after level, and return all bands, finest first."""
         # all memory is asked for at once, because on small images asking takes longest
         arrays = self.device.allocate_all(chain.shapes, x.dtype)
-        chain.launch([x, *arrays])
+        self._run(chain, [x], arrays)
         bands = iter(arrays)
         return [{key: next(bands) for key in keys} for keys in chain.keys]
 
@@ -184,8 +186,14 @@ class DeviceEngine(Engine):
         """Merge an approximation with the details of level after level, coarsest first."""
         given = [x, *(bands[key] for keys, bands in zip(chain.keys, details, strict=True) for key in keys[1:])]
         goals = self.device.allocate_all(chain.shapes, x.dtype)
-        chain.launch([*map(self.device.as_contiguous, given), *goals])
-        return goals[-1]
+        self._run(chain, [*map(self.device.as_contiguous, given)], goals)
+        return goals[len(chain.keys) - 1]
+
+    def _run(self, chain: Chain, given: Sequence[Any], made: Sequence[Any]) -> None:
+        chain.launch([*given, *made])
+        if (recording := recordings.current) is not None:
+            make = partial(self.device.make_replay, chain.launch, chain.shapes, given[0].dtype)
+            recording.note_launch(make, given, made)
 
     def _find_chain(
         self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], arrays: Sequence[Any]
@@ -223,6 +231,7 @@ class DeviceEngine(Engine):
         bands: Sequence[int]
         low, goal = 0, 1 if is_forward else 1 + sum(len(names) - 1 for names in keys)
         detail = 1
+        mixtures, most_mixtures = 1 + sum(map(len, keys)), 0
         for number, (level, schedule) in enumerate(pairs if is_forward else reversed(pairs)):
             (sweep,) = schedule.sweeps
             # what later levels read alone was allocated here, where arrays are aligned
@@ -238,7 +247,11 @@ class DeviceEngine(Engine):
                 goal, detail = goal + 1, detail + others
                 shapes.append(level.shape)
             if 0 not in prepared.groups:
-                calls.append(_make_call(prepared, x, bands))
+                calls += _list_calls(prepared, x, bands, mixtures)
+            if prepared.mixing is not None:
+                most_mixtures = max(most_mixtures, prepared.mixing.size)
+        if most_mixtures:
+            shapes.append((most_mixtures,))
         return Chain(self.device.join(calls), tuple(shapes), tuple(keys))
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
@@ -346,17 +359,27 @@ class DeviceEngine(Engine):
         return x
 
     def _launch(self, prepared: Prepared, x: Any, bands: Sequence[Any]) -> None:
-        if 0 not in prepared.groups:
-            call = _make_call(prepared, 0, range(1, 1 + len(bands)))
-            self.device.launch(call.kernel, call.groups, call.block, call.list_arguments([x, *bands]))
+        if 0 in prepared.groups:
+            return
+        arrays = [x, *bands]
+        if prepared.mixing is not None:
+            arrays.append(self.device.allocate((prepared.mixing.size,), x.dtype))
+        for call in _list_calls(prepared, 0, range(1, 1 + len(bands)), len(arrays) - 1):
+            self.device.launch(call.kernel, call.groups, call.block, call.list_arguments(arrays))
 
 
-def _make_call(prepared: Prepared, x: int, bands: Sequence[int]) -> KernelCall:
-    """Return a sweep's kernel for the arrays of these numbers."""
-    slots = [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
+def _list_calls(prepared: Prepared, x: int, bands: Sequence[int], mixtures: int) -> list[KernelCall]:
+    """Return a sweep's kernel, and what runs before it, for the arrays of these numbers."""
+    slots = [x] + [bands[0]] * max(4, len(bands))  # a band that a sweep does not have is never touched
     for position, band in zip(prepared.positions, bands, strict=True):
-        slots[position] = band
-    return KernelCall(prepared.kernel, prepared.groups, prepared.block, (x, *slots), prepared.tables)
+        slots[1 + position] = band
+    if prepared.mixing is None:
+        return [KernelCall(prepared.kernel, prepared.groups, prepared.block, tuple(slots), prepared.tables)]
+    slots.append(mixtures)
+    return [
+        KernelCall(each.kernel, each.groups, each.block, tuple(slots), prepared.tables)
+        for each in (prepared.mixing, prepared)
+    ]
 
 
 def _plan_parts(plan: LevelPlan) -> LevelPlan:

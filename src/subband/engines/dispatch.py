@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from threading import local
 from types import NoneType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -32,10 +33,11 @@ from subband.arrays import (
 )
 from subband.engines import registry
 from subband.engines.base import Engine
-from subband.engines.prepared import describe, list_kinds, prepare
-from subband.engines.recording import recordings
+from subband.engines.prepared import UnknownForm, describe, list_kinds, prepare
+from subband.engines.recording import Recording, recordings
 from subband.engines.registry import ENGINES, get_engine, is_device_engine
 from subband.errors import ArgumentError
+from subband.pyramid import Pyramid
 
 if TYPE_CHECKING:
     from subband.engines.device_engine import DeviceEngine
@@ -56,8 +58,20 @@ _DEFAULT = "cpu"
 _uploader: ContextVar[DeviceEngine | None] = ContextVar("uploader", default=None)
 
 
+class _Named(local):
+    """The engine that the caller of the transform under way has named, in each thread."""
+
+    engine: str | Engine | None = None
+
+
+_named = _Named()
+
+
 def takes_arrays(
-    *names: str, transforms: bool = True, are_read: bool = False
+    *names: str,
+    transforms: bool = True,
+    on_pyramid: Callable[..., Any] | None = None,
+    are_read: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function of native arrays so that it takes arrays of every kind.
 
@@ -67,8 +81,14 @@ def takes_arrays(
         The parameters that hold arrays, by themselves or in lists and dictionaries.
     transforms : bool
         Whether an engine does the work. Other functions compute where the arrays are, whatever engine is set.
+    on_pyramid : callable, optional
+        What is called instead if the first array is a `Pyramid`, which knows its wavelet.
     are_read : bool
         Whether its other arguments were read by another function of ours: then those that are equal mean the same.
+
+    Notes
+    -----
+    A parameter ``engine`` of the function is read here: that engine computes, also for the transforms that it calls.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -81,10 +101,19 @@ def takes_arrays(
         def call_plain(*args: P.args, **kwargs: P.kwargs) -> R:
             """Call the function with all kinds of arrays."""
             given = args[start:stop]
+            result: R
+            if on_pyramid is not None and given and isinstance(given[0], Pyramid):
+                result = on_pyramid(*args, **kwargs)
+                return result
+            if transforms and kwargs and (named := kwargs.get("engine")) is not None:
+                chosen = typing.cast("str | Engine", named)
+                with _name_engine(chosen):
+                    result = call_natively(function, positions, args, kwargs, chosen)
+                return result
             is_given = given and (is_single or not kwargs) and not registry.uses_device
             if is_given and (_PLAIN.issuperset(map(type, given)) or all(map(_is_plain, given))):
                 return function(*args, **kwargs)
-            result: R = call_natively(function, positions, args, kwargs, engine)
+            result = call_natively(function, positions, args, kwargs, engine)
             return result
 
         if not transforms:
@@ -108,6 +137,8 @@ def takes_arrays(
                 others = args[stop:] if start == 0 else args[:start] + args[stop:]
                 key: tuple[object, ...] = (function, form, others)
                 if kwargs:
+                    if kwargs.get("engine") is not None:
+                        raise UnknownForm
                     key += (*kwargs.items(), *list_kinds(kwargs.values()))
                 if not are_read and (len(others) != 1 or type(others[0]) is not str):
                     key += (*list_kinds(others),)
@@ -116,8 +147,11 @@ def takes_arrays(
                 return call_plain(*args, **kwargs)
             if recordings.current is not None or found is False or registry.uses_device:
                 return call_plain(*args, **kwargs)
-            result: R = found(arrays) if found else prepare(function, key, arrays, args, kwargs, others)
-            return result
+            if not found:
+                made: R = prepare(lambda: call_plain(*args, **kwargs), key, arrays, (*others, *kwargs.values()))
+                return made
+            result: R = found(arrays)
+            return call_plain(*args, **kwargs) if result is NotImplemented else result
 
         return call
 
@@ -144,6 +178,7 @@ def call_natively(
     engine : str, Engine or None
         What the caller has named; arrays of the host go there.
     """
+    engine = _named.engine if engine is None else engine
     named = [(name, args[position]) for position, name in positions.items() if position < len(args)]
     named += [(name, kwargs[name]) for name in positions.values() if name in kwargs]
     owner = find_owner(named)
@@ -188,6 +223,7 @@ def engine_for(x: Any, engine: str | Engine | None = None) -> Engine:
     >>> engine_for(np.zeros(4), "reference")
     <engine 'reference'>
     """
+    engine = _named.engine if engine is None else engine
     if type(x) is np.ndarray or (device := device_of(x)) == HOST:
         return get_engine(engine)
     kind = find_kind(x)
@@ -234,6 +270,18 @@ def _find_uploader(owner: Owner, engine: str | Engine | None) -> DeviceEngine | 
         return None
     wants_device = registry.uses_device if engine is None or engine == "auto" else is_device_engine(engine)
     return typing.cast("DeviceEngine", get_engine(engine)) if wants_device else None
+
+
+@contextmanager
+def _name_engine(engine: str | Engine) -> Iterator[None]:
+    """Let `engine` compute all transforms inside the block that do not name another."""
+    before = recordings.current, _named.engine
+    # what transforms inside the block prepare would be kept for the engine that is set, and so would be looked up there
+    recordings.current, _named.engine = Recording([]), engine
+    try:
+        yield
+    finally:
+        recordings.current, _named.engine = before
 
 
 @contextmanager

@@ -13,14 +13,22 @@ import numpy as np
 from subband.engines.device import Groups
 from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.numbers import STORAGES
-from subband.kernels.sweep import SweepSpec
+from subband.kernels.sweep import FIELDS, SweepSpec
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import AxisPlan
 from subband.schedule.axis import AxisProgram, Mixed, count_outputs, map_mixed, map_outside
 from subband.schedule.sweeps import Layout, Sweep
 from subband.typing import Array, Direction
 
-__all__ = ["can_align", "is_uniform_volume", "mirrors_samples", "misses_samples", "tabulate", "tabulate_volume"]
+__all__ = [
+    "can_align",
+    "count_mixtures",
+    "is_uniform_volume",
+    "mirrors_samples",
+    "misses_samples",
+    "tabulate",
+    "tabulate_volume",
+]
 
 
 def can_align(
@@ -61,7 +69,7 @@ def tabulate(
     images = layout.outer * (layout.inner // spec.channels)
     chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
     parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
-    if spec.outside == "terms":
+    if spec.mixes:
         number = np.float64 if STORAGES[spec.bands].number == "double" else np.float32
         reach, maps, weights = _tabulate_terms([_map_mixed(*side, spec.direction, number) for side in sides])
     else:
@@ -94,6 +102,21 @@ def _tabulate_terms(sides: Sequence[Mixed]) -> tuple[tuple[int, ...], list[Array
     reach = (rows.before, rows.behind, columns.before, columns.behind, rows.lead, rows.tail, columns.lead, columns.tail)
     maps = [rows.offsets, columns.offsets + rows.offsets[-1], rows.index, columns.index]
     return reach, maps, np.concatenate([rows.weights, columns.weights, np.zeros(1)])
+
+
+def count_mixtures(table: Array, spec: SweepSpec) -> int:
+    """Return how many mixtures the sweep of a table reads, of all images.
+
+    They are the mixed columns of each row, and the mixed rows, behind which come their mixed columns.
+    """
+    told = dict(zip(FIELDS, map(int, table), strict=False))
+    down, across = told["height"], told["width"]
+    if spec.direction == "inverse":
+        down = told["low_height"] + told["high_height"] if spec.vertical else down
+        across = told["low_width"] + told["high_width"] if spec.horizontal else across
+    rows = told["above"] + told["lead_rows"] + told["tail_rows"] + told["below"]
+    columns = told["before"] + told["lead"] + told["tail"] + told["behind"]
+    return (down * columns + rows * (across + columns)) * told["images"] * spec.channels
 
 
 def _map_mixed(plan: AxisPlan | None, program: AxisProgram | None, direction: Direction, number: type) -> Mixed:

@@ -80,6 +80,7 @@ def release_memory() -> None:
 
     Examples
     --------
+    >>> from subband import release_memory
     >>> release_memory()
     """
     for release in _releases:

@@ -6,7 +6,7 @@ Each is made once for arrays of one shape and dtype, and kept as long as it is a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from subband.engines.abilities import repeats_samples
 from subband.engines.device import Device, Groups
 from subband.engines.layout import (
     can_align,
+    count_mixtures,
     is_uniform_volume,
     mirrors_samples,
     misses_samples,
@@ -26,14 +27,15 @@ from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
 from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
+from subband.kernels.mixing import render_mixing
 from subband.kernels.numbers import STORAGES
 from subband.kernels.sweep import Outside, SweepSpec, render_sweep
 from subband.kernels.volume import VolumeSpec, render_volume
 from subband.schedule.axis import AxisProgram, axis_program, find_mixture
 from subband.schedule.sweeps import Sweep
-from subband.typing import Direction
+from subband.typing import Array, Direction
 
-__all__ = ["Preparation", "Prepared"]
+__all__ = ["Mixing", "Preparation", "Prepared"]
 
 #: Kernels count rows and columns in 32 bits, and some more than there are.
 _LONGEST = 1 << 30
@@ -43,6 +45,28 @@ _MOST_PREPARED, _MOST_KERNELS = 1024, 1024
 
 #: Channels up to which a lane holds whole pixels; of more, each is an image of its own.
 _MOST_CHANNELS = 4
+
+
+#: Groups of lanes in a block that makes mixtures.
+_MIXING_BLOCK = 8
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A kernel that makes what a sweep reads near the ends of an adjoint, from the same arrays and tables.
+
+    Attributes
+    ----------
+    kernel, groups, block
+        As those of `Prepared`.
+    size : int
+        Elements of the array that it writes, which is of the dtype of the others and may hold wider numbers.
+    """
+
+    kernel: Any
+    groups: Groups
+    block: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +85,8 @@ class Prepared:
         In the order of the sweep's letters.
     positions : tuple of int
         Which of the kernel's bands each band is.
+    mixing : Mixing or None
+        What runs before it.
     """
 
     kernel: Any
@@ -69,6 +95,7 @@ class Prepared:
     tables: tuple[Any, ...]
     band_shapes: tuple[tuple[int, ...], ...]
     positions: tuple[int, ...]
+    mixing: Mixing | None = None
 
 
 class Preparation:
@@ -124,12 +151,12 @@ class Preparation:
         launch = self._choose_launch(
             programs[0], programs[1], storage.size, direction, channels, is_interleaved=layout.inner > channels
         ).fit(storage.size * channels)
-        outside = _find_outside(sweep, direction)
-        if outside == "terms" and self.launch_override is None and self.device.is_gpu:
-            launch = _narrow(launch, programs[1])
         # bands of long filters are larger than the few samples that they are made from
         height = max(layout.height, vertical.low if vertical else 0)
         width = max(layout.width, horizontal.low if horizontal else 0)
+        outside = _find_outside(sweep, direction)
+        # there may be three times as many mixtures as samples
+        most = 1 << (28 if outside == "terms" else 30)
         spec = SweepSpec(
             direction,
             programs[0],
@@ -143,7 +170,7 @@ class Preparation:
             outside,
             launch.ahead if self.device.dialect.is_staging else 0,
             launch.block,
-            height * width * layout.inner >= 1 << 30,
+            height * width * layout.inner >= most,
             launch.is_split,
         )
         kernel = self.compile(render_sweep(spec, self.device.dialect))
@@ -157,7 +184,15 @@ class Preparation:
             (self.device.upload_table(table), self.device.upload_table(weights.astype(number))),
             sweep.list_band_shapes(shape),
             (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
+            self._make_mixing(spec, table, groups[2], number.itemsize // dtype.itemsize) if spec.mixes else None,
         )
+
+    def _make_mixing(self, spec: SweepSpec, table: Array, images: int, words: int) -> Mixing:
+        """Return the kernel of the mixtures of a sweep, whose numbers take so many elements each."""
+        kernel = self.compile(render_mixing(spec, self.device.dialect))
+        # there may be none that single precision can tell from what they replace
+        count, images = max(1, count_mixtures(table, spec)), max(1, images)
+        return Mixing(kernel, (-(-count // (LANES * images)), 1, images), _MIXING_BLOCK, count * words)
 
     def _make_volume(
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
@@ -233,16 +268,6 @@ class Preparation:
             channels=channels,
             is_interleaved=is_interleaved,
         )
-
-
-def _narrow(launch: Launch, horizontal: AxisProgram | None) -> Launch:
-    """Return a launch for mixtures: lanes at the ends make them column by column, and the others wait for them."""
-    if horizontal is not None:
-        schedule = horizontal.schedule
-        # lanes that hold one pair each would only serve their neighbours if the filters were long
-        if max(schedule.last, 0) - min(schedule.first, 0) > LANES // 4:
-            return launch
-    return replace(launch, pairs=1, ahead=2)
 
 
 def _find_outside(sweep: Sweep, direction: Direction) -> Outside:

@@ -8,7 +8,7 @@ is nothing yet, or nothing to be recorded: only what it took without an error or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import NoneType
 from typing import Any
 
@@ -19,7 +19,7 @@ from subband.engines.recording import record
 from subband.typing import Array
 from subband.wavelets import Wavelet
 
-__all__ = ["UnknownForm", "describe", "list_kinds", "prepare"]
+__all__ = ["DEVICE_FORMS", "UnknownForm", "describe", "list_kinds", "prepare"]
 
 #: Kinds of arguments that are what they are: nothing changes them while they are part of a key.
 _FIXED = frozenset((str, int, bool, float, NoneType, Wavelet))
@@ -27,9 +27,12 @@ _FIXED = frozenset((str, int, bool, float, NoneType, Wavelet))
 
 _ARRAYS = frozenset((np.ndarray,))
 
+#: What is looked up for arrays of a device, by their type; engines that can be recorded enter it.
+DEVICE_FORMS: dict[type, Callable[[Any], object]] = {}
+
 
 class UnknownForm(TypeError):
-    """Raised for an argument that holds something else than NumPy's arrays."""
+    """Raised for an argument that holds something else than arrays that are taken as they are."""
 
 
 def describe(given: Sequence[Any]) -> tuple[Sequence[Array], object]:
@@ -38,7 +41,7 @@ def describe(given: Sequence[Any]) -> tuple[Sequence[Array], object]:
     Raises
     ------
     UnknownForm
-        If there are none, or others than NumPy's, which must be converted first.
+        If there are none, or others than NumPy's and those of devices, which must be converted first.
 
     Examples
     --------
@@ -77,6 +80,9 @@ def _describe(value: Any, arrays: list[Array]) -> object:
         return tuple(value), *[_describe(part, arrays) for part in value.values()]
     if value is None:
         return None
+    if kind in DEVICE_FORMS:
+        arrays.append(value)
+        return DEVICE_FORMS[kind](value)
     raise UnknownForm
 
 
@@ -96,36 +102,27 @@ def list_kinds(values: Iterable[Any]) -> list[Any]:
     return kinds
 
 
-def prepare(
-    function: Callable[..., Any],
-    key: tuple[Any, ...],
-    arrays: Sequence[Array],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    others: tuple[Any, ...],
-) -> Any:
+def prepare(call: Callable[[], Any], key: tuple[Any, ...], arrays: Sequence[Array], others: Iterable[Any]) -> Any:
     """Call a function that was not called like that before, and record what it does.
 
     Parameters
     ----------
-    function : callable
-        Takes NumPy's arrays and computes with the engine that is set.
+    call : callable
+        Calls the function, which computes with the engine that is set, or where its arrays are.
     key : tuple
         What is looked up the next time.
-    arrays : sequence of ndarray
+    arrays : sequence of arrays
         All that it is given.
-    args, kwargs
-        What it is called with.
-    others : tuple
+    others : iterable
         What it is called with apart from `arrays`.
     """
     # what is recorded belongs to the engine that is set now
     calls, engine = registry.prepared, registry.get_engine()
-    is_fixed = all(map(_is_fixed, others)) and all(map(_is_fixed, kwargs.values()))
     # two arguments that are one array would be one to the recording, which they need not be the next time
-    if not is_fixed or engine is not registry.get_engine("cpu") or len(set(map(id, arrays))) != len(arrays):
-        return function(*args, **kwargs)
-    result, replay = record(lambda: function(*args, **kwargs), arrays)
+    is_fixed = all(map(_is_fixed, others)) and len(set(map(id, arrays))) == len(arrays)
+    if not is_fixed or engine is not registry.get_engine("cpu"):
+        return call()
+    result, replay = record(call, arrays)
     calls.find(key, lambda: replay or False)
     return result
 

@@ -1,4 +1,4 @@
-"""Jobs that a call of a transform ran, recorded, and run again by a single call of compiled code.
+"""What a call of a transform ran, recorded: jobs of the CPU, run again by a single call of compiled code, or kernels.
 
 The slow way of a transform checks its arguments, plans its levels and runs one job of the CPU after the other. Nothing
 of that depends on the samples: for arrays of the same shapes, and the same other arguments, the jobs are the same. So
@@ -19,10 +19,18 @@ import numpy as np
 
 from subband.typing import Array
 
-__all__ = ["Job", "Recording", "Replay", "record", "recordings"]
+__all__ = ["Arrange", "Job", "Recording", "Replay", "record", "recordings"]
 
-#: What runs a recording: it is given the arrays that were given, and returns what the function would.
+#: What runs a recording: it is given the arrays that were given, and returns what the function would, or
+#: ``NotImplemented``, having done nothing, if these arrays are for the function itself.
 Replay: TypeAlias = Callable[[Sequence[Array]], Any]
+
+#: Makes a result from its arrays, which are given from left to right.
+Arrange: TypeAlias = Callable[[list[Array]], Any]
+
+#: Returns what launches the kernels of a transform again: given which of its arrays it reads, which of those that it
+#: writes are the result, and how that is made of them.
+MakeReplay: TypeAlias = Callable[[Sequence[int], Sequence[int], Arrange], "Replay | None"]
 
 #: Scratch arrays begin at multiples of so many bytes, a line of the cache.
 _LINE = 64
@@ -80,6 +88,7 @@ class Recording:
         self._constants: list[Array] = []
         self._written: dict[int, Array] = {}
         self._jobs: list[tuple[Job, list[Array]]] = []
+        self._launches: list[tuple[MakeReplay, Sequence[Array], Sequence[Array]]] = []
         self._is_complete = True
 
     def note_job(self, job: Job, arrays: Sequence[Array], written: Sequence[Array]) -> None:
@@ -101,6 +110,10 @@ class Recording:
             self._known[id(copy)] = self._known[id(x)]
             self._kept.append(copy)
 
+    def note_launch(self, make: MakeReplay, given: Sequence[Array], written: Sequence[Array]) -> None:
+        """Write down that a device has run the kernels of a transform, with the arrays that they read and wrote."""
+        self._launches.append((make, given, written))
+
     def give_up(self) -> None:
         """Say that something was done that a replay would not do, such as a warning."""
         self._is_complete = False
@@ -108,6 +121,8 @@ class Recording:
     def make_replay(self, result: Any) -> Replay | None:
         """Return what runs the jobs again, for the result of this call."""
         leaves = list(_list_leaves(result))
+        if self._launches:
+            return self._repeat_launch(leaves, _find_form(result))
         outputs = {id(x) for x in leaves}
         is_written = all(key in self._written for key in outputs) and len(outputs) == len(leaves)
         if not (self._is_complete and leaves and is_written):
@@ -124,6 +139,16 @@ class Recording:
         jobs = [job for job, _ in self._jobs]
         shapes = [(x.shape, x.dtype) for x in leaves]
         return _make_replay(jobs, np.concatenate(tables), shapes, self._constants, size, _find_form(result))
+
+    def _repeat_launch(self, leaves: Sequence[Array], arrange: Arrange) -> Replay | None:
+        """Return what launches the kernels again, if they were all that was done."""
+        make, given, written = self._launches[0]
+        numbers = {id(x): number for number, x in enumerate(self._inputs)}
+        positions = {id(x): position for position, x in enumerate(written)}
+        is_all = all(id(x) in numbers for x in given) and all(id(x) in positions for x in leaves)
+        if len(self._launches) > 1 or self._jobs or not (self._is_complete and is_all):
+            return None
+        return make([numbers[id(x)] for x in given], [positions[id(x)] for x in leaves], arrange)
 
     def _share_scratch(self, inner: set[int]) -> tuple[dict[int, int], int]:
         """Return where in scratch memory inner arrays begin, and its size; those not in use at once may overlap."""
@@ -152,7 +177,7 @@ def _make_replay(
     shapes: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
     constants: Sequence[Array],
     size: int,
-    arrange: Callable[[list[Array]], Any],
+    arrange: Arrange,
 ) -> Replay:
     """Return what runs the table of some jobs, which own the tables that their kernels read."""
     empty, run = np.empty, jobs[0].run_table
@@ -182,6 +207,9 @@ def _straighten(x: Array) -> Array:
     return x if x.flags.c_contiguous and x.flags.aligned else np.array(x, order="C")
 
 
+_CONTAINERS = frozenset((list, tuple, dict))
+
+
 def _list_leaves(result: Any) -> Iterator[Any]:
     """Yield the arrays of a result, from left to right."""
     kind = type(result)
@@ -195,13 +223,13 @@ def _list_leaves(result: Any) -> Iterator[Any]:
         yield result
 
 
-def _find_form(result: Any) -> Callable[[list[Array]], Any]:
-    """Return what makes a result of the same form from its arrays, which are given from left to right."""
+def _find_form(result: Any) -> Arrange:
+    """Return what makes a result of the same form from its arrays."""
     kind = type(result)
-    is_flat = (kind is list or kind is tuple) and all(type(part) is np.ndarray for part in result)
+    is_flat = (kind is list or kind is tuple) and _CONTAINERS.isdisjoint(map(type, result))
     if is_flat:
         return _pass if kind is list else tuple
-    if kind is np.ndarray:
+    if kind not in _CONTAINERS:
         return _take_first
     build = _find_builder(result)
     return lambda arrays: build(iter(arrays))

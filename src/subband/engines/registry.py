@@ -78,6 +78,7 @@ def set_engine(name: str | Engine | None) -> None:
 
     Examples
     --------
+    >>> from subband import get_engine, set_engine
     >>> set_engine("reference")
     >>> get_engine().name
     'reference'
@@ -107,6 +108,7 @@ def get_engine(name: str | Engine | None = None) -> Engine:
 
     Examples
     --------
+    >>> from subband import get_engine
     >>> get_engine("reference")
     <engine 'reference'>
     """

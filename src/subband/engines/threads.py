@@ -50,6 +50,7 @@ def set_threads(count: int | None) -> None:
 
     Examples
     --------
+    >>> from subband import get_threads, set_threads
     >>> set_threads(1)
     >>> get_threads()
     1

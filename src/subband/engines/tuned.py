@@ -146,7 +146,7 @@ def save_tuned(device_name: str, entries: Mapping[str, Launch]) -> Path:
     known = dict(_read_entries(devices.get(device_name, {}), device_name))
     devices[device_name] = {name: asdict(launch) for name, launch in sorted({**known, **entries}.items())}
     path.parent.mkdir(parents=True, exist_ok=True)
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         unfinished.write_text(json.dumps({"version": _VERSION, "devices": devices}, indent=1) + "\n", encoding="utf-8")
     return path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
 from subband.errors import ArgumentError, ArgumentTypeError, suggest_names
 from subband.settings import check_settings, setting
-from subband.typing import Array
+from subband.typing import Array, ArrayT
 
 __all__ = ["Enhancer"]
 
@@ -48,6 +48,9 @@ class Enhancer:
         How samples and coefficients of uint8 and float16 images are stored on devices; arithmetic is float32. Other
         images could leave the range of half precision, and are stored as float32. Images of float64 are computed
         in float64.
+    temporal : bool
+        Whether frames of video are averaged along their motion before the first stage; see `subband.enhance.temporal`.
+        Pipelines do that, where one frame follows the other; an image by itself is not changed by it.
 
     Raises
     ------
@@ -56,6 +59,8 @@ class Enhancer:
 
     Examples
     --------
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise, Sharpen
     >>> enhancer = Enhancer([Denoise("bayes", level=3), Sharpen(0.3)])
     >>> print(enhancer)
     Enhancer: denoise by bayes with cdf97, 3 levels; sharpen 0.3
@@ -91,6 +96,23 @@ class Enhancer:
         "How devices store coefficients: in half precision with half the memory traffic, where a device has it.",
         choices={"float32": "32 bits", "float16": "16 bits"},
     )
+    temporal: bool = setting(
+        False,
+        "Average frames of video along their motion first; where nothing matches, each frame counts by itself.",
+        label="Over time",
+    )
+
+    if TYPE_CHECKING:
+        # what is given is read and stored in one form by `__post_init__`, which checkers cannot see
+        def __init__(
+            self,
+            stages: Stage | Sequence[Stage] = ...,
+            noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+            sigma: float | Sequence[float] | None = ...,
+            colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
+            precision: Literal["float32", "float16"] | str = ...,
+            temporal: bool = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if self.stages is None:
@@ -118,14 +140,14 @@ class Enhancer:
 
     def apply(
         self,
-        image: Any,
+        image: ArrayT,
         *,
         axes: Sequence[int] | None = None,
         channel_axis: int | Literal["auto"] | None = "auto",
         mask: Any = None,
-        nonfinite: str = "refuse",
+        nonfinite: Literal["refuse", "mask"] | str = "refuse",
         engine: str | Engine | None = None,
-    ) -> Any:
+    ) -> ArrayT:
         """Carry an image, a volume or a stack of them through the chain.
 
         Parameters
@@ -166,7 +188,7 @@ class Enhancer:
         """
         options = (axes, channel_axis, mask, nonfinite, engine)
         # arranged where it is, whatever engine computes then
-        result: Any = call_natively(self._apply, {0: "image"}, (image, *options), {}, "cpu")
+        result: ArrayT = call_natively(self._apply, {0: "image"}, (image, *options), {}, "cpu")
         return result
 
     __call__ = apply
@@ -269,6 +291,7 @@ class Enhancer:
 
         Examples
         --------
+        >>> from subband import Enhancer
         >>> Enhancer.from_toml('''
         ... noise = "speckle"
         ... [[stages]]
@@ -279,9 +302,18 @@ class Enhancer:
         """
         return cls.from_dict(read_toml(text))
 
+    def _repr_html_(self) -> str:
+        # for notebooks alone
+        from subband.display import format_paragraph, format_table
+
+        rows = [(number, repr(stage)) for number, stage in enumerate(self.stages, start=1)]
+        about = [("noise", repr(self.model)), ("sigma", self.sigma), ("colour", self.colour)]
+        return f"{format_paragraph(str(self))}{format_table([*rows, *about])}"
+
     def __str__(self) -> str:
         parts = [_format_stage(stage) for stage in self.stages] or ["nothing"]
         about = [] if isinstance(self.model, Gaussian) else [f"{self.model.name} noise"]
+        about += ["average over time"] if self.temporal else []
         return "Enhancer: " + "; ".join(about + parts)
 
 

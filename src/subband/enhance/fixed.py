@@ -102,6 +102,7 @@ class FixedPoint:
     Examples
     --------
     >>> from subband import data
+    >>> from subband.enhance import FixedPoint
     >>> fixed = FixedPoint("haar")
     >>> pyramid = fixed.forward(data.camera(), level=9)
     >>> pyramid
@@ -163,6 +164,7 @@ class FixedPoint:
 
         Examples
         --------
+        >>> from subband.enhance import FixedPoint
         >>> for part in (*FixedPoint("haar").compensation, *FixedPoint("db2").compensation):
         ...     print(f"{part.scale:.4f} {part.even:+.4f} {part.odd:+.4f}")
         1.4142 +0.0000 +0.0000
@@ -192,6 +194,7 @@ class FixedPoint:
         --------
         The approximation of Daubechies' wavelet uses less of the range from level to level:
 
+        >>> from subband.enhance import FixedPoint
         >>> for level in (0, 1, 4):
         ...     scale, bias = FixedPoint("db2").scaling(level, "aa")
         ...     print(f"level {level}: black is {bias:.3f}, white is {scale * 2**level + bias:.3f}")
@@ -224,6 +227,7 @@ class FixedPoint:
 
         Examples
         --------
+        >>> from subband.enhance import FixedPoint
         >>> round(FixedPoint("haar", bits=8).bound_error(1), 2), round(FixedPoint("haar", bits=8).bound_error(9), 2)
         (4.5, 40.5)
 
@@ -285,6 +289,8 @@ class FixedPoint:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.enhance import FixedPoint
         >>> pyramid = FixedPoint("haar", bits=8).forward(np.array([[10, 20], [30, 40]], np.uint8), level=1)
         >>> pyramid.mosaic()
         array([[ 25, 123],
@@ -341,7 +347,9 @@ class FixedPoint:
 
         Examples
         --------
+        >>> import numpy as np
         >>> from subband import data, decompose
+        >>> from subband.enhance import FixedPoint
         >>> fixed = FixedPoint("db2")
         >>> found = fixed.unscale(fixed.forward(data.camera(), level=3))
         >>> right = decompose(data.camera(), "db2", level=3)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 from operator import index
+from typing import Any, Literal
 
 import numpy as np
 
+from subband.arrays import find_kind, to_host
 from subband.engines.filters.constants import NORMAL_MEDIAN
+from subband.enhance.layout import find_layout
 from subband.errors import ArgumentTypeError, LevelError, LevelTypeError, ShapeError
 from subband.pyramid import Pyramid
+from subband.transforms import decompose
 from subband.typing import Array
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 from subband.wavelets.dual_tree import DualTreeFilters
 
-__all__ = ["combine_gains", "estimate_noise", "measure_band_gain", "measure_gains"]
+__all__ = ["combine_gains", "estimate_noise", "estimate_sigma", "measure_band_gain", "measure_gains"]
 
 
 def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
@@ -37,6 +41,7 @@ def measure_gains(wavelet: WaveletLike, level: int) -> tuple[float, float]:
 
     Examples
     --------
+    >>> from subband.enhance import measure_gains
     >>> [round(gain, 6) for gain in measure_gains("db4", 3)]
     [1.0, 1.0]
     >>> [round(gain, 3) for gain in measure_gains("cdf97", 1)]
@@ -98,6 +103,47 @@ def _measure_axis(filters: Wavelet | DualTreeFilters, level: int) -> tuple[float
     return measure_gains(filters, level)
 
 
+def estimate_sigma(image: Any, *, channel_axis: int | Literal["auto"] | None = "auto") -> float:
+    """Estimate the standard deviation of white Gaussian noise in an image, a signal or a volume.
+
+    Parameters
+    ----------
+    image : array
+        Of real numbers, at least 2 samples along every axis but that of the channels.
+    channel_axis : int, optional
+        Where the channels are, as of `Enhancer.apply`; None if there are none.
+
+    Returns
+    -------
+    float
+        In the units of the image; the mean of all channels but opacity.
+
+    Raises
+    ------
+    ShapeError
+        If the array is too short, or no image.
+    DtypeError
+        If it holds no numbers.
+
+    See Also
+    --------
+    estimate_noise : The same of a pyramid, one number for each channel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import subband
+    >>> noise = np.random.default_rng(0).normal(100, 20, (256, 256))
+    >>> round(subband.estimate_sigma(noise))
+    20
+    """
+    pixels = image if find_kind(image) is not None else np.asarray(image)
+    layout = find_layout(tuple(pixels.shape), None, channel_axis)
+    pyramid = decompose(pixels, level=1, axes=layout.space)
+    noise = estimate_noise(pyramid._replace_arrays(to_host))
+    return float(np.mean(noise[..., :-1] if layout.has_alpha else noise))
+
+
 def estimate_noise(pyramid: Pyramid) -> Array:
     """Estimate the standard deviation of white Gaussian noise from the finest diagonal band.
 
@@ -133,7 +179,9 @@ def estimate_noise(pyramid: Pyramid) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from subband import decompose
+    >>> from subband.enhance import estimate_noise
     >>> noise = np.random.default_rng(0).normal(0, 20, (512, 512))
     >>> estimate_noise(decompose(noise, level=1)).round()
     array([[20.]])

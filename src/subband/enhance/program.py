@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subband.engines import Engine
+from subband.engines import Engine, get_engine
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.filters import find_filters
 from subband.engines.frames import FrameWork, make_frame_program
@@ -18,9 +18,11 @@ from subband.engines.memory import on_release
 from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.models import Gaussian
+from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
 from subband.enhance.shrinking import Refine, make_denoiser, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
+from subband.enhance.temporal import Past, follow
 from subband.errors import ShapeError
 from subband.typing import Array
 
@@ -72,7 +74,8 @@ class Program:
         pair = COLOURS[enhancer.colour] if is_mixed else None
         self._there: Array | None = None if pair is None else pair[0]
         self._back: Array | None = None if pair is None else pair[1]
-        self._noise = self._prepare_noise()
+        self._sigma = self._find_sigma()
+        self._noise = None if self._sigma is None else self.filters.upload(self._sigma)
         self._shrinkers = {
             stage: make_shrinker(stage, channels, len(space), self.filters)
             for stage in enhancer.stages
@@ -90,6 +93,11 @@ class Program:
         self._lock = Lock()
         self._counts: Counter[Any] = Counter()
         self._replays: dict[Any, CudaReplay | None] = {}
+
+    @property
+    def joint(self) -> int:
+        """How many planes are the colours of one image, the first its brightness."""
+        return 1 if self._there is None else self.channels
 
     def run(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
         """Return the enhanced pixels.
@@ -119,8 +127,50 @@ class Program:
             return out
         planes = self._enter(pixels)
         for work in self._works:
-            planes = work(planes, mask)
+            planes = work(planes, mask, None)
         return self._leave(planes, pixels.dtype, out)
+
+    def follow(
+        self, pixels: Array, past: Past | None, motion: Array | None = None, steps: tuple[int, int] = (1, 1)
+    ) -> tuple[Array, Past]:
+        """Enhance a frame of video with what is known from those before it.
+
+        Frames are averaged on the host, and what comes of that goes through the stages on the device of the engine.
+
+        Parameters
+        ----------
+        pixels : ndarray
+            As in `run`, on the host.
+        past : Past or None
+            What the frame before left; None if there is none.
+        motion, steps
+            As in `subband.enhance.temporal.follow`.
+
+        Returns
+        -------
+        ndarray, Past
+            The frame, and what is known now. A frame with nothing in common with those before is what `run` returns.
+        """
+        host = get_engine("cpu")
+        filters = find_filters(host)
+        entered = pixels if self._is_gaussian else self._model.stabilise(pixels)
+        planes = filters.read_pixels(entered, self._there, np.dtype(np.float32))
+        sigma = self._sigma
+        if sigma is None:
+            # as `make_denoiser` finds it, whatever the stages are
+            stage = Denoise(level=1, form="decimated")
+            sigma = measure_planes(filters, Roundtrip(stage, planes.shape, host, filters).forward(planes))
+        past = follow(past, planes, sigma, motion, steps)
+        device = self.engine.device if isinstance(self.engine, DeviceEngine) else None
+        if past.motion is None:
+            result = self.run(pixels if device is None else device.upload(pixels))
+        else:
+            averages = past.planes if device is None else device.upload(past.planes)
+            strengths = NoiseMap(past.ratios, self.filters.upload(np.asarray(sigma, np.float64)), self.filters)
+            for work in self._works:
+                averages = work(averages, None, strengths)
+            result = self._leave(averages, pixels.dtype, None)
+        return (result if device is None else device.download(result)), past
 
     def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
@@ -129,7 +179,7 @@ class Program:
             raise ShapeError(f"{self.enhancer} does not transform; its coefficients cannot be looked at")
         planes = self._enter(pixels)
         for work in self._works[: indices[-1]]:
-            planes = work(planes, None)
+            planes = work(planes, None, None)
         stage = self.enhancer.stages[indices[-1]]
         assert isinstance(stage, Denoise | Shrink)
         roundtrip = self._roundtrips[stage].as_decimated()
@@ -170,8 +220,8 @@ class Program:
                 self._replays[dtype] = make_replay(self.engine, self.compute, shape, np.dtype(dtype))
             return self._replays.get(dtype)
 
-    def _prepare_noise(self) -> Any:
-        """Return the standard deviation of noise in each plane, on their device; None if it is to be measured."""
+    def _find_sigma(self) -> Array | None:
+        """Return the standard deviation of noise in each plane; None if it is to be measured."""
         sigma = self.enhancer.sigma
         if sigma is None:
             sigma = self._model.stabilised_sigma
@@ -181,7 +231,7 @@ class Program:
         if self._there is not None:
             # noise of the channels is independent, so that variances add up
             numbers = np.sqrt(np.square(self._there) @ np.square(numbers))
-        return self.filters.upload(np.ascontiguousarray(numbers))
+        return np.ascontiguousarray(numbers)
 
     def _enter(self, pixels: Any) -> Any:
         if not self._is_gaussian:
@@ -207,16 +257,16 @@ class Program:
             return np.dtype(np.float16)
         return np.dtype(np.float32)
 
-    def _prepare(self, stage: Stage) -> Callable[[Any, Array | None], Any]:
-        """Return what a stage does to planes; a mask says which pixels count when noise is measured."""
+    def _prepare(self, stage: Stage) -> Callable[[Any, Array | None, NoiseMap | None], Any]:
+        """Return what a stage does to planes; a mask says where noise is measured, a map how strong it is where."""
         # none of these holds the program, whose memory of a device is free as soon as nobody has it
         if isinstance(stage, Blur | Sharpen):
             filters = self.filters
-            return lambda planes, _: apply_spatial(filters, stage, planes)
+            return lambda planes, *_: apply_spatial(filters, stage, planes)
         if isinstance(stage, Shrink):
             roundtrip, shrinker = self._roundtrips[stage], self._shrinkers[stage]
-            return lambda planes, _: roundtrip.run(planes, shrinker)
-        return make_denoiser(stage, self._roundtrips[stage], self._noise, self._find_refine())
+            return lambda planes, *_: roundtrip.run(planes, shrinker)
+        return make_denoiser(stage, self._roundtrips[stage], self._noise, self._find_refine(), self.joint)
 
     def _find_refine(self) -> Refine | None:
         """Return how the noise model makes noise weaker from a guess, if it can."""

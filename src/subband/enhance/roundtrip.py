@@ -51,7 +51,7 @@ class Coefficients:
     shift : int
         The parent of coefficient k is at ``(k + shift) // 2`` if it is.
     begin : tuple of int
-        How many coefficients there are before the first sample along each axis of space, if it is not.
+        How many samples there are before the first of the image along each axis of space; none if it is empty.
     is_complex : bool
         Whether bands of details hold the real parts of all planes, and then their imaginary parts.
     """
@@ -137,12 +137,13 @@ class Roundtrip:
         total = self._run_once(planes, work)
         if not any(steps):
             return total
-        shifted = self._run_once(self.filters.extend(planes, steps, origin), work)
+        shifted = self._run_once(self.filters.extend(planes, steps, origin), work, steps)
         mean = self.filters.take_part(total, origin, space, 0.5)
         return self.filters.add_part(mean, shifted, steps, 0.5)
 
-    def _run_once(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
+    def _run_once(self, planes: Any, work: Callable[[Coefficients], None], steps: tuple[int, ...] = ()) -> Any:
         coefficients = self.forward(planes)
+        coefficients.begin = coefficients.begin or steps
         work(coefficients)
         self.apply_filters(coefficients)
         return self.inverse(coefficients, planes.shape)

@@ -14,8 +14,10 @@ from subband.arrays import cast, concatenate, namespace
 from subband.boundary import extend
 from subband.engines import Engine
 from subband.engines.filters import Filters
+from subband.engines.filters.groups import Groups
 from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
+from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.stages import Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
@@ -196,9 +198,9 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
 
 
 def make_denoiser(
-    stage: Denoise, roundtrip: Roundtrip, noise: Any = None, refine: Refine | None = None
-) -> Callable[[Any, Array | None], Any]:
-    """Return what removes noise from planes: ``denoise(planes, mask)``.
+    stage: Denoise, roundtrip: Roundtrip, noise: Any = None, refine: Refine | None = None, joint: int = 1
+) -> Callable[[Any, Array | None, NoiseMap | None], Any]:
+    """Return what removes noise from planes: ``denoise(planes, mask, strengths)``.
 
     Parameters
     ----------
@@ -207,9 +209,12 @@ def make_denoiser(
     roundtrip : Roundtrip
         Of this stage, for planes of their shape.
     noise : numbers, optional
-        Standard deviation in each plane; if left out, measured in samples where `mask` is not False.
+        Standard deviation in each plane; if left out, measured in samples where `mask` is not False. Where noise is not
+        equally strong everywhere, `strengths` says both.
     refine : callable, optional
         For noise that becomes weaker when it is seen from a first guess.
+    joint : int
+        How many planes are the colours of one image, the first its brightness.
     """
     engine, filters = roundtrip.engine, roundtrip.filters
     # where nothing is transformed there is nothing to guide either
@@ -217,24 +222,28 @@ def make_denoiser(
     # with a second pass to come, filters of space wait for that
     first = roundtrip.without_filters() if is_guide else roundtrip
 
-    def denoise(planes: Any, mask: Array | None) -> Any:
-        found = noise
+    def denoise(planes: Any, mask: Array | None, strengths: NoiseMap | None) -> Any:
+        found = noise if strengths is None else strengths.noise
 
         def work(coefficients: Coefficients) -> None:
             nonlocal found
             if found is None:
                 found = measure_planes(filters, coefficients, mask)
+            if strengths is not None:
+                strengths.level(coefficients)
             shrink_by_noise(stage, filters, coefficients, found, prod(planes.shape[1:]))
+            if strengths is not None:
+                strengths.restore(coefficients)
 
         guess = first.run(planes, work)
         if not is_guide:
             return guess
         if refine is None:
-            return filter_by_guide(stage, planes, guess, found, 1.0, engine, filters)
+            return filter_by_guide(stage, planes, guess, found, 1.0, engine, filters, joint, strengths)
         for left in reversed(range(ROUNDS)):
             refined, weaker = refine(planes, guess)
             each = replace(stage, filters=()) if left else stage
-            guess = filter_by_guide(each, refined, guess, found, weaker, engine, filters)
+            guess = filter_by_guide(each, refined, guess, found, weaker, engine, filters, joint, strengths)
         return guess
 
     return denoise
@@ -309,22 +318,52 @@ def _take_first_tree(bands: Bands, key: str) -> Any:
 
 
 def filter_by_guide(
-    stage: Denoise, planes: Any, guess: Any, noise: Any, weaker: float, engine: Engine, filters: Filters
+    stage: Denoise,
+    planes: Any,
+    guess: Any,
+    noise: Any,
+    weaker: float,
+    engine: Engine,
+    filters: Filters,
+    joint: int = 1,
+    strengths: NoiseMap | None = None,
 ) -> Any:
-    """Denoise planes once more, with what was found first as a guide to how strong each coefficient should be.
+    """Denoise planes once more, with what was found first as a guide.
 
+    It tells which patches look alike, if the method has passes over such groups, else how strong each coefficient is.
     Haar's short filters keep what leaks from an edge beside it, and without decimation every position of the image
     counts.
     """
+    passes = find_method(stage.method).list_passes(planes.ndim - 1)
+    if passes:
+        # a group has patches from all over
+        noise = noise * (stage.strength / weaker * (1.0 if strengths is None else strengths.typical))
+        for groups in passes:
+            guess = _filter_by_groups(planes, guess, noise, groups, filters, joint)
+        return Roundtrip(stage, planes.shape, engine, filters).run(guess, lambda _: None) if stage.filters else guess
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
+    if strengths is not None:
+        strengths.level(coefficients)
+        strengths.level(guide)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
             gain = combine_gains(coefficients.wavelets, level, key) * weights[level - 1]
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
+    if strengths is not None:
+        strengths.restore(coefficients)
     second.apply_filters(coefficients)
     return second.inverse(coefficients, planes.shape)
+
+
+def _filter_by_groups(planes: Any, guide: Any, noise: Any, groups: Groups, filters: Filters, joint: int) -> Any:
+    """Filter each image by the groups of its own first plane."""
+    count = planes.shape[0]
+    if count == joint:
+        return filters.filter_groups(planes, guide, noise, groups)
+    images = [slice(first, first + joint) for first in range(0, count, joint)]
+    return concatenate([filters.filter_groups(planes[own], guide[own], noise[own], groups) for own in images], 0)
 
 
 def _count_coefficients(mask: Array, coefficients: Coefficients, shape: tuple[int, ...]) -> Array | None:

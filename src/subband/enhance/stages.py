@@ -97,6 +97,7 @@ class Blur:
 
     Examples
     --------
+    >>> from subband.enhance import Blur
     >>> [round(tap, 3) for tap in Blur(1.0).taps]
     [0.054, 0.244, 0.403, 0.244, 0.054]
     """
@@ -140,6 +141,7 @@ class Sharpen:
 
     Examples
     --------
+    >>> from subband.enhance import Sharpen
     >>> Sharpen(0.5)
     Sharpen(amount=0.5, kernel='cross', at='picture', levels=None)
     """
@@ -203,6 +205,7 @@ class Shrink:
     --------
     Twice as much from the colours as from the brightness, and the finest details a little stronger:
 
+    >>> from subband.enhance import Shrink
     >>> stage = Shrink(threshold=[[4.0, 8.0, 8.0]], gains=[1.2, 1.0, 1.0])
     >>> stage == eval(repr(stage))
     True
@@ -254,6 +257,7 @@ class Shrink:
 
         Examples
         --------
+        >>> from subband.enhance import Shrink
         >>> low, high, gain = Shrink(level=2, threshold=[6, 3]).spread(1)
         >>> low.shape, low[:, 0, 0]
         ((2, 3, 1), array([6., 3.]))
@@ -275,6 +279,7 @@ class Denoise:
     method : str or Method
         See `subband.enhance.methods`. ``'bivariate'`` looks at a coefficient, its parent and its neighbourhood, and is
         the best for its time. ``'wiener'`` denoises so first, and then again with that as a guide: better, and slower.
+        ``'best'`` looks for groups of similar patches in what was denoised so first: the best, and the slowest.
         ``'neigh'`` looks at neighbourhoods alone, ``'bayes'``, ``'sure'`` and ``'visu'`` have one threshold for each
         band. Settings of the method itself come behind a colon, ``'name:setting=2'``.
     wavelet : str or Wavelet
@@ -301,6 +306,7 @@ class Denoise:
 
     Examples
     --------
+    >>> from subband.enhance import Denoise
     >>> Denoise("bayes", "db2").form
     'decimated'
     """

@@ -64,7 +64,7 @@ def render_load_band_rows(spec: SweepSpec) -> str:
     """Return the lines that load row ``m`` of the pair ``newest``, which may be outside the bands, to ``held``."""
     assert spec.vertical is not None
     load = render_load_bands(spec, is_inside=False, is_staged=True)
-    if spec.outside == "terms":
+    if spec.mixes:
         return render_mixed_rows(spec, load)
     return f"""\
 int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
@@ -99,8 +99,9 @@ def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> s
             address = "low + (offset_t)max(source[c / C], 0) * INNER + c % C"
         else:
             address = "((source[c / C] & 1) ? high : low) + (offset_t)(max(source[c / C], 0) >> 1) * INNER + c % C"
-        lines = f"UNROLL for (int c = 0; c < V; ++c) {bring('c', address, 'source[c / C] >= 0')}"
-        return render_mixed_load(spec, lines) if spec.outside == "terms" else lines
+        if spec.mixes:
+            return render_mixed_load(spec, address, hold, is_staged=is_staged)
+        return f"UNROLL for (int c = 0; c < V; ++c) {bring('c', address, 'source[c / C] >= 0')}"
     if spec.horizontal is None:
         parts = [("low", "column", "V", "bands_t", "0", size * spec.elements)]
     else:

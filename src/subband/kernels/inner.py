@@ -71,7 +71,7 @@ def render_inner_condition(spec: SweepSpec) -> str:
             f"{end} + ({high}) <= high_height",
             "2 * stop <= height",
         ]
-    if spec.outside == "terms":
+    if spec.mixes:
         length = "height" if spec.direction == "forward" else "low_height + high_height"
         rows.append(f"2 * ({first}) + ({min(even, odd)}) >= lead_rows")
         rows.append(f"2 * ({end}) + ({max(even, odd) - 2}) < {length} - tail_rows")

@@ -1,7 +1,9 @@
-"""Kernel text: loads for adjoints, near whose ends a sequence is a mixture of its numbers.
+"""Kernel text for adjoints, near whose ends a sequence is a mixture of its numbers.
 
 Positions that are mixtures have entries in a table: where their terms begin, and of each term its position in the
-sequence and its weight. What lies outside is a mixture of one number, or of none.
+sequence and its weight. What lies outside is a mixture of one number, or of none. A kernel of its own makes all of them
+side by side (`subband.kernels.mixing`), in memory that a sweep then reads: first the mixed columns of each row, then
+each mixed row, behind which come its mixed columns.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from subband.kernels.sweep import SweepSpec
 
-__all__ = ["FIND_ENTRY", "render_entries", "render_entry_tables", "render_mixed_load", "render_mixed_rows"]
+__all__ = [
+    "FIND_ENTRY",
+    "find_lengths",
+    "render_entries",
+    "render_mixed_load",
+    "render_mixed_rows",
+    "render_mixture_tables",
+    "render_row_address",
+]
 
 FIND_ENTRY = """\
 // which mixture belongs to a position; -1 if it is read as it is, -2 if nobody needs it
@@ -25,118 +35,97 @@ SELDOM int find_entry(int i, int n, int before, int lead, int tail, int behind)
 """
 
 
-def render_entry_tables() -> str:
-    """Return the lines that say where the table has the terms of rows and columns."""
-    return """\
+def find_lengths(spec: SweepSpec) -> tuple[str, str]:
+    """Return how many rows and columns a sweep reads; in an inverse, those of all bands in turn."""
+    is_forward = spec.direction == "forward"
+    down = "height" if is_forward or spec.vertical is None else "low_height + high_height"
+    return down, "width" if is_forward or spec.horizontal is None else "low_width + high_width"
+
+
+def render_mixture_tables(spec: SweepSpec) -> str:
+    """Return the lines that say where the table has the terms of rows and columns, and how many mixtures there are."""
+    down, across = find_lengths(spec)
+    return f"""\
 const int lead_rows = table[AT_LEAD_ROWS], tail_rows = table[AT_TAIL_ROWS];
 const int lead = table[AT_LEAD], tail = table[AT_TAIL];
-GLOBAL const int *row_offsets = table + AT_MAP;
-GLOBAL const int *column_offsets = row_offsets + above + lead_rows + tail_rows + below + 1;
-GLOBAL const int *terms = column_offsets + before + lead + tail + behind + 1;"""
+const int length_down = {down}, length_across = {across};
+const int mixed_rows = above + lead_rows + tail_rows + below, mixed_columns = before + lead + tail + behind;
+const int row_length = length_across + mixed_columns;
+const offset_t mixtures = (offset_t)length_down * mixed_columns + (offset_t)mixed_rows * row_length;
+GLOBAL const int *row_offsets = table + AT_MAP, *column_offsets = row_offsets + mixed_rows + 1;
+GLOBAL const int *terms = column_offsets + mixed_columns + 1;"""
 
 
 def render_entries(spec: SweepSpec) -> str:
-    """Return the lines that find, once for all rows, which columns of a lane are mixtures, and of which terms."""
+    """Return the lines that find, once for all rows, where a lane takes its columns from: mixtures lie behind a row."""
     assert spec.horizontal is not None
-    if spec.direction == "forward":
-        length, position = "width", "column + c"
-    else:
-        length = "low_width + high_width"
+    position = "column + c"
+    if spec.direction == "inverse":
         position = f"2 * (pair + c % PAIRS) + (c < PAIRS ? ({spec.horizontal.even}) : ({spec.horizontal.odd}))"
     return f"""\
-int source[2 * PAIRS], first_term[2 * PAIRS], terms_of[2 * PAIRS], most_terms = 0;
-bool is_mixed = false;
+int source[2 * PAIRS];
 UNROLL for (int c = 0; c < 2 * PAIRS; ++c) {{
-    const int i = {position}, entry = find_entry(i, {length}, before, lead, tail, behind);
-    source[c] = entry == -1 ? i : -1;
-    first_term[c] = entry >= 0 ? column_offsets[entry] : 0;
-    terms_of[c] = entry >= 0 ? column_offsets[entry + 1] - first_term[c] : 0;
-    most_terms = max(most_terms, terms_of[c]);
-    is_mixed = is_mixed || entry >= 0;
+    const int j = {position}, entry = find_entry(j, length_across, before, lead, tail, behind);
+    source[c] = entry == -1 ? j : entry < 0 ? -1 : length_across + entry;
 }}"""
 
 
-def render_mixed_load(spec: SweepSpec, plain: str) -> str:
-    """Return the lines that load a row to ``held``, by the lines `plain` where a lane has no mixtures."""
-    if spec.horizontal is None:
-        return plain
+def render_mixed_load(spec: SweepSpec, address: str, hold: str, *, is_staged: bool) -> str:
+    """Return the lines that load a row to ``held`` of which some columns are mixtures.
+
+    `address` is where the others are, and `hold` what is held of them.
+    """
+    row = "n" if spec.vertical is None else "i"
+    mixed = "made + (offset_t)(source[c / C] - length_across) * INNER + c % C"
+    if is_staged:
+        load = f"STAGE_ONE(held + c, source[c / C] < length_across ? {address} : {mixed}, source[c / C] >= 0);"
+    else:
+        plain = f"source[c / C] < length_across ? {hold.format(f'*({address})')} : *({mixed})"
+        load = f"held[c] = source[c / C] < 0 ? (held_t)0 : {plain};"
     return f"""\
-if (is_mixed) {{
-{indent(_add_terms(spec), "    ")}
-    UNROLL for (int c = 0; c < V; ++c) held[c] = value[c];
-}} else {{
-{indent(plain, "    ")}
-}}"""
+GLOBAL const T *made = image_made + (offset_t){row} * mixed_columns * INNER;
+UNROLL for (int c = 0; c < V; ++c)
+    {load}"""
 
 
-def render_mixed_rows(spec: SweepSpec, staged: str) -> str:
+def render_mixed_rows(spec: SweepSpec, plain: str) -> str:
     """Return the lines that load row ``m`` of the pair ``newest``, perhaps a mixture of rows, to ``held``.
 
-    They take the lines that load a row that is no mixture, which may still be on its way afterwards.
+    They take the lines that load a row that is no mixture; either may still be on its way afterwards.
     """
     assert spec.vertical is not None
-    if spec.direction == "forward":
-        length = "height"
-        point = "GLOBAL const sample_t *row = image_at + (offset_t){0} * width * INNER;"
+    address = "made + (offset_t)max(source[c / C], 0) * INNER + c % C"
+    if spec.is_held_as_stored:
+        load = f"STAGE_ONE(held + c, {address}, source[c / C] >= 0);"
     else:
-        length = "low_height + high_height"
-        point = """\
-GLOBAL const band_t *low = (({0} & 1) ? image_da : image_aa) + (offset_t)({0} >> 1) * low_width * INNER;
-GLOBAL const band_t *high = (({0} & 1) ? image_dd : image_ad) + (offset_t)({0} >> 1) * high_width * INNER;"""
-
-    def add_rows(unroll: str, lines: str) -> str:
-        return f"""\
-{unroll}for (int r = row_offsets[row_entry]; r < stop; ++r) {{
-    const int at_row = terms[r];
-    const T weight = weights[r];
-{indent(point.format("at_row"), " " * 4)}
-{indent(lines, " " * 4)}
-}}"""
-
-    # several rows are on their way at a time
-    rows = add_rows(
-        "UNROLL_FEW ",
-        "UNROLL for (int c = 0; c < V; ++c)\n"
-        f"    sum[c] += source[c / C] >= 0 ? weight * {_read(spec, 'source[c / C]')} : 0;",
-    )
-    if spec.horizontal is not None:
-        mixed = add_rows("", f"{_add_terms(spec)}\nUNROLL for (int c = 0; c < V; ++c) sum[c] += weight * value[c];")
-        rows = f"if (is_mixed) {{\n{indent(mixed, '    ')}\n}} else {{\n{indent(rows, '    ')}\n}}"
+        load = f"held[c] = source[c / C] < 0 ? (held_t)0 : *({address});"
     return f"""\
 const int i = 2 * newest + (m == 0 ? ({spec.vertical.even}) : ({spec.vertical.odd}));
-const int row_entry = find_entry(i, {length}, above, lead_rows, tail_rows, below);
+const int row_entry = find_entry(i, length_down, above, lead_rows, tail_rows, below);
 if (row_entry == -1) {{
-{indent(point.format("i"), "    ")}
-{indent(staged, "    ")}
+{indent(render_row_address(spec, "i"), "    ")}
+{indent(plain, "    ")}
+}} else if (row_entry >= 0) {{
+    GLOBAL const T *made = image_made
+        + ((offset_t)length_down * mixed_columns + (offset_t)row_entry * row_length) * INNER;
+    UNROLL for (int c = 0; c < V; ++c)
+        {load}
 }} else {{
-    T sum[V];
-    UNROLL for (int c = 0; c < V; ++c) sum[c] = 0;
-    if (row_entry >= 0) {{
-        const int stop = row_offsets[row_entry + 1];
-{indent(rows, " " * 8)}
-    }}
-    UNROLL for (int c = 0; c < V; ++c) held[c] = sum[c];
+    UNROLL for (int c = 0; c < V; ++c) held[c] = 0;
 }}"""
 
 
-def _add_terms(spec: SweepSpec) -> str:
-    """Return the lines that add up the terms of the columns of a lane, in ``value``."""
-    # one term of every column at a time, so that the loads of one do not wait for those of another
-    return f"""\
-T value[V];
-UNROLL for (int c = 0; c < V; ++c) value[c] = source[c / C] >= 0 ? {_read(spec, "source[c / C]")} : 0;
-UNROLL_FEW for (int k = 0; k < most_terms; ++k)
-    UNROLL for (int c = 0; c < V; ++c)
-        if (k < terms_of[c / C]) {{
-            const int t = first_term[c / C] + k;
-            value[c] += weights[t] * {_read(spec, "terms[t]")};
-        }}"""
-
-
-def _read(spec: SweepSpec, index: str) -> str:
-    """Return the number of a row at some index."""
+def render_row_address(spec: SweepSpec, row: str) -> str:
+    """Return the lines that say where a row is: ``row``, or ``low`` and ``high`` in the bands."""
     if spec.direction == "forward":
-        return f"READ_SAMPLE(row[(offset_t){index} * INNER + c % C])"
-    if spec.horizontal is None:
-        return f"READ_BAND(low[(offset_t){index} * INNER + c % C])"
-    return f"READ_BAND((({index} & 1) ? high : low)[(offset_t)({index} >> 1) * INNER + c % C])"
+        return f"GLOBAL const sample_t *row = image_at + (offset_t){row} * width * INNER;"
+    low, high, index = "image_aa", "image_ad", row
+    if spec.vertical is not None:
+        low, high, index = (
+            f"(({row} & 1) ? image_da : image_aa)",
+            f"(({row} & 1) ? image_dd : image_ad)",
+            f"({row} >> 1)",
+        )
+    return f"""\
+GLOBAL const band_t *low = {low} + (offset_t){index} * low_width * INNER;
+GLOBAL const band_t *high = {high} + (offset_t){index} * high_width * INNER;"""

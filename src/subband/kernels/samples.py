@@ -58,13 +58,13 @@ UNROLL for (int c = 0; c < V; ++c) held[c] = {hold.format("packed.v[c]")};"""
 
 def _render_load_border(spec: SweepSpec, hold: str, *, is_staged: bool) -> str:
     address = "row + (offset_t)max(source[c / C], 0) * INNER + c % C"
+    if spec.mixes:
+        return render_mixed_load(spec, address, hold, is_staged=is_staged)
     plain = f"source[c / C] < 0 ? (held_t)0 : {hold.format(f'*({address})')}"
     if is_staged:
         lines = f"UNROLL for (int c = 0; c < V; ++c) STAGE_ONE(held + c, {address}, source[c / C] >= 0);"
     else:
         lines = f"UNROLL for (int c = 0; c < V; ++c) held[c] = {plain};"
-    if spec.outside == "terms":
-        return render_mixed_load(spec, lines)
     if spec.outside == "index" or spec.horizontal is None:
         return lines
     return f"""\
@@ -96,7 +96,7 @@ if (i < 0) {{
     {at_row.format("i")}
 {indent(load, "    ")}
 }}"""
-    if spec.outside == "terms":
+    if spec.mixes:
         return render_mixed_rows(spec, load)
     load_now = render_load_row(spec, is_inside=False, is_staged=False)
     parts = "\n".join(

@@ -24,7 +24,7 @@ from subband.kernels.bands import (
 from subband.kernels.columns import render_walk
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.inner import render_inner_condition, render_inner_walk
-from subband.kernels.mixtures import FIND_ENTRY, render_entries, render_entry_tables
+from subband.kernels.mixtures import FIND_ENTRY, render_entries, render_mixture_tables
 from subband.kernels.numbers import STORAGES, format_number
 from subband.kernels.rows import render_row
 from subband.kernels.samples import (
@@ -37,7 +37,7 @@ from subband.kernels.samples import (
 from subband.schedule.axis import AxisProgram
 from subband.typing import Direction
 
-__all__ = ["FIELDS", "Outside", "SweepSpec", "render_sweep"]
+__all__ = ["FIELDS", "Outside", "SweepSpec", "render_kernel", "render_sweep"]
 
 #: What the table of integers begins with; then come the samples that the positions outside the rows, then those
 #: outside the columns, are taken from. The table of numbers has three weights for each.
@@ -123,6 +123,11 @@ class SweepSpec:
         return self.outside == "index" or stored in ("float32", "float64", "int32", "int64")
 
     @property
+    def mixes(self) -> bool:
+        """Whether some positions are mixtures, which another kernel makes first."""
+        return self.outside == "terms"
+
+    @property
     def columns(self) -> int:
         """Columns in a lane."""
         return 2 * self.pairs
@@ -154,15 +159,54 @@ class SweepSpec:
 
 def render_sweep(spec: SweepSpec, dialect: Dialect) -> str:
     """Return the source of the kernel ``sweep``."""
-    samples, bands = ("const ", "") if spec.direction == "forward" else ("", "const ")
-    mixture = {"index": "", "mix": MIXTURE, "terms": FIND_ENTRY}[spec.outside]
-    body = _render_forward(spec) if spec.direction == "forward" else _render_inverse(spec)
-    frame = _KERNEL.replace("@SAMPLES@", samples).replace("@BANDS@", bands).replace("@BODY@", indent(body, " " * 8))
-    maps = render_entry_tables() if spec.outside == "terms" else _MAPS
-    frame = frame.replace("@MAPS@\n", indent(maps, "    ") + "\n")
-    frame = frame.replace("@STAGES@", f"STAGES({spec.ahead + 1})" if spec.vertical is not None else "")
+    return render_kernel(spec, dialect, _render_forward(spec) if spec.direction == "forward" else _render_inverse(spec))
+
+
+def render_kernel(spec: SweepSpec, dialect: Dialect, body: str, *, is_mixing: bool = False) -> str:
+    """Return the source of a kernel that does `body` for each image; `is_mixing` if it makes what a sweep reads."""
+    samples = "" if spec.direction == "inverse" and not is_mixing else "const "
+    bands = "" if spec.direction == "forward" and not is_mixing else "const "
+    mixtures = "" if is_mixing else "const "
+    frame = f"""\
+KERNEL void sweep(GLOBAL {samples}sample_t *RESTRICT x, GLOBAL {bands}band_t *RESTRICT aa,
+                  GLOBAL {bands}band_t *RESTRICT ad, GLOBAL {bands}band_t *RESTRICT da,
+                  GLOBAL {bands}band_t *RESTRICT dd, {f"GLOBAL {mixtures}T *RESTRICT made, " * spec.mixes}
+                  GLOBAL const int *RESTRICT table, GLOBAL const T *RESTRICT weights)
+{{
+    const int images = table[AT_IMAGES], inner = table[AT_INNER];
+    const int height = table[AT_HEIGHT], width = table[AT_WIDTH];
+    const int low_height = table[AT_LOW_HEIGHT], high_height = table[AT_HIGH_HEIGHT];
+    const int low_width = table[AT_LOW_WIDTH], high_width = table[AT_HIGH_WIDTH];
+    const int above = table[AT_ABOVE], below = table[AT_BELOW], before = table[AT_BEFORE], behind = table[AT_BEHIND];
+{indent(render_mixture_tables(spec) if spec.mixes else _MAPS, "    ")}
+{indent("" if is_mixing else _render_group(spec), "    ")}
+    for (int image = GROUP_Z; image < images; image += GROUPS_Z) {{
+        const size_t outer_image = image / (INNER / C), inner_image = image % (INNER / C);
+        GLOBAL {samples}sample_t *image_at = x + outer_image * height * width * INNER + inner_image;
+        GLOBAL {bands}band_t *image_aa = aa + outer_image * low_height * low_width * INNER + inner_image;
+        GLOBAL {bands}band_t *image_ad = ad + outer_image * low_height * high_width * INNER + inner_image;
+        GLOBAL {bands}band_t *image_da = da + outer_image * high_height * low_width * INNER + inner_image;
+        GLOBAL {bands}band_t *image_dd = dd + outer_image * high_height * high_width * INNER + inner_image;
+        {f"GLOBAL {mixtures}T *image_made = made + outer_image * mixtures * INNER + inner_image;" * spec.mixes}
+{indent(body, " " * 8)}
+    }}
+}}
+"""
+    outside = {"index": "", "mix": MIXTURE, "terms": FIND_ENTRY}[spec.outside]
     uses_doubles = "float64" in (spec.samples, spec.bands)
-    return "\n".join([dialect.begin(uses_doubles=uses_doubles), _render_types(spec), _FIND_OUTSIDE, mixture, frame])
+    return "\n".join([dialect.begin(uses_doubles=uses_doubles), _render_types(spec), _FIND_OUTSIDE, outside, frame])
+
+
+def _render_group(spec: SweepSpec) -> str:
+    """Return the lines that find which strip a group walks, and from where to where."""
+    return f"""\
+{f"STAGES({spec.ahead + 1})" if spec.vertical is not None else ""}
+EXCHANGE(V)
+const int lane = LANE;
+const int strip = GROUP_X % table[AT_STRIPS], part = GROUP_X / table[AT_STRIPS];
+const int chunks = table[AT_CHUNKS], chunk = part < chunks ? table[AT_CHUNK] : table[AT_REST];
+const int start = min(part, chunks) * table[AT_CHUNK] + max(part - chunks, 0) * chunk;
+const bool is_useful = lane >= HALO && lane < HALO + USEFUL;"""
 
 
 def _render_types(spec: SweepSpec) -> str:
@@ -223,37 +267,6 @@ _MAPS = """\
 GLOBAL const int *row_map = table + AT_MAP, *column_map = row_map + above + below;
 GLOBAL const T *row_weights = weights, *column_weights = weights + 3 * (above + below);"""
 
-_KERNEL = """\
-KERNEL void sweep(GLOBAL @SAMPLES@sample_t *RESTRICT x, GLOBAL @BANDS@band_t *RESTRICT aa,
-                  GLOBAL @BANDS@band_t *RESTRICT ad, GLOBAL @BANDS@band_t *RESTRICT da,
-                  GLOBAL @BANDS@band_t *RESTRICT dd, GLOBAL const int *RESTRICT table,
-                  GLOBAL const T *RESTRICT weights)
-{
-    @STAGES@
-    EXCHANGE(V)
-    const int lane = LANE;
-    const int images = table[AT_IMAGES], inner = table[AT_INNER];
-    const int height = table[AT_HEIGHT], width = table[AT_WIDTH];
-    const int low_height = table[AT_LOW_HEIGHT], high_height = table[AT_HIGH_HEIGHT];
-    const int low_width = table[AT_LOW_WIDTH], high_width = table[AT_HIGH_WIDTH];
-    const int above = table[AT_ABOVE], below = table[AT_BELOW], before = table[AT_BEFORE], behind = table[AT_BEHIND];
-@MAPS@
-    const int strip = GROUP_X % table[AT_STRIPS], part = GROUP_X / table[AT_STRIPS];
-    const int chunks = table[AT_CHUNKS], chunk = part < chunks ? table[AT_CHUNK] : table[AT_REST];
-    const int start = min(part, chunks) * table[AT_CHUNK] + max(part - chunks, 0) * chunk;
-    const bool is_useful = lane >= HALO && lane < HALO + USEFUL;
-    for (int image = GROUP_Z; image < images; image += GROUPS_Z) {
-        const size_t outer_image = image / (INNER / C), inner_image = image % (INNER / C);
-        GLOBAL @SAMPLES@sample_t *image_at = x + outer_image * height * width * INNER + inner_image;
-        GLOBAL @BANDS@band_t *image_aa = aa + outer_image * low_height * low_width * INNER + inner_image;
-        GLOBAL @BANDS@band_t *image_ad = ad + outer_image * low_height * high_width * INNER + inner_image;
-        GLOBAL @BANDS@band_t *image_da = da + outer_image * high_height * low_width * INNER + inner_image;
-        GLOBAL @BANDS@band_t *image_dd = dd + outer_image * high_height * high_width * INNER + inner_image;
-@BODY@
-    }
-}
-"""
-
 
 def _render_columns(spec: SweepSpec) -> str:
     """Return the lines that compute which columns a lane holds."""
@@ -276,7 +289,7 @@ const bool is_strip_inside = (strip + 1) * 32 * 2 * PAIRS <= width;"""
         lines.append(f"const bool is_strip_inside = first_pair + ({min(even // 2, (odd - 1) // 2)}) >= 0")
         lines.append(f"    && end_pair + ({even // 2}) <= low_width && end_pair + ({(odd - 1) // 2}) <= high_width")
         lines.append("    && 2 * end_pair <= width;")
-    if spec.outside == "terms":
+    if spec.mixes:
         length = "width" if spec.direction == "forward" else "low_width + high_width"
         lines[-1] = lines[-1].removesuffix(";")
         lines.append(f"    && 2 * first_pair + ({min(even, odd)}) >= lead")
@@ -291,7 +304,7 @@ def _render_sources(spec: SweepSpec) -> str:
             "int source[2 * PAIRS];\n"
             "UNROLL for (int c = 0; c < 2 * PAIRS; ++c) source[c] = column + c < width ? column + c : -1;"
         )
-    if spec.outside == "terms":
+    if spec.mixes:
         return render_entries(spec)
     if spec.direction == "forward":
         lines = """\

@@ -13,8 +13,8 @@ from subband.media.faults import DamagedError, DamageWarning, LossWarning, Outpu
 from subband.media.geometry import PlaceWarning
 from subband.media.limits import MOST_PIXELS, TooLargeError
 from subband.media.pipes import PipeFormat, open_pipe_sink, open_pipe_source
-from subband.media.registry import open_sink, open_source, open_volume
-from subband.media.stills import Still, read_still, write_still
+from subband.media.registry import list_sources, open_sink, open_source, open_video, open_volume
+from subband.media.stills import Still, imread, imwrite, read_still, write_still
 from subband.media.video import FilmSource
 from subband.media.video_sink import FilmSink
 from subband.media.volumes import VolumeSource
@@ -42,10 +42,14 @@ __all__ = [
     "Trim",
     "VolumeSource",
     "check_output",
+    "imread",
+    "imwrite",
+    "list_sources",
     "open_pipe_sink",
     "open_pipe_source",
     "open_sink",
     "open_source",
+    "open_video",
     "open_volume",
     "place_output",
     "read_still",

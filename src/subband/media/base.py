@@ -83,6 +83,8 @@ class Frame:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.media import Frame
     >>> frame = Frame(np.zeros((4, 6), np.uint8), number=3, time=0.12)
     >>> frame.replace_pixels(np.full((4, 6), 300.0)).pixels.max()
     np.uint8(255)
@@ -175,6 +177,9 @@ class SourceInfo:
 
     Examples
     --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from subband.media import SourceInfo
     >>> info = SourceInfo("film", (720, 1280, 3), np.dtype("uint8"), rate=Fraction(25), count=132)
     >>> info.peak, info.is_colour
     (255.0, True)

@@ -141,6 +141,7 @@ class TestSource(Source):
 
     Examples
     --------
+    >>> from subband.media import TestSource
     >>> source = TestSource(64, 48, count=3, seed=1)
     >>> [frame.pixels.shape for frame in source]
     [(48, 64, 3), (48, 64, 3), (48, 64, 3)]

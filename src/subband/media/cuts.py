@@ -37,6 +37,7 @@ class Trim:
 
     Examples
     --------
+    >>> from subband.media import Trim
     >>> Trim.read("1.5:4")
     Trim(start=Fraction(3, 2), end=Fraction(4, 1), unit='seconds')
     >>> Trim.read("100f:")

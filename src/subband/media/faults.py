@@ -58,6 +58,7 @@ class DamagedError(FormatError):
 
     Examples
     --------
+    >>> from subband.media import DamagedError
     >>> DamagedError("'video.mp4' ends too early", 41).frames
     41
     """

@@ -224,7 +224,7 @@ class SequenceSink(Sink):
             # once, not for every frame
             tell_losses(self.path, still)
         try:
-            save_still(unfinished.part, still, quality=self._quality)
+            save_still(unfinished.part, still, quality=self._quality, overwrite=True)
         except BaseException:
             unfinished.remove()
             raise

@@ -10,7 +10,7 @@ import numpy as np
 
 from subband.codecs.jpeg2000 import Picture, decode, encode, read_header
 from subband.codecs.jpeg2000.boxes import pack_box
-from subband.codecs.jpeg2000.files import STREAM_ENDINGS
+from subband.codecs.jpeg2000.files import choose_form
 from subband.errors import FormatError
 from subband.media.deep_stills import turn_upright
 from subband.media.faults import BROKEN
@@ -93,10 +93,11 @@ def write_jpeg2000(path: Path, still: Still) -> None:
     """Write an image of 8 or 16 bits without a loss."""
     alpha, metadata = still.alpha, still.metadata
     planes = still.pixels if alpha is None else np.dstack([still.pixels, alpha])
-    if path.suffix.lower() in STREAM_ENDINGS:
-        path.write_bytes(encode(planes, form="j2k"))
+    form = choose_form(path.suffix.lower())
+    if form == "j2k":
+        path.write_bytes(encode(planes, form=form))
         return
-    data = encode(planes, alpha=alpha is not None, icc=still.icc, dpi=order_resolution(metadata))
+    data = encode(planes, form=form, alpha=alpha is not None, icc=still.icc, dpi=order_resolution(metadata))
     path.write_bytes(data + pack_metadata(still.exif, metadata))
 
 

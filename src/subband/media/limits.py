@@ -16,7 +16,17 @@ MOST_PIXELS_VARIABLE = "SUBBAND_MOST_PIXELS"
 
 
 class TooLargeError(FormatError):
-    """An image has more pixels than are allowed."""
+    """An image has more pixels than are allowed.
+
+    Attributes
+    ----------
+    pixels : int
+        How many it has.
+    """
+
+    def __init__(self, message: str, pixels: int) -> None:
+        super().__init__(message)
+        self.pixels = pixels
 
 
 def choose_most_pixels(most_pixels: int | None = None) -> int:
@@ -71,5 +81,6 @@ def refuse_bomb(name: str, rows: int, columns: int, most_pixels: int) -> None:
     if pixels > most_pixels:
         raise TooLargeError(
             f"{name!r} has {columns} × {rows} = {pixels} pixels, more than the limit of {most_pixels}; "
-            f"if that is right, pass most_pixels={pixels} or set {MOST_PIXELS_VARIABLE}"
+            f"if that is right, pass most_pixels={pixels} or set {MOST_PIXELS_VARIABLE}",
+            pixels,
         )

@@ -41,6 +41,7 @@ class PipeFormat:
 
     Examples
     --------
+    >>> from subband.media import PipeFormat
     >>> PipeFormat.read("y4m").is_streamed, PipeFormat.read("png").is_streamed
     (True, False)
     >>> PipeFormat.read("raw:yuv420p:640x480").size

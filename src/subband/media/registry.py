@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,8 +19,11 @@ from subband.media.images import SequenceSink, SequenceSource, StillSink, StillS
 from subband.media.video import FilmSource
 from subband.media.video_rgb import RgbSink, describe_as_rgb
 from subband.media.volumes import VolumeSource
+from subband.typing import PathLike
 
-__all__ = ["open_sink", "open_source", "open_volume"]
+__all__ = ["is_unfinished", "list_sources", "open_sink", "open_source", "open_video", "open_volume"]
+
+_UNFINISHED = re.compile(r"\.part\d*$")
 
 
 def open_source(
@@ -40,8 +45,8 @@ def open_source(
     ----------
     name : Path or str
         A file; a folder of DICOM slices; ``file.h5:dataset``; ``frame%04d.png``; an address such as ``rtsp://…``;
-        ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of several pages is a volume, a GIF
-        of several images a video.
+        ``rtp://:5004`` for a link; ``camera:0`` or ``/dev/video0``; ``test:640x480@25?count=100``. A TIFF file of
+        several pages is a volume, a GIF of several images a video.
     colours, quick, tolerant
         Of video; see `FilmSource`. Cameras also know `colours`.
     most_pixels : int, optional
@@ -75,6 +80,7 @@ def open_source(
 
     Examples
     --------
+    >>> from subband.media import open_source
     >>> with open_source("test:64x48@25?count=2") as source:
     ...     [frame.time for frame in source]
     [0.0, 0.04]
@@ -115,6 +121,10 @@ def _open_whole(
         return TestSource.from_name(text)
     if is_camera(text):
         return CameraSource(text, size=size, rate=rate, count=count, colours=reading.colours)
+    if text.startswith("rtp://"):
+        from subband.media.link import LinkSource
+
+        return LinkSource(text, colours=reading.colours, quick=reading.quick, most_pixels=reading.most_pixels)
     if "://" in text:
         return _open_video(text, reading)
     path, most_pixels = Path(name), reading.most_pixels
@@ -145,6 +155,31 @@ def _open_video(name: Path | str, reading: Reading) -> FilmSource:
     return FilmSource(name, **about)
 
 
+def open_video(name: PathLike, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> FilmSource:
+    """Open a video by its name; `open_source` opens images, volumes and cameras too.
+
+    Parameters
+    ----------
+    name : str or path
+        A file, or an address such as ``rtsp://…``.
+    colours : {"rgb", "ycbcr"}
+        What frames are in; see `FilmSource`.
+
+    Raises
+    ------
+    FileNotFoundError, FormatError, MissingExtraError
+        As `open_source` says.
+
+    Examples
+    --------
+    >>> from subband import data, media
+    >>> with media.open_video(data.clip_path()) as video:
+    ...     next(iter(video)).pixels.shape
+    (360, 640, 3)
+    """
+    return _open_video(os.fspath(name), Reading(colours=colours))
+
+
 def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     """Open a volume by its name; for what reads blocks of it.
 
@@ -159,6 +194,7 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
 
     Examples
     --------
+    >>> from subband.media import open_volume
     >>> open_volume("video.mp4")
     Traceback (most recent call last):
         ...
@@ -175,6 +211,42 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
             f"{str(name)!r} does not end like a volume; take {', '.join(endings)} or a folder of DICOM slices"
         )
     return form.open_volume(path, Reading(series=series, dataset=dataset))
+
+
+def list_sources(folder: PathLike) -> list[Path]:
+    """List the files in a folder that can be read, sorted by name; one of DICOM slices is a volume by itself.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from subband.media import list_sources
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/volume.npy", np.zeros((2, 3, 4)))
+    ...     [path.name for path in list_sources(folder)]
+    ['volume.npy']
+    """
+    folder = Path(folder)
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not is_unfinished(path))
+    known = {path: form for path in files if (form := find_format(path)) is not None and form.is_read}
+    if any(form.is_series for form in known.values()):
+        return [folder]
+    # archives of hospitals and scanners name slices without an ending, or by numbers that look like one
+    if any(recognise_format(path, is_series=True) for path in files if path not in known):
+        return [folder]
+    if not known:
+        raise ArgumentError(f"the folder {str(folder)!r} holds no image, video or volume")
+    return list(known)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Tell whether a file is hidden, or is being written."""
+    return path.name.startswith(".") or _UNFINISHED.search(path.stem) is not None
 
 
 def open_sink(
@@ -194,7 +266,8 @@ def open_sink(
     Parameters
     ----------
     name : Path or str
-        An image, a video, a volume, ``file.h5:dataset``, or a numbered series such as ``frame%04d.png``. A TIFF file is
+        An image, a video, a volume, ``file.h5:dataset``, a numbered series such as ``frame%04d.png``, or the address of
+        a link, ``rtp://host:port``. A TIFF file is
         a stack if `info` is that of a volume or has more than one frame, else an image. GIF, APNG, WebP and AVIF files
         move if `info` is not that of a still.
     info : SourceInfo
@@ -222,6 +295,10 @@ def open_sink(
     MissingExtraError
         If an optional library is needed that is not installed; it says which.
     """
+    if str(name).startswith("rtp://"):
+        from subband.media.link import LinkSink
+
+        return LinkSink(str(name), info, quality=quality, **video_options)
     path, dataset = split_dataset(str(name)) or (Path(name), None)
     video = {key: value for key, value in (("codec", codec), ("preset", preset)) if value is not None} | video_options
     writing = Writing(overwrite, keep_partial, quality, audio, dataset, video)

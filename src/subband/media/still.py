@@ -16,7 +16,7 @@ __all__ = ["Still"]
 
 @dataclass(frozen=True)
 class Still:
-    """An image.
+    """An image. Functions that take arrays take its pixels.
 
     Attributes
     ----------
@@ -33,9 +33,13 @@ class Still:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.media import Still
     >>> still = Still(np.zeros((4, 6, 3), np.uint8))
     >>> still.peak, still.is_colour
     (255, True)
+    >>> np.mean(still)
+    np.float64(0.0)
     """
 
     pixels: Array
@@ -53,6 +57,19 @@ class Still:
     def is_colour(self) -> bool:
         """Whether there are three channels."""
         return self.pixels.ndim == 3
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the pixels."""
+        return tuple(self.pixels.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the pixels."""
+        return self.pixels.dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.pixels, dtype, copy=copy)
 
     def replace_pixels(self, values: Array) -> Still:
         """Return an image of other values, rounded and clipped to the same depth, with the same transparency."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.errors import ArgumentError, FormatError, SubbandError
+from subband.errors import ArgumentError, FormatError, ShapeError, SubbandError
 from subband.media.faults import LossWarning, explain_output_error
 from subband.media.formats.base import Format
 from subband.media.formats.lookup import find_format, recognise_format
@@ -17,16 +17,84 @@ from subband.media.pillow_stills import read_pillow
 from subband.media.still import Still
 from subband.media.still_metadata import warn_of_losses
 from subband.outputs import place_output
+from subband.typing import Array, PathLike
 
-__all__ = ["Still", "check_format", "read_still", "save_still", "write_still"]
+__all__ = ["Still", "check_format", "imread", "imwrite", "read_still", "save_still", "write_still"]
 
 
-def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
+def imread(path: PathLike) -> Array:
+    """Read an image as an array.
+
+    Parameters
+    ----------
+    path : str or path
+        In any format that `subband.media.read_still` reads.
+
+    Returns
+    -------
+    ndarray of uint8, uint16 or float32
+        Rows × columns for grey, rows × columns × 3 for red, green and blue, with one more channel if the file says how
+        opaque pixels are. `subband.media.read_still` has the colour profile and the metadata too.
+
+    Raises
+    ------
+    FileNotFoundError, FormatError, MissingExtraError
+        As `subband.media.read_still` says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import subband
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     subband.imwrite(f"{folder}/camera.png", subband.data.camera())
+    ...     subband.imread(f"{folder}/camera.png").shape
+    (512, 512)
+    """
+    still = read_still(path)
+    if still.alpha is None:
+        return still.pixels
+    channels = still.pixels if still.is_colour else still.pixels[..., None]
+    return np.concatenate([channels, still.alpha[..., None]], axis=-1)
+
+
+def imwrite(path: PathLike, image: Any, *, quality: float | None = None, overwrite: bool = False) -> None:
+    """Write an array as an image, in the format that the ending of the name says.
+
+    Parameters
+    ----------
+    path : str or path
+        Where.
+    image : array_like of uint8, uint16 or float32
+        As `imread` returns it.
+    quality, overwrite
+        As of `subband.media.write_still`.
+
+    Raises
+    ------
+    ShapeError
+        If the array is not one of rows × columns, perhaps with 1 to 4 channels.
+    ArgumentError, OutputError
+        As `subband.media.write_still` says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import subband
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     subband.imwrite(f"{folder}/half.png", np.full((8, 8, 4), 128, np.uint8))
+    ...     subband.imread(f"{folder}/half.png").shape
+    (8, 8, 4)
+    """
+    write_still(path, image, quality=quality, overwrite=overwrite)
+
+
+def read_still(path: PathLike, *, most_pixels: int | None = None) -> Still:
     """Read an image in any format that Pillow, a library for its format or our own codec reads, turned upright.
 
     Parameters
     ----------
-    path : Path
+    path : str or path
         PNG, TIFF, JPEG, WebP, GIF, BMP, JPEG 2000, Netpbm, OpenEXR, HEIC, raw files of cameras and others. Of several
         images in a file, the first is read.
     most_pixels : int, optional
@@ -52,7 +120,7 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     LossWarning
         If a part of it cannot be held by a still.
     """
-    most_pixels = choose_most_pixels(most_pixels)
+    path, most_pixels = Path(path), choose_most_pixels(most_pixels)
     if path.is_dir():
         raise ArgumentError(f"{str(path)!r} is a folder; give the name of an image in it")
     try:
@@ -67,15 +135,15 @@ def read_still(path: Path, *, most_pixels: int | None = None) -> Still:
     return read(path, most_pixels)
 
 
-def write_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
+def write_still(path: PathLike, still: Still | Array, *, quality: float | None = None, overwrite: bool = False) -> None:
     """Write an image in the format that the ending of the name says; it appears when it is complete.
 
     Parameters
     ----------
-    path : Path
+    path : str or path
         Where; PNG, TIFF, JPEG 2000, Netpbm, OpenEXR, BMP and GIF are written without loss of what they can hold.
-    still : Still
-        What. A TIFF file is compressed as the one that was read.
+    still : Still or array
+        What; of an array of 2 or 4 channels, the last is opacity. A TIFF file is compressed as the one that was read.
     quality : float, optional
         Of JPEG, WebP and AVIF, from 0 to 100; 95 if left out. A WebP of 100 is one without loss, and so is one that was
         read from such a file if this is left out.
@@ -97,12 +165,15 @@ def write_still(path: Path, still: Still, *, quality: float | None = None, overw
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
+    >>> from subband.media import Still, read_still, write_still
     >>> grey = np.arange(12, dtype=np.uint16).reshape(3, 4) * 5000
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_still(Path(folder, "grey.png"), Still(grey))
-    ...     bool((read_still(Path(folder, "grey.png")).pixels == grey).all())
+    ...     write_still(f"{folder}/grey.png", Still(grey))
+    ...     bool((read_still(f"{folder}/grey.png").pixels == grey).all())
     True
     """
+    path, still = Path(path), still if isinstance(still, Still) else _make_still(still)
     save_still(path, still, quality=quality, overwrite=overwrite)
     tell_losses(path, still)
 
@@ -127,7 +198,7 @@ def tell_losses(path: Path, still: Still) -> None:
         )
 
 
-def save_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = True) -> None:
+def save_still(path: Path, still: Still, *, quality: float | None = None, overwrite: bool = False) -> None:
     """Write an image as `write_still` does, without a word about what is left out."""
     form = check_format(path, still.pixels.dtype, is_colour=still.is_colour)
     assert form.write is not None
@@ -178,3 +249,15 @@ def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> Format
     if is_colour:
         raise ArgumentError(f"{path.name!r} cannot hold 16 bits in colour; write to .png, .tiff, .ppm or .jp2")
     raise ArgumentError(f"{path.name!r} cannot hold 16 bits per sample; write to .png, .tiff or .pgm")
+
+
+def _make_still(image: Any) -> Still:
+    """Return an array as an image: channels beyond grey or red, green and blue are opacity."""
+    pixels = np.asarray(image)
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    if pixels.ndim not in (2, 3) or not 1 <= channels <= 4 or 0 in pixels.shape:
+        raise ShapeError(f"image has shape {pixels.shape}; an image file holds rows × columns, with 1 to 4 channels")
+    alpha = pixels[..., -1] if channels in (2, 4) else None
+    if pixels.ndim == 3:
+        pixels = pixels[..., :3] if channels > 2 else pixels[..., 0]
+    return Still(pixels, alpha)

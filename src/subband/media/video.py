@@ -18,6 +18,7 @@ from subband.media.faults import DamagedError, DamageWarning, require
 from subband.media.limits import choose_most_pixels, refuse_bomb
 from subband.media.video_fields import find_first_field
 from subband.media.video_hdr import describe_light
+from subband.media.video_index import FrameIndex, read_index
 from subband.media.video_pixels import FrameReader
 
 __all__ = ["FilmSource", "find_start", "open_container"]
@@ -127,6 +128,7 @@ class FilmSource(Source):
         self._count = 0
         self._is_scaled = False
         self._is_skipped = False
+        self._index: FrameIndex | None = None
         try:
             self._stream = self._choose_stream()
             context = self._stream.codec_context
@@ -180,6 +182,43 @@ class FilmSource(Source):
         shown = self._first.pts * Fraction(self._first.time_base) - self._start if self._first.pts is not None else time
         self._count = round(shown * self.info.rate)
         return True
+
+    def go_to(self, number: int) -> bool:
+        """Let a frame be the next one when the video is walked through anew; tell whether that was done.
+
+        Decoding begins at the last frame before it that needs no other. The packets of the file are counted for that
+        when this is first called. Not all files say when their frames are shown, and addresses, cameras and video
+        with opacity are not sought in.
+        """
+        import av
+
+        if self._decoder is not None or not isinstance(self._path, Path):
+            return False
+        if self._index is None:
+            with contextlib.suppress(av.FFmpegError), open_container(self._path) as other:
+                self._index = read_index(other, other.streams[self._stream.index])
+            self._index = self._index or FrameIndex([], [])
+        if not 0 <= number < len(self._index.times):
+            return False
+        target = self._index.times[number]
+        self._is_skipped = True
+        for key in self._index.find_keys(number):
+            try:
+                self._container.seek(key, stream=self._stream)
+            except av.FFmpegError:
+                return False
+            self._decoded = self._decode()
+            # some containers go by the times of decoding, and to a frame that is shown after the one that is meant
+            first = next((frame for frame in self._decoded if frame.pts is None or frame.pts >= target), None)
+            if first is not None and first.pts == target:
+                self._first, self._count = first, number
+                return True
+        return False
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with the file, as far as it was read; empty if nothing is."""
+        return f"{str(self._path)!r} {self._damage}" if self._damage else ""
 
     def close(self) -> None:
         """Close the file."""

@@ -15,7 +15,7 @@ import numpy as np
 from subband.errors import ArgumentError, DtypeError, NoDeviceError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.faults import LossWarning, explain_output_error, require
-from subband.media.formats.lookup import find_format, list_endings
+from subband.media.formats.lookup import find_format, list_formats
 from subband.media.video_clock import Clock
 from subband.media.video_fields import FieldMarker
 from subband.media.video_formats import RAW, VideoFormat, choose_encoder, choose_options, choose_pixel_format
@@ -90,6 +90,9 @@ class FilmSink(Sink):
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from subband.media import FilmSink, SourceInfo
     >>> FilmSink(Path("video.xyz"), SourceInfo("film", (48, 64, 3), np.dtype("uint8")))
     Traceback (most recent call last):
         ...
@@ -115,7 +118,8 @@ class FilmSink(Sink):
     ) -> None:
         kind = RAW if pipe is not None and path.suffix == ".raw" else find_format(path)
         if not isinstance(kind, VideoFormat) or (kind is not RAW and not kind.writes(path)):
-            endings = ", ".join(sorted(list_endings("video")))
+            known = [form for form in list_formats("video") if isinstance(form, VideoFormat)]
+            endings = ", ".join(sorted(ending for form in known for ending in form.written))
             raise ArgumentError(f"{path.name!r} does not end like a video; take one of {endings}")
         av = require("av", "writing video", "video")
         if info.dtype not in (np.uint8, np.uint16):

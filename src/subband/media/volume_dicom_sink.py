@@ -124,7 +124,7 @@ class DicomFolderSink(Sink):
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
         name = self._names[self.count] if self.count < len(self._names) else f"{self.count + 1:05d}.dcm"
-        with open_output(self._part / name) as file, _explain_headers(self.info):
+        with open_output(self._part / name, overwrite=True) as file, _explain_headers(self.info):
             self._maker.make_single(self.count, frame.pixels).save_as(file, enforce_file_format=True)
 
     def _finish(self) -> None:

@@ -45,6 +45,9 @@ class VolumeSource(Source):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.media import VolumeSource
+    >>> from subband.media.volumes import describe_volume
     >>> volume = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
     >>> source = VolumeSource(describe_volume(volume.shape, volume.dtype), volume.__getitem__)
     >>> [frame.number for frame in source]

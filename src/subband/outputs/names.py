@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from subband.errors import ArgumentError, SubbandError
+from subband.typing import PathLike
 
 __all__ = ["FULL", "OutputError", "check_output", "explain_output_error", "follow_links"]
 
@@ -64,12 +65,12 @@ def follow_links(path: Path) -> Path:
     return target
 
 
-def check_output(path: Path, *, overwrite: bool = True) -> None:
+def check_output(path: PathLike, *, overwrite: bool = False) -> None:
     """Check that a file can be written under a name, before a long computation.
 
     Parameters
     ----------
-    path : Path
+    path : str or path
         Where a file is to appear.
     overwrite : bool
         Whether a file may be there already.
@@ -81,11 +82,13 @@ def check_output(path: Path, *, overwrite: bool = True) -> None:
 
     Examples
     --------
-    >>> check_output(Path("no-such-folder/image.png"))
+    >>> from subband.media import check_output
+    >>> check_output("no-such-folder/image.png")
     Traceback (most recent call last):
         ...
     subband.errors.ArgumentError: the folder 'no-such-folder' of 'image.png' does not exist; make it first
     """
+    path = Path(path)
     if path.is_dir():
         raise ArgumentError(f"{str(path)!r} is a folder; give the name of a file in it")
     target = follow_links(path)

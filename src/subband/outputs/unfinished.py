@@ -16,6 +16,7 @@ from typing import IO, BinaryIO, cast
 from subband.errors import ArgumentError, SubbandError
 from subband.outputs.checked import CheckedFile, prove
 from subband.outputs.names import FULL, check_output, explain_output_error, follow_links
+from subband.typing import PathLike
 
 __all__ = ["Unfinished", "open_output", "place_output", "remove_unfinished"]
 
@@ -30,14 +31,14 @@ _LOCK = Lock()
 
 
 @contextmanager
-def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
+def place_output(path: PathLike, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary name beside `path` to write to, and rename the file when the block succeeds.
 
     Whoever looks at `path` meanwhile finds what was there before; if the block fails, that stays.
 
     Parameters
     ----------
-    path : Path
+    path : str or path
         Where the file belongs. The lent name has the same ending, so that libraries choose the same format.
     overwrite : bool
         Whether a file may be there already.
@@ -57,6 +58,8 @@ def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from subband.media import place_output
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "greeting.txt")
     ...     with place_output(path) as unfinished:
@@ -66,6 +69,7 @@ def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
     False
     hello
     """
+    path = Path(path)
     unfinished = Unfinished(path, overwrite=overwrite, hidden=True)
     try:
         yield unfinished.part
@@ -80,7 +84,7 @@ def place_output(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
 
 
 @contextmanager
-def open_output(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
+def open_output(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a file to write bytes to, which appears under its name when the block succeeds.
 
     Parameters

@@ -7,9 +7,11 @@ memory; see `subband.pipeline.volumes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypeAlias
@@ -23,12 +25,13 @@ from subband.enhance.stages import Shrink
 from subband.enhance.views import VIEWS
 from subband.errors import ArgumentError, suggest_names
 from subband.media.base import Sink, Source, SourceInfo
+from subband.outputs import explain_output_error
 from subband.pipeline.frames import Pipeline
 from subband.pipeline.planes import PlaneWork, join_planes, take_plane
 from subband.pipeline.relay import Observe, Report, Work, relay_frames
 from subband.pipeline.units import choose_scale, fit_to_ycbcr, scale_enhancer, scale_model, treats_planes_apart
 from subband.pipeline.volumes import Reopen, VolumeWork
-from subband.typing import Array
+from subband.typing import Array, PathLike
 
 __all__ = [
     "OpenSink",
@@ -49,8 +52,8 @@ OpenSink: TypeAlias = Callable[[SourceInfo], Sink]
 
 
 def enhance_file(
-    source: Source | Path | str | OpenSource,
-    sink: Sink | Path | str | OpenSink,
+    source: Source | PathLike | OpenSource,
+    sink: Sink | PathLike | OpenSink,
     enhancer: Enhancer,
     *,
     engine: str | Engine | None = None,
@@ -63,17 +66,18 @@ def enhance_file(
     on_progress: Observe | None = None,
     cancelled: Event | None = None,
 ) -> Report:
-    """Enhance an image, a video or a volume, from one file to another.
+    """Enhance an image, a video or a volume, from one file to another, or all of a folder.
 
     Parameters
     ----------
-    source : Source, Path, str or callable
+    source : str, path, Source or callable
         Where frames come from; a name is given to `subband.media.open_source`, and a callable is given the colours that
-        video is to be opened in. A source that is given is closed by whoever opened it.
-    sink : Sink, Path, str or callable
+        video is to be opened in. A source that is given is closed by whoever opened it. A folder stands for all images,
+        videos and volumes in it, one after the other; one of DICOM slices is a volume.
+    sink : str, path, Sink or callable
         Where they go; a name is given to `subband.media.open_sink`, and a callable is given what the file will hold.
         It is finished when this returns, and aborted when this raises: a file appears under its name when it is
-        complete, or not at all.
+        complete, or not at all. For a folder it is a folder, made if there is none; files keep their names.
     enhancer : Enhancer
         What is done to each frame, with numbers that count as images of 8 bits do, whatever the depth of the file: from
         0 for black to 255 for white; see `subband.pipeline.units`. Those of a volume are in its own units. In frames of
@@ -100,7 +104,7 @@ def enhance_file(
     Returns
     -------
     Report
-        How many frames, and how long each stage took.
+        How many frames, and how long each stage took; of a folder the sum of its files.
 
     Raises
     ------
@@ -122,26 +126,45 @@ def enhance_file(
 
     Examples
     --------
+    >>> import os
     >>> import tempfile
-    >>> from subband import data
-    >>> from subband.enhance import Denoise
-    >>> from subband.media import Still, write_still
+    >>> import subband
+    >>> from subband.enhance import Denoise, Enhancer
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     noisy, better = Path(folder, "noisy.png"), Path(folder, "better.png")
-    ...     write_still(noisy, Still(data.photograph()[:64, :96]))
-    ...     report = enhance_file(noisy, better, Enhancer(Denoise(level=2)))
-    ...     report.frames, better.exists()
+    ...     noisy, better = f"{folder}/noisy.png", f"{folder}/better.png"
+    ...     subband.imwrite(noisy, subband.data.photograph()[:64, :96])
+    ...     report = subband.enhance_file(noisy, better, Enhancer(Denoise(level=2)))
+    ...     report.frames, os.path.exists(better)
     (1, True)
     """
-    from subband.media import open_sink, open_source
+    from subband.media import list_sources, open_sink, open_source
 
     check_view(view)
+    if (
+        isinstance(source, str | os.PathLike)
+        and Path(source).is_dir()
+        and (files := list_sources(source)) != [Path(source)]
+    ):
+        run = partial(
+            enhance_file,
+            enhancer=enhancer,
+            engine=engine,
+            view=view,
+            memory=memory,
+            nonfinite=nonfinite,
+            overwrite=overwrite,
+            keep_partial=keep_partial,
+            sink_options=sink_options,
+            on_progress=on_progress,
+            cancelled=cancelled,
+        )
+        return _enhance_folder(files, sink, run)
     with ExitStack() as closing:
         if isinstance(source, Source):
             frames = source
         else:
             colours: Literal["rgb", "ycbcr"] = "ycbcr" if prefers_ycbcr(enhancer, view) else "rgb"
-            opened = source(colours) if callable(source) else open_source(source, colours=colours)
+            opened = source(colours) if callable(source) else open_source(os.fspath(source), colours=colours)
             frames = closing.enter_context(opened)
         info = frames.info
         try:
@@ -151,7 +174,7 @@ def enhance_file(
             else:
                 result = describe_result(info, enhancer, view, engine)
                 more = {"overwrite": overwrite, "keep_partial": keep_partial, **(sink_options or {})}
-                target = sink(result) if callable(sink) else open_sink(sink, result, **more)
+                target = sink(result) if callable(sink) else open_sink(os.fspath(sink), result, **more)
         except BaseException:
             if isinstance(sink, Sink):
                 sink.abort()
@@ -165,6 +188,21 @@ def enhance_file(
             cancelled=cancelled,
             by_fields=view == "synthesis" and bool(enhancer.stages),
         )
+
+
+def _enhance_folder(files: Sequence[Path], sink: Any, run: Callable[[Path, Path], Report]) -> Report:
+    """Enhance the files of a folder one after the other, and add up what they took."""
+    folder = files[0].parent
+    if not isinstance(sink, str | os.PathLike):
+        raise ArgumentError(f"source={str(folder)!r} is a folder; give the name of another one as sink")
+    try:
+        Path(sink).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ArgumentError(f"sink={os.fspath(sink)!r} is a file, and source a folder; take another name") from None
+    except OSError as error:
+        raise explain_output_error(Path(sink), error) from error
+    reports = [run(file, Path(sink, file.name)) for file in files]
+    return Report(*map(sum, zip(*map(astuple, reports), strict=True)))
 
 
 def add_noise_to_file(
@@ -276,8 +314,10 @@ def choose_work(
         if info.colours == "ycbcr":
             raise ArgumentError(f"view={view!r} is in red, green and blue; open the source with colours='rgb'")
         return _each(lambda pixels: enhancer.view(pixels, view, engine=engine))
-    if not enhancer.stages:
+    if not enhancer.stages and not enhancer.temporal:
         return _each(lambda pixels: pixels)
+    if enhancer.temporal:
+        _check_time(info)
     if info.kind == "volume":
         return VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
     if treats_planes_apart(enhancer, info):
@@ -292,6 +332,16 @@ def choose_work(
             pixels, axes=(0, 1), channel_axis=channel_axis, nonfinite=nonfinite, engine=engine
         )
     )
+
+
+def _check_time(info: SourceInfo) -> None:
+    """Refuse what cannot be averaged over time."""
+    if info.kind == "volume":
+        raise ArgumentError("temporal=True averages frames of video, and this is a volume; leave it out")
+    if info.kind != "still" and info.dtype not in (np.uint8, np.uint16):
+        raise ArgumentError(
+            f"temporal=True averages frames of 8 or 16 bits, and these have dtype {info.dtype}; leave it out"
+        )
 
 
 def _each(change: Callable[[Array], Array]) -> Work:

@@ -22,6 +22,7 @@ from subband.enhance.enhancer import Enhancer
 from subband.enhance.program import Program
 from subband.enhance.stages import Stage
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from subband.pipeline.sequence import Sequence
 from subband.typing import Array
 
 __all__ = ["Pipeline", "process_frames"]
@@ -73,6 +74,7 @@ def process_frames(
     --------
     >>> from subband import data
     >>> from subband.enhance import Shrink
+    >>> from subband.pipeline import process_frames
     >>> frames = [data.photograph()[:120, :160] for _ in range(5)]
     >>> [frame.shape for frame in process_frames(frames, Shrink(threshold=4.0))]
     [(120, 160, 3), (120, 160, 3), (120, 160, 3), (120, 160, 3), (120, 160, 3)]
@@ -89,6 +91,7 @@ class Pipeline:
     Examples
     --------
     >>> from subband.enhance import Shrink
+    >>> from subband.pipeline import Pipeline
     >>> pipeline = Pipeline(Shrink(level=1, threshold=4.0), engine="cpu")
     >>> def video():
     ...     for brightness in (10, 200):
@@ -105,7 +108,7 @@ class Pipeline:
         if isinstance(in_flight, bool) or not hasattr(in_flight, "__index__") or index(in_flight) < 0:
             raise ArgumentError(f"in_flight={in_flight!r} is not a number of frames; use 0 or more")
         self.operation = operation
-        self._enhancer = operation if isinstance(operation, Enhancer) else Enhancer((operation,))
+        self.enhancer = operation if isinstance(operation, Enhancer) else Enhancer((operation,))
         self.engine = get_engine(engine)
         self.in_flight = index(in_flight)
         self._device = self.engine.device if isinstance(self.engine, DeviceEngine) else None
@@ -129,6 +132,10 @@ class Pipeline:
 
     def process(self, frames: Iterable[Any]) -> Generator[Array, None, None]:
         """Apply the operation to frames; see `process_frames`."""
+        if self.enhancer.temporal:
+            sequence = Sequence(self.enhancer, self.engine)
+            yield from (sequence.apply(_as_frame(frame)) for frame in frames)
+            return
         waiting: deque[tuple[Conveyor, Slot]] = deque()
         key: object = None
         conveyor: Conveyor | None = None
@@ -191,7 +198,7 @@ class Pipeline:
 
     def _prepare(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Conveyor:
         channels = shape[2] if len(shape) == 3 else 1
-        program = Program(self._enhancer, shape[:2], channels, self.engine)
+        program = Program(self.enhancer, shape[:2], channels, self.engine)
         if self._device is None:
             return HostConveyor(lambda frame: _compute(program, frame))
 

@@ -15,6 +15,7 @@ import numpy as np
 from subband.engines import Engine
 from subband.enhance.enhancer import Enhancer
 from subband.pipeline.frames import Pipeline
+from subband.pipeline.sequence import Sequence
 from subband.pipeline.units import pick_plane
 from subband.typing import Array
 
@@ -68,12 +69,16 @@ class PlaneWork:
 
     def __init__(self, enhancer: Enhancer, steps: tuple[int, int], *, engine: str | Engine | None = None) -> None:
         self._steps = steps
+        self._enhancer = enhancer
         self._pipelines = [
             Pipeline(pick_plane(enhancer, channel, steps if channel else (1, 1)), engine=engine) for channel in range(3)
         ]
 
     def __call__(self, frames: Iterator[Array]) -> Iterator[Array]:
         """Apply the enhancer to frames."""
+        if self._enhancer.temporal:
+            yield from self._follow(frames)
+            return
         planes = [self._process(channel, copies) for channel, copies in enumerate(tee(frames, 3))]
         try:
             # strict: whichever plane met an error of the source tells of it when the others have ended
@@ -82,6 +87,20 @@ class PlaneWork:
         finally:
             for each in planes:
                 each.close()
+
+    def _follow(self, frames: Iterator[Array]) -> Iterator[Array]:
+        """Apply the enhancer to frames, with what is known from those before; chroma moves as the brightness does."""
+        sequences = [
+            Sequence(pipeline.enhancer, pipeline.engine, self._steps if channel else (1, 1))
+            for channel, pipeline in enumerate(self._pipelines)
+        ]
+        for frame in frames:
+            bright = sequences[0].apply(take_plane(frame, 0, self._steps))
+            first, second = (
+                sequences[channel].apply(take_plane(frame, channel, self._steps), leader=sequences[0])
+                for channel in (1, 2)
+            )
+            yield join_planes((bright, first, second), self._steps)
 
     def _process(self, channel: int, frames: Iterator[Array]) -> Generator[Array, None, None]:
         return self._pipelines[channel].process(take_plane(frame, channel, self._steps) for frame in frames)

@@ -53,6 +53,7 @@ class Progress:
 
     Examples
     --------
+    >>> from subband.pipeline import Progress
     >>> progress = Progress(frames=50, count=200, seconds=2.0)
     >>> progress.rate, progress.seconds_left
     (25.0, 6.0)
@@ -91,6 +92,7 @@ class Report:
 
     Examples
     --------
+    >>> from subband.pipeline import Report
     >>> report = Report(frames=100, seconds=4.0, decode=1.0, compute=3.0, encode=1.0)
     >>> report.rate, report.shares
     (25.0, {'decode': 0.2, 'compute': 0.6, 'encode': 0.2})

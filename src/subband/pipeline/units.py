@@ -52,6 +52,9 @@ def scale_enhancer(enhancer: Enhancer, scale: float) -> Enhancer:
 
     Examples
     --------
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Shrink
+    >>> from subband.pipeline import scale_enhancer
     >>> scale_enhancer(Enhancer(Shrink(threshold=4.0), sigma=20.0), 257.0)  # doctest: +ELLIPSIS
     Enhancer(stages=(Shrink(..., threshold=1028.0, ...), noise=Gaussian(sigma=None), sigma=5140.0, ...)
     """
@@ -137,7 +140,7 @@ def treats_planes_apart(enhancer: Enhancer, info: SourceInfo) -> bool:
     """
     if info.colours != "ycbcr" or info.chroma_steps == (1, 1):
         return False
-    if not any(isinstance(stage, Denoise) for stage in enhancer.stages):
+    if not enhancer.temporal and not any(isinstance(stage, Denoise) for stage in enhancer.stages):
         return False
     return not any(isinstance(stage, Shrink) or getattr(stage, "filters", ()) for stage in enhancer.stages)
 

@@ -207,7 +207,8 @@ class VolumeWork:
             return 0, 0
         filters = find_filters(self.engine)
         first = Roundtrip(stage, (1, *space), self.engine, filters).level
-        if not isinstance(stage, Denoise) or not find_method(stage.method).is_guide or first == 0:
+        method = find_method(stage.method) if isinstance(stage, Denoise) else None
+        if method is None or not method.is_guide or method.list_passes(len(space)) or first == 0:
             return first, 0
         second = replace(stage, wavelet="haar", form="undecimated", boundary=None)
         return first, Roundtrip(second, (1, *space), self.engine, filters).level

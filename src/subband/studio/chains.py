@@ -92,7 +92,8 @@ def make_enhancer(settings: Settings) -> Enhancer:
         stages.append(Sharpen(float(settings["amount"])))
     if gains is not None:
         stages.append(_make_shrink(settings, gains=gains))
-    return Enhancer(tuple(stages), model, sigma, str(settings["colour"]), str(settings["precision"]))
+    over_time = chosen in list_denoisers() and bool(settings["temporal"])
+    return Enhancer(tuple(stages), model, sigma, str(settings["colour"]), str(settings["precision"]), over_time)
 
 
 def make_view_enhancer(settings: Settings) -> Enhancer:

@@ -18,6 +18,7 @@ __all__ = [
     "choose",
     "give_bands",
     "give_source",
+    "give_window",
     "lower_level",
     "make_control",
     "make_controls",
@@ -33,7 +34,7 @@ Scalar: TypeAlias = str | int | float | bool
 Settings: TypeAlias = Mapping[str, Scalar]
 
 #: How the page draws a control.
-Kind: TypeAlias = Literal["choice", "range", "flag", "search", "bands", "source"]
+Kind: TypeAlias = Literal["choice", "range", "flag", "search", "bands", "source", "window"]
 
 _LONGEST = 2000
 
@@ -117,6 +118,8 @@ class Control:
             return self.default, self._say(value, "not a text", self.default)
         if self.kind in ("choice", "search") and value not in [option[0] for option in self.options]:
             return self.default, self._say(value, "not one of its values", self.default)
+        if self.kind == "window" and not _is_window(str(value)):
+            return self.default, self._say(value, "no window such as 0:4095", "one that is found")
         if len(str(value)) > _LONGEST:
             return self.default, f"{self.name} is too long; {self.default!r} is taken"
         return value, None
@@ -151,6 +154,17 @@ class Control:
         )
 
 
+def _is_window(text: str) -> bool:
+    """Tell whether a text is empty, or two finite numbers in order."""
+    if not text:
+        return True
+    try:
+        low, high = (float(part) for part in text.split(":"))
+    except ValueError:
+        return False
+    return isfinite(low) and isfinite(high) and low < high
+
+
 def choose(name: str, label: str, default: Scalar, options: Sequence[tuple[Scalar, str]], **more: Any) -> Control:
     """Return a control with a few values to choose from."""
     return Control(name, label, "choice", default, options=tuple(options), **more)
@@ -169,6 +183,11 @@ def switch(name: str, label: str, default: bool = False, **more: Any) -> Control
 def give_bands(name: str, label: str, **more: Any) -> Control:
     """Return the matrix of gains."""
     return Control(name, label, "bands", "", **more)
+
+
+def give_window(name: str, label: str, **more: Any) -> Control:
+    """Return the choice of black and white, as ``low:high``; empty where they are found."""
+    return Control(name, label, "window", "", **more)
 
 
 def give_source(name: str, label: str, default: str, **more: Any) -> Control:

@@ -9,6 +9,7 @@ from shlex import quote
 import numpy as np
 
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
+from subband.media.formats import split_ending
 from subband.pipeline.units import WHITE
 from subband.settings import format_call, format_name, format_number, format_options, format_value, list_changes
 from subband.studio.tools.base import Equivalent
@@ -21,11 +22,13 @@ def name_result(name: str, what: str = "enhanced") -> str:
 
     Examples
     --------
-    >>> name_result("video.mp4")
-    'video-enhanced.mp4'
+    >>> name_result("video.mp4"), name_result("scan.nii.gz")
+    ('video-enhanced.mp4', 'scan-enhanced.nii.gz')
     """
-    path = PurePath(name)
-    return f"{path.stem}-{what}{path.suffix or '.png'}"
+    ending = split_ending(name)[1]
+    # as it is written, for endings come in small letters
+    ending = PurePath(name).name[-len(ending) :] if ending else ""
+    return f"{PurePath(name).name.removesuffix(ending)}-{what}{ending or '.png'}"
 
 
 def format_enhancer(enhancer: Enhancer, name: str, view: str = "synthesis", engine: str = "cpu") -> Equivalent:

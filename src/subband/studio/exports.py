@@ -20,6 +20,7 @@ from subband.media import Source
 from subband.pipeline import CancelledError, Progress
 from subband.studio.equivalents import name_result
 from subband.studio.library import Item, Library, describe_info
+from subband.studio.preview import Preview
 from subband.studio.protocol import format_error
 from subband.studio.session import Session
 from subband.studio.settings import Resolved, resolve_settings
@@ -91,7 +92,7 @@ class Exports:
         Parameters
         ----------
         body : dict
-            ``page``, ``source``, ``settings`` and ``ending``.
+            ``page``, ``source``, ``settings`` and ``ending``; ``part``, the first and the last frame, if not all.
 
         Raises
         ------
@@ -106,6 +107,7 @@ class Exports:
         resolved = resolve_settings(body.get("settings", {}), engine=self._engine)
         item = self._library.find(body.get("source")) if resolved.tool.needs_source else None
         ending = self._check_ending(body.get("ending"), resolved, item)
+        trim = _read_part(body.get("part"))
         with self._lock:
             running = [job for job in self._jobs.values() if job.page == session.id and job.state == "running"]
             if len(running) >= _MOST_JOBS:
@@ -116,7 +118,7 @@ class Exports:
             job = ExportFile(number, session.id, name, self._folder / f"{number}{ending}")
             self._jobs[number] = job
             self._forget_oldest()
-        self._pool.submit(self._run, job, item, resolved, session)
+        self._pool.submit(self._run, job, item, resolved, session, trim)
         return number
 
     def _forget_oldest(self) -> None:
@@ -162,11 +164,13 @@ class Exports:
         if not known and item is not None:
             with item.open() as source:
                 known = describe_info(source.info, item)["endings"]
+        if not known:
+            raise ArgumentError("volumes are exported outside the studio; copy the command line")
         if ending not in known:
             raise ArgumentError(f"ending={str(ending)[:10]!r} cannot be written; it can be {', '.join(known)}")
         return str(ending)
 
-    def _run(self, job: ExportFile, item: Item | None, resolved: Resolved, session: Session) -> None:
+    def _run(self, job: ExportFile, item: Item | None, resolved: Resolved, session: Session, trim: str | None) -> None:
         told = 0.0
         newest: Progress | None = None
 
@@ -194,7 +198,7 @@ class Exports:
             if job.cancelled.is_set():
                 raise CancelledError("cancelled before it began")
             tell()
-            self._make(job, item, resolved, observe)
+            self._make(job, item, resolved, observe, trim)
             with self._lock:
                 # whoever removes the job looks at its state, and leaves the file to this thread until it is complete
                 job.state = "cancelled" if job.cancelled.is_set() else "done"
@@ -213,16 +217,31 @@ class Exports:
             _log.exception("an export failed")
             tell("the server failed at that; its log says more")
 
-    def _make(self, job: ExportFile, item: Item | None, resolved: Resolved, observe: Any) -> None:
+    def _make(self, job: ExportFile, item: Item | None, resolved: Resolved, observe: Any, trim: str | None) -> None:
         engine = get_engine(str(resolved.settings.get("engine", self._engine)))
         load = self._library.load
         if item is None:
             resolved.tool.export(resolved.settings, Export(None, job.path, engine, load, observe, job.cancelled))
             return
-        with item.open() as source:
-            settings = resolve_settings(resolved.settings, shape=source.info.shape, engine=self._engine).settings
+        # as the page shows it, whose first frame says what is black and white
+        preview = Preview()
+        preview.open(item)
+        shape, scale = preview.shape, preview.file_scale
+        preview.close()
+        settings = resolve_settings(resolved.settings, shape=shape, engine=self._engine).settings
 
         def open_source(colours: Literal["rgb", "ycbcr"]) -> Source:
-            return item.open(quick=False, colours=colours)
+            return item.open(quick=False, colours=colours, trim=trim)
 
-        resolved.tool.export(settings, Export(open_source, job.path, engine, load, observe, job.cancelled))
+        export = Export(open_source, job.path, engine, load, observe, job.cancelled, scale)
+        resolved.tool.export(settings, export)
+
+
+def _read_part(part: Any) -> str | None:
+    """Return the frames from a first to a last as a source takes them; None for all."""
+    if part is None:
+        return None
+    is_pair = isinstance(part, list) and len(part) == 2 and all(isinstance(each, int) for each in part)
+    if not is_pair or not 0 <= part[0] <= part[1]:
+        raise ArgumentError(f"part={str(part)[:40]} is not the first and the last frame of a video")
+    return f"{part[0]}f:{part[1] + 1}f"

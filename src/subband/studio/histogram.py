@@ -11,13 +11,14 @@ import numpy as np
 from subband.arrays import to_host
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
-from subband.enhance import Denoise, Shrink
+from subband.enhance import Denoise, Enhancer, Shrink
 from subband.enhance.methods import Band, find_method
 from subband.enhance.noise import combine_gains
 from subband.enhance.program import prepare_program
 from subband.enhance.roundtrip import Coefficients
 from subband.enhance.shrinking import measure_planes
 from subband.errors import ArgumentError
+from subband.pipeline.units import scale_enhancer
 from subband.studio.bands import BANDS
 from subband.studio.chains import make_enhancer, make_view_enhancer
 from subband.studio.controls import Settings
@@ -48,7 +49,7 @@ def read_band(name: Any) -> tuple[str, int]:
     raise ArgumentError(f"band={str(name)[:20]!r} is no band; use ad, da or dd and the level, such as dd1")
 
 
-def measure_histogram(settings: Settings, pixels: Array, name: str) -> dict[str, Any] | None:
+def measure_histogram(settings: Settings, pixels: Array, name: str, scale: float = 1.0) -> dict[str, Any] | None:
     """Return the histogram of a band of a frame, of its brightness if it has colours.
 
     Parameters
@@ -59,6 +60,8 @@ def measure_histogram(settings: Settings, pixels: Array, name: str) -> dict[str,
         Before the filter.
     name : str
         Such as ``dd1``.
+    scale : float
+        What white is, over 255.
 
     Returns
     -------
@@ -82,7 +85,9 @@ def measure_histogram(settings: Settings, pixels: Array, name: str) -> dict[str,
     spread = float(np.std(band)) or 1.0
     reach = min(max(float(np.abs(band).max()), 1e-3), _REACH * spread)
     counts, edges = np.histogram(np.clip(band, -reach, reach), _BINS, (-reach, reach))
-    threshold, sigma = _find_threshold(settings, coefficients, key, level, pixels, engine)
+    threshold, sigma = _find_threshold(
+        scale_enhancer(make_enhancer(settings), scale), coefficients, key, level, pixels, engine
+    )
     return {
         "band": name,
         "edges": [round(edge, 4) for edge in edges.tolist()],
@@ -93,10 +98,9 @@ def measure_histogram(settings: Settings, pixels: Array, name: str) -> dict[str,
 
 
 def _find_threshold(
-    settings: Settings, coefficients: Coefficients, key: str, level: int, pixels: Array, engine: Engine
+    enhancer: Enhancer, coefficients: Coefficients, key: str, level: int, pixels: Array, engine: Engine
 ) -> tuple[float | None, float | None]:
     """Return the threshold of a band and the standard deviation of its noise, as far as the filter has them."""
-    enhancer = make_enhancer(settings)
     stage = enhancer.stages[0] if enhancer.stages else None
     if isinstance(stage, Shrink):
         given = float(stage.spread(1)[0][level - 1, BANDS.index(key), 0])

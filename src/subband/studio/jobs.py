@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from subband.studio.levels import Window
 from subband.studio.player import DisplayFrame
 from subband.studio.settings import Resolved
+from subband.typing import Array
 
 __all__ = ["Job", "Message"]
 
@@ -60,6 +62,10 @@ class Message:
         How many there are.
     seconds : mapping
         How long each stage took.
+    pair : tuple of ndarray, optional
+        The frame and the result in their own numbers, for measurements.
+    window : Window
+        Through which they are shown.
     error : str
         What went wrong, in a sentence; empty if nothing did.
     about : {"", "engine", "settings", "histogram"}
@@ -71,5 +77,7 @@ class Message:
     format: str = ""
     pixels: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+    pair: tuple[Array, Array] | None = None
+    window: Window = field(default_factory=Window)
     error: str = ""
     about: str = ""

@@ -8,11 +8,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-import numpy as np
-
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import Source, SourceInfo, open_source
 from subband.media.formats import find_format, list_endings, list_formats
+from subband.media.limits import TooLargeError, refuse_bomb
+from subband.studio.levels import Window, as_pixels, measure_levels
+from subband.studio.protocol import format_error
 from subband.studio.samples import SAMPLES, ArraySource
 from subband.typing import Array
 
@@ -20,6 +21,8 @@ __all__ = ["MOST_PIXELS", "Item", "Library", "as_bytes", "describe_info"]
 
 #: Rows × columns of a frame that the studio shows without further permission.
 MOST_PIXELS = 2**25
+#: Files of a folder that are offered.
+_MOST_FILES = 200
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,13 @@ class Item:
         """Return a message with the title instead of where the file lies."""
         return text if self.path is None else text.replace(str(self.path), self.title)
 
-    def open(self, *, quick: bool = True, colours: Literal["rgb", "ycbcr"] = "rgb") -> Source:
-        """Open it; colours of video are converted quickly for the eye, or carefully for files.
+    def open(self, *, quick: bool = True, colours: Literal["rgb", "ycbcr"] = "rgb", trim: str | None = None) -> Source:
+        """Open it, or a part of it; colours of video are converted quickly for the eye, or carefully for files.
 
         Raises
         ------
         ArgumentError
-            If it is a volume.
+            If it is a volume that came from a page: some are unpacked whole by whoever opens them.
         FormatError, OSError
             If it cannot be read.
         """
@@ -72,18 +75,31 @@ class Item:
             assert not isinstance(pixels, Path)
             return ArraySource(pixels)
         form = find_format(self.path)
-        if form is not None and form.kinds == ("volume",):
-            # some of these are unpacked whole by whoever opens them
+        if form is not None and form.kinds == ("volume",) and self.kind == "upload":
             raise self._refuse_volume()
-        # damage must not stop a video that somebody looks at
-        source = open_source(self.path, colours=colours, quick=quick, tolerant=quick, most_pixels=self.most_pixels)
-        if source.info.kind == "volume":
+        try:
+            # damage must not stop a video that somebody looks at
+            source = open_source(
+                self.path, colours=colours, quick=quick, tolerant=quick, most_pixels=self.most_pixels, trim=trim
+            )
+            rows, columns = source.info.shape[:2]
+            refuse_bomb(str(self.path), rows, columns, self.most_pixels)
+        except TooLargeError as error:
+            raise FormatError(
+                f"{self.title!r} has {error.pixels} pixels, and the studio shows {self.most_pixels}; "
+                f"start it with --most-pixels {error.pixels}"
+            ) from error
+        except FormatError as error:
+            if not self.path.is_dir():
+                raise
+            raise FormatError(f"{self.title!r} is a folder without images, video or slices of a volume") from error
+        if source.info.kind == "volume" and self.kind == "upload":
             source.close()
             raise self._refuse_volume()
         return source
 
     def _refuse_volume(self) -> ArgumentError:
-        return ArgumentError(f"{self.title!r} is a volume, and the studio shows images and video; use subband denoise")
+        return ArgumentError(f"{self.title!r} is a volume; name it on the command line: subband studio FILE")
 
     def describe(self) -> dict[str, Any]:
         """Return what the page says to open it."""
@@ -97,7 +113,7 @@ class Library:
     Parameters
     ----------
     media : sequence of Path
-        What stands on the command line.
+        What stands on the command line; of a folder, the files in it, unless they are the slices of one volume.
     most_pixels : int
         Rows × columns of a frame that are allowed.
 
@@ -116,13 +132,14 @@ class Library:
         self.most_pixels = most_pixels
         self._items: dict[tuple[str, str], Item] = {}
         self._media: list[dict[str, Any]] | None = None
+        self._problems: list[str] = []
         self._lock = Lock()
         for sample in SAMPLES.values():
             path = sample.load() if sample.kind == "film" else None
             assert path is None or isinstance(path, Path)
             self._add(Item("sample", sample.name, sample.title, path, most_pixels))
-        for path in media:
-            name = path.name
+        for path in (file for given in media for file in _list_files(given)):
+            name = path.name or str(path)
             number = 2
             while ("media", name) in self._items:
                 name = f"{path.name} ({number})"
@@ -175,12 +192,17 @@ class Library:
         return [{key: getattr(sample, key) for key in keys} for sample in SAMPLES.values()]
 
     def list_media(self) -> list[dict[str, Any]]:
-        """Return what the page shows of the media of the command line; what cannot be read is left out."""
+        """Return what the page shows of the media of the command line; `list_problems` has what cannot be read."""
         with self._lock:
             if self._media is None:
                 # opening many videos takes its time, and pages come often
                 self._media = self._look_at_media()
             return self._media
+
+    def list_problems(self) -> list[str]:
+        """Return a sentence for each of the media of the command line that cannot be read."""
+        self.list_media()
+        return self._problems
 
     def _look_at_media(self) -> list[dict[str, Any]]:
         entries = []
@@ -190,7 +212,9 @@ class Library:
             try:
                 with item.open() as source:
                     info = describe_info(source.info, item)
-            except (SubbandError, OSError):
+            except (SubbandError, OSError) as error:
+                text = item.hide_path(format_error(error))
+                self._problems.append(text if item.title in text else f"{item.title!r} cannot be read: {text}")
                 continue
             entries.append({key: info[key] for key in ("name", "title", "kind", "width", "height")})
         return entries
@@ -200,13 +224,24 @@ class Library:
         return item
 
 
+def _list_files(path: Path) -> list[Path]:
+    """Return what a name of the command line stands for: a file, a folder that is one volume, or its files."""
+    if not path.is_dir() or find_format(path) is not None:
+        return [path]
+    files = sorted(child for child in path.iterdir() if child.is_file() and not child.name.startswith("."))
+    known = [file for file in files if (form := find_format(file)) is not None and not form.is_series]
+    return known[:_MOST_FILES] or [path]
+
+
 def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
     """Return what the page is told about a source."""
     is_video = info.kind in ("film", "sequence")
+    endings = list_endings("video") if is_video else _list_still_endings(str(info.dtype))
+    kind = "volume" if info.kind == "volume" and info.count != 1 else "still"
     return {
         "name": item.name,
         "title": item.title,
-        "kind": "film" if is_video else "still",
+        "kind": "film" if is_video else kind,
         "width": info.shape[1],
         "height": info.shape[0],
         "channels": info.shape[2] if len(info.shape) == 3 else 1,
@@ -214,7 +249,8 @@ def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
         "count": info.count,
         "duration": info.duration,
         "bits": info.bits,
-        "endings": list_endings("video") if is_video else _list_still_endings(str(info.dtype)),
+        # outside the studio volumes are filtered in three dimensions, and not slice by slice
+        "endings": [] if info.kind == "volume" else endings,
     }
 
 
@@ -233,16 +269,11 @@ def as_bytes(pixels: Array) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
     >>> as_bytes(np.array([[0, 65535]], np.uint16))
     array([[  0, 255]], dtype=uint8)
     """
     if pixels.ndim not in (2, 3) or 0 in pixels.shape:
         raise FormatError(f"a frame has the shape {pixels.shape}, which is no image")
-    if pixels.dtype == np.uint8:
-        return pixels
-    if pixels.dtype == np.uint16:
-        return ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
-    if pixels.dtype.kind in "iu":
-        limits = np.iinfo(pixels.dtype)
-        return ((pixels.astype(np.float64) - limits.min) * (255.0 / (limits.max - limits.min))).astype(np.uint8)
-    return np.clip(np.rint(np.nan_to_num(pixels) * 255.0), 0, 255).astype(np.uint8)
+    values = as_pixels(pixels)
+    return Window.read({}, measure_levels(values)).show(values)

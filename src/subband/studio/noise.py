@@ -13,6 +13,7 @@ from math import inf, log10
 import numpy as np
 
 from subband.enhance import LogSpeckle
+from subband.media.base import fit_pixels
 from subband.typing import Array
 
 __all__ = ["add_noise", "measure_psnr"]
@@ -23,12 +24,12 @@ _REACH = 64
 _STEPS = (29, 11)
 
 
-def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0) -> Array:
+def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0, scale: float = 1.0) -> Array:
     """Return a frame with noise.
 
     Parameters
     ----------
-    pixels : ndarray of uint8
+    pixels : ndarray of uint8, uint16 or float32
         Rows × columns, or rows × columns × 3.
     kind : {"none", "gaussian", "speckle"}
         Nothing, what sensors have, or what scanners for ultrasound show, in images that are logarithms already: see
@@ -37,6 +38,8 @@ def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0) -> Array:
         Standard deviation, where white is 255.
     number : int
         Of the frame, which says what noise it gets.
+    scale : float
+        What white is, over 255.
 
     Examples
     --------
@@ -47,14 +50,18 @@ def add_noise(pixels: Array, kind: str, sigma: float, number: int = 0) -> Array:
     """
     if kind == "none" or sigma <= 0:
         return pixels
-    tile = _make_tile((pixels.shape[0] + _REACH, pixels.shape[1] + _REACH, *pixels.shape[2:]), kind, float(sigma))
+    shape = (pixels.shape[0] + _REACH, pixels.shape[1] + _REACH, *pixels.shape[2:])
+    is_plain = pixels.dtype == np.uint8
+    tile = _make_tile(shape, kind, float(sigma)) if is_plain else _draw_unit(shape, kind)
     row, column = (number * _STEPS[0]) % _REACH, (number * _STEPS[1] + number // _REACH) % _REACH
     noise = tile[row : row + pixels.shape[0], column : column + pixels.shape[1]]
+    if not is_plain:
+        return fit_pixels(pixels + noise * np.float32(sigma * scale), pixels.dtype)
     total = np.add(pixels, noise, dtype=np.int16)
     return np.clip(total, 0, 255, out=total).astype(np.uint8)
 
 
-def measure_psnr(pixels: Array, clean: Array) -> float | None:
+def measure_psnr(pixels: Array, clean: Array, white: float = 255.0) -> float | None:
     """Return the ratio of white to the error in decibels; None where there is no error.
 
     Examples
@@ -64,7 +71,7 @@ def measure_psnr(pixels: Array, clean: Array) -> float | None:
     """
     error = np.subtract(pixels, clean, dtype=np.float32).ravel()
     mean = float(np.dot(error, error)) / error.size
-    ratio = inf if mean == 0 else 10 * log10(255.0**2 / mean)
+    ratio = inf if mean == 0 else 10 * log10(white**2 / mean)
     return None if ratio == inf else round(ratio, 2)
 
 

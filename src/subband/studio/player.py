@@ -1,14 +1,19 @@
-"""Playback: the frames of a source, repeated if asked for, and the clock of their rate."""
+"""Playback: the frames of a source, from any position and again if asked for, and the clock of their rate."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
+from subband.errors import FormatError
 from subband.media import Frame, Source, SourceInfo
 from subband.media.faults import DamageWarning
-from subband.studio.library import Item, as_bytes
+from subband.media.video import FilmSource
+from subband.media.volumes import VolumeSource
+from subband.studio.levels import PLAIN, Levels, as_pixels, measure_levels
+from subband.studio.library import Item
 from subband.typing import Array
 
 __all__ = ["Clock", "DisplayFrame", "Player"]
@@ -18,27 +23,38 @@ _MOST_SKIPPED = 8
 #: Seconds that a video may lag behind before its clock is set anew.
 _LONGEST_LAG = 0.5
 _USUAL_RATE = 25.0
+#: Slices per second.
+_SLICE_RATE = 10.0
 #: Frames between two looks at whether somebody wants to go elsewhere.
 _STRIDE = 8
+#: Frames that are decoded before one that is sought, because the next step back asks for them.
+_BEFORE = 8
+#: Frames that are decoded one after the other sooner than one is sought.
+_NEAR = 24
+#: Bytes of frames that are kept for steps back.
+_MOST_KEPT = 32 * 2**20
 
 
 @dataclass(frozen=True)
 class DisplayFrame:
-    """A frame in 8 bits, as a screen shows it.
+    """A frame in its own depth.
 
     Attributes
     ----------
-    pixels : ndarray of uint8
+    pixels : ndarray of uint8, uint16 or float32
         Rows × columns, or rows × columns × 3.
     number : int
         Its position in the video.
     seconds : float
         How long it took to decode.
+    levels : Levels
+        What is black and white in its source.
     """
 
     pixels: Array
     number: int
     seconds: float
+    levels: Levels = PLAIN
 
 
 class Clock:
@@ -88,37 +104,70 @@ class Player:
     item : Item
         What is opened.
 
+    Attributes
+    ----------
+    is_looping : bool
+        Whether the first frame follows the last.
+    current : DisplayFrame or None
+        The frame that is shown.
+    count : int or None
+        How many frames there are.
+    start, stop : int, int or None
+        The first frame of the part that is played, and the last.
+    damage : str
+        What is wrong with the file, as far as it was read.
+
     Notes
     -----
-    Video is decoded from its beginning to the position that is sought, because that is the only way that every kind of
-    video has. One frame is decoded ahead, while the one before is computed.
+    Video is sought by its keyframes, slices of a volume are read one by one, and whatever has neither is decoded from
+    its beginning. One frame is decoded ahead, while the one before is computed; the last ones are kept for steps back.
     """
 
     def __init__(self, item: Item) -> None:
         self.item = item
         self.is_looping = True
+        self.current: DisplayFrame | None = None
+        self.start = 0
+        self.stop: int | None = None
+        self.damage = ""
         self._source: Source | None = None
         self._frames: Iterator[Frame] = iter(())
         self._ahead: DisplayFrame | None = None
+        self._kept: OrderedDict[int, DisplayFrame] = OrderedDict()
+        self._levels: Levels | None = None
+        #: The number of the frame that is decoded next, and whether the last one has been.
         self._decoded = 0
-        self.current: DisplayFrame | None = None
         self.info = self._open()
         self.count = self.info.count
+        self._is_counted = self.is_volume
 
     @property
     def rate(self) -> float:
         """Frames per second."""
+        if self.is_volume:
+            return _SLICE_RATE
         return float(self.info.rate) if self.info.rate else _USUAL_RATE
+
+    @property
+    def is_volume(self) -> bool:
+        """Whether frames are slices."""
+        return self.info.kind == "volume"
 
     @property
     def is_video(self) -> bool:
         """Whether there is more than one frame."""
-        return self.info.kind in ("film", "sequence")
+        return self.info.kind in ("film", "sequence") or (self.is_volume and self.info.count != 1)
 
     @property
     def is_at_end(self) -> bool:
         """Whether the last frame is shown."""
-        return self.current is not None and self.count is not None and self.current.number + 1 >= self.count
+        return self.current is not None and self._last is not None and self.current.number >= self._last
+
+    @property
+    def _last(self) -> int | None:
+        """The last frame that is played, as far as that is known."""
+        ends = [end for end in (self.stop, None if self.count is None else self.count - 1) if end is not None]
+        return min(ends) if ends else None
 
     def take(self, skipped: int = 0) -> DisplayFrame | None:
         """Return the next frame after some that are left out; None at the end of a video that is not repeated.
@@ -130,33 +179,66 @@ class Player:
             self.prefetch()
             if self._ahead is None:
                 break
-            found, self._ahead = self._ahead, None
-        if found is not None:
-            self.current = found
+            self.current = found = self._ahead
+            self._ahead = None
         return found
+
+    def take_back(self, skipped: int = 0) -> DisplayFrame | None:
+        """Return the frame before the one that is shown, after some that are left out; None at the beginning."""
+        if self.current is None or self.current.number <= self.start:
+            if not self.is_looping or self._last is None:
+                return None
+            return self.seek(self._last)
+        return self.seek(max(self.current.number - 1 - skipped, self.start))
 
     def prefetch(self) -> None:
         """Decode the next frame, if that has not been done; of a video that is repeated, the first after the last."""
         if self._ahead is not None:
             return
-        self._ahead = self._decode()
+        position = self.start if self.current is None else self.current.number + 1
+        is_over = (self.stop is not None and position > self.stop) or (self._is_counted and position == self.count)
+        if not is_over and position in self._kept:
+            # after steps back, the source is ahead of what is shown
+            self._ahead = replace(self._kept[position], seconds=0.0)
+        elif not is_over:
+            self._ahead = self._decode_at(position)
         if self._ahead is None and self.is_looping and self.is_video and self.current is not None:
-            self._open()
-            self._ahead = self._decode()
+            self._ahead = self._decode_at(self.start)
+
+    def _decode_at(self, position: int) -> DisplayFrame | None:
+        """Decode a frame that is not the next one of the source, perhaps; one after it if it is damaged."""
+        if position != self._decoded:
+            self._jump(position)
+        while (frame := self._decode()) is not None and frame.number < position:
+            pass
+        return frame
 
     def _decode(self) -> DisplayFrame | None:
-        start = perf_counter()
+        begun = perf_counter()
         try:
             frame = next(self._frames, None)
         except DamageWarning:
             # where warnings are errors, too, a damaged video is shown as far as it goes
             frame = None
+        if isinstance(self._source, FilmSource):
+            self.damage = self.damage or self._source.damage
         if frame is None:
             if self._decoded:
-                self.count = self._decoded
+                self.count, self._is_counted = self._decoded, True
             return None
+        if frame.pixels.ndim not in (2, 3) or 0 in frame.pixels.shape:
+            raise FormatError(f"a frame has the shape {frame.pixels.shape}, which is no image")
         self._decoded = frame.number + 1
-        return DisplayFrame(as_bytes(frame.pixels), frame.number, perf_counter() - start)
+        pixels = as_pixels(frame.pixels)
+        if self._levels is None:
+            # of all frames alike, so that a video does not flicker
+            self._levels = measure_levels(pixels)
+        shown = DisplayFrame(pixels, frame.number, perf_counter() - begun, self._levels)
+        self._kept[frame.number] = shown
+        self._kept.move_to_end(frame.number)
+        while len(self._kept) > max(_MOST_KEPT // pixels.nbytes, _BEFORE):
+            self._kept.popitem(last=False)
+        return shown
 
     def seek(self, position: int, is_wanted: Callable[[], bool] = lambda: True) -> DisplayFrame | None:
         """Return the frame at a position, or the last one if the video is shorter.
@@ -166,22 +248,39 @@ class Player:
         position : int
             Counted from 0.
         is_wanted : callable
-            Asked now and then whether to go on.
+            Asked now and then whether to go on; if not, the frame that was shown stays.
         """
         if self.current is not None and position == self.current.number:
             return self.current
         if not self.is_video:
             return self.current or self.take()
-        if self.current is None or position < (self._ahead or self.current).number:
-            self._open()
-        looping, self.is_looping = self.is_looping, False
-        try:
-            while (frame := self.take()) is not None and frame.number < position:
-                if frame.number % _STRIDE == 0 and not is_wanted():
+        if self._is_counted and self.count is not None:
+            position = min(position, max(self.count - 1, 0))
+        found = self._kept.get(position)
+        if found is None:
+            if not self._decoded <= position < self._decoded + _NEAR:
+                self._jump(max(position - (0 if self.is_volume else _BEFORE), 0))
+            while (frame := self._decode()) is not None:
+                found = frame
+                if frame.number >= position:
                     break
-        finally:
-            self.is_looping = looping
+                if frame.number % _STRIDE == 0 and not is_wanted():
+                    return self.current
+        if found is not None:
+            self.current, self._ahead = found, None
         return self.current
+
+    def _jump(self, position: int) -> None:
+        """Let a frame be the next that is decoded; the first one if no other can be sought."""
+        source = self._source
+        if isinstance(source, VolumeSource):
+            self._frames = source.walk(position, source.shape[0])
+        elif isinstance(source, FilmSource) and position and source.go_to(position):
+            self._frames = iter(source)
+        else:
+            position = 0
+            self._open()
+        self._decoded = position
 
     def close(self) -> None:
         """Close the file."""

@@ -7,7 +7,9 @@ from time import perf_counter
 from typing import Any
 
 from subband.errors import ArgumentError
+from subband.pipeline.units import choose_scale
 from subband.studio.camera import CAMERA_INFO, decode_camera_frame
+from subband.studio.levels import PLAIN, Levels
 from subband.studio.library import Item, describe_info
 from subband.studio.player import Clock, DisplayFrame, Player
 
@@ -23,6 +25,8 @@ class Preview:
         The frame that is shown.
     is_playing, is_camera : bool
         Whether frames follow each other, and whether they come from the page.
+    speed : float
+        How fast they do, as a multiple of their rate; backwards below 0.
     dropped : int
         Frames that were left out because they had become too late.
 
@@ -40,6 +44,7 @@ class Preview:
         self.frame: DisplayFrame | None = None
         self.is_playing = False
         self.is_camera = False
+        self.speed = 1.0
         self.dropped = 0
         self._player: Player | None = None
         self._clock = Clock(1.0)
@@ -75,7 +80,8 @@ class Preview:
         """
         player = Player(item)
         try:
-            frame = player.take()
+            # the first slice of a body is often air
+            frame = player.seek((player.count or 0) // 2) if player.is_volume else player.take()
             if frame is None:
                 raise ArgumentError(f"{item.title!r} holds no frame")
         except BaseException:
@@ -85,7 +91,8 @@ class Preview:
         self._player, self.frame = player, frame
         self._clock = Clock(player.rate)
         self._clock.restart(perf_counter())
-        self.is_playing = player.is_video
+        self.speed = 1.0
+        self.is_playing = player.is_video and not player.is_volume
 
     def open_camera(self) -> None:
         """Show what the page sends."""
@@ -113,14 +120,14 @@ class Preview:
             self._clock.start(now)
             skipped = 0
         self.dropped += skipped
-        found = self._player.take(skipped)
+        found = self._player.take(skipped) if self.speed > 0 else self._player.take_back(skipped)
         self.is_playing = found is not None
         self.frame = found or self.frame
         return self.is_playing
 
     def prefetch(self) -> None:
         """Decode the next frame of a video that plays."""
-        if self.is_playing and self._video is not None:
+        if self.is_playing and self._video is not None and self.speed > 0:
             self._video.prefetch()
 
     def take_camera(self, header: dict[str, Any], payload: memoryview) -> None:
@@ -136,11 +143,14 @@ class Preview:
         number = 0 if self.frame is None else self.frame.number + 1
         self.frame = DisplayFrame(pixels, number, perf_counter() - start)
 
-    def play(self) -> None:
+    def play(self, speed: float = 1.0) -> None:
         """Let frames follow each other, from the beginning if the end was reached."""
         self.is_playing = self.is_camera or self._video is not None
-        if self._video is not None and not self._video.is_looping and self._video.is_at_end:
-            self.frame = self._video.seek(0)
+        self.speed = speed
+        if self._video is not None:
+            self._clock = Clock(self._video.rate * abs(speed))
+            if speed > 0 and not self._video.is_looping and self._video.is_at_end:
+                self.frame = self._video.seek(self._video.start)
         self.resume()
 
     def resume(self) -> None:
@@ -151,11 +161,17 @@ class Preview:
         """Stay at the frame that is shown."""
         self.is_playing = False
 
-    def step(self) -> None:
-        """Stop, and show the next frame."""
+    def step(self, *, is_back: bool = False) -> None:
+        """Stop, and show the next frame, or the one before."""
         self.is_playing = False
         if self._video is not None:
-            self.frame = self._video.take() or self.frame
+            found = self._video.take_back() if is_back else self._video.take()
+            self.frame = found or self.frame
+
+    def limit(self, start: int, stop: int | None) -> None:
+        """Play only a part of a video, from a first frame to a last."""
+        if self._video is not None:
+            self._video.start, self._video.stop = start, stop
 
     def seek(self, position: int, is_wanted: Callable[[], bool]) -> None:
         """Show the frame at another position; see `Player.seek`."""
@@ -168,11 +184,32 @@ class Preview:
         if self._player is not None:
             self._player.is_looping = is_on
 
+    @property
+    def levels(self) -> Levels:
+        """What is black and white in the source."""
+        return PLAIN if self.frame is None else self.frame.levels
+
+    @property
+    def file_scale(self) -> float:
+        """What settings are multiplied by to mean to the whole file what they mean to the frames that are shown.
+
+        Outside the studio, white is the largest number that a file can hold, and that of a volume is 255.
+        """
+        player = self._player
+        if player is None or self.levels == PLAIN:
+            return 1.0
+        return self.levels.scale / choose_scale(player.info)
+
+    def find_damage(self) -> str:
+        """Return what is wrong with the file, as far as it was read; empty if nothing is."""
+        return "" if self._player is None else self._player.item.hide_path(self._player.damage)
+
     def describe_source(self) -> dict[str, Any]:
         """Return what the page is told about the source."""
         if self._player is not None:
             item = self._player.item
-            return {"source": item.describe(), "info": describe_info(self._player.info, item)}
+            info = describe_info(self._player.info, item)
+            return {"source": item.describe(), "info": {**info, "scale": self.levels.scale}}
         rows, columns = (0, 0) if self.shape is None else self.shape[:2]
         return {"source": {"kind": "camera"}, "info": {**CAMERA_INFO, "width": columns, "height": rows}}
 
@@ -182,6 +219,8 @@ class Preview:
         return {
             "playing": self.is_playing,
             "loop": player.is_looping if player is not None else True,
+            "speed": self.speed,
             "position": self.frame.number if self.frame is not None else 0,
             "count": player.count if player is not None else None,
+            "part": [player.start, player.stop] if player is not None else None,
         }

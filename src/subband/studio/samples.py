@@ -12,6 +12,7 @@ import numpy as np
 from subband import data
 from subband.enhance import Blur, Enhancer
 from subband.media import Frame, Source, SourceInfo
+from subband.studio.noise import add_noise
 from subband.typing import Array
 
 __all__ = ["SAMPLES", "ArraySource", "Sample"]
@@ -86,12 +87,18 @@ def _expose(light: float) -> Array:
     return bright
 
 
+def _add_noise() -> Array:
+    """Return the photograph as a small sensor would have taken it at night."""
+    return add_noise(data.photograph(), "gaussian", 20.0)
+
+
 #: All samples by their names, in the order in which they are shown.
 SAMPLES = {
     sample.name: sample
     for sample in (
         Sample("clip", "Big Buck Bunny, video", "film", 640, 360, data.clip_path),
         Sample("photograph", "Astronaut, colour", "still", 512, 512, data.photograph),
+        Sample("noisy", "Astronaut, with noise", "still", 512, 512, _add_noise),
         Sample("camera", "Man with a camera", "still", 512, 512, data.camera),
         Sample("ascent", "Stairway", "still", 512, 512, data.ascent),
         Sample("aero", "Aerial photograph", "still", 512, 512, data.aero),

@@ -3,16 +3,18 @@
 A server on the loopback address is reachable by every page that the browser shows, and by every program of the machine.
 So each request is asked three things. The **host** it names must be one that this server is reached by, for a foreign
 name may have been made to point here. The **origin** of whatever changes something, and of every socket, must be that
-host. Beyond the loopback address, a **token** is needed: it comes once in the address, and is kept in a cookie then.
+host. A **token** is needed, for other accounts of the same machine reach the loopback address too: it comes once in the
+address, and is kept in a cookie then.
 All answers carry headers that forbid the browser whatever the page does not need.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 from collections.abc import Iterable
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
@@ -46,6 +48,8 @@ HEADERS = {
 
 _SAFE_METHODS = ("GET", "HEAD")
 _OWN_SITES = (None, "same-origin", "none")
+#: A name or a numeric address, and a port; nobody before an ``@``, whom addresses can name and hosts cannot.
+_HOST = re.compile(r"(?P<name>[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?", re.ASCII)
 
 
 def make_token() -> str:
@@ -138,12 +142,10 @@ class Guard:
         return None
 
     def _knows_host(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname
-        except ValueError:
+        found = _HOST.fullmatch(host)
+        if found is None:
             return False
-        if not name:
-            return False
+        name = found["name"].strip("[]").lower()
         return name in self._hosts or is_loopback(name) or (self._any_address and _is_address(name))
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:

@@ -30,8 +30,13 @@ except ImportError as error:
         raise
     raise MissingExtraError("the studio", "studio") from error
 
-__all__ = ["Address", "Serving", "run_studio", "serve"]
+__all__ = ["PORT", "Address", "Serving", "run_studio", "serve"]
 
+#: Where people expect the studio.
+PORT = 8765
+
+#: Ports that are tried from there on.
+_MOST_TRIES = 20
 _ANY = ("0.0.0.0", "::")
 
 
@@ -46,7 +51,7 @@ class Address:
     port : int
         Where.
     token : str or None
-        What has to be known beyond the loopback address.
+        What has to be known to enter.
     name : str
         What browsers are told.
 
@@ -77,14 +82,16 @@ class Serving:
 
 
 def _make_server(
-    host: str, port: int, names: Sequence[str], token: str | None, options: dict[str, Any]
+    host: str, port: int | None, names: Sequence[str], token: str | None, with_token: bool, options: dict[str, Any]
 ) -> tuple[uvicorn.Server, Address, Studio, socket.socket]:
     # threads of OpenMP that wait for work go on turning for a while, and take the cores from those that decode and send
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # a further name is that of a proxy, through which others come
-    if token is None and (names or not is_loopback(host)):
+    if not with_token and (names or not is_loopback(host)):
+        raise ArgumentError("a studio that others can reach needs its token; leave out --no-token")
+    if token is None and with_token:
         token = make_token()
-    listener = _listen(host, port)
+    listener = _find_port(host) if port is None else _listen(host, port)
     own = [socket.gethostname(), socket.getfqdn()] if not is_loopback(host) else []
     name = own[0] if host in _ANY else host
     address = Address(host, listener.getsockname()[1], token, name)
@@ -113,12 +120,14 @@ def serve(
     media: Sequence[Path] = (),
     *,
     host: str = "127.0.0.1",
-    port: int = 0,
+    port: int | None = 0,
     names: Sequence[str] = (),
+    with_token: bool = True,
     engine: str | None = None,
     most_upload: int = MOST_UPLOAD,
     most_pixels: int = MOST_PIXELS,
     on_ready: Callable[[Address], None] | None = None,
+    on_problem: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the studio until Ctrl-C.
 
@@ -127,11 +136,14 @@ def serve(
     media : sequence of Path
         What can be opened besides the samples.
     host : str
-        The address to listen on; beyond the loopback address, and with `names`, a token is needed to enter.
-    port : int
-        Where; any free one if 0.
+        The address to listen on.
+    port : int, optional
+        Where; any free one if 0, `PORT` or the next free one after it if None.
     names : sequence of str
         Further names by which the server is reached, such as that of a proxy before it.
+    with_token : bool
+        Whether a token is needed to enter. Only a studio on the loopback address without further names can do without,
+        and all accounts of the machine can enter then.
     engine : str, optional
         The engine that computes at first.
     most_upload : int
@@ -140,15 +152,20 @@ def serve(
         Rows × columns of a frame.
     on_ready : callable, optional
         Told the address as soon as browsers can come.
+    on_problem : callable, optional
+        Told before, for each of the `media` that cannot be opened, why.
 
     Raises
     ------
     ArgumentError
-        If nobody can listen there.
+        If nobody can listen there, or a token is needed.
     """
     options = {"media": media, "engine": engine, "most_upload": most_upload, "most_pixels": most_pixels}
-    server, address, studio, listener = _make_server(host, port, names, None, options)
+    server, address, studio, listener = _make_server(host, port, names, None, with_token, options)
     try:
+        if on_problem is not None:
+            for problem in studio.library.list_problems():
+                on_problem(problem)
         if on_ready is not None:
             on_ready(address)
         _end_with_terminal(server)
@@ -166,9 +183,10 @@ def run_studio(
     port: int = 0,
     names: Sequence[str] = (),
     token: str | None = None,
+    with_token: bool = True,
     **options: Any,
 ) -> Iterator[Serving]:
-    """Run the studio in a thread, as long as a block lasts.
+    """Run the studio in a thread, as long as a block lasts; its token is one that is given, or a new one.
 
     Examples
     --------
@@ -176,7 +194,7 @@ def run_studio(
     ...     serving.address.host
     '127.0.0.1'
     """
-    server, address, studio, listener = _make_server(host, port, names, token, {"media": media, **options})
+    server, address, studio, listener = _make_server(host, port, names, token, with_token, {"media": media, **options})
     thread = Thread(target=server.run, args=([listener],), name="studio-server", daemon=True)
     thread.start()
     try:
@@ -202,6 +220,14 @@ def _end_with_terminal(server: uvicorn.Server) -> None:
         server.should_exit = True
 
     signal.signal(hangup, end)
+
+
+def _find_port(host: str) -> socket.socket:
+    """Return a socket that listens at the first free port, so that a second studio does not fail for the first."""
+    for port in range(PORT, PORT + _MOST_TRIES - 1):
+        with contextlib.suppress(ArgumentError):
+            return _listen(host, port)
+    return _listen(host, PORT + _MOST_TRIES - 1)
 
 
 def _listen(host: str, port: int) -> socket.socket:

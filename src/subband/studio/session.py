@@ -25,10 +25,13 @@ from subband.studio.histogram import read_band
 from subband.studio.inbox import Inbox
 from subband.studio.inflight import InFlight
 from subband.studio.jobs import Job, Message
+from subband.studio.levels import Window
 from subband.studio.library import Library
+from subband.studio.measures import measure_image, measure_pixel
 from subband.studio.preview import Preview
 from subband.studio.protocol import ProtocolError, format_error, pack, read_number, write_text
 from subband.studio.settings import Resolved, resolve_settings
+from subband.typing import Array
 
 __all__ = ["Session"]
 
@@ -36,6 +39,8 @@ _log = logging.getLogger("subband.studio")
 
 #: A changed setting is shown at once, unless the next frame of the video is due in so many seconds anyway.
 _SOON = 0.02
+#: The largest multiple of its rate at which a video is played.
+_FASTEST = 16.0
 #: Seconds between two histograms.
 _HISTOGRAM_PAUSE = 0.2
 
@@ -92,6 +97,9 @@ class Session:
         self._needs_refresh = False
         self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
         self._failed_engine: str | None = None
+        self._shown: tuple[tuple[Array, Array], Window] | None = None
+        self._told_damage = ""
+        self._cancelled = -1
         self._band: str | None = None
         self._owes_histogram = False
         self._histogram_due = 0.0
@@ -214,6 +222,10 @@ class Session:
         if self._asked.resolved.tool.needs_source:
             # the next frame is decoded while this one is computed
             self._preview.prefetch()
+            damage = self._preview.find_damage()
+            if damage != self._told_damage:
+                self._told_damage = damage
+                self.tell("error", message=f"{damage}; what follows may not be what was filmed", about="damage")
 
     def _show_next(self) -> None:
         """Show the next frame of a video."""
@@ -271,6 +283,10 @@ class Session:
 
     def _deliver(self, job: Job, message: Message) -> Job | None:
         """Send what was rendered to the page, in the thread of an engine; return the histogram that is to follow."""
+        if job.echo.get("settings", 0) <= self._cancelled:
+            return None
+        if message.pair is not None:
+            self._shown = (message.pair, message.window)
         if message.error:
             self.tell("error", message=message.error, about=message.about)
         if message.about == "engine" and job.engine != "cpu":
@@ -322,7 +338,9 @@ class Session:
         asked = self._asked
         resolved = asked.resolved
         try:
-            equivalent = resolved.tool.format_equivalent(resolved.settings, self._preview.file_name).describe()
+            equivalent = resolved.tool.format_equivalent(
+                resolved.settings, self._preview.file_name, self._preview.file_scale
+            ).describe()
         except SubbandError:
             equivalent = {"command": "", "python": "", "toml": ""}
         self.tell(
@@ -346,6 +364,7 @@ class Session:
                 raise ArgumentError(item.hide_path(str(error))) from error
         # a job for the last source that has not begun is for nothing
         self._dispatcher.supersede(None)
+        self._shown, self._told_damage = None, ""
         self.tell("opened", **self._preview.describe_source())
         if not is_camera:
             self._resolve_again()
@@ -358,7 +377,8 @@ class Session:
             self._preview.resume()
             self._refresh()
         else:
-            self._preview.play()
+            speed = min(max(read_number(message, "speed", 1), -_FASTEST), _FASTEST)
+            self._preview.play(speed or 1.0)
         self._tell_state()
 
     def _order_pause(self, message: dict[str, Any]) -> None:
@@ -368,8 +388,8 @@ class Session:
         self._preview.pause()
         self._tell_state()
 
-    def _order_step(self, message: dict[str, Any]) -> None:  # noqa: ARG002 - all orders are called alike
-        self._preview.step()
+    def _order_step(self, message: dict[str, Any]) -> None:
+        self._preview.step(is_back=message.get("back") is True)
         self._refresh()
         self._tell_state()
 
@@ -381,6 +401,28 @@ class Session:
         self._preview.seek(max(int(read_number(message, "position")), 0), self._stays)
         self._refresh()
         self._tell_state()
+
+    def _order_part(self, message: dict[str, Any]) -> None:
+        start, stop = int(read_number(message, "start", 0)), int(read_number(message, "stop", -1))
+        self._preview.limit(max(start, 0), None if stop < 0 else max(stop, start, 0))
+        self._tell_state()
+
+    def _order_probe(self, message: dict[str, Any]) -> None:
+        if self._shown is None:
+            return
+        row, column = (int(read_number(message, name)) for name in ("row", "column"))
+        found = measure_pixel(self._shown[0], row, column)
+        if found is not None:
+            self.tell("pixel", **found)
+
+    def _order_measure(self, message: dict[str, Any]) -> None:  # noqa: ARG002 - all orders are called alike
+        if self._shown is not None:
+            self.tell("image", **measure_image(*self._shown))
+
+    def _order_cancel(self, message: dict[str, Any]) -> None:
+        # the engine cannot be stopped in the middle, and its result is not sent
+        self._cancelled = int(read_number(message, "number"))
+        self._dispatcher.supersede(None)
 
     def _stays(self) -> bool:
         """Tell whether the page has not yet asked for another position."""
@@ -402,6 +444,10 @@ class Session:
         "step": _order_step,
         "loop": _order_loop,
         "seek": _order_seek,
+        "part": _order_part,
+        "probe": _order_probe,
+        "measure": _order_measure,
+        "cancel": _order_cancel,
         "histogram": _order_histogram,
     }
 

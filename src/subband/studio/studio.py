@@ -81,10 +81,10 @@ class Studio:
 
     def close_session(self, session: Session) -> None:
         """End what is done for a page."""
-        with self._lock:
-            self._sessions.pop(session.id, None)
         self.exports.cancel_page(session.id)
         session.close()
+        with self._lock:
+            self._sessions.pop(session.id, None)
 
     def find_session(self, number: Any) -> Session | None:
         """Return the session of a page."""
@@ -110,6 +110,7 @@ class Studio:
             "engine": self.engine,
             "samples": self.library.list_samples(),
             "media": self.library.list_media(),
+            "problems": self.library.list_problems(),
             "tools": tools,
             "presets": PRESETS,
             "limits": {"upload": self.uploads.most_bytes},

@@ -136,7 +136,7 @@ class Uploads:
         except (SubbandError, OSError) as error:
             # the name that the user knows, and not the one in the folder
             raise (
-                type(error)(str(error).replace(str(path), title)) if isinstance(error, FormatError) else error
+                FormatError(str(error).replace(str(path), title)) if isinstance(error, FormatError) else error
             ) from None
 
 

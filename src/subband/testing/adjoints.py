@@ -52,7 +52,8 @@ class AdjointTests(EngineCase):
 
     @pytest.mark.parametrize("mode", MODES)
     def test_adjoints_of_every_wavelet(self, mode: str) -> None:
-        for wavelet in map(as_wavelet, self.wavelets):
+        # each in a third of the modes: what is folded depends on the wavelet, and how on the mode
+        for wavelet in map(as_wavelet, self.wavelets[list(MODES).index(mode) % 3 :: 3]):
             if mode == "whole" and not wavelet.is_whole_sample_symmetric:
                 continue
             for length in self.lengths[-3::2]:

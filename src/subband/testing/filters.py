@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from subband.engines.filters.constants import NORMAL_MEDIAN, SURE_BINS
+from subband.engines.filters.groups import Groups
 from subband.engines.filters.plain import PlainFilters
 from subband.testing.editing import EditingTests
 from subband.testing.tolerances import assert_close, largest
@@ -321,6 +322,23 @@ class FilterTests(EditingTests):
             expected = _plain.shrink_wiener(band.copy(), guide, numbers, 1.25)
             assert actual.dtype == band.dtype
             self._check(actual, expected, tolerance, largest(band), band.shape)
+
+    def test_filter_groups(self) -> None:
+        rng = np.random.default_rng(18)
+        for shape in ((2, 50), (3, 21, 30), (1, 1, 25), (2, 3, 2), (1, 1, 1), (1, 6, 7, 9)):
+            for dtype in self.dtypes:
+                # a guide without noise and without repetition, so that no two patches are equally similar
+                guide = np.cumsum(rng.normal(0, 8, shape), axis=-1).astype(dtype)
+                planes = (guide + rng.normal(0, 3, shape)).astype(dtype)
+                for groups in (Groups(8, 9, 4, 12, 0.85), Groups(4, 3, 3, 40, is_sharp=True)):
+                    noise, numbers = self._number(planes, 3.0, 2.0, 0.0)
+                    actual = self.filters.filter_groups(self.upload(planes), self.upload(guide), noise, groups)
+                    expected = _plain.filter_groups(planes, guide, numbers, groups)
+                    assert actual.dtype == planes.dtype
+                    # inverses of matrices lose a digit or two
+                    self._check(actual, expected, 30 * _TOLERANCES[dtype], largest(planes), (shape, dtype, groups))
+                    if len(planes) > 1:
+                        np.testing.assert_array_equal(self.download(actual)[1], planes[1])
 
     # --- Filters of space. ---
 

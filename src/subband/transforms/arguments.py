@@ -20,6 +20,7 @@ from subband.errors import (
     SingleAxisError,
 )
 from subband.transforms.modes import mode_name
+from subband.typing import ModeName
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 from subband.wavelets.cascade import read_count
 
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 #: A mode by name or number.
-ModeLike: TypeAlias = str | int
+ModeLike: TypeAlias = ModeName | str | int
 
 #: Which axes of an array, negative ones counted from the end.
 Axes: TypeAlias = Iterable[int] | int | None

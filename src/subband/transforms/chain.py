@@ -35,7 +35,7 @@ from subband.transforms.levels import (
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
 
-__all__ = ["ModesLike", "Wavelets", "analyse", "synthesise"]
+__all__ = ["ModesLike", "Wavelets", "analyse", "plan_inverse", "synthesise"]
 
 Wavelets: TypeAlias = WaveletLike | Sequence[WaveletLike]
 ModesLike: TypeAlias = ModeLike | Sequence[ModeLike]
@@ -111,7 +111,7 @@ def synthesise(
         arrays = [as_bands(bands, f"coeffs[{number}]") for number, bands in enumerate(levels, start=1)]
         if all(band.dtype == x.dtype for bands in arrays for band in bands.values()):
             shapes = tuple(tuple([(key, band.shape) for key, band in bands.items()]) for bands in arrays)
-            plan = _plan_inverse(x.shape, shapes, normal, wavelets, modes)
+            plan = plan_inverse(x.shape, shapes, normal, wavelets, modes)
             if plan is not None:
                 return engine_for(x).inverse_all(plan, x, arrays)
     for number, bands in enumerate(levels, start=1):
@@ -127,7 +127,7 @@ def synthesise(
 
 
 @lru_cache(maxsize=1024)
-def _plan_inverse(
+def plan_inverse(
     shape: _Shape,
     details: tuple[_Shapes, ...],
     axes: tuple[int, ...],

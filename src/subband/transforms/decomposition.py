@@ -11,18 +11,39 @@ from subband.arrays import as_computable
 from subband.boundary import extend, is_expansive
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
-from subband.errors import ArgumentError, ArgumentTypeError, AxesError, LevelError, ModeError, ShapeError
+from subband.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AxesError,
+    CoefficientsError,
+    LevelError,
+    ModeError,
+    ShapeError,
+)
 from subband.plan import TransformPlan, find_integer_scheme, transform_plan
 from subband.pyramid import Pyramid
 from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.transforms.arguments import ModeLike, modes_for_axes, normalise_axes, useful_levels, wavelets_for_axes
+from subband.transforms.chain import plan_inverse
 from subband.transforms.integers import as_integers, decompose_integers, reconstruct_integers
+from subband.transforms.levels import check_axes_fit, check_keys
+from subband.transforms.packing import open_coefficients
 from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
 
-__all__ = ["as_computable_bands", "choose_level", "choose_modes", "decompose", "make_plan", "reconstruct", "run_plan"]
+__all__ = [
+    "as_computable_bands",
+    "choose_level",
+    "choose_modes",
+    "decompose",
+    "make_plan",
+    "make_pyramid",
+    "reconstruct",
+    "reconstruct_alike",
+    "run_plan",
+]
 
 
 def decompose(
@@ -80,6 +101,7 @@ def decompose(
     Examples
     --------
     >>> import numpy as np
+    >>> from subband import decompose, reconstruct
     >>> x = np.arange(35.0).reshape(5, 7)
     >>> pyramid = decompose(x, level=2)
     >>> [band.shape for level, key, band in pyramid.bands()]
@@ -148,13 +170,22 @@ def run_plan(x: Array, plan: TransformPlan | StationaryTransformPlan, engine: st
     return Pyramid(plan, *chosen.forward_all(plan, x))
 
 
-def reconstruct(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
+def reconstruct(
+    pyramid: Pyramid | Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike] | None = None,
+    mode: ModeLike | Sequence[ModeLike] | None = None,
+    axes: int | Sequence[int] | None = None,
+    engine: str | Engine | None = None,
+) -> Array:
     """Turn a pyramid back into the array that it was made from.
 
     Parameters
     ----------
-    pyramid : Pyramid
-        As `decompose` or `Pyramid.map` returns it.
+    pyramid : Pyramid or list
+        As `decompose` or `Pyramid.map` returns it, or a list of coefficients as `wavedec`, `wavedec2` or `wavedecn`
+        returns it.
+    wavelet, mode, axes
+        Of a list, as those functions had them; a pyramid knows its own.
     engine : str, optional
         The engine that computes; see `set_engine`.
 
@@ -167,19 +198,105 @@ def reconstruct(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
     ------
     IntegerRangeError
         If changed integer bands lead to samples that the original dtype cannot hold.
+    ArgumentError
+        If a list comes without its wavelet, or what is given is not what a pyramid was made with.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from subband import decompose, reconstruct, wavedec
     >>> x = np.arange(15, dtype=np.uint8).reshape(3, 5)
     >>> pyramid = decompose(x, "cdf53", reversible=True)
     >>> bool((reconstruct(pyramid) == x).all()), reconstruct(pyramid).dtype
     (True, dtype('uint8'))
+    >>> reconstruct(wavedec([1, 2, 3, 4], "haar"), "haar").round(12)
+    array([1., 2., 3., 4.])
     """
-    if not isinstance(pyramid, Pyramid):
-        raise ArgumentTypeError(f"pyramid is a {type(pyramid).__name__}; give what `decompose` returned")
-    x: Array = call_natively(_reconstruct, {0: "pyramid"}, (pyramid, engine), {}, engine)
-    return x
+    x: Array
+    if isinstance(pyramid, Pyramid):
+        _check_alike(pyramid.plan, wavelet, mode, axes)
+        x = call_natively(_reconstruct, {0: "pyramid"}, (pyramid, engine), {}, engine)
+        return x
+    if not isinstance(pyramid, list | tuple):
+        raise ArgumentTypeError(
+            f"pyramid is a {type(pyramid).__name__}; give what `decompose` returned, or a list of coefficients"
+        )
+    if wavelet is None:
+        raise ArgumentError(
+            "wavelet is needed for a list of coefficients, which does not say it: reconstruct(coeffs, 'db2')"
+        )
+    made = make_pyramid(pyramid, wavelet, "symmetric" if mode is None else mode, axes)
+    return reconstruct(made, engine=engine)
+
+
+def reconstruct_alike(
+    count: int | None,
+    pyramid: Pyramid,
+    wavelet: WaveletLike | Sequence[WaveletLike] | None = None,
+    mode: ModeLike | Sequence[ModeLike] | None = None,
+    axes: int | Sequence[int] | None = None,
+    *,
+    axis: int | None = None,
+    engine: str | Engine | None = None,
+) -> Array:
+    """Do for a pyramid what the functions of PyWavelets do for a list; `count` is the number of axes that they have."""
+    if count not in (None, len(pyramid.axes)):
+        raise CoefficientsError(f"{pyramid} has {len(pyramid.axes)} axes, and not {count}; use reconstruct")
+    return reconstruct(pyramid, wavelet, mode, axes if axis is None else axis, engine)
+
+
+def _check_alike(
+    plan: TransformPlan | StationaryTransformPlan,
+    wavelet: WaveletLike | Sequence[WaveletLike] | None,
+    mode: ModeLike | Sequence[ModeLike] | None,
+    axes: int | Sequence[int] | None,
+) -> None:
+    """Refuse arguments that contradict the plan of a pyramid."""
+    if axes is not None and normalise_axes(axes, len(plan.shape), distinct=True) != plan.axes:
+        raise ArgumentError(f"axes={axes} are not those of the pyramid, {plan.axes}; leave them out")
+    if wavelet is not None and wavelets_for_axes(wavelet, plan.axes) != plan.wavelets:
+        name = plan.wavelets[0].name
+        raise ArgumentError(f"wavelet={wavelet!r} is not that of the pyramid, {name!r}; leave it out")
+    if mode is not None and modes_for_axes(mode, plan.axes) != plan.modes:
+        raise ArgumentError(f"mode={mode!r} is not that of the pyramid, {plan.modes[0]!r}; leave it out")
+
+
+def make_pyramid(
+    coeffs: Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = "symmetric",
+    axes: int | Sequence[int] | None = None,
+    shape: Sequence[int] | None = None,
+) -> Pyramid:
+    """Make a pyramid from a list of coefficients, as `Pyramid.from_pywavelets` says.
+
+    Examples
+    --------
+    >>> from subband import wavedec
+    >>> make_pyramid(wavedec([1, 2, 3, 4, 5], "haar", level=1), "haar", shape=(5,)).shape
+    (5,)
+    """
+    pyramid: Pyramid = call_natively(_make_pyramid, {0: "coeffs"}, (coeffs, wavelet, mode, axes, shape), {}, "cpu")
+    return pyramid
+
+
+def _make_pyramid(coeffs: Sequence[Any], wavelet: Any, mode: Any, axes: Any, shape: Sequence[int] | None) -> Pyramid:
+    approximation, details = open_coefficients(coeffs)
+    if axes is None and details and (letters := check_keys(details[0])) <= 2:
+        axes = tuple(range(-letters, 0))
+    normal = normalise_axes(axes, approximation.ndim, distinct=True)
+    wavelets, modes = wavelets_for_axes(wavelet, normal), modes_for_axes(mode, normal)
+    for number, bands in enumerate(details, start=1):
+        check_axes_fit(check_keys(bands, f"coeffs[{number}]"), normal)
+    plan: TransformPlan | None
+    if shape is None:
+        shapes = tuple(tuple((key, band.shape) for key, band in bands.items()) for bands in details)
+        plan = plan_inverse(approximation.shape, shapes, normal, wavelets, modes)
+    else:
+        plan = transform_plan(tuple(shape), normal, wavelets, modes, len(details))
+    if plan is None:
+        raise CoefficientsError("coeffs has levels that do not fit each other; give the shape of the array, too")
+    return Pyramid(plan, approximation, details)
 
 
 def _reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_computable, as_numbers, cast
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
 from subband.engines.sums import add_up
 from subband.errors import ArgumentError, CoefficientsError, CoefficientsTypeError, ModeError, ShapeError
@@ -50,6 +51,8 @@ def mra(
     axis: int = -1,
     transform: str = "swt",
     mode: ModeLike = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Array]:
     """Write a signal as a sum of parts from coarse to fine, along one axis.
 
@@ -67,6 +70,8 @@ def mra(
         The transform whose bands make the parts. With ``swt`` a shifted signal has shifted parts.
     mode : str or int
         The boundary mode of ``dwt``; ``swt`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -148,6 +153,8 @@ def mra2(
     axes: Iterable[int] = (-2, -1),
     transform: str = "swt2",
     mode: ModeLike | Sequence[ModeLike] = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Write an image as a sum of parts from coarse to fine.
 
@@ -166,6 +173,8 @@ def mra2(
         The transform whose bands make the parts.
     mode : str or int, or pair of these
         The boundary mode of ``dwt2``; ``swt2`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -244,6 +253,8 @@ def mran(
     axes: Axes = None,
     transform: str = "swtn",
     mode: ModeLike | Sequence[ModeLike] = "periodization",
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Write an array as a sum of parts from coarse to fine, along any number of axes.
 
@@ -262,6 +273,8 @@ def mran(
         The transform whose bands make the parts.
     mode : str or int, or sequence of these
         The boundary mode of ``dwtn``; ``swtn`` takes ``periodization`` only.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from subband.arrays import as_computable
+from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import AxesError, CoefficientsError, CoefficientsTypeError, ShapeError
 from subband.transforms.arguments import (
@@ -16,7 +17,7 @@ from subband.transforms.arguments import (
     wavelets_for_axes,
 )
 from subband.transforms.levels import as_bands, check_axes_fit, check_keys, merge_level, split_level
-from subband.typing import Array, Bands
+from subband.typing import Array, ArrayT, Bands
 from subband.wavelets import WaveletLike
 
 __all__ = ["dwt2", "dwtn", "idwt2", "idwtn"]
@@ -24,13 +25,33 @@ __all__ = ["dwt2", "dwtn", "idwt2", "idwtn"]
 Details2 = tuple[Array, Array, Array]
 
 
+@overload
+def dwt2(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> tuple[Array, Details2]: ...
+@overload
+def dwt2(
+    data: ArrayT,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> tuple[ArrayT, tuple[ArrayT, ArrayT, ArrayT]]: ...
 @takes_arrays("data")
 def dwt2(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = (-2, -1),
-) -> tuple[Array, Details2]:
+    *,
+    engine: str | Engine | None = None,
+) -> Any:
     """Transform one level of images.
 
     Parameters
@@ -43,6 +64,8 @@ def dwt2(
         The boundary mode, one for both axes or one for each.
     axes : two integers
         Rows and columns. An axis that is named twice is transformed twice.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -81,6 +104,8 @@ def idwt2(
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = (-2, -1),
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Undo one level of images.
 
@@ -90,6 +115,8 @@ def idwt2(
         ``cA, (cH, cV, cD)`` as `dwt2` returns them; None counts as zeros.
     wavelet, mode, axes
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -118,13 +145,33 @@ def idwt2(
     return _merge({"aa": cA, "da": cH, "ad": cV, "dd": cD}, wavelet, mode, axes, count=2)
 
 
+@overload
+def dwtn(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Bands: ...
+@overload
+def dwtn(
+    data: ArrayT,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    mode: ModeLike | Sequence[ModeLike] = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> dict[str, ArrayT]: ...
 @takes_arrays("data")
 def dwtn(
     data: Any,
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = None,
-) -> Bands:
+    *,
+    engine: str | Engine | None = None,
+) -> Any:
     """Transform one level along any axes.
 
     Parameters
@@ -137,6 +184,8 @@ def dwtn(
         The boundary mode, one for all axes or one for each.
     axes : sequence of int, optional
         The axes to transform, all by default. An axis that is named twice is transformed twice.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -177,6 +226,8 @@ def idwtn(
     wavelet: WaveletLike | Sequence[WaveletLike],
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Undo one level along any axes.
 
@@ -186,6 +237,8 @@ def idwtn(
         Bands as `dwtn` returns them. One that is missing or None counts as zeros.
     wavelet, mode, axes
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

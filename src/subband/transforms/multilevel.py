@@ -6,23 +6,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, overload
 
 from subband.arrays import is_array
+from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import CoefficientsError, CoefficientsTypeError
+from subband.pyramid import Pyramid
 from subband.transforms.arguments import Axes, ModeLike
 from subband.transforms.chain import ModesLike, Wavelets, analyse, synthesise
-from subband.typing import Array
+from subband.transforms.decomposition import reconstruct_alike
+from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike
 
 __all__ = ["wavedec", "wavedec2", "wavedecn", "waverec", "waverec2", "waverecn"]
 
 
+@overload
+def wavedec(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    level: int | None = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> list[Array]: ...
+@overload
+def wavedec(
+    data: ArrayT,
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    level: int | None = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> list[ArrayT]: ...
 @takes_arrays("data")
 def wavedec(
-    data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", level: int | None = None, axis: int = -1
-) -> list[Array]:
+    data: Any,
+    wavelet: WaveletLike,
+    mode: ModeLike = "symmetric",
+    level: int | None = None,
+    axis: int = -1,
+    *,
+    engine: str | Engine | None = None,
+) -> Any:
     """Transform several levels along one axis.
 
     Parameters
@@ -37,6 +67,8 @@ def wavedec(
         Number of levels, `dwt_max_level` by default.
     axis : int
         The axis to transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -72,16 +104,43 @@ def wavedec(
     return [approximation, *(bands["d"] for bands in details)]
 
 
-@takes_arrays("coeffs")
-def waverec(coeffs: Sequence[Any], wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
+@overload
+def waverec(
+    coeffs: Pyramid,
+    wavelet: WaveletLike | None = ...,
+    mode: ModeLike | None = ...,
+    axis: int | None = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
+def waverec(
+    coeffs: Sequence[Any],
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, 1))  # type: ignore[misc]  # which takes them without a wavelet
+def waverec(
+    coeffs: Any,
+    wavelet: WaveletLike,
+    mode: ModeLike = "symmetric",
+    axis: int = -1,
+    *,
+    engine: str | Engine | None = None,
+) -> Array:
     """Undo several levels along one axis.
 
     Parameters
     ----------
     coeffs : list of ndarray or None
-        ``[cA_n, cD_n, …, cD_1]`` as `wavedec` returns them; None counts as zeros.
+        ``[cA_n, cD_n, …, cD_1]`` as `wavedec` returns them; None counts as zeros. A `Pyramid` needs no more arguments.
     wavelet, mode, axis
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -111,6 +170,8 @@ def wavedec2(
     mode: ModesLike = "symmetric",
     level: int | None = None,
     axes: Axes = (-2, -1),
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Transform several levels of images.
 
@@ -126,6 +187,8 @@ def wavedec2(
         Number of levels, `dwtn_max_level` by default.
     axes : two integers
         Rows and columns.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -161,16 +224,44 @@ def wavedec2(
     return [approximation, *((bands["da"], bands["ad"], bands["dd"]) for bands in details)]
 
 
-@takes_arrays("coeffs")
-def waverec2(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = (-2, -1)) -> Array:
+@overload
+def waverec2(
+    coeffs: Pyramid,
+    wavelet: Wavelets | None = ...,
+    mode: ModesLike | None = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
+def waverec2(
+    coeffs: Sequence[Any],
+    wavelet: Wavelets,
+    mode: ModesLike = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, 2))  # type: ignore[misc]  # which takes them without a wavelet
+def waverec2(
+    coeffs: Any,
+    wavelet: Wavelets,
+    mode: ModesLike = "symmetric",
+    axes: Axes = (-2, -1),
+    *,
+    engine: str | Engine | None = None,
+) -> Array:
     """Undo several levels of images.
 
     Parameters
     ----------
     coeffs : list
-        ``[cA_n, (cH_n, cV_n, cD_n), …]`` as `wavedec2` returns them; None instead of an array counts as zeros.
+        ``[cA_n, (cH_n, cV_n, cD_n), …]`` as `wavedec2` returns them; None instead of an array counts as zeros. A
+        `Pyramid` needs no more arguments.
     wavelet, mode, axes
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -207,6 +298,8 @@ def wavedecn(
     mode: ModesLike = "symmetric",
     level: int | None = None,
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Transform several levels along any axes.
 
@@ -222,6 +315,8 @@ def wavedecn(
         Number of levels, `dwtn_max_level` by default.
     axes : sequence of int, optional
         The axes to transform, all by default.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -257,17 +352,44 @@ def wavedecn(
     return [approximation, *details]
 
 
-@takes_arrays("coeffs")
-def waverecn(coeffs: Sequence[Any], wavelet: Wavelets, mode: ModesLike = "symmetric", axes: Axes = None) -> Array:
+@overload
+def waverecn(
+    coeffs: Pyramid,
+    wavelet: Wavelets | None = ...,
+    mode: ModesLike | None = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
+def waverecn(
+    coeffs: Sequence[Any],
+    wavelet: Wavelets,
+    mode: ModesLike = ...,
+    axes: Axes = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@takes_arrays("coeffs", on_pyramid=partial(reconstruct_alike, None))  # type: ignore[misc]  # which takes them without a wavelet
+def waverecn(
+    coeffs: Any,
+    wavelet: Wavelets,
+    mode: ModesLike = "symmetric",
+    axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
+) -> Array:
     """Undo several levels along any axes.
 
     Parameters
     ----------
     coeffs : list
         ``[cA_n, {…}, …]`` as `wavedecn` returns them. The approximation may be None, and keys may be missing:
-        both count as zeros.
+        both count as zeros. A `Pyramid` needs no more arguments.
     wavelet, mode, axes
         As in the forward transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from operator import index
 from typing import Any, Literal
 
 from subband.arrays import as_computable
+from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError, LevelTypeError, ShapeError
 from subband.transforms.arguments import ModeLike
@@ -19,7 +20,13 @@ __all__ = ["downcoef", "upcoef"]
 
 @takes_arrays("data")
 def downcoef(
-    part: Literal["a", "d"], data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", level: int = 1
+    part: Literal["a", "d"],
+    data: Any,
+    wavelet: WaveletLike,
+    mode: ModeLike = "symmetric",
+    level: int = 1,
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Return the coefficients of one kind at one level.
 
@@ -35,6 +42,8 @@ def downcoef(
         The boundary mode.
     level : int
         Which level, 1 being the finest.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -63,7 +72,15 @@ def downcoef(
 
 
 @takes_arrays("coeffs")
-def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: int = 1, take: int = 0) -> Array:
+def upcoef(
+    part: Literal["a", "d"],
+    coeffs: Any,
+    wavelet: WaveletLike,
+    level: int = 1,
+    take: int = 0,
+    *,
+    engine: str | Engine | None = None,
+) -> Array:
     """Return what coefficients of one kind at one level contribute to the samples.
 
     Parameters
@@ -78,6 +95,8 @@ def upcoef(part: Literal["a", "d"], coeffs: Any, wavelet: WaveletLike, level: in
         Which level they are of, 1 being the finest.
     take : int
         Return only this many samples from the middle; 0 returns all.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 from subband.arrays import as_computable
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import CoefficientsError
 from subband.transforms.arguments import ModeLike, normalise_axis
 from subband.transforms.levels import as_bands, forward_plan, merge_level
 from subband.transforms.modes import mode_name
-from subband.typing import Array
+from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike, as_wavelet
 
 __all__ = ["dwt", "idwt"]
 
 
+@overload
+def dwt(
+    data: Array | Sequence[Any],
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> tuple[Array, Array]: ...
+@overload
+def dwt(
+    data: ArrayT, wavelet: WaveletLike, mode: ModeLike = ..., axis: int = ..., *, engine: str | Engine | None = ...
+) -> tuple[ArrayT, ArrayT]: ...
 @takes_arrays("data")
-def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> tuple[Array, Array]:
+def dwt(
+    data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1, *, engine: str | Engine | None = None
+) -> Any:
     """Transform one level along one axis.
 
     Parameters
@@ -30,6 +47,8 @@ def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int
         What the signal is taken to be outside its samples; `subband.boundary` lists the modes.
     axis : int
         The axis to transform.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -69,8 +88,36 @@ def dwt(data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int
     return bands["a"], bands["d"]
 
 
+@overload
+def idwt(
+    cA: Array | Sequence[Any] | None,
+    cD: Array | Sequence[Any] | None,
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> Array: ...
+@overload
+def idwt(
+    cA: ArrayT | None,
+    cD: ArrayT | None,
+    wavelet: WaveletLike,
+    mode: ModeLike = ...,
+    axis: int = ...,
+    *,
+    engine: str | Engine | None = ...,
+) -> ArrayT: ...
 @takes_arrays("cA", "cD")
-def idwt(cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1) -> Array:
+def idwt(
+    cA: Any,
+    cD: Any,
+    wavelet: WaveletLike,
+    mode: ModeLike = "symmetric",
+    axis: int = -1,
+    *,
+    engine: str | Engine | None = None,
+) -> Any:
     """Undo one level along one axis.
 
     Parameters
@@ -83,6 +130,8 @@ def idwt(cA: Any, cD: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", a
         The mode of the forward transform.
     axis : int
         The axis that was transformed.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

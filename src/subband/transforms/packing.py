@@ -13,11 +13,12 @@ import numpy as np
 from subband.arrays import as_array, assemble, concatenate, is_array, namespace
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, CoefficientsError
+from subband.pyramid import Pyramid
 from subband.transforms.arguments import Axes, normalise_axes
 from subband.transforms.levels import check_keys
 from subband.typing import Array, Bands
 
-__all__ = ["array_to_coeffs", "coeffs_to_array", "ravel_coeffs", "unravel_coeffs"]
+__all__ = ["array_to_coeffs", "coeffs_to_array", "open_coefficients", "ravel_coeffs", "unravel_coeffs"]
 
 OutputFormat: TypeAlias = Literal["wavedec", "wavedec2", "wavedecn", "swt", "swt2", "swtn"]
 
@@ -41,13 +42,15 @@ _REFUSALS = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 @takes_arrays("coeffs", transforms=False)
-def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes = None) -> tuple[Array, list[Any]]:
+def coeffs_to_array(
+    coeffs: Sequence[Any] | Pyramid, padding: float | None = 0, axes: Axes = None
+) -> tuple[Array, list[Any]]:
     """Lay the bands out in one array, as in the classical mosaic image.
 
     Parameters
     ----------
     coeffs : list
-        What `wavedec`, `wavedec2` or `wavedecn` returned, without None.
+        What `wavedec`, `wavedec2` or `wavedecn` returned, without None; or a `Pyramid`.
     padding : float or None
         What to fill the gaps with. With None it is an error if there are gaps: only ``periodization`` of sizes that
         can be halved every time, and ``whole``, leave none.
@@ -83,7 +86,8 @@ def coeffs_to_array(coeffs: Sequence[Any], padding: float | None = 0, axes: Axes
     >>> slices[1]["dd"]
     (slice(4, 8, None), slice(4, 8, None))
     """
-    approximation, details = _open_coefficients(coeffs)
+    axes = coeffs.axes if isinstance(coeffs, Pyramid) and axes is None else axes
+    approximation, details = open_coefficients(coeffs)
     if not details:
         return approximation, [(slice(None),) * approximation.ndim]
     normal = _match_axes(details, axes, approximation.ndim)
@@ -160,14 +164,14 @@ def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: Output
 
 
 @takes_arrays("coeffs", transforms=False)
-def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
+def ravel_coeffs(coeffs: Sequence[Any] | Pyramid, axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
     """Concatenate all bands in one flat array.
 
     Parameters
     ----------
     coeffs : list
         What `wavedec`, `wavedec2` or `wavedecn` returned, or `swt` and its kin with ``trim_approx=True``, without
-        None.
+        None; or a `Pyramid`.
     axes : sequence of int, optional
         The transformed axes; needed if these are not all.
 
@@ -195,7 +199,8 @@ def ravel_coeffs(coeffs: Sequence[Any], axes: Axes = None) -> tuple[Array, list[
     >>> line.shape, slices[1]["dd"], shapes[1]["dd"]
     ((100,), slice(75, 100, None), (5, 5))
     """
-    approximation, details = _open_coefficients(coeffs)
+    axes = coeffs.axes if isinstance(coeffs, Pyramid) and axes is None else axes
+    approximation, details = open_coefficients(coeffs)
     if details:
         _match_axes(details, axes, approximation.ndim)
     stop = approximation.size
@@ -378,8 +383,10 @@ def _cut_out(array: Array, region: Any, where: tuple[int, str | None]) -> Array:
         ) from None
 
 
-def _open_coefficients(coeffs: Sequence[Any]) -> tuple[Array, list[Bands]]:
-    """Return approximation and details, whichever of the `wavedec` functions made them."""
+def open_coefficients(coeffs: Sequence[Any] | Pyramid) -> tuple[Array, list[Bands]]:
+    """Return approximation and details, whichever of the `wavedec` functions made them, or `decompose`."""
+    if isinstance(coeffs, Pyramid):
+        return coeffs.approximation, [{key: bands[key] for key in sorted(bands)} for bands in coeffs.details]
     if not isinstance(coeffs, list | tuple) or len(coeffs) == 0:
         raise CoefficientsError("coeffs must be a list as wavedec, wavedec2 or wavedecn return it, and not empty")
     if coeffs[0] is None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_array, as_computable, concatenate
+from subband.engines import Engine
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, CoefficientsError, LevelError
 from subband.transforms.arguments import (
@@ -188,6 +189,8 @@ def fswavedecn(
     mode: ModeLike | Sequence[ModeLike] = "symmetric",
     levels: int | Sequence[int | None] | None = None,
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> FswavedecnResult:
     """Transform all levels along one axis, then along the next.
 
@@ -206,6 +209,8 @@ def fswavedecn(
         Number of levels; None is `dwt_max_level` of that axis.
     axes : sequence of int, optional
         The axes to transform, all by default.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -274,13 +279,15 @@ def _list_levels(levels: Any, count: int) -> list[Any]:
     return [levels] * count
 
 
-def fswaverecn(fswavedecn_result: FswavedecnResult) -> Array:
+def fswaverecn(fswavedecn_result: FswavedecnResult, *, engine: str | Engine | None = None) -> Array:
     """Undo a fully separable transform.
 
     Parameters
     ----------
     fswavedecn_result : FswavedecnResult
         What `fswavedecn` returned.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -304,11 +311,11 @@ def fswaverecn(fswavedecn_result: FswavedecnResult) -> Array:
         raise CoefficientsError(
             f"fswavedecn_result is a {type(result).__name__}; it must be the FswavedecnResult that fswavedecn returns"
         )
-    return _merge_axes(result.coeffs, result)
+    return _merge_axes(result.coeffs, result) if engine is None else _merge_axes(result.coeffs, result, engine=engine)
 
 
 @takes_arrays("x")
-def _merge_axes(x: Array, result: FswavedecnResult) -> Array:
+def _merge_axes(x: Array, result: FswavedecnResult, *, engine: str | Engine | None = None) -> Array:
     """Merge an array along all axes that `result` has, as it says."""
     for axis, slices, bank, name in zip(result.axes, result.coeff_slices, result.wavelets, result.modes, strict=True):
         before = (slice(None),) * axis

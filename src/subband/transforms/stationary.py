@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from subband.arrays import as_computable
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import BandShapesError, CoefficientsError, CoefficientsTypeError, ShapeError
 from subband.stationary import stationary_plan
@@ -42,6 +43,8 @@ def swt(
     axis: int = -1,
     trim_approx: bool = False,
     norm: bool = False,
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Transform along one axis without dropping coefficients.
 
@@ -62,6 +65,8 @@ def swt(
     norm : bool
         Whether to scale the filters so that an orthogonal wavelet keeps the energy of the signal: the squares
         of all coefficients, with `trim_approx`, add up to those of the samples.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -115,7 +120,14 @@ def swt(
 
 
 @takes_arrays("coeffs")
-def iswt(coeffs: Sequence[Any], wavelet: WaveletLike, norm: bool = False, axis: int = -1) -> Array:
+def iswt(
+    coeffs: Sequence[Any],
+    wavelet: WaveletLike,
+    norm: bool = False,
+    axis: int = -1,
+    *,
+    engine: str | Engine | None = None,
+) -> Array:
     """Undo `swt`.
 
     Parameters
@@ -124,6 +136,8 @@ def iswt(coeffs: Sequence[Any], wavelet: WaveletLike, norm: bool = False, axis: 
         What `swt` returned, trimmed or not, from `start_level` 0.
     wavelet, norm, axis
         As they were for `swt`.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -154,6 +168,8 @@ def swt2(
     axes: Iterable[int] = (-2, -1),
     trim_approx: bool = False,
     norm: bool = False,
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Transform along two axes without dropping coefficients.
 
@@ -169,6 +185,8 @@ def swt2(
         The axes to transform, two different ones.
     start_level, trim_approx, norm
         As for `swt`.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -212,6 +230,8 @@ def iswt2(
     wavelet: WaveletLike | Sequence[WaveletLike],
     norm: bool = False,
     axes: Iterable[int] = (-2, -1),
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Undo `swt2`.
 
@@ -221,6 +241,8 @@ def iswt2(
         What `swt2` returned, trimmed or not, from `start_level` 0.
     wavelet, norm, axes
         As they were for `swt2`.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -254,6 +276,8 @@ def swtn(
     axes: Axes = None,
     trim_approx: bool = False,
     norm: bool = False,
+    *,
+    engine: str | Engine | None = None,
 ) -> list[Any]:
     """Transform along any number of axes without dropping coefficients.
 
@@ -269,6 +293,8 @@ def swtn(
         The axes to transform, each once; all if not given.
     start_level, trim_approx, norm
         As for `swt`.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -318,6 +344,8 @@ def iswtn(
     wavelet: WaveletLike | Sequence[WaveletLike],
     axes: Axes = None,
     norm: bool = False,
+    *,
+    engine: str | Engine | None = None,
 ) -> Array:
     """Undo `swtn`.
 
@@ -327,6 +355,8 @@ def iswtn(
         What `swtn` returned, trimmed or not, from `start_level` 0. A band left out counts as zeros.
     wavelet, axes, norm
         As they were for `swtn`.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

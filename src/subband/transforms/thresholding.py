@@ -23,19 +23,20 @@ import numpy as np
 from subband.arrays import as_array, as_numbers, is_functional, is_opencl, namespace
 from subband.engines.dispatch import takes_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError, suggest_names
+from subband.pyramid import Pyramid
 from subband.typing import Array
 
 __all__ = ["threshold", "threshold_firm"]
 
 
 @takes_arrays("data", "value", "substitute", transforms=False)
-def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) -> Array:
+def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) -> Any:
     """Shrink or replace the elements of an array that are beyond a threshold.
 
     Parameters
     ----------
-    data : array_like
-        Real or complex numbers.
+    data : array_like or Pyramid
+        Real or complex numbers. Of a pyramid the details are shrunk, and the approximation stays.
     value : float or array_like
         The threshold; an array must broadcast against `data`.
     mode : {"soft", "hard", "garrote", "greater", "less"}
@@ -48,7 +49,7 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
 
     Returns
     -------
-    ndarray
+    ndarray or Pyramid
         Of the shape that `data` and `value` broadcast to. A Python number as `value` leaves the precision as
         it is.
 
@@ -89,6 +90,8 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
     if type(data) is np.ndarray and data.dtype in _REAL and type(value) in _PLAIN and type(substitute) in _PLAIN:
         # nothing to check or to convert: a short call takes microseconds
         return (_SHORT_MODES if 0 <= value < _INFINITE else _MODES).get(mode, apply)(data, value, substitute)
+    if isinstance(data, Pyramid):
+        return data.map(lambda band, _, key: threshold(band, value, mode, substitute) if "d" in key else band)
     # A Python number must stay one: as an array it would turn float32 data into float64.
     value = as_numbers(value, "value") if isinstance(value, list | tuple) else value
     numbers = as_numbers(data)

@@ -1,7 +1,6 @@
 """The names of the wavelets, their families, and the table of filters behind them.
 
-The names are those of PyWavelets, with the same filter values, plus a family of our own, ``cdf``, that is
-listed only when it is asked for by name: `wavelist` without arguments answers what PyWavelets answers.
+The names are those of PyWavelets, with the same filter values, plus a family of our own, ``cdf``.
 
 The filters are text in ``filters.txt`` beside this module. The file is read when the first filter is needed, and
 a line of it is parsed when that wavelet is needed.
@@ -172,7 +171,7 @@ def count_moments(family: str, number: int) -> tuple[int | None, int | None]:
 
 
 def families(short: bool = True) -> list[str]:
-    """Return the names of the families that PyWavelets has too.
+    """Return the names of the families: those of PyWavelets, and ``cdf``.
 
     Parameters
     ----------
@@ -182,10 +181,11 @@ def families(short: bool = True) -> list[str]:
     Returns
     -------
     list of str
-        One name a family, in the order of their definition. ``cdf`` is not among them.
+        One name a family, in the order of their definition.
 
     Examples
     --------
+    >>> from subband import families
     >>> families()[:4]
     ['haar', 'db', 'sym', 'coif']
     >>> families(short=False)[1]
@@ -223,6 +223,7 @@ def wavelist(family: str | None = None, kind: Kind = "all") -> list[str]:
 
     Examples
     --------
+    >>> from subband import wavelist
     >>> wavelist("coif")[:3]
     ['coif1', 'coif2', 'coif3']
     >>> wavelist(kind="continuous")[-3:]

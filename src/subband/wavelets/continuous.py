@@ -78,6 +78,7 @@ class ContinuousWavelet:
 
     Examples
     --------
+    >>> from subband import ContinuousWavelet
     >>> wavelet = ContinuousWavelet("cmor1.5-1.0")
     >>> wavelet.bandwidth_frequency, wavelet.center_frequency, wavelet.complex_cwt
     (1.5, 1.0, True)
@@ -223,6 +224,7 @@ class ContinuousWavelet:
 
         Examples
         --------
+        >>> from subband import ContinuousWavelet
         >>> psi, x = ContinuousWavelet("morl").wavefun(level=4)
         >>> psi.shape, psi.dtype
         ((16,), dtype('float64'))
@@ -290,6 +292,7 @@ def DiscreteContinuousWavelet(  # noqa: N802  # PyWavelets' name for a function 
 
     Examples
     --------
+    >>> from subband import DiscreteContinuousWavelet
     >>> DiscreteContinuousWavelet("db2"), DiscreteContinuousWavelet("morl")
     (Wavelet('db2'), ContinuousWavelet('morl'))
     """

@@ -73,6 +73,7 @@ def integrate_wavelet(wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision
 
     Examples
     --------
+    >>> from subband import integrate_wavelet
     >>> int_psi, x = integrate_wavelet("haar", precision=2)
     >>> int_psi.round(6).tolist()
     [0.0, 0.25, 0.5, 0.25, 0.0, 0.0]
@@ -104,6 +105,7 @@ def central_frequency(wavelet: AnyWavelet, precision: int = 8) -> float:
 
     Examples
     --------
+    >>> from subband import central_frequency
     >>> round(central_frequency("db2"), 6)
     0.666667
     >>> central_frequency("cmor1.5-1.0")
@@ -154,6 +156,7 @@ def admissibility_constant(wavelet: AnyWavelet) -> float:
 
     Examples
     --------
+    >>> from subband.wavelets import admissibility_constant
     >>> round(admissibility_constant("mexh"), 3), round(admissibility_constant("db4"), 3)
     (4.727, 1.386)
     """
@@ -195,6 +198,7 @@ def scale2frequency(wavelet: AnyWavelet, scale: npt.ArrayLike, precision: int = 
 
     Examples
     --------
+    >>> from subband import scale2frequency
     >>> scale2frequency("cmor1.5-1.0", [1, 2, 4]).tolist()
     [1.0, 0.5, 0.25]
     """
@@ -220,6 +224,7 @@ def frequency2scale(wavelet: AnyWavelet, freq: npt.ArrayLike, precision: int = 8
 
     Examples
     --------
+    >>> from subband import frequency2scale
     >>> float(frequency2scale("cmor1.5-1.0", 0.25))
     4.0
     """

@@ -57,6 +57,7 @@ class Step:
 
     Examples
     --------
+    >>> from subband import Step
     >>> Step("predict", 0, (-0.5, -0.5)).is_symmetric
     True
     """
@@ -122,6 +123,7 @@ class LiftingScheme:
     --------
     The reversible 5/3 of JPEG 2000, without its scales:
 
+    >>> from subband import LiftingScheme, Step
     >>> scheme = LiftingScheme((Step("predict", 0, (-0.5, -0.5)), Step("update", -1, (0.25, 0.25))))
     >>> scheme.is_symmetric, scheme.tap_count
     (True, 4)
@@ -201,6 +203,7 @@ class LiftingScheme:
 
         Examples
         --------
+        >>> from subband import LiftingScheme, Step
         >>> LiftingScheme((Step("predict", 0, (-1.0,)),)).synthesis_filters()
         ({0: 1.0, 1: 1.0}, {1: 1.0})
         """

@@ -41,6 +41,7 @@ def as_wavelet(wavelet: Any) -> Wavelet:
 
     Examples
     --------
+    >>> from subband.wavelets import as_wavelet
     >>> as_wavelet("DB4") is as_wavelet("db4")
     True
     >>> as_wavelet("cdf-97")
@@ -90,6 +91,7 @@ def factorise(wavelet: WaveletLike) -> LiftingScheme | None:
 
     Examples
     --------
+    >>> from subband.wavelets import factorise
     >>> [(step.kind, len(step.taps)) for step in factorise("db2").steps]
     [('predict', 1), ('update', 2), ('predict', 1)]
     >>> scheme = factorise("bior4.4")

@@ -36,6 +36,7 @@ def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
 
     Examples
     --------
+    >>> from subband import qmf
     >>> qmf([1, 2, 3, 4]).tolist()
     [4, -3, 2, -1]
     """
@@ -71,6 +72,7 @@ def orthogonal_filter_bank(
 
     Examples
     --------
+    >>> from subband import orthogonal_filter_bank
     >>> [taps.round(3).tolist() for taps in orthogonal_filter_bank([1, 1])]
     [[0.707, 0.707], [-0.707, 0.707], [0.707, 0.707], [0.707, -0.707]]
     """

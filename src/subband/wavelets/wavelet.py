@@ -62,6 +62,7 @@ class Wavelet:
 
     Examples
     --------
+    >>> from subband import Wavelet
     >>> db2 = Wavelet("db2")
     >>> db2
     Wavelet('db2')
@@ -151,6 +152,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> from subband.wavelets import LiftingScheme, Step
         >>> lazy = Wavelet.from_lifting("average", LiftingScheme((Step("predict", 0, (-1.0,)),)))
         >>> lazy.dec_hi
@@ -174,6 +176,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> filtered = Wavelet("cdf97").without_lifting()
         >>> filtered.name, filtered.lifting, filtered.dec_lo == Wavelet("cdf97").dec_lo
         ('cdf97, filtered', None, True)
@@ -228,6 +231,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> Wavelet("bior2.4").inverse_filter_bank == Wavelet("rbio2.4").filter_bank
         True
         """
@@ -324,6 +328,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> Wavelet("bior4.4").is_whole_sample_symmetric, Wavelet("bior1.3").is_whole_sample_symmetric
         (True, False)
         """
@@ -355,6 +360,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> [step.kind for step in Wavelet("cdf97").lifting.steps]
         ['predict', 'update', 'predict', 'update']
         >>> Wavelet("dmey").lifting is None
@@ -389,6 +395,7 @@ class Wavelet:
 
         Examples
         --------
+        >>> from subband import Wavelet
         >>> phi, psi, x = Wavelet("haar").wavefun(level=2)
         >>> psi.round(6).tolist(), x.tolist()
         ([0.0, 1.0, 1.0, -1.0, -1.0, 0.0], [0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
@@ -454,6 +461,20 @@ class Wavelet:
         if self._scheme is not None:
             return f"{kind}.from_lifting({self._name!r}, {self._scheme!r})"
         return f"{kind}({self._name!r}, filter_bank={self.filter_bank!r})"
+
+    def _repr_html_(self) -> str:
+        # for notebooks alone
+        from subband.display import draw_curves, format_paragraph, format_table
+
+        *functions, x = self.wavefun(6)
+        about = (
+            ("family", self.family_name),
+            ("taps", self.dec_len),
+            ("symmetry", self.symmetry),
+            ("vanishing moments", self.vanishing_moments_psi),
+        )
+        curves = [("scaling function", functions[-2]), ("wavelet", functions[-1])]
+        return f"{format_paragraph(repr(self))}{draw_curves(x, curves)}{format_table(about)}"
 
     def __str__(self) -> str:
         lines = (

@@ -11,18 +11,20 @@ import sys
 import numpy as np
 
 import subband
-from subband.codecs import jpeg2000
+from subband.codecs import jpeg2000, vc2
 from subband.data import camera, photograph
 from subband.edit import find_edges, fuse, relight, stylise
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.enhance.methods import list_methods
+from subband.pipeline import process_frames
 
 __all__ = ["exercise"]
 
 
 def exercise() -> None:
     """Call everything once for each kind of array."""
-    for part in (_transform, _transform_odd, _transform_integers, _denoise, _edit, _code):
+    parts = (_transform, _transform_odd, _transform_integers, _denoise, _follow, _edit, _code, _code_video)
+    for part in parts:
         part()
 
 
@@ -36,6 +38,12 @@ def _transform() -> None:
         for wavelet in ("bior4.4", "db4"):
             subband.waverec2(subband.wavedec2(image, wavelet, level=2), wavelet)
         subband.waverec2(subband.wavedec2(image[:60, :60], "bior4.4", level=2), "bior4.4")
+        for wavelet in ("haar", "db2", "db3", "db4", "sym4", "bior2.2", "bior4.4"):
+            for mode in ("symmetric", "periodization"):
+                small = image[:60, :60]
+                subband.idwt2(subband.dwt2(small, wavelet, mode), wavelet, mode)
+                for axis in (0, 1):
+                    subband.idwt(*subband.dwt(small, wavelet, mode, axis), wavelet, mode, axis)
         for part in (image[:64, :64], image[:512, :512]):
             subband.iswt2(subband.swt2(part, "db2", level=1), "db2")
         volume = rng.normal(size=(40, 48, 160)).astype(dtype)
@@ -78,6 +86,13 @@ def _denoise() -> None:
         subband.denoise(volume.astype(kind), channel_axis=None)
 
 
+def _follow() -> None:
+    colours = photograph()[:256, :256]
+    for image in (colours[..., 1], colours, colours.astype(np.uint16) * 257):
+        for method in list_methods():
+            list(process_frames([image] * 3, Enhancer(Denoise(method.name), temporal=True)))
+
+
 def _edit() -> None:
     grey, colours = camera(), photograph()[:256, :256]
     for image in (grey, colours):
@@ -90,8 +105,26 @@ def _edit() -> None:
 def _code() -> None:
     grey, colours = camera(), photograph()[:256, :256]
     for image in (grey, colours, grey.astype(np.uint16) * 257, colours.astype(np.uint16) * 257):
-        for settings in ({"lossless": True}, {"rate": 1.0}, {"rate": [0.5, 2.0]}):
+        for settings in (
+            {"lossless": True},
+            {"rate": 1.0},
+            {"rate": [0.5, 2.0]},
+            {"ht": True},
+            {"ht": True, "rate": 1.0},
+        ):
             jpeg2000.decode(jpeg2000.encode(image, **settings))
+
+
+def _code_video() -> None:
+    for bits, settings in (
+        (8, {}),
+        (10, {"rate": 1e6}),
+        (16, {"wavelet": "daub97"}),
+        (8, {"wavelet": "daub97", "depth": 5}),
+    ):
+        video = vc2.VideoFormat(64, 48, "4:2:0", vc2.VideoFormat.make_signal(bits))
+        planes = [np.zeros(shape, np.uint8 if bits == 8 else np.uint16) for shape in video.plane_shapes]
+        list(vc2.decode(vc2.encode([planes], video, vc2.Settings(**settings))))
 
 
 if __name__ == "__main__":

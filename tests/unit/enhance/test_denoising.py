@@ -5,7 +5,7 @@ import pytest
 import skimage.data
 
 from subband import Wavelet, data, decompose
-from subband.enhance import Denoise, Enhancer, denoise, estimate_noise, measure_gains
+from subband.enhance import Denoise, Enhancer, denoise, estimate_noise, estimate_sigma, measure_gains
 from subband.enhance.colour import FROM_OPPONENTS, TO_OPPONENTS
 from subband.enhance.methods import list_methods
 from subband.errors import SubbandError
@@ -85,7 +85,10 @@ def test_constant_picture_stays():
     np.testing.assert_allclose(denoise(np.full((64, 64), 7.0)), 7.0)
 
 
-@pytest.mark.parametrize(("dtype", "result"), [("uint8", "float32"), ("float32", "float32"), ("float64", "float64")])
+@pytest.mark.parametrize(
+    ("dtype", "result"),
+    [("uint8", "uint8"), ("int16", "int16"), ("float32", "float32"), ("float64", "float64"), ("int64", "float64")],
+)
 @pytest.mark.parametrize("shape", [(65, 47), (64, 33, 3)])
 def test_shape_and_dtype(shape, dtype, result):
     denoised = denoise(np.random.default_rng(0).integers(0, 255, shape).astype(dtype))
@@ -183,3 +186,28 @@ def test_settings_are_checked_although_equal_ones_were_taken_before():
 def test_noise_of_each_channel_may_be_a_list():
     noisy = add_noise(data.photograph()[:32, :32], 10)
     np.testing.assert_array_equal(denoise(noisy, sigma=[10, 20, 30]), denoise(noisy, sigma=(10, 20, 30)))
+
+
+@pytest.mark.parametrize("shape", [(400,), (128, 96), (96, 96, 3), (24, 24, 24)])
+def test_sigma_is_estimated(shape):
+    noise = np.random.default_rng(0).normal(100, 12, shape)
+    assert estimate_sigma(noise) == pytest.approx(12, rel=0.1)
+    assert estimate_sigma(noise.tolist()) == estimate_sigma(noise)
+
+
+def test_opacity_has_no_noise():
+    pixels = np.random.default_rng(0).normal(100, 12, (64, 64, 4))
+    pixels[..., 3] = 255
+    assert estimate_sigma(pixels) == pytest.approx(12, rel=0.1)
+    assert estimate_sigma(pixels, channel_axis=-1) == pytest.approx(9, rel=0.1)
+
+
+def test_out_dtype_keeps_fractions_and_rounds_once():
+    noisy = np.clip(150 * PICTURE + 50 + np.random.default_rng(0).normal(0, 20, PICTURE.shape), 0, 255).astype(np.uint8)
+    fine = denoise(noisy, out_dtype=np.float32)
+    assert (fine.dtype, denoise(noisy, out_dtype="float64").dtype) == (np.float32, np.float64)
+    assert (fine != np.rint(fine)).any()
+    rounded = np.clip(np.rint(fine), 0, 255)
+    assert np.abs(denoise(noisy).astype(float) - rounded).max() <= 1
+    np.testing.assert_array_equal(denoise(noisy, out_dtype=np.uint8), rounded)
+    assert denoise(noisy.astype(float), out_dtype=np.uint16).dtype == np.uint16

@@ -75,7 +75,7 @@ def test_the_last_weight_goes_on():
         (lambda: Blur(1, "details", (0,)), r"levels=\(0,\) are not levels; the finest is 1"),
         (lambda: Sharpen(np.inf), "amount=inf is not finite"),
         (lambda: Sharpen(1, "diagonals"), "kernel='diagonals' is not known.*'diagonal'"),
-        (lambda: Denoise("best"), "method='best' is not a method.*use one of bivariate"),
+        (lambda: Denoise("finest"), "method='finest' is not a method.*use one of bivariate"),
         (lambda: Denoise("byes"), "method='byes' is not a method; did you mean 'bayes'"),
         (lambda: Denoise(mode="firm"), "mode='firm' is not a threshold that noise can choose"),
         (lambda: Denoise(strength=-1), "strength=-1.0 is negative"),

@@ -35,6 +35,13 @@ def test_levels_are_those_of_wavedec2(wavelet, mode, shape):
     torch.testing.assert_close(back[..., : shape[-2], : shape[-1]], x, rtol=0, atol=1e-10)
 
 
+def test_the_inverse_of_more_levels_than_are_useful_has_a_gradient():
+    x = torch.rand((2, 20, 24), dtype=torch.float64, requires_grad=True)
+    back = st.WaveRec2("bior4.4", "symmetric")(st.WaveDec2(3, "bior4.4", "symmetric")(x))
+    (gradient,) = torch.autograd.grad(back, x, torch.ones_like(back))
+    torch.testing.assert_close(gradient, torch.ones_like(x))
+
+
 def test_packets_are_those_of_subband():
     x = draw(2, 17, 24)
     layer = st.WaveletPackets2(2, "db2", "reflect")

@@ -11,8 +11,17 @@ import pytest
 from PIL import Image, ImageCms, ImageOps
 
 from subband.codecs.jpeg2000 import CodecWarning
-from subband.errors import ArgumentError, FormatError, MissingExtraError
-from subband.media import LossWarning, Still, TooLargeError, place_output, read_still, write_still
+from subband.errors import ArgumentError, FormatError, MissingExtraError, ShapeError
+from subband.media import (
+    LossWarning,
+    Still,
+    TooLargeError,
+    imread,
+    imwrite,
+    place_output,
+    read_still,
+    write_still,
+)
 from subband.media.deep_stills import turn_upright
 
 RNG = np.random.default_rng(0)
@@ -133,7 +142,7 @@ def test_what_cannot_be_written(tmp_path, name, still):
 
 
 def write_and_fail(path):
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         unfinished.write_text("half")
         raise RuntimeError
 
@@ -180,7 +189,7 @@ def test_formats_with_loss(tmp_path, name, most):
     write_still(tmp_path / name, Still(SMOOTH))
     assert np.abs(read_still(tmp_path / name).pixels.astype(int) - SMOOTH).mean() < most
     large = (tmp_path / name).stat().st_size
-    write_still(tmp_path / name, Still(SMOOTH), quality=10)
+    write_still(tmp_path / name, Still(SMOOTH), quality=10, overwrite=True)
     assert (tmp_path / name).stat().st_size < large
 
 
@@ -396,3 +405,24 @@ def test_deep_colour_is_turned_upright(tmp_path, av):
     still = read_still(tmp_path / "deep.png")
     np.testing.assert_array_equal(still.pixels, turn_upright(DEEP_COLOUR, 6))
     assert still.exif is None
+
+
+@pytest.mark.parametrize("channels", [(), (1,), (2,), (3,), (4,)])
+def test_arrays_are_images(tmp_path, channels):
+    image = np.random.default_rng(0).integers(0, 256, (5, 7, *channels)).astype(np.uint8)
+    imwrite(str(tmp_path / "a.png"), image)
+    np.testing.assert_array_equal(imread(str(tmp_path / "a.png")), image[..., 0] if channels == (1,) else image)
+    with pytest.raises(ArgumentError, match="is there already"):
+        imwrite(str(tmp_path / "a.png"), image)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 7, 5), (2, 5, 7, 3), (0, 7)])
+def test_other_arrays_are_not(tmp_path, shape):
+    with pytest.raises(ShapeError, match="rows × columns"):
+        imwrite(tmp_path / "a.png", np.zeros(shape, np.uint8))
+
+
+def test_still_is_taken_for_its_pixels():
+    still = Still(COLOUR)
+    assert (still.shape, still.dtype) == (COLOUR.shape, COLOUR.dtype)
+    np.testing.assert_array_equal(np.asarray(still, np.float32), COLOUR.astype(np.float32))

@@ -123,7 +123,7 @@ def test_pipe(toy, tmp_path):
 
 def test_studio(toy, tmp_path):
     write_still(tmp_path / "in.toy", Still(PICTURE))
-    with run_studio() as serving:
+    with run_studio(with_token=False) as serving:
         host = f"{serving.address.host}:{serving.address.port}"
         with (
             connect(f"ws://{host}/live", origin=f"http://{host}", max_size=None) as socket,

@@ -267,3 +267,29 @@ def test_ten_minutes_take_the_memory_of_ten_seconds(tmp_path):
     )
     _, short, long = map(int, run.stdout.split())
     assert long < 1.1 * short
+
+
+def test_folder_becomes_a_folder(tmp_path):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for name in ("b.png", "a.png"):
+        write_still(photos / name, Still(np.zeros((16, 20, 3), np.uint8)))
+    (photos / "notes.txt").write_text("not an image")
+    report = enhance_file(str(photos), str(tmp_path / "deep" / "out"), STEPS)
+    assert report.frames == 2
+    assert sorted(path.name for path in (tmp_path / "deep" / "out").iterdir()) == ["a.png", "b.png"]
+    with pytest.raises(ArgumentError, match="is there already"):
+        enhance_file(photos, tmp_path / "deep" / "out", STEPS)
+    enhance_file(photos, tmp_path / "deep" / "out", STEPS, overwrite=True)
+
+
+def test_folder_needs_a_folder(tmp_path):
+    write_still(tmp_path / "a.png", Still(np.zeros((16, 20), np.uint8)))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArgumentError, match="is a file, and source a folder"):
+        enhance_file(tmp_path, tmp_path / "file", STEPS)
+    with pytest.raises(ArgumentError, match="is a folder; give the name"):
+        enhance_file(tmp_path, lambda info: None, STEPS)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ArgumentError, match="holds no image"):
+        enhance_file(tmp_path / "empty", tmp_path / "out", STEPS)

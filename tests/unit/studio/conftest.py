@@ -138,7 +138,7 @@ class Page:
 
 @pytest.fixture(scope="module")
 def serving():
-    with run_studio() as running:
+    with run_studio(with_token=False) as running:
         yield running
 
 

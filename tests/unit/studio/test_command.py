@@ -3,11 +3,13 @@
 import contextlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 
 import httpx
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from subband.cli import app
@@ -19,9 +21,11 @@ def start(*options):
     command = [sys.executable, "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        line = process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, line + process.stdout.read()
+        told = []
+        while not (found := re.search(r"http://\S+", line := process.stdout.readline())):
+            told.append(line)
+            assert line, "".join(told)
+        process.told = "".join(told)
         yield found[0], process
     finally:
         process.kill()
@@ -34,11 +38,56 @@ def test_it_starts_and_ends():
         assert address.startswith("http://127.0.0.1:")
         for _ in range(50):
             with contextlib.suppress(httpx.ConnectError):
-                assert httpx.get(address, timeout=300).status_code in (200, 404)
+                assert httpx.get(address, timeout=300, follow_redirects=True).status_code == 200
                 break
         process.send_signal(signal.SIGINT)
         assert process.wait(20) in (0, 130, -signal.SIGINT)
         assert "Traceback" not in process.stdout.read()
+
+
+def test_on_this_machine_a_token_is_needed_too_unless_somebody_says_otherwise():
+    with start() as (address, process):
+        base = address.partition("?")[0]
+        assert httpx.get(base, timeout=300).status_code == 401
+        assert httpx.get(address).status_code == 303
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        assert "TLS" not in process.stdout.read()
+    with start("--no-token") as (address, _):
+        assert "token" not in address
+        assert httpx.get(address, timeout=300).status_code == 200
+
+
+def test_what_cannot_be_read_is_told_in_the_terminal_and_to_the_page(tmp_path):
+    for name in ("cut.png", "large.png"):
+        Image.new("L", (300, 200)).save(tmp_path / name)
+    whole = (tmp_path / "cut.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty").mkdir()
+    names = ["cut.png", "large.png", "empty"]
+    with start("--most-pixels", "50000", *(tmp_path / name for name in names)) as (_, process):
+        # before the address
+        assert "'cut.png' cannot be read" in process.told
+        assert "'large.png' has 60000 pixels, and the studio shows 50000; start it with --most-pixels 60000" in (
+            process.told
+        )
+        assert "'empty' is a folder without" in process.told
+
+
+def test_the_limit_obeys_the_variable_that_all_of_subband_obeys(tmp_path, monkeypatch):
+    Image.new("L", (300, 200)).save(tmp_path / "large.png")
+    monkeypatch.setenv("SUBBAND_MOST_PIXELS", "50000")
+    with start(tmp_path / "large.png") as (_, process):
+        assert "--most-pixels 60000" in process.told
+
+
+def test_a_second_studio_takes_the_next_port(monkeypatch):
+    from subband.studio import serving
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(serving, "PORT", taken.getsockname()[1])
+        with serving.run_studio(port=None) as running:
+            assert 0 < running.address.port - taken.getsockname()[1] < 20
 
 
 def test_beyond_this_machine_it_prints_a_token_and_how_to_encrypt():
@@ -79,6 +128,7 @@ def test_a_terminal_that_is_closed_leaves_no_files(tmp_path, monkeypatch):
         (["--engine", "abacus"], "abacus"),
         (["--engine", "reference"], "reference"),
         (["--listen", "203.0.113.7"], "nobody can listen"),
+        (["--listen", "0.0.0.0", "--no-token"], "needs its token"),
     ],
 )
 def test_what_cannot_be_is_told_in_a_line(options, says):

@@ -52,7 +52,10 @@ def test_seeking_goes_anywhere(player, frames, ahead):
 
 
 def test_seeking_can_be_given_up(player):
+    player.take()
     assert player.seek(50, lambda: False).number < 10
+    # and what comes then is what comes after the frame that is shown
+    assert player.take().number == 1
 
 
 def test_frames_are_left_out(player):
@@ -84,10 +87,47 @@ def test_stills_have_one_frame():
     player.close()
 
 
-def test_a_volume_is_refused(tmp_path):
-    np.save(tmp_path / "volume.npy", np.zeros((4, 8, 8), np.float32))
+def test_a_volume_is_walked_slice_by_slice_and_refused_from_a_page(tmp_path):
+    volume = np.arange(4 * 8 * 8, dtype=np.float32).reshape(4, 8, 8)
+    np.save(tmp_path / "volume.npy", volume)
+    player = Player(Item("media", "volume.npy", "volume.npy", tmp_path / "volume.npy"))
+    for number in (2, 0, 3, 9):
+        frame = player.seek(number)
+        assert frame.number == min(number, 3)
+        np.testing.assert_array_equal(frame.pixels, volume[frame.number])
+    player.close()
     with pytest.raises(ArgumentError, match="volume"):
-        Player(Item("media", "volume.npy", "volume.npy", tmp_path / "volume.npy"))
+        Player(Item("upload", "x", "volume.npy", tmp_path / "volume.npy"))
+
+
+def test_every_frame_is_found_by_its_keyframe_and_steps_go_both_ways(player):
+    expected = {}
+    player.is_looping = False
+    while (frame := player.take()) is not None:
+        expected[frame.number] = frame.pixels
+    assert len(expected) == 60
+    again = Player(player.item)
+    for number in (45, 7, 59, 30, 31, 0):
+        found = again.seek(number)
+        assert found.number == number
+        np.testing.assert_array_equal(found.pixels, expected[number])
+    again.seek(40)
+    for number in (39, 38, 37):
+        assert again.take_back().number == number
+        np.testing.assert_array_equal(again.current.pixels, expected[number])
+    assert again.take().number == 38
+    again.close()
+
+
+def test_a_part_is_repeated_both_ways(player):
+    player.start, player.stop = 10, 12
+    player.seek(11)
+    assert [player.take().number for _ in range(4)] == [12, 10, 11, 12]
+    assert [player.take_back().number for _ in range(4)] == [11, 10, 12, 11]
+    player.is_looping = False
+    player.seek(12)
+    assert player.is_at_end
+    assert player.take() is None
 
 
 def test_the_clock_leaves_out_what_is_late_and_forgets_long_pauses():

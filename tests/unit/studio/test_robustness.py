@@ -128,8 +128,8 @@ def fragile(monkeypatch):
     class Named(rendering.Inputs):
         name = ""
 
-    def make_inputs(shape, engine, load):
-        inputs = Named(shape, get_engine("cpu") if engine.name == "fragile" else engine, load)
+    def make_inputs(shape, engine, load, levels):
+        inputs = Named(shape, get_engine("cpu") if engine.name == "fragile" else engine, load, levels)
         object.__setattr__(inputs, "name", engine.name)
         return inputs
 
@@ -213,11 +213,15 @@ def test_a_film_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path, page_at):
     middle = len(whole) // 2
     damaged[middle : middle + 4000] = bytes(4000)
     broken.write_bytes(bytes(damaged))
-    with run_studio([broken]) as serving, page_at(serving.address) as page:
+    with run_studio([broken], with_token=False) as serving, page_at(serving.address) as page:
         page.send_settings(filter="none", pace="fast")
         page.open("media", "broken.mp4")
         positions = [page.wait_frame().position for _ in range(80)]
         assert max(positions) > 20
+        told = [error for error in page.errors if error["about"] == "damage"]
+        assert len(told) == 1
+        assert "broken.mp4" in told[0]["message"]
+        assert "damaged" in told[0]["message"]
 
 
 def test_a_file_that_has_gone_is_told(tmp_path, page_at):
@@ -227,7 +231,7 @@ def test_a_file_that_has_gone_is_told(tmp_path, page_at):
 
     path = tmp_path / "gone.png"
     Image.new("L", (64, 64)).save(path)
-    with run_studio([path]) as serving, page_at(serving.address) as page:
+    with run_studio([path], with_token=False) as serving, page_at(serving.address) as page:
         path.unlink()
         page.open("media", "gone.png")
         error = page.wait("error")
@@ -240,7 +244,7 @@ def test_threads_end_with_the_studio(page_at):
     from subband.studio.serving import run_studio
 
     before = set(threading.enumerate())
-    with run_studio() as serving, page_at(serving.address) as page:
+    with run_studio(with_token=False) as serving, page_at(serving.address) as page:
         page.send_settings(filter="none")
         page.open(name="clip")
         page.wait_frame()

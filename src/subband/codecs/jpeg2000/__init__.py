@@ -1,4 +1,4 @@
-"""JPEG 2000 (ISO/IEC 15444-1): still images as wavelet coefficients, coded block by block."""
+"""JPEG 2000 (ISO/IEC 15444-1) and HTJ2K (15444-15): still images as wavelet coefficients, coded block by block."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from subband.codecs.jpeg2000.header import Header, read_header
 from subband.codecs.jpeg2000.inspection import Element, inspect
 from subband.codecs.jpeg2000.picture import Picture
 from subband.codecs.jpeg2000.settings import Settings
+from subband.codecs.jpeg2000.transcoding import transcode
 
 __all__ = [
     "CodecWarning",
@@ -24,4 +25,5 @@ __all__ = [
     "imwrite",
     "inspect",
     "read_header",
+    "transcode",
 ]

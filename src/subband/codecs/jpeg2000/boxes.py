@@ -358,9 +358,10 @@ class Jp2Header:
         return pack_box("jp2h", b"".join(parts))
 
 
-def write_jp2(codestream: bytes, header: Jp2Header, others: Sequence[bytes] = ()) -> bytes:
-    """Return a whole JP2 file around a codestream; `others` are whole boxes that stand before it."""
-    kind = pack_box("ftyp", b"jp2 " + bytes(4) + b"jp2 ")
+def write_jp2(codestream: bytes, header: Jp2Header, others: Sequence[bytes] = (), brand: str = "jp2 ") -> bytes:
+    """Return a whole JP2 file around a codestream, or one of another brand; `others` are boxes that stand before it."""
+    name = brand.encode("ascii")
+    kind = pack_box("ftyp", name + bytes(4) + name)
     return b"".join((SIGNATURE, kind, header.write(), *others, pack_box("jp2c", codestream)))
 
 

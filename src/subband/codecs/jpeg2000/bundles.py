@@ -120,15 +120,16 @@ def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffe
     jobs: dict[tuple[int, int, bool], list[tuple[int, Table]]] = {}
     for tile, work in enumerate(works):
         component = np.array([band.component for band in work.layout.bands])[work.layout.blocks[work.chosen, 4]]
+        # components that are alike, and then blocks: where both kinds are mixed, each has its own style
         keys = [
-            (style.block_style, shift, style.is_reversible)
-            for style, shift in zip(work.stream.styles, work.stream.shifts, strict=True)
+            (shift, style.is_reversible) for style, shift in zip(work.stream.styles, work.stream.shifts, strict=True)
         ]
-        for key in dict.fromkeys(keys):
-            alike = np.array([other == key for other in keys])
-            rows = np.flatnonzero(alike[component])
-            if len(rows):
-                jobs.setdefault(key, []).append((tile, rows))
+        kinds = list(dict.fromkeys(keys))
+        which = np.array([kinds.index(key) for key in keys])[component]
+        styles = work.blocks.styles[work.chosen]
+        for kind, style in sorted(set(zip(which.tolist(), styles.tolist(), strict=True))):
+            rows = np.flatnonzero((which == kind) & (styles == style))
+            jobs.setdefault((style, *kinds[kind]), []).append((tile, rows))
     damaged = 0
     for (style, shift, is_reversible), parts in jobs.items():
         data, segments, counts, rows_of, planes, passes = [], [], [], [], [], []
@@ -137,13 +138,11 @@ def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffe
             work = works[tile]
             chosen = work.chosen[rows]
             blocks = work.blocks
-            first, last = blocks.segment_starts[chosen], blocks.segment_starts[chosen + 1]
-            which = np.repeat(first - (np.cumsum(last - first) - (last - first)), last - first)
-            mine = blocks.segments[which + np.arange(len(which))]
+            mine, own_starts = blocks.select(chosen)
             mine[:, 0] += start
             data.append(blocks.data)
             segments.append(mine)
-            counts.append(last - first)
+            counts.append(np.diff(own_starts))
             rows_of.append(tables[tile][rows])
             planes.append(work.planes[rows])
             passes.append(np.minimum(blocks.passes[chosen], 3 * work.planes[rows] - 2))

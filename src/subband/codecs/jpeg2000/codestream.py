@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from subband.codecs.jpeg2000.faults import warn
 from subband.codecs.jpeg2000.geometry import count_tiles
 from subband.codecs.jpeg2000.markers import (
     EOC,
+    PART_2_MARKERS,
     SOC,
     SOD,
     SOT,
@@ -48,6 +50,9 @@ T = TypeVar("T")
 
 #: The standard numbers tiles with 16 bits.
 _MOST_TILES = 65535
+
+#: What SIZ declares for a stream that uses Part 2.
+_PART_2 = 0x8000
 
 #: Bytes of SOT, with its marker and length.
 _SOT_LENGTH = 12
@@ -147,6 +152,21 @@ class Codestream:
         """The texts of the main header."""
         return tuple(comment.text for comment in self.select(Comment) if comment.is_text)
 
+    @cached_property
+    def _defaults(self) -> tuple[tuple[Any, ...], ...]:
+        """What the main header says for each component: style, quantisation and shift; and its progressions.
+
+        Tiles that say nothing else share these: there may be as many tiles as segments, and components as either.
+        """
+        nothing: tuple[Any, ...] = (None,) * len(self.size.components)
+        changes = self.select(ProgressionChange)
+        return (
+            _spread(nothing, self.select(CodingDefault), self.select(CodingComponent), "style"),
+            _spread(nothing, self.select(QuantisationDefault), self.select(QuantisationComponent), "quantisation"),
+            _spread((0,) * len(nothing), (), self.select(RegionOfInterest), "shift"),
+            tuple(each for change in changes for each in change.progressions),
+        )
+
     def find_tile_parts(self) -> list[TilePartRange]:
         """Go from tile-part to tile-part; warn where the stream ends early."""
         count = int(np.prod(count_tiles(self.size), dtype=object))
@@ -206,59 +226,50 @@ class Codestream:
             If they do not tell all that is needed.
         """
         segments: list[Segment] = []
-        bodies, lengths = [], []
+        bodies, lengths, packed = [], [], []
         parts = sorted(parts, key=lambda part: part.sot.part)
         for part in parts:
-            found, body = self._read_tile_part_header(part)
+            found, body = self.read_tile_part_header(part)
             segments += [placed.segment for placed in found]
             told = sorted((s for s in segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
             segments = [s for s in segments if not isinstance(s, PacketLengths)]
             lengths.append(np.array([length for each in told for length in each.lengths], np.int64))
+            # their numbers may begin anew in each tile-part, or go on
+            pieces = [placed.segment for placed in found if isinstance(placed.segment, PackedTileHeaders)]
+            packed += [piece.data for piece in sorted(pieces, key=lambda each: each.index)]
             bodies.append((body, part.stop))
         own: dict[type, list[Any]] = {kind: [s for s in segments if isinstance(s, kind)] for kind in _LAYERED}
-        main: dict[type, list[Any]] = {kind: self.select(kind) for kind in _LAYERED}
-        count = len(self.size.components)
         coding: CodingDefault = own[CodingDefault][-1] if own[CodingDefault] else self.coding
-        styles = _spread(
-            count, main[CodingDefault], main[CodingComponent], own[CodingDefault], own[CodingComponent], "style"
-        )
-        quantisations = _spread(
-            count,
-            main[QuantisationDefault],
-            main[QuantisationComponent],
-            own[QuantisationDefault],
-            own[QuantisationComponent],
-            "quantisation",
-        )
+        styles, quantisations, shifts, progressions = self._defaults
+        styles = _spread(styles, own[CodingDefault], own[CodingComponent], "style")
+        quantisations = _spread(quantisations, own[QuantisationDefault], own[QuantisationComponent], "quantisation")
         if None in quantisations:
             raise CodecError(f"nothing tells how component {quantisations.index(None)} is quantised: QCD is missing")
-        shifts = [0] * count
-        for region in [*main[RegionOfInterest], *own[RegionOfInterest]]:
-            shifts[region.component] = region.shift
-        changes = own[ProgressionChange] or main[ProgressionChange]
-        progressions = tuple(each for change in changes for each in change.progressions)
+        shifts = _spread(shifts, (), own[RegionOfInterest], "shift")
+        if own[ProgressionChange]:
+            progressions = tuple(each for change in own[ProgressionChange] for each in change.progressions)
         return TileStream(
             tile,
             coding,
-            tuple(styles),
-            tuple(quantisations),
-            tuple(shifts),
+            styles,
+            quantisations,
+            shifts,
             progressions or (Progression(coding.order),),
             tuple(bodies),
             tuple(lengths),
-            self._join_headers(segments, parts),
+            self._join_headers(packed, parts),
             any(part.is_cut for part in parts),
         )
 
-    def _read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:
+    def read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:
+        """Return the segments of the header of a tile-part behind SOT, and where its packets begin."""
         found, body = read_segments(self.data, part.start + _SOT_LENGTH, part.stop, SOD, len(self.size.components))
         return found, body + 2
 
-    def _join_headers(self, segments: Sequence[Segment], parts: Sequence[TilePartRange]) -> Bytes | None:
-        """Return the packet headers of a tile that are packed in its own headers or in the main one."""
-        packed = sorted((s for s in segments if isinstance(s, PackedTileHeaders)), key=lambda each: each.index)
+    def _join_headers(self, packed: Sequence[bytes], parts: Sequence[TilePartRange]) -> Bytes | None:
+        """Return the packet headers of a tile that are packed in its own headers, given in turn, or in the main one."""
         if packed:
-            return np.frombuffer(b"".join(each.data for each in packed), np.uint8)
+            return np.frombuffer(b"".join(packed), np.uint8)
         groups = self._split_packed_headers()
         if not groups:
             return None
@@ -313,6 +324,8 @@ def read_codestream(data: Bytes, start: int = 0, stop: int | None = None) -> Cod
         raise CodecError("the codestream has no SIZ, which tells how large it is")
     if not codings:
         raise CodecError("the codestream has no COD, which tells how it is coded")
+    if sizes[0].capabilities & _PART_2:
+        warn(f"SIZ declares extensions of Part 2 ({sizes[0].capabilities:#06x}), which are not known here")
     wide, high = count_tiles(sizes[0])
     if wide * high > _MOST_TILES:
         raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {_MOST_TILES}")
@@ -351,6 +364,8 @@ def read_segments(
             # the only markers of headers that have no length
             offset += 2
             continue
+        if code in PART_2_MARKERS:
+            raise CodecError(f"byte {offset} holds {name_marker(code)}, an extension of Part 2 that is not known here")
         if code in (SOC, SOT, SOD, EOC):
             raise CodecError(f"byte {offset} holds {name_marker(code)} within a header")
         length = int.from_bytes(data[offset + 2 : offset + 4].tobytes(), "big")
@@ -369,15 +384,13 @@ def read_segments(
     raise CodecError(f"a header ends at byte {stop} before its {name_marker(last)}")
 
 
-def _spread(
-    count: int, main: Sequence[Any], main_own: Sequence[Any], tile: Sequence[Any], tile_own: Sequence[Any], name: str
-) -> list[Any]:
-    """Return one value for each component; a tile goes before the stream, and there a component before all."""
-    values = [getattr(main[-1], name) if main else None] * count
-    for each in main_own:
-        values[each.component] = getattr(each, name)
-    if tile:
-        values = [getattr(tile[-1], name)] * count
-    for each in tile_own:
-        values[each.component] = getattr(each, name)
+def _spread(values: tuple[Any, ...], default: Sequence[Any], own: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """Return one value for each component: what it says itself, else what is said for all, else the one it has."""
+    if default:
+        values = (getattr(default[-1], name),) * len(values)
+    if own:
+        changed = list(values)
+        for each in own:
+            changed[each.component] = getattr(each, name)
+        values = tuple(changed)
     return values

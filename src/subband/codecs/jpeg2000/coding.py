@@ -19,7 +19,7 @@ from subband.codecs.jpeg2000.settings import Settings
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.typing import Array
 
-__all__ = ["BlockSource", "Coded", "Times"]
+__all__ = ["BlockSource", "Coded", "Times", "join_blocks"]
 
 #: Called with the part of the work that is done, from 0 to 1.
 Observe = Callable[[float], None]
@@ -137,7 +137,7 @@ class BlockSource:
                 weights.append(np.array([quantiser.weigh(band) for band in layout.bands])[which])
                 steps = [quantiser.steps[band.component][band.number].exponent for band in layout.bands]
                 exponents.append(np.array(steps, np.int32)[which])
-        return Coded(_join_blocks(found), np.concatenate(weights), np.concatenate(exponents), error)
+        return Coded(join_blocks(found), np.concatenate(weights), np.concatenate(exponents), error)
 
     def measure_loss(self, quantiser: Quantiser) -> float:
         """Return the squared error that quantising alone leaves."""
@@ -159,7 +159,7 @@ class BlockSource:
             samples = np.empty(len(values), np.int32)
             quantise(values[None], 1.0, samples)
         with self.times.measure("blocks"):
-            blocks = encode_blocks(samples, table, self.settings.style_bits, False)
+            blocks = encode_blocks(samples, table, self.settings.style_bits, False, *self.settings.ht_passes)
         return blocks, len(values) / sum(component.samples.size for component in self.components)
 
     def _group_tiles(self) -> list[list[TileLayout]]:
@@ -195,17 +195,17 @@ class BlockSource:
         return tiles
 
     def _code_blocks(self, samples: Array, table: Array, number: int, count: int) -> EncodedBlocks:
-        style, is_reversible = self.settings.style_bits, self.settings.is_reversible
+        options = (self.settings.style_bits, self.settings.is_reversible, *self.settings.ht_passes)
         if self.on_progress is None:
-            return encode_blocks(samples, table, style, is_reversible)
+            return encode_blocks(samples, table, *options)
         found = []
         for first in range(0, max(len(table), 1), _WATCHED):
             self.on_progress((number + first / max(len(table), 1)) / count)
-            found.append(encode_blocks(samples, table[first : first + _WATCHED], style, is_reversible))
-        return _join_blocks(found)
+            found.append(encode_blocks(samples, table[first : first + _WATCHED], *options))
+        return join_blocks(found)
 
 
-def _join_blocks(found: Sequence[EncodedBlocks]) -> EncodedBlocks:
+def join_blocks(found: Sequence[EncodedBlocks]) -> EncodedBlocks:
     """Put the blocks of several batches in a row."""
     if len(found) == 1:
         return found[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from operator import index
 from os import PathLike
 
@@ -11,19 +12,23 @@ import numpy as np
 from subband.codecs.jpeg2000.bundles import decode_tiles
 from subband.codecs.jpeg2000.codestream import Codestream, TilePartRange, TileStream
 from subband.codecs.jpeg2000.colours import find_range, join_planes
-from subband.codecs.jpeg2000.faults import warn
+from subband.codecs.jpeg2000.faults import TooManyError, warn
 from subband.codecs.jpeg2000.geometry import Rectangle, count_tiles, find_tile_rectangle
 from subband.codecs.jpeg2000.header import Header, open_file
-from subband.codecs.jpeg2000.picture import Picture, apply_palette, choose_dtype, sort_channels
-from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork, prepare_tile
+from subband.codecs.jpeg2000.picture import (
+    MOST_PIXELS,
+    Picture,
+    apply_palette,
+    check_samples,
+    choose_dtype,
+    sort_channels,
+)
+from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork, count_room, prepare_tile
 from subband.engines import Engine
 from subband.errors import ArgumentError, CodecError
 from subband.typing import Array
 
-__all__ = ["MOST_PIXELS", "decode"]
-
-#: Samples that are decoded unless the caller allows more.
-MOST_PIXELS = 1 << 28
+__all__ = ["decode"]
 
 #: Coefficients that are decoded together: enough to keep all threads busy, few enough to stay small.
 _TOGETHER = 1 << 22
@@ -91,6 +96,7 @@ def decode(
     ----------
     ISO/IEC 15444-1 (ITU-T T.800), JPEG 2000 image coding system: core coding system.
     """
+    most = MOST_PIXELS if most_pixels is None else most_pixels
     file = open_file(data)
     stream, header = file.stream, file.header
     reduce, layers = _check_reduce(reduce), _check_layers(layers)
@@ -110,14 +116,18 @@ def decode(
         )
         for number in needed
     }
-    _check_sizes(header, windows, most_pixels, is_whole=region is None and reduce == 0)
+    _check_sizes(header, windows, most, is_whole=region is None and reduce == 0)
+    if components is None and header.jp2 is not None and header.jp2.palette is not None:
+        # each channel of a palette takes as much as its component
+        sources = [component for component, _ in header.jp2.mapping] or [0] * len(header.jp2.palette.bits)
+        check_samples(sum(windows[component].area for component in sources if component in windows), most)
     canvas = _Canvas(stream, windows, reduce, has_colours)
     for tile in parts_of.keys() - {tile.tile for tile in tiles}:
         canvas.blank(tile)
     for batch in _collect(stream, tiles, canvas, reduce, layers):
         for work, group, planes in decode_tiles(batch, stream, engine):
             canvas.write(work.stream, group, planes)
-    return _present(header, canvas, chosen, has_selection=components is not None)
+    return replace(_present(header, canvas, chosen, has_selection=components is not None), most_pixels=most)
 
 
 def _collect(
@@ -126,11 +136,13 @@ def _collect(
     """Read the packets of tiles; give as many tiles at a time as are worth being decoded together."""
     batch: list[TileWork] = []
     waiting = 0
+    room = count_room(tiles)
     for tile in tiles:
         try:
-            work = prepare_tile(stream, tile, canvas.windows, reduce, layers)
+            work = prepare_tile(stream, tile, canvas.windows, reduce, layers, room)
+            room -= max(len(work.layout.blocks), work.layout.precinct_count)
         except CodecError as error:
-            if len(tiles) == 1:
+            if len(tiles) == 1 or isinstance(error, TooManyError):
                 raise
             warn(f"tile {tile.tile} cannot be decoded: {error}")
             canvas.blank(tile.tile)
@@ -292,16 +304,13 @@ def _read_tiles(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) ->
             try:
                 yield stream.read_tile(tile, parts)
             except CodecError as error:
+                if len(parts_of) == 1:
+                    raise
                 warn(f"the headers of tile {tile} are damaged: {error}")
 
 
-def _check_sizes(header: Header, windows: dict[int, Rectangle], most_pixels: int | None, *, is_whole: bool) -> None:
-    most = MOST_PIXELS if most_pixels is None else most_pixels
-    total = sum(window.area for window in windows.values())
-    if total > most:
-        raise CodecError(
-            f"the image has {total} samples, and most_pixels={most}; raise it, or use `reduce` or `region`"
-        )
+def _check_sizes(header: Header, windows: dict[int, Rectangle], most_pixels: int, *, is_whole: bool) -> None:
+    check_samples(sum(window.area for window in windows.values()), most_pixels)
     for number, window in windows.items():
         if window.area == 0 and is_whole:
             raise CodecError(f"component {number} has no sample, because its steps leave out all of the image")

@@ -16,7 +16,7 @@ from subband.codecs.jpeg2000.coding import BlockSource, Coded, Observe, Times
 from subband.codecs.jpeg2000.components import Component
 from subband.codecs.jpeg2000.geometry import count_tiles, lay_out_tile
 from subband.codecs.jpeg2000.packing import Packer
-from subband.codecs.jpeg2000.parameters import CodingDefault, ComponentSize, ImageSize
+from subband.codecs.jpeg2000.parameters import HIGH_THROUGHPUT_STREAM, CodingDefault, ComponentSize, ImageSize
 from subband.codecs.jpeg2000.rate_control import Target, allocate_passes, trace_curves
 from subband.codecs.jpeg2000.settings import Settings
 from subband.codecs.jpeg2000.steps import Quantiser
@@ -33,8 +33,10 @@ _USUAL, _FINEST = 1 / 512, 1 / 16384
 _EXCESS, _FALL = 1.15, 0.9
 # How much of the error that is allowed the quantiser uses up before passes are left out.
 _LEAST_LOSS, _MOST_LOSS = 0.75, 0.92
+# How often a step is tried for a size in high-throughput blocks, and how near to the size it must come.
+_STEPS, _STEP_TOLERANCE = 8, 0.05
 # How often a PSNR is aimed at, and by how much the error may stay below what is allowed.
-_ATTEMPTS, _NEAR_ENOUGH = 4, 1.02
+_ATTEMPTS, _NEAR_ENOUGH, _HT_NEAR_ENOUGH = 4, 1.02, 1.06
 
 
 @dataclass
@@ -99,11 +101,28 @@ class Encoder:
             Bytes of the file outside the codestream, which count for targets of size.
         """
         coded, quantiser = self._code_image(around)
+        best, ratio = self._write(coded, quantiser, around)
+        is_met = ratio >= 1
+        for _ in range(_ATTEMPTS if self.settings.ht and self.settings.step is None else 0):
+            if 1 <= ratio < _HT_NEAR_ENOUGH:
+                break
+            # where there are no passes to add or to leave out, the step is what is aimed with; errors grow more slowly
+            # than its square where most coefficients vanish
+            quantiser = replace(quantiser, base=float(np.clip(0.99 * ratio**0.7 * quantiser.base, 2.0**-20, 1 / 2)))
+            stream, ratio = self._write(self._source.code(quantiser), quantiser, around)
+            if ratio >= 1 or not is_met:
+                best, is_met = stream, ratio >= 1
+        self._tell(1.0)
+        return best
+
+    def _write(self, coded: Coded, quantiser: Quantiser, around: int) -> tuple[bytes, float]:
+        """Return the stream of coded blocks, and the error that a PSNR allows as a multiple of what it has."""
         blocks = coded.blocks
         with self.times.measure("packets"):
             spare = blocks.planes - coded.exponents + 1
             guard_bits = max(2, int(spare.max(initial=0)))
-            zero_planes = (guard_bits + coded.exponents - 1 - blocks.planes).astype(np.int32)
+            first_planes = self.settings.ht_passes[0] if self.settings.ht else blocks.planes - 1
+            zero_planes = (guard_bits + coded.exponents - 2 - first_planes).astype(np.int32)
             packer = Packer.from_layouts(
                 self._layouts, zero_planes, blocks.ends, blocks.data, blocks.starts, self.settings.style_bits,
                 sop=self.settings.sop, eph=self.settings.eph,
@@ -111,22 +130,21 @@ class Encoder:
         if guard_bits > 7:
             raise ArgumentError(f"step={self.settings.step} leaves {guard_bits - 7} bits too many; use a larger one")
         header = self._writer.write_header(quantiser, guard_bits)
-        stream = self._assemble(coded, packer, header, around)
-        self._tell(1.0)
-        return stream
+        return self._assemble(coded, packer, header, around)
 
-    def _assemble(self, coded: Coded, packer: Packer, header: bytes, around: int) -> bytes:
+    def _assemble(self, coded: Coded, packer: Packer, header: bytes, around: int) -> tuple[bytes, float]:
         """Choose passes and write the stream; a PSNR is measured, and aimed at anew if it is not met."""
         kind, values = self.settings.targets
         correction = 1.0
         best: bytes | None = None
+        ratio = 1.0
         for _ in range(_ATTEMPTS):
             with self.times.measure("rate"):
                 kept = self._choose_passes(coded, packer, len(header) + around, correction)
             with self.times.measure("packets"):
                 stream = self._writer.write(header, packer, kept)
             if kind != "psnr":
-                return stream
+                return stream, ratio
             with self.times.measure("rate"):
                 measured = self._measure_error(stream)
             # bands are not quite orthogonal, so that the sum of their errors is not quite that of the image
@@ -135,8 +153,10 @@ class Encoder:
                 best = stream
                 if ratio < _NEAR_ENOUGH:
                     break
+            if self.settings.ht and self.settings.ht_passes[1] == 1:
+                return stream, ratio
             correction *= ratio * 0.998
-        return stream if best is None else best
+        return (stream, ratio) if best is None else (best, 1.0)
 
     def _make_size(self) -> ImageSize:
         settings = self.settings
@@ -151,7 +171,9 @@ class Encoder:
                 f"it must reach beyond origin={settings.origin}"
             )
         sizes = tuple(ComponentSize(each.precision, each.is_signed, each.dx, each.dy) for each in self.components)
-        return ImageSize(x1, y1, x0, y0, width, height, tile_x0, tile_y0, sizes)
+        return ImageSize(
+            x1, y1, x0, y0, width, height, tile_x0, tile_y0, sizes, HIGH_THROUGHPUT_STREAM if settings.ht else 0
+        )
 
     def _count_tiles(self) -> int:
         wide, high = count_tiles(self._size)
@@ -197,6 +219,8 @@ class Encoder:
             return self.settings.step / (self.components[0].peak + 1.0)
         if kind == "psnr":
             return self._match_error(quantiser, self._allow_error(values[-1]))
+        if kind and self.settings.ht:
+            return self._match_ht_size(quantiser, self._convert_sizes(around)[-1])
         if not kind or not self._source.is_sampled:
             return _USUAL
         return self._match_size(quantiser, self._convert_sizes(around)[-1])
@@ -216,6 +240,17 @@ class Encoder:
             return float(max(_FINEST, quantiser.base * (float(sizes[0]) / wanted) ** _FALL))
         doublings = np.interp(-np.log(wanted), -np.log(np.maximum(sizes, 1.0)), np.arange(most + 1))
         return float(min(quantiser.base * 2**doublings, 1 / 8))
+
+    def _match_ht_size(self, quantiser: Quantiser, size: float) -> float:
+        """Code a few blocks with one step after the other until they take a little more than their share."""
+        base = quantiser.base
+        for _ in range(_STEPS):
+            blocks, share = self._source.sample(replace(quantiser, base=base))
+            ratio = float(blocks.ends.max(axis=1, initial=0).sum()) / (_EXCESS * size * share)
+            if abs(ratio - 1) < _STEP_TOLERANCE or not 2**-20 < base < 1 / 2:
+                break
+            base *= min(max(ratio, 1 / 16), 16.0)
+        return float(np.clip(base, _FINEST, 1 / 2))
 
     def _match_error(self, quantiser: Quantiser, allowed: float) -> float:
         """Return the step that alone uses up most of the error that is allowed, so that few passes are left out."""
@@ -270,7 +305,7 @@ class Encoder:
         blocks = coded.blocks
         layers = self._count_layers()
         kind, values = self.settings.targets
-        if not kind and layers == 1:
+        if layers == 1 and (not kind or (self.settings.ht and self.settings.ht_passes[1] == 1)):
             return blocks.passes[None]
 
         def measure(kept: Array) -> int:

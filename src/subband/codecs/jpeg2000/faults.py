@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-__all__ = ["CodecWarning", "warn"]
+from subband.errors import CodecError
+
+__all__ = ["CodecWarning", "TooManyError", "warn"]
+
+
+class TooManyError(CodecError):
+    """The tiles of a stream declare more precincts or code-blocks than its bytes can hold."""
 
 
 class CodecWarning(UserWarning):

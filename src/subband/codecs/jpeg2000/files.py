@@ -27,16 +27,19 @@ from subband.errors import ArgumentError, suggest_names
 from subband.outputs import open_output
 from subband.typing import Array
 
-__all__ = ["ENDINGS", "STREAM_ENDINGS", "encode", "imread", "imwrite"]
+__all__ = ["ENDINGS", "HT_ENDING", "STREAM_ENDINGS", "choose_form", "encode", "imread", "imwrite"]
 
-Form = Literal["jp2", "j2k"]
+Form = Literal["jp2", "jph", "j2k"]
 Space = Literal["grey", "rgb", "ycc"]
 
 #: How the names of files end that hold a codestream without boxes.
 STREAM_ENDINGS = (".j2c", ".j2k", ".jpc")
 
+#: How the names of files end that hold high-throughput blocks.
+HT_ENDING = ".jph"
+
 #: How the names of all files of JPEG 2000 end.
-ENDINGS = (".jp2", ".jpx", ".jpf", *STREAM_ENDINGS)
+ENDINGS = (".jp2", ".jpx", ".jpf", HT_ENDING, *STREAM_ENDINGS)
 
 _SPACES = {"rgb": 16, "grey": 17, "ycc": 18}
 _COLOURS = {"rgb": 3, "grey": 1, "ycc": 3}
@@ -47,7 +50,7 @@ _OPACITY, _UNKNOWN = 1, 65535
 def encode(
     image: Any,
     *,
-    form: Form = "jp2",
+    form: Form | None = None,
     bits: int | Sequence[int] | None = None,
     subsampling: Sequence[tuple[int, int]] | None = None,
     alpha: bool | None = None,
@@ -66,8 +69,9 @@ def encode(
     image : array_like of int, or list of arrays
         Rows × columns, rows × columns × components, or a list of components of different sizes. Signed dtypes make
         signed components.
-    form : {"jp2", "j2k"}
-        A JP2 file, or the codestream alone.
+    form : {"jp2", "jph", "j2k"}, optional
+        A JP2 file, a JPH file, which has high-throughput blocks (`ht`), or the codestream alone, which may have them.
+        Left out, a JPH file with ``ht=True``, else a JP2 file.
     bits : int or sequence of int, optional
         Bits of a sample, from 1 to 24; those of the dtype if left out.
     subsampling : sequence of (int, int), optional
@@ -88,8 +92,8 @@ def encode(
         Takes what the parts of the work took.
     **settings
         See `subband.codecs.jpeg2000.Settings`: `lossless`, `rate`, `size`, `psnr`, `layers`, `levels`, `tile`, `block`,
-        `precincts`, `progression`, `style`, `colour`, `sop`, `eph`, `plt`, `tlm`, `origin`, `tile_origin`, `step` and
-        `comment`.
+        `precincts`, `progression`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `origin`, `tile_origin`, `step`
+        and `comment`.
 
     Returns
     -------
@@ -106,24 +110,32 @@ def encode(
     Examples
     --------
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import encode
     >>> image = np.arange(64, dtype=np.uint8).reshape(8, 8)
     >>> encode(image)[4:8], encode(image, form="j2k")[:2].hex()
     (b'jP  ', 'ff4f')
     >>> len(encode(np.zeros((64, 64, 3), np.uint8), rate=1.0)) <= 64 * 64 / 8
     True
+    >>> encode(image, ht=True)[20:24]
+    b'jph '
     """
-    if form not in ("jp2", "j2k"):
-        raise ArgumentError(f"form={form!r} is neither 'jp2' nor 'j2k'")
+    if form not in (None, "jp2", "jph", "j2k"):
+        raise ArgumentError(f"form={form!r} is neither 'jp2' nor 'j2k' nor 'jph'")
+    if form == "jph":
+        settings = {"ht": True} | settings
     chosen = _make_settings(settings)
+    form = form or ("jph" if chosen.ht else "jp2")
+    if form != "j2k" and chosen.ht != (form == "jph"):
+        raise ArgumentError(f"ht={chosen.ht} does not go with form={form!r}; a JPH file has high-throughput blocks")
     components, shape = as_components(image, bits=bits, subsampling=subsampling, origin=chosen.origin)
     encoder = Encoder(components, shape, chosen, engine, on_progress, times or Times())
     if form == "j2k":
         if icc is not None or dpi is not None:
-            raise ArgumentError("form='j2k' has no room for icc and dpi; use form='jp2'")
+            raise ArgumentError("form='j2k' has no room for icc and dpi; use form='jp2' or form='jph'")
         return encoder.encode()
     header = _describe(components, shape, _Colours(alpha, space, icc, dpi))
     stream = encoder.encode(around=len(write_jp2(b"", header)))
-    return write_jp2(stream, header)
+    return write_jp2(stream, header, brand=f"{form} ")
 
 
 def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) -> None:
@@ -132,8 +144,8 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
     Parameters
     ----------
     target : path or binary file
-        A name that ends in ``.jp2`` or ``.jpx`` gives a file with boxes; ``.j2k``, ``.j2c`` and ``.jpc`` give the
-        codestream alone.
+        A name that ends in ``.jp2`` or ``.jpx`` gives a file with boxes, ``.jph`` one with high-throughput blocks;
+        ``.j2k``, ``.j2c`` and ``.jpc`` give the codestream alone.
     image : array_like of int, or list of arrays
         As `encode` takes it.
     **options
@@ -150,6 +162,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
     --------
     >>> import io
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import imread, imwrite
     >>> file = io.BytesIO()
     >>> imwrite(file, np.zeros((16, 16), np.uint16), bits=12)
     >>> imread(io.BytesIO(file.getvalue())).shape
@@ -162,10 +175,21 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
-    options.setdefault("form", "j2k" if ending in STREAM_ENDINGS else "jp2")
+    options.setdefault("form", choose_form(ending))
     data = encode(image, **options)
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         file.write(data)
+
+
+def choose_form(ending: str) -> Form:
+    """Return what a file holds whose name ends so.
+
+    Examples
+    --------
+    >>> choose_form(".jph"), choose_form(".jpx"), choose_form(".j2c")
+    ('jph', 'jp2', 'j2k')
+    """
+    return "j2k" if ending in STREAM_ENDINGS else "jph" if ending == HT_ENDING else "jp2"
 
 
 def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
@@ -194,6 +218,7 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     --------
     >>> import io
     >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import encode, imread
     >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     >>> bool((imread(io.BytesIO(encode(image))) == image).all())
     True

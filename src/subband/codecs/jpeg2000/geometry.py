@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from subband.codecs.jpeg2000.faults import TooManyError
 from subband.codecs.jpeg2000.parameters import CodingStyle, ImageSize
 from subband.compiled import Kernels
-from subband.errors import CodecError
 
 __all__ = [
     "BLOCK_COLUMNS",
@@ -260,7 +260,7 @@ def lay_out_tile(
 
     Raises
     ------
-    CodecError
+    TooManyError
         If there are more.
 
     Examples
@@ -295,12 +295,12 @@ def lay_out_tile(
             found.append(resolution)
         resolutions.append(tuple(found))
     if precinct_count > most:
-        raise CodecError(f"a tile declares {precinct_count} precincts; its stream can hold {most} at most")
+        raise TooManyError(f"a tile declares {precinct_count} precincts; its stream can hold {most} at most")
     rows = np.array([_tabulate_resolution(each) for found in resolutions for each in found], np.int64)
     edges = np.array([_tabulate_band(band) for band in bands], np.int64)
     precinct_cells, cells, blocks, nodes = _loops.tabulate_blocks(rows, edges, most)
     if len(precinct_cells) <= precinct_count:
-        raise CodecError(f"a tile declares {nodes} code-blocks or more; its stream can hold {most} at most")
+        raise TooManyError(f"a tile declares {nodes} code-blocks or more; its stream can hold {most} at most")
     return TileLayout(rectangle, areas, tuple(resolutions), tuple(bands), precinct_cells, cells, blocks, int(nodes))
 
 

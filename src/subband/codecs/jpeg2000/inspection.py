@@ -116,6 +116,7 @@ def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> Eleme
 
     Examples
     --------
+    >>> from subband.codecs.jpeg2000 import inspect
     >>> from subband.codecs.jpeg2000.markers import Comment
     >>> tree = inspect(bytes.fromhex("ff4f") + Comment(b"hello").write())
     >>> print(tree)

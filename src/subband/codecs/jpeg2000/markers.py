@@ -25,12 +25,15 @@ __all__ = [
     "EOC",
     "EPH",
     "MARKER_NAMES",
+    "PART_2_MARKERS",
     "SOC",
     "SOD",
     "SOP",
     "SOT",
+    "Capabilities",
     "Comment",
     "ComponentRegistration",
+    "CorrespondingProfile",
     "PackedHeaders",
     "PackedTileHeaders",
     "PacketLengths",
@@ -68,10 +71,18 @@ MARKER_NAMES = {
     0xFF61: "PPT",
     0xFF63: "CRG",
     0xFF64: "COM",
+    0xFF72: "DFS",
+    0xFF73: "ADS",
+    0xFF74: "MCT",
+    0xFF75: "MCC",
+    0xFF76: "NLT",
+    0xFF77: "MCO",
+    0xFF78: "CBD",
+    0xFF79: "ATK",
 }
 
-#: Where the fields of SIZ say that Part 15 is used.
-_HIGH_THROUGHPUT = 0x4000
+#: Those of Part 2 that change what samples are decoded to.
+PART_2_MARKERS = range(0xFF72, 0xFF7A)
 
 
 class Segment(Protocol):
@@ -284,6 +295,75 @@ class Comment:
 
 
 @dataclass(frozen=True)
+class Capabilities:
+    """CAP: what of other parts of the standard a stream uses, 16 bits for each part; Part 15 is what is known here.
+
+    Examples
+    --------
+    >>> cap = Capabilities({15: 0x0022})
+    >>> cap.write().hex(), Capabilities.read(cap.write()[4:]) == cap
+    ('ff500008000200000022', True)
+    """
+
+    code: ClassVar[int] = 0xFF50
+    name: ClassVar[str] = "CAP"
+
+    parts: dict[int, int]
+
+    @classmethod
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
+        """Read the segment."""
+        fields = FieldReader(payload, cls.name)
+        mask = fields.long()
+        return cls({part: fields.short() for part in range(1, 33) if mask >> (32 - part) & 1})
+
+    def write(self) -> bytes:
+        """Return the whole segment."""
+        mask = sum(1 << (32 - part) for part in self.parts)
+        values = b"".join(self.parts[part].to_bytes(2, "big") for part in sorted(self.parts))
+        return pack_segment(self.code, mask.to_bytes(4, "big") + values)
+
+    @classmethod
+    def of_blocks(cls, planes: int, *, is_reversible: bool, has_regions: bool = False) -> Self:
+        """Return what a stream of high-throughput blocks declares, given the most bit planes of any of its bands."""
+        if planes <= 8:
+            bound = 0
+        elif planes < 28:
+            bound = planes - 8
+        else:
+            bound = min(13 + planes // 4, 31)
+        return cls({15: bound | (not is_reversible) << 5 | has_regions << 12})
+
+
+@dataclass(frozen=True)
+class CorrespondingProfile:
+    r"""CPF: the profile that a stream would have if its blocks were those of Part 1.
+
+    Examples
+    --------
+    >>> CorrespondingProfile(0x0700).write().hex(), CorrespondingProfile.read(b"\x07\x01").profile
+    ('ff5900040701', 1792)
+    """
+
+    code: ClassVar[int] = 0xFF59
+    name: ClassVar[str] = "CPF"
+
+    profile: int
+
+    @classmethod
+    def read(cls, payload: bytes, component_count: int = 0) -> Self:  # noqa: ARG003 - as all segments
+        """Read the segment: a number of 16 bits at a time, the lowest ones first, and one too large."""
+        words = [int.from_bytes(payload[at : at + 2], "big") for at in range(0, len(payload) - 1, 2)]
+        return cls(sum(word << 16 * number for number, word in enumerate(words)) - 1)
+
+    def write(self) -> bytes:
+        """Return the whole segment."""
+        number = self.profile + 1
+        words = [number >> at & 0xFFFF for at in range(0, max(number.bit_length(), 1), 16)]
+        return pack_segment(self.code, b"".join(word.to_bytes(2, "big") for word in words))
+
+
+@dataclass(frozen=True)
 class UnknownSegment:
     """A segment of a marker that Part 1 does not know; it is kept and passed over."""
 
@@ -314,6 +394,8 @@ _KINDS: dict[int, Any] = {
         PackedTileHeaders,
         ComponentRegistration,
         Comment,
+        Capabilities,
+        CorrespondingProfile,
     )
 }
 
@@ -355,6 +437,4 @@ def read_segment(code: int, payload: bytes, component_count: int) -> Segment:
     if kind is None:
         return UnknownSegment(code, payload)
     segment: Segment = kind.read(payload, component_count)
-    if isinstance(segment, ImageSize) and segment.capabilities & _HIGH_THROUGHPUT:
-        raise CodecError("SIZ asks for high-throughput blocks (Part 15), which are not known here")
     return segment

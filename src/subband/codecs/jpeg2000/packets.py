@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from subband.codecs.jpeg2000.blocks.styles import HIGH_THROUGHPUT, UNDECIDED
 from subband.codecs.jpeg2000.geometry import TileLayout
 from subband.codecs.jpeg2000.loops.statuses import DONE
 from subband.codecs.jpeg2000.progressions import PacketOrder
@@ -42,6 +43,8 @@ class BlockStream:
         Empty bit planes on top, -1 for a block that has nothing.
     passes : int32[blocks]
         Coding passes.
+    styles : int64[blocks]
+        Of each block: that of its band, decided where blocks of both kinds are mixed.
     segments : int64[m, 3]
         Start in `data`, length and number of passes of each codeword segment.
     segment_starts : int64[blocks + 1]
@@ -51,8 +54,16 @@ class BlockStream:
     data: Bytes
     zero_planes: NDArray[np.int32]
     passes: NDArray[np.int32]
+    styles: Table
     segments: Table
     segment_starts: Table
+
+    def select(self, chosen: Table) -> tuple[Table, Table]:
+        """Return the segments of some blocks, and the first of each of these and the number of all."""
+        first, last = self.segment_starts[chosen], self.segment_starts[chosen + 1]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(last - first)])
+        which = np.repeat(first - starts[:-1], last - first)
+        return self.segments[which + np.arange(len(which))], starts
 
 
 class PacketReader:
@@ -83,7 +94,6 @@ class PacketReader:
         uses_eph: bool = False,
     ) -> None:
         self._layout = layout
-        self._styles = np.array(styles, np.int64)
         self._wanted = np.ones(layout.precinct_count, np.bool_) if wanted is None else wanted
         self._most_layers = layers
         self._markers = (uses_sop, uses_eph)
@@ -97,6 +107,9 @@ class PacketReader:
             np.zeros(nodes, np.int32),
             np.full(nodes, unknown, np.int32),
             np.zeros(nodes, np.int32),
+            np.array([style | UNDECIDED if style & HIGH_THROUGHPUT else style for style in styles], np.int64)[
+                layout.blocks[:, 4]
+            ],
         )
         self._next_layer = np.zeros(layout.precinct_count, np.int64)
         self._orders: Iterator[PacketOrder] = iter(())
@@ -170,7 +183,6 @@ class PacketReader:
                 *self._markers,
                 (self._layout.precinct_cells, self._layout.cells),
                 self._state,
-                self._styles,
                 self._chunks,
                 self._count,
             )
@@ -182,7 +194,6 @@ class PacketReader:
 
     def gather(self, data: Bytes) -> BlockStream:
         """Return what was read, with the bytes of each block together."""
-        blocks = self._layout.blocks
-        styles = self._styles[blocks[:, 4]]
+        blocks, styles = self._layout.blocks, self._state[-1]
         gathered, segments, starts, passes = _loops.gather_blocks(data, self._chunks, self._count, len(blocks), styles)
-        return BlockStream(gathered, self._state[0], passes, segments, starts)
+        return BlockStream(gathered, self._state[0], passes, styles, segments, starts)

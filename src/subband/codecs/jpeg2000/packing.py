@@ -13,8 +13,9 @@ import numpy as np
 
 from subband.codecs.jpeg2000.geometry import TileLayout
 from subband.codecs.jpeg2000.parameters import ImageSize, Order, Progression
-from subband.codecs.jpeg2000.progressions import order_packets, tabulate_precincts
+from subband.codecs.jpeg2000.progressions import PacketOrder, order_packets, tabulate_precincts
 from subband.compiled import Kernels
+from subband.errors import CodecError
 from subband.typing import Array
 
 __all__ = ["Packer", "list_packets"]
@@ -92,8 +93,10 @@ class Packer:
         return sizes
 
 
-def list_packets(size: ImageSize, layouts: Sequence[TileLayout], order: Order, layers: int) -> Array:
-    """Return the packets of all tiles in the order of the stream.
+def list_packets(
+    size: ImageSize, layouts: Sequence[TileLayout], order: Order | Sequence[Sequence[Progression]], layers: int
+) -> Array:
+    """Return the packets of all tiles in the order of the stream: one for all, or the progressions of each.
 
     Returns
     -------
@@ -110,13 +113,28 @@ def list_packets(size: ImageSize, layouts: Sequence[TileLayout], order: Order, l
     ([0, 2, 1, 3], [0, 1, 2, 3])
     """
     found, first = [np.zeros(0, np.int64)], 0
-    for layout in layouts:
-        packets = order_packets(tabulate_precincts(layout, size), Progression(order), layers)
-        run = np.repeat(np.arange(len(packets.bounds) - 1), np.diff(packets.bounds))
-        number = np.arange(len(packets.precincts))
-        layer = np.repeat(np.arange(layers), len(number))
-        # within a run, layers run slower than precincts
-        sequence = np.lexsort((np.tile(number, layers), layer, np.tile(run, layers)))
-        found.append(((np.tile(packets.precincts, layers) + first) * layers + layer)[sequence])
+    for tile, layout in enumerate(layouts):
+        table = tabulate_precincts(layout, size)
+        progressions = [Progression(order)] if isinstance(order, Order) else order[tile]
+        parts = [_list_progression(order_packets(table, each, layers), layers) for each in progressions]
+        packets = np.concatenate(parts)
+        if len(parts) > 1:
+            # a packet that was there before is left out
+            packets = packets[np.sort(np.unique(packets, return_index=True)[1])]
+        if len(packets) < layout.precinct_count * layers:
+            raise CodecError(
+                f"POC has room for {len(packets)} of the {layout.precinct_count * layers} packets of a tile"
+            )
+        found.append(packets + first * layers)
         first += layout.precinct_count
     return np.concatenate(found)
+
+
+def _list_progression(packets: PacketOrder, layers: int) -> Array:
+    """Return the numbers of packets of one progression, precincts counted within the tile."""
+    run = np.repeat(np.arange(len(packets.bounds) - 1), np.diff(packets.bounds))
+    number = np.arange(len(packets.precincts))
+    layer = np.repeat(np.arange(packets.layers), len(number))
+    # within a run, layers run slower than precincts
+    sequence = np.lexsort((np.tile(number, packets.layers), layer, np.tile(run, packets.layers)))
+    return (np.tile(packets.precincts, packets.layers) * layers + layer)[sequence]

@@ -11,10 +11,12 @@ from enum import IntEnum
 from struct import Struct
 from typing import ClassVar, Self
 
+from subband.codecs.jpeg2000.blocks.styles import BYPASS, CAUSAL, HIGH_THROUGHPUT, MIXED, TERMINATE
 from subband.codecs.jpeg2000.fields import FieldReader, pack_segment
 from subband.errors import CodecError
 
 __all__ = [
+    "HIGH_THROUGHPUT_STREAM",
     "CodingComponent",
     "CodingDefault",
     "CodingStyle",
@@ -31,6 +33,9 @@ __all__ = [
 
 #: Levels of decomposition that a stream may have.
 MOST_LEVELS = 32
+
+#: What SIZ declares for a stream that uses Part 15.
+HIGH_THROUGHPUT_STREAM = 0x4000
 
 #: Components that a stream may have.
 MOST_COMPONENTS = 16384
@@ -140,7 +145,8 @@ class CodingStyle:
 
     `block_width` and `block_height` are exponents of two; `precincts` holds the exponents of width and height for each
     resolution from coarse to fine. `block_style` holds the bits of the block coder: 1 bypass, 2 reset, 4 terminate
-    each pass, 8 vertically causal, 16 predictable termination, 32 segmentation symbols.
+    each pass, 8 vertically causal, 16 predictable termination, 32 segmentation symbols, 64 high-throughput blocks, and
+    128 beside it where these are mixed with blocks of Part 1.
     """
 
     levels: int = 5
@@ -162,10 +168,15 @@ class CodingStyle:
                 f"{fields.name} declares code-blocks of 2^{width} by 2^{height}; "
                 "a side ends at 2^10 and the area at 2^12"
             )
-        if style & 0x40:
-            raise CodecError(f"{fields.name} asks for high-throughput blocks (Part 15), which are not known here")
-        if style & 0x80:
+        if style & MIXED and not style & HIGH_THROUGHPUT:
             raise CodecError(f"{fields.name} declares the block style {style:#04x}, which is not known here")
+        if style & HIGH_THROUGHPUT and style & ~(HIGH_THROUGHPUT | MIXED | CAUSAL):
+            # the other flags apply to blocks of Part 1 only, and those that cut segments are not mixed with Part 15
+            if style & MIXED and style & (BYPASS | TERMINATE):
+                raise CodecError(
+                    f"{fields.name} declares mixed blocks of the style {style:#04x}, which is not known here"
+                )
+            style = style if style & MIXED else style & (HIGH_THROUGHPUT | CAUSAL)
         if transform > 1:
             raise CodecError(f"{fields.name} declares the wavelet {transform}; Part 1 has 0 (9/7) and 1 (5/3)")
         precincts: tuple[tuple[int, int], ...] = ()

@@ -12,7 +12,10 @@ from subband.codecs.jpeg2000.header import Header
 from subband.errors import CodecError
 from subband.typing import Array
 
-__all__ = ["Picture", "apply_palette", "choose_dtype", "sort_channels"]
+__all__ = ["MOST_PIXELS", "Picture", "apply_palette", "check_samples", "choose_dtype", "sort_channels"]
+
+#: Samples that are decoded unless the caller allows more.
+MOST_PIXELS = 1 << 28
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +30,14 @@ class Picture:
         What the file says.
     steps : tuple of (int, int)
         Every how many rows and columns of the image each channel has a sample.
+    most_pixels : int
+        Samples that are acceptable, in all channels together.
     """
 
     samples: Array | tuple[Array, ...]
     header: Header
     steps: tuple[tuple[int, int], ...]
+    most_pixels: int = MOST_PIXELS
 
     @property
     def planes(self) -> tuple[Array, ...]:
@@ -45,8 +51,15 @@ class Picture:
     def upsample(self) -> Array:
         """Return one array of all channels, with the samples of coarser ones repeated.
 
+        Raises
+        ------
+        CodecError
+            If that makes more samples than are acceptable.
+
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.codecs.jpeg2000 import Picture
         >>> planes = (np.arange(6).reshape(2, 3), np.array([[7, 8]]))
         >>> Picture(planes, None, ((1, 1), (2, 2))).upsample()[..., 1]
         array([[7, 7, 8],
@@ -57,6 +70,7 @@ class Picture:
         planes = self.planes
         rows = max(plane.shape[0] for plane in planes)
         columns = max(plane.shape[1] for plane in planes)
+        check_samples(rows * columns * len(planes), self.most_pixels)
         finest = [min(step[axis] for step in self.steps) for axis in (0, 1)]
         dtype = np.result_type(*planes)
         whole = np.empty((rows, columns, len(planes)), dtype)
@@ -69,6 +83,14 @@ class Picture:
     def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> Array:
         samples = self.upsample() if isinstance(self.samples, tuple) else self.samples
         return np.array(samples, dtype, copy=copy)
+
+
+def check_samples(total: int, most_pixels: int) -> None:
+    """Raise a `CodecError` if an image has more samples than are acceptable."""
+    if total > most_pixels:
+        raise CodecError(
+            f"the image has {total} samples, and most_pixels={most_pixels}; raise it, or use `reduce` or `region`"
+        )
 
 
 def choose_dtype(bits: int, is_signed: bool) -> np.dtype[np.generic]:

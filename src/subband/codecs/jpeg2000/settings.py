@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+from subband.codecs.jpeg2000.blocks.styles import (
+    BYPASS,
+    CAUSAL,
+    HIGH_THROUGHPUT,
+    PREDICTABLE,
+    RESET,
+    SYMBOLS,
+    TERMINATE,
+)
 from subband.codecs.jpeg2000.parameters import MOST_LEVELS, CodingStyle, Order
 from subband.errors import ArgumentError, suggest_names
 
@@ -14,12 +23,12 @@ __all__ = ["BLOCK_STYLES", "Settings"]
 
 #: The bits of the block coder, by what they do.
 BLOCK_STYLES = {
-    "bypass": 1,
-    "reset": 2,
-    "terminate": 4,
-    "causal": 8,
-    "predictable": 16,
-    "segmentation": 32,
+    "bypass": BYPASS,
+    "reset": RESET,
+    "terminate": TERMINATE,
+    "causal": CAUSAL,
+    "predictable": PREDICTABLE,
+    "segmentation": SYMBOLS,
 }
 
 _MOST_LAYERS = 65535
@@ -33,8 +42,8 @@ class Settings:
     ----------
     lossless : bool
         Whether every bit comes back: the 5/3 wavelet in whole numbers, and all coding passes. Left out, it is so unless
-        `rate`, `size` or `psnr` is given. With one of them, ``lossless=True`` chooses the 5/3 wavelet all the same, and
-        cuts its passes off.
+        `rate`, `size`, `psnr` or `step` is given. With one of the first three, ``lossless=True`` chooses the 5/3
+        wavelet all the same, and cuts its passes off.
     rate : float or sequence of float, optional
         Bits per pixel (bpp) of the file; several for as many layers, rising.
     size : int or sequence of int, optional
@@ -58,6 +67,10 @@ class Settings:
     style : sequence of str
         Of the block coder: ``"bypass"``, ``"reset"``, ``"terminate"``, ``"causal"``, ``"predictable"`` and
         ``"segmentation"``.
+    ht : bool
+        Whether blocks are those of Part 15, high throughput (HTJ2K), which are coded many times as fast and take a
+        little more room. Of the styles they have ``"causal"`` alone. `rate`, `size` and `psnr` choose the step of the
+        quantiser, so that they exclude ``lossless=True``; several `layers` need one of them.
     colour : bool, optional
         Whether the first three components are turned into luminance and two differences; so by default where there are
         three or four of equal size and depth.
@@ -76,6 +89,7 @@ class Settings:
 
     Examples
     --------
+    >>> from subband.codecs.jpeg2000 import Settings
     >>> Settings(rate=0.5).is_reversible, Settings().is_reversible
     (False, True)
     >>> Settings(block=(48, 64)).check()
@@ -95,6 +109,7 @@ class Settings:
     precincts: Sequence[tuple[int, int]] | None = None
     progression: str = "LRCP"
     style: Sequence[str] = ()
+    ht: bool = False
     colour: bool | None = None
     sop: bool = False
     eph: bool = False
@@ -113,7 +128,7 @@ class Settings:
     @property
     def is_reversible(self) -> bool:
         """Whether the 5/3 wavelet is used."""
-        return not self.has_target if self.lossless is None else self.lossless
+        return not self.has_target and self.step is None if self.lossless is None else self.lossless
 
     @property
     def order(self) -> Order:
@@ -123,7 +138,17 @@ class Settings:
     @property
     def style_bits(self) -> int:
         """The style of code-blocks as a file has it."""
-        return sum({BLOCK_STYLES[name] for name in self.style})
+        return sum({BLOCK_STYLES[name] for name in self.style}) | (HIGH_THROUGHPUT if self.ht else 0)
+
+    @property
+    def ht_passes(self) -> tuple[int, int]:
+        """The lowest plane of the cleanup pass of a high-throughput block, and its passes.
+
+        Where rate control has to choose, or there are layers, two passes more for the plane below can be left out.
+        """
+        name, values = self.targets
+        is_cut = name in ("rate", "size") or len(values) > 1 or (self.layers or 1) > 1
+        return (1, 3) if is_cut else (0, 1)
 
     @property
     def targets(self) -> tuple[str, tuple[float, ...]]:
@@ -157,9 +182,28 @@ class Settings:
             if style not in BLOCK_STYLES:
                 hint = suggest_names(style, BLOCK_STYLES)
                 raise ArgumentError(f"style={style!r} is not known{hint}; use some of {', '.join(BLOCK_STYLES)}")
+        if self.ht:
+            self._check_ht()
+        if self.step is not None and self.lossless:
+            raise ArgumentError(
+                f"step={self.step} does not go with lossless=True, which has no quantiser; leave one out"
+            )
         if self.step is not None and not 0 < self.step < float("inf"):
             raise ArgumentError(f"step={self.step} is not a positive number")
         self._check_sizes()
+
+    def _check_ht(self) -> None:
+        others = [style for style in self.style if style != "causal"]
+        if others:
+            raise ArgumentError(
+                f"ht=True does not go with style={others[0]!r}; high-throughput blocks have only 'causal'"
+            )
+        if self.is_reversible and self.has_target:
+            raise ArgumentError(f"ht=True cannot cut lossless blocks to {self.targets[0]}; leave lossless=True out")
+        if (self.layers or 1) > 1 and not self.has_target:
+            raise ArgumentError(
+                f"ht=True with layers={self.layers} needs rate, size or psnr; lossless blocks are whole"
+            )
 
     def _check_sizes(self) -> None:
         block = _as_exponents("block", self.block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,11 +13,11 @@ from subband.codecs.jpeg2000.faults import warn
 from subband.codecs.jpeg2000.geometry import Band, Rectangle, TileLayout, lay_out_tile
 from subband.codecs.jpeg2000.packets import BlockStream, PacketReader
 from subband.codecs.jpeg2000.parameters import CodingStyle
-from subband.codecs.jpeg2000.progressions import order_packets, tabulate_precincts
+from subband.codecs.jpeg2000.progressions import PacketOrder, PrecinctTable, order_packets, tabulate_precincts
 from subband.codecs.jpeg2000.transform import Windows, find_band_window, find_windows
 from subband.errors import CodecError
 
-__all__ = ["BandPart", "PlaneGroup", "TileWork", "prepare_tile"]
+__all__ = ["BandPart", "PlaneGroup", "TileWork", "count_room", "prepare_tile"]
 
 Table = NDArray[np.int64]
 
@@ -27,6 +27,12 @@ _FREE_BLOCKS = 1 << 20
 
 #: Changes of the progression of a tile; far more than any encoder has a use for.
 _MOST_CHANGES = 512
+
+#: Precincts that all progressions of a tile may go over together, for each of its bytes, beyond those of any tile. Even
+#: one that goes over none looks at a part of them.
+_ORDERED_A_BYTE = 8
+_FREE_ORDERED = 1 << 22
+_LOOKED_AT = 16
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,18 @@ class TileWork:
         )
 
 
+def count_room(tiles: Sequence[TileStream]) -> int:
+    """Return how many precincts, and how many code-blocks, tiles may have together, by the bytes that they have."""
+    return _FREE_BLOCKS + _BLOCKS_A_BYTE * sum(stop - start for tile in tiles for start, stop in tile.bodies)
+
+
 def prepare_tile(
-    stream: Codestream, tile: TileStream, windows: dict[int, Rectangle], reduce: int, layers: int | None
+    stream: Codestream,
+    tile: TileStream,
+    windows: dict[int, Rectangle],
+    reduce: int,
+    layers: int | None,
+    most_blocks: int | None = None,
 ) -> TileWork:
     """Read the packets of a tile.
 
@@ -91,15 +107,16 @@ def prepare_tile(
         Levels that are left out.
     layers : int, optional
         Layers that are decoded, all by default.
+    most_blocks : int, optional
+        Precincts and code-blocks that it may have; what its own bytes can hold by default.
 
     Raises
     ------
     CodecError
-        If the tile declares more than its bytes can hold, or what cannot be decoded.
+        If the tile declares what cannot be decoded, and `TooManyError` if that is too many precincts or code-blocks.
     """
-    size = stream.size
-    size_in_bytes = sum(stop - start for start, stop in tile.bodies)
-    layout = lay_out_tile(size, tile.styles, tile.tile, most_blocks=_FREE_BLOCKS + _BLOCKS_A_BYTE * size_in_bytes)
+    most = count_room([tile]) if most_blocks is None else most_blocks
+    layout = lay_out_tile(stream.size, tile.styles, tile.tile, most_blocks=most)
     groups = _group_components(tile, layout, windows, reduce)
     needs = _find_needs(layout, groups)
     is_needed = _find_needed_blocks(layout, needs)
@@ -202,7 +219,7 @@ def _read_packets(
     if len(tile.progressions) > _MOST_CHANGES:
         raise CodecError(f"POC declares {len(tile.progressions)} progressions; {_MOST_CHANGES} are accepted")
     layer_count = tile.coding.layers
-    reader.follow((order_packets(precincts, each, layer_count) for each in tile.progressions), layer_count)
+    reader.follow(_order_progressions(precincts, tile), layer_count)
     data, status = stream.data, "more"
     if tile.headers is not None:
         # headers that are packed elsewhere do not tell where a tile-part ends, so the bodies are read as one
@@ -217,6 +234,20 @@ def _read_packets(
         said = "ends early" if status in ("more", "cut") else "holds packets that make no sense"
         warn(f"tile {tile.tile} {said}; what came before is decoded")
     return reader.gather(data)
+
+
+def _order_progressions(precincts: PrecinctTable, tile: TileStream) -> Iterator[PacketOrder]:
+    """Give the order of the packets of each progression, as long as these do not go over precincts again and again."""
+    most = _FREE_ORDERED + _ORDERED_A_BYTE * sum(stop - start for start, stop in tile.bodies)
+    ordered = 0
+    for progression in tile.progressions:
+        ordered += len(precincts.index) // _LOOKED_AT
+        order = order_packets(precincts, progression, tile.coding.layers)
+        ordered += len(order.precincts)
+        if len(tile.progressions) > 1 and ordered > most:
+            raise CodecError(f"POC goes over {ordered} precincts or more; the stream can hold {most} at most")
+        if len(order.precincts):
+            yield order
 
 
 def _count_planes(tile: TileStream, layout: TileLayout, blocks: BlockStream) -> NDArray[np.int32]:

@@ -48,6 +48,7 @@ class View:
 
     Examples
     --------
+    >>> from subband.edit.surfaces import View
     >>> View(turn=30).tilt
     10.0
     """
@@ -100,7 +101,7 @@ def draw(
 
     Examples
     --------
-    >>> from subband.edit.surfaces import shapes
+    >>> from subband.edit.surfaces import draw, shapes
     >>> draw(shapes.head((32, 32)), (60, 50)).shape
     (60, 50, 3)
     """

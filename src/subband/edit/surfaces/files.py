@@ -62,7 +62,8 @@ def read_surface(path: str | os.PathLike[str], *, rows: int | None = None) -> Su
     Examples
     --------
     >>> import tempfile
-    >>> from subband.edit.surfaces import shapes
+    >>> from subband.edit import read_surface
+    >>> from subband.edit.surfaces import shapes, write_surface
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_surface(f"{folder}/ring.obj", shapes.ring((16, 16)))
     ...     read_surface(f"{folder}/ring.obj").closed
@@ -110,7 +111,7 @@ def write_surface(path: str | os.PathLike[str], surface: Surface, *, points: tup
     path = Path(path)
     ending = _check_ending(path)
     check_surface(surface)
-    with place_output(path) as unfinished:
+    with place_output(path, overwrite=True) as unfinished:
         if ending == ".json":
             unfinished.write_text(json.dumps(_describe(surface)) + "\n", encoding="utf-8")
         else:

@@ -102,6 +102,7 @@ def parse_gains(text: str, level: int) -> tuple[Array, float]:
 
     Examples
     --------
+    >>> from subband.edit.surfaces import parse_gains
     >>> parse_gains("1:1.5, 2h:0", 2)
     (array([[1.5, 1.5, 1.5],
            [0. , 1. , 1. ]]), 1.0)
@@ -159,6 +160,7 @@ def draw_gains(gains: BandGains, level: int, size: int = 128, approximation: flo
 
     Examples
     --------
+    >>> from subband.edit.surfaces import draw_gains
     >>> draw_gains({1: (0, 1, 4)}, 1, 4)[[1, 1, 3, 3], [1, 3, 1, 3]]
     array([128, 128, 255,   0], dtype=uint8)
     """

@@ -48,6 +48,8 @@ class Surface:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.edit import Surface
     >>> Surface.from_heights(np.zeros((4, 5))).shape
     (4, 5)
     """
@@ -94,6 +96,7 @@ class Surface:
 
         Examples
         --------
+        >>> from subband.edit import Surface
         >>> Surface.from_heights([[0, 1], [2, 3]], spacing=2.0).points[1, 1]
         array([ 1., -1.,  3.])
         """
@@ -180,6 +183,9 @@ def make_mesh(points: Array, closed: tuple[bool, bool], poles: tuple[bool, bool]
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.edit import Surface
+    >>> from subband.edit.surfaces import make_mesh
     >>> mesh = make_mesh(Surface.from_heights(np.zeros((3, 4))).points, (False, False))
     >>> mesh.triangles.shape, mesh.normals.shape
     ((12, 3), (3, 4, 3))

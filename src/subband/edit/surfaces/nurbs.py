@@ -36,6 +36,8 @@ def evaluate(surface: Surface, shape: tuple[int, int] | None = None) -> Array:
 
     Examples
     --------
+    >>> from subband.edit import Surface
+    >>> from subband.edit.surfaces import evaluate
     >>> corners = [[[0, 0, 0], [2, 0, 0]], [[0, 2, 0], [2, 2, 4]]]
     >>> evaluate(Surface(corners, degrees=(1, 1)), (3, 3))[1, 1]
     array([1., 1., 1.])
@@ -138,7 +140,7 @@ def to_geomdl(surface: Surface) -> Any:
 
     Examples
     --------
-    >>> from subband.edit.surfaces import shapes
+    >>> from subband.edit.surfaces import shapes, to_geomdl
     >>> to_geomdl(shapes.head((32, 32))).degree_u
     3
     """
@@ -174,7 +176,8 @@ def from_geomdl(source: Any, closed: tuple[bool, bool] = (False, False)) -> Surf
 
     Examples
     --------
-    >>> from subband.edit.surfaces import shapes
+    >>> import numpy as np
+    >>> from subband.edit.surfaces import from_geomdl, shapes, to_geomdl
     >>> head = shapes.head((32, 32))
     >>> np.allclose(from_geomdl(to_geomdl(head), head.closed).points, head.points)
     True

@@ -66,6 +66,7 @@ class Reshaper:
     --------
     A slider that makes the features of a head stronger:
 
+    >>> from subband.edit import Reshaper
     >>> from subband.edit.surfaces import shapes
     >>> reshaper = Reshaper(shapes.head((64, 64)))
     >>> mesh = reshaper.make_mesh({2: 1.8, 3: (1.5, 1.0, 1.0)})
@@ -116,6 +117,8 @@ class Reshaper:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.edit import Reshaper
         >>> from subband.edit.surfaces import shapes
         >>> head = shapes.head((32, 32))
         >>> np.abs(Reshaper(head).reshape(1.0).points - head.points).max() < 1e-12
@@ -146,7 +149,7 @@ class Reshaper:
             return band if gain == 1 else band * band.dtype.type(gain)
 
         surface = self.surface
-        values = np.asarray(reconstruct(self.pyramid.map(scale), self._engine))
+        values = np.asarray(reconstruct(self.pyramid.map(scale), engine=self._engine))
         points = np.empty(surface.points.shape, surface.points.dtype)
         first = 2 if surface.is_heights else 0
         points[..., :first] = surface.points[..., :first]
@@ -172,6 +175,7 @@ def reshape(
 
     Examples
     --------
+    >>> from subband.edit import reshape
     >>> from subband.edit.surfaces import shapes
     >>> smooth = reshape(shapes.terrain((64, 64)), {1: 0, 2: 0.5})
     >>> smooth.shape

@@ -100,6 +100,7 @@ def head(shape: tuple[int, int] = (128, 128)) -> Surface:
 
     Examples
     --------
+    >>> from subband.edit.surfaces import head
     >>> head((32, 32))
     <Surface 'head': 32 × 32 control net of degrees (3, 3), closed>
     """
@@ -138,6 +139,7 @@ def terrain(shape: tuple[int, int] = (128, 128), seed: int = 7) -> Surface:
 
     Examples
     --------
+    >>> from subband.edit.surfaces import terrain
     >>> terrain((64, 64))
     <Surface 'terrain': 64 × 64 heights>
     """
@@ -172,6 +174,7 @@ def ring(shape: tuple[int, int] = (64, 64)) -> Surface:
 
     Examples
     --------
+    >>> from subband.edit.surfaces import ring
     >>> ring((16, 24)).closed
     (True, True)
     """
@@ -203,6 +206,7 @@ def make_shape(name: str, shape: tuple[int, int] | None = None) -> Surface:
 
     Examples
     --------
+    >>> from subband.edit.surfaces import make_shape
     >>> make_shape("terrain").shape
     (128, 128)
     """

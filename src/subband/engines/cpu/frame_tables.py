@@ -64,7 +64,7 @@ def attach_frame(program: Program, frame: Program) -> Program:
     """Return the program of the rows of a frame, with the tables of the frame behind."""
     ints = np.concatenate([program.ints, frame.ints])
     ints[[FRAME, TONES]] = program.ints.size, program.numbers.size
-    return Program(ints, np.concatenate([program.numbers, frame.numbers]))
+    return Program(ints, np.concatenate([program.numbers, frame.numbers]), program.ladder)
 
 
 def point_to(pixels: Array, task: Literal["split", "join"], ints: Array, offset: int = 0) -> Array:

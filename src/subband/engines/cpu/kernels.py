@@ -17,6 +17,7 @@ import numpy as np
 
 from subband.compiled.compiling import pointed
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
+from subband.engines.cpu.fused import tick_forward, tick_inverse
 from subband.engines.cpu.loops import (
     OPTIONS,
     clear,
@@ -49,7 +50,6 @@ from subband.engines.cpu.program import (
     IDENTITY,
     KIND,
     LAST,
-    LENGTH,
     LIFTING,
     LOW_COLUMNS,
     LOW_ROWS,
@@ -62,11 +62,13 @@ from subband.engines.cpu.program import (
     Q_SHIFT,
     ROWS,
     SCALE_EVEN,
+    SCALE_ODD,
     SCALE_P,
     SCALE_Q,
     SHRINK,
     STRIP,
     THRESHOLDS,
+    TICK,
     TONES,
     VALUES,
     WIDTH,
@@ -76,15 +78,13 @@ from subband.engines.cpu.rows import (
     can_weave,
     emit_pair,
     fetch_pixels,
+    fetch_row,
     find_coefficient,
     find_columns,
-    find_nearest,
-    find_row,
     lift_ring,
     lift_row,
     load_coefficients,
     load_samples,
-    mix_row,
     weave_row,
 )
 
@@ -103,6 +103,9 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     coefficients shrink before they leave the cache, and its pixels may be read instead of samples: all its channels are
     then one image.
     """
+    if sizes[TICK]:
+        tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box)
+        return
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
     tile, base = sizes[STRIP], sizes[BASE]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
@@ -140,7 +143,9 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
             if horizontal == LIFTING:
                 low = h[P_MEMBER] * pitch + h[P_SHIFT] - h[FIRST]
                 high = h[Q_MEMBER] * pitch + h[Q_SHIFT] - h[FIRST]
-            begin, end = find_columns(h, left + h[FIRST], n, width)
+            begin, end = left, left + columns
+            if horizontal != IDENTITY:
+                begin, end = find_columns(h, left + h[FIRST], n, width)
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 for member in range(1 if vertical == IDENTITY else 2):
                     position = 2 * newest + v[EVEN + member]
@@ -155,19 +160,7 @@ def forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         if has_pixels:
                             source, row = mix, channel * width
                         elif vertical != IDENTITY:
-                            found = find_row(v, vn, position)
-                            row = image + found * width
-                            if found < 0 and v[MIXTURE]:
-                                source, row, start, stop = mix, 0, begin, end
-                                if horizontal == IDENTITY:
-                                    start, stop = left, left + columns
-                                goal, origin = shift(mix, start), shift(px, image + start)
-                                mix_rows(goal, origin, origin, False, width, v, vn, position, stop - start)
-                            elif found < 0:
-                                nearest = shift(px, image + find_nearest(v, position) * width)
-                                first, last = shift(px, image), shift(px, image + (v[LENGTH] - 1) * width)
-                                mix_row(mix, nearest, first, last, v, vn, position, width)
-                                source, row = mix, 0
+                            source, row = fetch_row(mix, shift(px, image), width, v, vn, position, begin, end), 0
                         if horizontal == IDENTITY:
                             copy_scaled(shift(buf, offset), shift(source, row + left), hn[SCALE_P], columns)
                         elif horizontal == LIFTING:
@@ -228,6 +221,9 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     tables of the rows hold those of a frame, its pixels are written instead of samples: all its channels are then one
     image.
     """
+    if sizes[TICK]:
+        tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box)
+        return
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
     tile, base = sizes[STRIP], sizes[BASE]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
@@ -307,9 +303,12 @@ def inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         if horizontal == IDENTITY:
                             copy_scaled(shift(buf, offset), shift(low, row + left), factor, columns)
                         else:
+                            f_low, f_high, start = factor * hn[SCALE_EVEN], factor * hn[SCALE_ODD], left + h[FIRST]
                             load_coefficients(
-                                buf, offset, pitch, low, row, high, row_high, h, hn, left + h[FIRST], factor, mixed, n
+                                buf, offset, pitch, low, row, high, row_high, h, hn, start, f_low, f_high, mixed, n
                             )
+                            clear(shift(buf, offset + n), pitch - n)
+                            clear(shift(buf, offset + pitch + n), pitch - n)
                     if vertical == LIFTING:
                         lift_ring(buf, ring, size, newest, v, vn)
                     if pair < r0:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from subband.engines.abilities import CPU
+from subband.engines.cpu.ladders import name_ladder, read_ladder
 from subband.plan import AxisPlan
 from subband.schedule.axis import AxisProgram, Form, Mixed, axis_program, find_mixture, map_mixed, map_outside
 from subband.typing import Array, Direction
@@ -30,7 +31,9 @@ FRAME, TONES = 16, 17  # where the table of a frame stands in both tables, 0 if 
 BEGIN, END = 18, 19  # the positions that are read as they are; others are outside, or mixtures
 RIGHT = 20  # which entry of the extension, or which mixture, belongs to the first position behind those
 MIXTURE, MIXTURE_ROOM = 21, 22  # where the blocks of mixtures stand, 0 if there are none; room for all mixtures
-HEADER = 23
+AGE_EVEN, AGE_ODD = 23, 24  # how many pairs behind the newest the rows are that a tick takes
+KEPT, STAGES = 25, 26  # rows of the state that it keeps for each output along the rows; vectors that it is ahead
+HEADER = 27
 
 # Mixtures come in blocks of so many positions. A row of the integer table for each: how many numbers of the sequence it
 # is made of, a multiple of eight, and where these, and their weights for all positions, stand in the two tables.
@@ -69,21 +72,23 @@ WEIGHTS = 5
 # numbers each, of the sizes, and of the box to compute: first and last image, row and column.
 # In the table of a job an array is the number of one that is given, and the bytes before it begins.
 KERNEL = 0
-ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 23
-JOB = 29
+ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 25
+JOB = 31
 
 # The sizes: of samples, and of the bands that are low or high down the rows and along them; columns done at a time, and
-# the pair of rows with which the arrays begin.
-ROWS, COLUMNS, LOW_ROWS, HIGH_ROWS, LOW_COLUMNS, HIGH_COLUMNS, STRIP, BASE = range(8)
+# the pair of rows with which the arrays begin; the address of a tick, or 0 where steps run one by one, and whether what
+# it writes goes past the caches.
+ROWS, COLUMNS, LOW_ROWS, HIGH_ROWS, LOW_COLUMNS, HIGH_COLUMNS, STRIP, BASE, TICK, STREAMED = range(10)
 TAP_COUNT = 2  # of an undecimated level, which has no bands of other sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The tables of one axis in one direction."""
+    """The tables of one axis in one direction, and the name of its ladder if it has one."""
 
     ints: Array
     numbers: Array
+    ladder: str = ""
 
 
 @lru_cache(maxsize=64)
@@ -113,6 +118,10 @@ def tabulate_program(
     header[[LEFT, OUTSIDE, MIXING]] = outside.before, HEADER + rows.size, NUMBERS + weights.size
     header[MIXED] = outside.weights[:, 1:].any()
     header[[BEGIN, END, RIGHT]] = 0, header[LENGTH], outside.before
+    ladder = name_ladder(program, direction) if np.issubdtype(dtype, np.floating) else ""
+    if ladder:
+        climbed = read_ladder(ladder)
+        header[[AGE_EVEN, AGE_ODD, KEPT, STAGES]] = *climbed.arrivals, climbed.kept, climbed.stages
     ints: list[Array] = [header, rows.ravel(), outside.index]
     scales = np.array([*program.scales, *program.factors])
     numbers: list[Array] = [scales, weights.ravel(), outside.weights.ravel()]
@@ -127,7 +136,7 @@ def tabulate_program(
         ints += [np.array([[len(b.sources), i, n] for b, i, n in zip(blocks, index, offset, strict=False)]).ravel()]
         ints += [block.sources for block in blocks]
         numbers += [block.weights.ravel() for block in blocks]
-    return Program(np.concatenate(ints), np.concatenate(numbers).astype(dtype))
+    return Program(np.concatenate(ints), np.concatenate(numbers).astype(dtype), ladder)
 
 
 class _Block(NamedTuple):

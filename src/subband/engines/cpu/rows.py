@@ -8,6 +8,7 @@ from subband.engines.cpu.frame_loops import pass_pixels
 from subband.engines.cpu.loops import (
     OPTIONS,
     blend,
+    copy,
     copy_scaled,
     distance,
     keep_apart,
@@ -19,7 +20,7 @@ from subband.engines.cpu.loops import (
     split,
     weave_sums,
 )
-from subband.engines.cpu.mixtures import find_entry, mix_ends
+from subband.engines.cpu.mixtures import find_entry, mix_ends, mix_rows
 from subband.engines.cpu.program import (
     BEGIN,
     CHANNELS,
@@ -47,8 +48,6 @@ from subband.engines.cpu.program import (
     Q_SHIFT,
     RIGHT,
     ROW,
-    SCALE_EVEN,
-    SCALE_ODD,
     SCALE_P,
     SCALE_Q,
     START,
@@ -63,15 +62,15 @@ __all__ = [
     "can_weave",
     "emit_pair",
     "fetch_pixels",
+    "fetch_row",
     "find_coefficient",
     "find_columns",
-    "find_nearest",
     "find_row",
     "lift_ring",
     "lift_row",
     "load_coefficients",
+    "load_line",
     "load_samples",
-    "mix_row",
     "weave_row",
 ]
 
@@ -229,7 +228,41 @@ def load_samples(y, e, pitch, x, i, ints, numbers, start, mixed, n):
 
 
 @nb.njit(**OPTIONS)
-def mix_row(y, x, head, tail, ints, numbers, position, n):
+def load_line(y, x, ints, numbers, start, mixed, n):
+    """Write `n` pairs of the extended row at `x`, from pair `start` on, as they follow each other."""
+    first = 2 * start + min(ints[EVEN], ints[ODD])
+    stop = 2 * (start + n - 1) + max(ints[EVEN], ints[ODD]) + 1
+    begin = min(max(ints[BEGIN], first), stop)
+    end = max(min(ints[END], stop), begin)
+    copy(shift(y, begin - first), shift(x, begin), end - begin)
+    if ints[MIXTURE]:  # when both ends of the row are in the cache
+        mix_ends(mixed, x, x, False, ints, numbers, start, n)
+    for position in range(first, begin):
+        y[position - first] = _sample(x, 0, ints, numbers, position, mixed)
+    for position in range(end, stop):
+        y[position - first] = _sample(x, 0, ints, numbers, position, mixed)
+
+
+@nb.njit(**OPTIONS)
+def fetch_row(y, x, width, ints, numbers, position, begin, end):
+    """Return the address of a row of the extended image at `x`; one that it lacks is first written to `y`.
+
+    Of such a row, the columns `begin` … `end` at least are written.
+    """
+    found = find_row(ints, numbers, position)
+    if found >= 0:
+        return shift(x, found * width)
+    if ints[MIXTURE]:
+        origin = shift(x, begin)
+        mix_rows(shift(y, begin), origin, origin, False, width, ints, numbers, position, end - begin)
+    else:
+        last = shift(x, (ints[LENGTH] - 1) * width)
+        _mix_row(y, shift(x, find_nearest(ints, position) * width), x, last, ints, numbers, position, width)
+    return y
+
+
+@nb.njit(**OPTIONS)
+def _mix_row(y, x, head, tail, ints, numbers, position, n):
     """Write to `y` a row outside the image that none of its rows equals, from the nearest, first and last of them."""
     m = ints[MIXING] + 3 * find_entry(ints, position)
     weight, first, last = numbers[m], numbers[m + 1], numbers[m + 2]
@@ -273,7 +306,7 @@ def fetch_pixels(y, f, fn, ints, numbers, position, column, n):
     pass_pixels(source, width, f, fn, find_nearest(ints, position), 0, width)
     pass_pixels(head, width, f, fn, 0, 0, width)
     pass_pixels(tail, width, f, fn, ints[LENGTH] - 1, 0, width)
-    mix_row(y, source, head, tail, ints, numbers, position, size)
+    _mix_row(y, source, head, tail, ints, numbers, position, size)
 
 
 @nb.njit(**OPTIONS)
@@ -288,20 +321,16 @@ def find_coefficient(ints, numbers, position):
 
 
 @nb.njit(**OPTIONS)
-def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor, mixed, n):
+def load_coefficients(y, e, pitch, low, i, high, j, ints, numbers, start, factor_even, factor_odd, mixed, n):
     """Load `n` pairs of coefficients, from pair `start` on, to even members at `e` and odd ones `pitch` behind."""
     low, high = shift(low, i), shift(high, j)
     even, odd = 2 * start + ints[EVEN], 2 * start + ints[ODD]
-    factor_even, factor_odd = factor * numbers[SCALE_EVEN], factor * numbers[SCALE_ODD]
     _load_member(shift(y, e), low, low, high, ints, numbers, even, factor_even, n)
     _load_member(shift(y, e + pitch), high, low, high, ints, numbers, odd, factor_odd, n)
     if ints[MIXTURE]:  # when both ends of the row are in the cache
         mix_ends(mixed, low, high, True, ints, numbers, start, n)
         _load_mixtures(shift(y, e), mixed, ints, even, factor_even, n)
         _load_mixtures(shift(y, e + pitch), mixed, ints, odd, factor_odd, n)
-    for k in range(n, pitch):
-        y[e + k] = 0
-        y[e + pitch + k] = 0
 
 
 @nb.njit(**OPTIONS)

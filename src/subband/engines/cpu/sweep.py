@@ -10,6 +10,7 @@ import numpy as np
 
 from subband.compiled import Kernels
 from subband.engines.cpu.jobs import Job
+from subband.engines.cpu.ladders import find_tick
 from subband.engines.cpu.program import Program, identity_program, tabulate_program
 from subband.engines.memory import allocate
 from subband.plan import AxisPlan
@@ -76,8 +77,14 @@ class ImageLayout:
             (outer, height, width),
             tile=self.tile,
             channels=channels,
+            tick=self._find_tick(direction, down.ladder, along.ladder),
             is_inverse=direction == "inverse",
         )
+
+    def _find_tick(self, direction: Direction, down: str, along: str) -> int:
+        """Return the loop that does it all, where both axes have the same ladder, or the only one has one."""
+        ladders = {ladder for plan, ladder in zip(self.axes, (down, along), strict=True) if plan}
+        return find_tick(direction, down, along, self.dtype) if len(ladders) == 1 else 0
 
 
 class ImageSweep:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from subband.engines.cpu.jobs import SMALL, Job
+from subband.engines.cpu.ladders import find_tick
 from subband.engines.cpu.program import identity_program, tabulate_program
 from subband.engines.cpu.sweep import KERNELS, TILE, ImageSweep
 from subband.engines.memory import allocate
@@ -83,8 +84,16 @@ class VolumeSweep:
         program, identity = tabulate_program(self._depth, direction, dtype), identity_program(dtype)
         tables = program.ints, program.numbers, identity.ints, identity.numbers
         tile = TILE // dtype.itemsize
-        is_inverse = direction == "inverse"
-        return Job(KERNELS[direction], dtype, 3, tables, (*sizes, tile), (1, 0, sizes[1]), is_inverse=is_inverse)
+        return Job(
+            KERNELS[direction],
+            dtype,
+            3,
+            tables,
+            (*sizes, tile),
+            (1, 0, sizes[1]),
+            tick=find_tick(direction, program.ladder, "", dtype),
+            is_inverse=direction == "inverse",
+        )
 
     def _run(self, work: Callable[[int, int, int], None], volumes: int, direction: Direction, samples: int) -> None:
         blocks = self._sweep.cut_blocks(direction)

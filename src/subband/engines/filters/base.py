@@ -24,6 +24,7 @@ import numpy as np
 
 from subband.engines.filters import tallies
 from subband.engines.filters.constants import ENOUGH
+from subband.engines.filters.groups import Groups
 from subband.typing import Array
 
 __all__ = ["Filters"]
@@ -281,6 +282,33 @@ class Filters(ABC):
     @abstractmethod
     def shrink_wiener(self, band: Any, guide: Any, noise: Any, gain: float) -> Any:
         """Multiply every coefficient by g² / (g² + n²), with g from the same band of a guide; in place."""
+
+    @abstractmethod
+    def filter_groups(self, planes: Any, guide: Any, noise: Any, groups: Groups) -> Any:
+        """Return planes in which similar patches are replaced by linear combinations of each other.
+
+        A group is a reference patch and those most like it in the first plane of the guide, `groups.count` at most. Its
+        patches, of n samples with noise s, are the rows of a matrix: X of the guide and Y of the planes, both less the
+        mean of X. With trust t, its estimate is ``Y - n s² M⁻¹ Y`` with ``M = t (X Xᵀ + n s²) + (1 - t) Y Yᵀ``. The
+        mean of all estimates of a sample is taken; those of a patch weigh as much as one over the sum of the squares of
+        its weights, at least over 1e-3, or as its power of 3/4 unless `groups.is_sharp`. Variances n s² count as no
+        less than a few units in the last place of the largest energy of a patch (`find_floor`). Planes without noise
+        stay as they are.
+
+        Parameters
+        ----------
+        planes, guide : array
+            Of the same shape: noisy, and denoised before.
+        noise : numbers
+            Standard deviation in each plane.
+        groups : Groups
+            How similar patches are looked for.
+
+        References
+        ----------
+        S. Herbreteau and C. Kervrann, Towards a unified view of unsupervised non-local methods for image denoising: the
+        NL-Ridge approach, IEEE International Conference on Image Processing, 2022.
+        """
 
     @abstractmethod
     def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:

@@ -16,7 +16,9 @@ from subband.engines.cpu.frame_tables import find_pixel_loop, find_shrink_loop, 
 from subband.engines.cpu.program import ADDRESS, BYTES, FRAME_TABLE, PIXELS
 from subband.engines.filters import compiled_statistics
 from subband.engines.filters.base import Filters
+from subband.engines.filters.compiled_groups import filter_strips
 from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
+from subband.engines.filters.groups import Groups
 from subband.engines.filters.launch import TaskKernel, TaskKernels, cut_tasks, invert_noise
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.tallies import choose_neighbours, choose_rows, choose_threshold, find_step
@@ -177,6 +179,9 @@ class CompiledFilters(PlainFilters):
         numbers = [invert_noise(n) for n in _scale_noise(noise, gain)]
         _shrinkage.shrink_by_guide(cut_tasks(len(band), 1, count), (band, guide), numbers, (count,), band.size)
         return band
+
+    def filter_groups(self, planes: Array, guide: Array, noise: Array, groups: Groups) -> Array:
+        return filter_strips(planes, guide, np.asarray(noise, np.float64), groups)
 
     def convolve(self, planes: Array, taps: Sequence[float], axis: int) -> Array:
         out, shape = allocate(planes.shape, planes.dtype), planes.shape

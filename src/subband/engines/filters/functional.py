@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from subband.engines.filters.constants import LAPLACIANS, LARGEST_FACTOR, NEIGHBOUR_WINDOWS, NORMAL_MEDIAN, SURE_BINS
+from subband.engines.filters.groups import Groups
 from subband.engines.filters.plain import TINY, PlainFilters
+from subband.errors import ArgumentError
 from subband.typing import Array
 
 __all__ = ["FunctionalFilters"]
@@ -144,6 +146,14 @@ class FunctionalFilters(PlainFilters):
         energy, variance = np.square(guide), np.square(_spread(noise, band.ndim) * gain)
         factor = energy / np.where(variance == 0, 1.0, energy + variance)
         return (band * np.where(variance == 0, 1.0, factor)).astype(band.dtype)
+
+    def filter_groups(self, planes: Array, guide: Array, noise: Array, groups: Groups) -> Array:
+        if not isinstance(planes, np.ndarray):
+            raise ArgumentError(
+                f"groups of similar patches are looked for in numbers, and planes are a {type(planes).__name__}, which "
+                "is traced; use method='wiener', or denoise outside of what is traced"
+            )
+        return super().filter_groups(planes, guide, noise, groups)
 
     def convolve(self, planes: Array, taps: Sequence[float], axis: int) -> Array:
         parts = _list_shifts(planes, len(taps), axis + 1)

@@ -20,6 +20,7 @@ from subband.engines.filters.constants import (
     SURE_BINS,
     WIDTH,
 )
+from subband.engines.filters.groups import Groups, find_floor, find_grid
 from subband.typing import Array
 
 __all__ = ["TINY", "PlainFilters"]
@@ -180,6 +181,47 @@ class PlainFilters(Filters):
             factor = energy / (energy + variance)
         band[...] = band * np.where(variance == 0, 1.0, factor)
         return band
+
+    def filter_groups(self, planes: Array, guide: Array, noise: Array, groups: Groups) -> Array:
+        grid = find_grid(planes.shape[1:], groups)
+        shape = len(planes), *grid.space
+        noisy, pilot = planes.reshape(shape).astype(np.float64), guide.reshape(shape).astype(np.float64)
+        axes = (1, 2, 3)
+        patches = np.lib.stride_tricks.sliding_window_view(noisy, grid.patch, axes)
+        pilots = np.lib.stride_tricks.sliding_window_view(pilot, grid.patch, axes)
+        values, weights = np.zeros(shape), np.zeros(shape)
+        for index in np.ndindex(*grid.references):
+            lasts = [n - p for n, p in zip(grid.space, grid.patch, strict=True)]
+            own = [min(i * s, last) for i, s, last in zip(index, grid.step, lasts, strict=True)]
+            begin = [max(0, at - r) for at, r in zip(own, grid.reach, strict=True)]
+            part = tuple(
+                slice(a, min(last, at + r) + 1) for a, at, r, last in zip(begin, own, grid.reach, lasts, strict=True)
+            )
+            distances = np.sum(np.square(pilots[0][part] - pilots[0][tuple(own)]), axis=(3, 4, 5))
+            distances[tuple(at - a for at, a in zip(own, begin, strict=True))] = -1
+            nearest = np.argsort(distances, axis=None, kind="stable")[: groups.count]
+            positions = np.stack(np.unravel_index(nearest, distances.shape), axis=1) + begin
+            for plane, s in enumerate(np.asarray(noise, np.float64)):
+                if s == 0:
+                    continue
+                own_pilots, own_patches = (
+                    np.stack([each[plane][tuple(at)] for at in positions]) for each in (pilots, patches)
+                )
+                mean = own_pilots.mean()
+                x, y = ((each - mean).reshape(len(positions), -1) for each in (own_pilots, own_patches))
+                energy = groups.trust * x @ x.T + (1 - groups.trust) * y @ y.T
+                variance = max(x.shape[1] * s**2, find_floor(planes.dtype) * float(np.diag(energy).max()))
+                less = variance * np.linalg.inv(energy + groups.trust * variance * np.eye(len(positions)))
+                own_weights = 1 / np.maximum(np.sum(np.square(np.eye(len(positions)) - less), axis=1), 1e-3)
+                own_weights = own_weights if groups.is_sharp else own_weights**0.75
+                estimates = (y - less @ y + mean).reshape(own_patches.shape)
+                for at, estimate, weight in zip(positions, estimates, own_weights, strict=True):
+                    box: tuple[Any, ...] = plane, *(slice(a, a + p) for a, p in zip(at, grid.patch, strict=True))
+                    values[box] += weight * estimate
+                    weights[box] += weight
+        # without noise nothing was summed
+        result = np.where(weights > 0, values / np.where(weights > 0, weights, 1), noisy)
+        return result.reshape(planes.shape).astype(planes.dtype)
 
     def convolve(self, planes: Array, taps: Sequence[float], axis: int) -> Array:
         reach = len(taps) // 2

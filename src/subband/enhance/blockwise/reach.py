@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import lcm
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Reach:
     step: int = 1
 
     def __add__(self, other: Reach) -> Reach:
-        return Reach(self.before + other.before, self.behind + other.behind, max(self.step, other.step))
+        return Reach(self.before + other.before, self.behind + other.behind, lcm(self.step, other.step))
 
 
 def widen(begin: int, end: int, length: int, reach: Reach, fewest: int = 1) -> tuple[int, int]:
@@ -151,10 +152,15 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
     # the shifted image of cycle spinning reaches as far, from coefficients that stand elsewhere
     reach = _measure_decimated(wavelet, mode, level, beside, has_parents)
     reach += Reach(filters, filters)
-    if method is not None and method.is_guide:
+    # where three axes are transformed, as above
+    passes = () if method is None else method.list_passes(3)
+    rounds = ROUNDS if is_refined else 1
+    for groups in passes * rounds:
+        reach += Reach(groups.margin, groups.margin, groups.step)
+    if method is not None and method.is_guide and not passes:
         # Haar's filters without decimation: what one direction looks ahead, the other looks back
         second = 2**level - 1
-        for _ in range(ROUNDS if is_refined else 1):
+        for _ in range(rounds):
             reach += Reach(second, second)
     return reach
 

@@ -137,11 +137,14 @@ class GuideWork(_Work):
         How many times as weak noise is after it was refined.
     model : NoiseModel or None
         Refines it.
+    joint : int
+        How many planes are the colours of one image, the first its brightness.
     """
 
     stage: Denoise
     weaker: float
     model: NoiseModel | None
+    joint: int = 1
 
     def __call__(self, block: Block, planes: Any, guess: Any, noise: Any) -> Any:
         """Return a block of the same size."""
@@ -150,7 +153,7 @@ class GuideWork(_Work):
             guide = flatten(guess, self.dimensions)
             refined = own if self.model is None else self.model.refine(own, guide)
             numbers = filters.upload(np.ascontiguousarray(narrow(noise, block)))
-            return filter_by_guide(self.stage, refined, guide, numbers, self.weaker, engine, filters)
+            return filter_by_guide(self.stage, refined, guide, numbers, self.weaker, engine, filters, self.joint)
 
         return self._run(planes, work)
 

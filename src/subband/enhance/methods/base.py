@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from subband.engines.filters import Filters
+from subband.engines.filters.groups import Groups
 from subband.settings import check_settings, format_name
 from subband.typing import Array
 
@@ -101,7 +102,8 @@ class Method(ABC):
     is_in_place : bool
         Whether `shrink` may modify the coefficients that it is given.
     is_guide : bool
-        Whether its result guides a second, empirical Wiener filter over the undecimated Haar transform.
+        Whether its result guides a second filter: passes over groups of similar patches, if it lists any, else an
+        empirical Wiener filter over the undecimated Haar transform.
     """
 
     name: ClassVar[str]
@@ -128,6 +130,10 @@ class Method(ABC):
     def measure_window(self, dimensions: int) -> int:  # noqa: ARG002 - for methods that look around
         """Return how many samples along each axis have a say in what happens to the middle one; odd."""
         return 1
+
+    def list_passes(self, dimensions: int) -> tuple[Groups, ...]:  # noqa: ARG002 - for methods that work on samples
+        """Return passes over groups of similar patches that its result guides, each guided by the one before."""
+        return ()
 
     def find_threshold(self, filters: Filters, band: Band) -> Any:  # noqa: ARG002 - for methods that have one
         """Return the threshold of each plane of a band, if the method has such a thing."""

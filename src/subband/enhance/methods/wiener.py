@@ -13,7 +13,7 @@ class Wiener(Bivariate):
     name = "wiener"
     title = "Bivariate and Wiener"
     looks_at = "the same, and then once more with the result as a guide, without decimation"
-    advice = "the best, several times as slow"
+    advice = "better, several times as slow"
     rank = 1
     is_guide = True
 

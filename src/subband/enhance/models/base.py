@@ -116,6 +116,8 @@ class Gaussian(NoiseModel):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.enhance import Gaussian
     >>> round(float(Gaussian(20.0).add(np.zeros((512, 512)), seed=0).std()))
     20
     """

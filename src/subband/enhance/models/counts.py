@@ -45,6 +45,8 @@ class PoissonGaussian(NoiseModel):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.enhance import PoissonGaussian
     >>> model = PoissonGaussian(gain=2.0, offset=10.0, sigma=3.0)
     >>> values = model.stabilise(model.add(np.full((512, 512), 30.0), seed=0))
     >>> round(float(values.std()), 2), round(model.restore(values.mean(keepdims=True)).item(), 1)

@@ -114,6 +114,8 @@ class Speckle(_SpeckleLaw):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.enhance import Speckle
     >>> Speckle().stabilise(np.array([0, 1, 255], np.uint8)).round(3)
     array([-0.693,  0.   ,  5.541], dtype=float32)
     >>> round(Speckle().stabilised_sigma, 4), round(Speckle().refined_sigma, 4)
@@ -142,6 +144,8 @@ class Speckle(_SpeckleLaw):
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from subband.enhance import Speckle
         >>> Speckle().choose_floor(np.array([0, 255], np.uint8)), Speckle().choose_floor(np.array([0.0, 2.0]))
         (0.5, 0.00390625)
         """
@@ -188,6 +192,8 @@ class LogSpeckle(_SpeckleLaw):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.enhance import LogSpeckle
     >>> model = LogSpeckle(dynamic_range=60)
     >>> round(model.stabilised_sigma, 1), round(model.refined_sigma, 1)
     (23.7, 19.3)
@@ -211,6 +217,7 @@ class LogSpeckle(_SpeckleLaw):
 
         Examples
         --------
+        >>> from subband.enhance import LogSpeckle
         >>> round(LogSpeckle.from_sigma(23.67).dynamic_range)
         60
         """

@@ -77,6 +77,10 @@ def enhance(
 
     Examples
     --------
+    >>> import dask.array as da
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise
+    >>> from subband.integrations.dask import enhance
     >>> noisy = da.random.default_rng(0).normal(100, 10, (600, 500), chunks=(200, 250))
     >>> result = enhance(Enhancer(Denoise()), noisy)
     >>> result.chunks == noisy.chunks, bool(result.std().compute() < 2)
@@ -133,6 +137,10 @@ def measure_noise(
 
     Examples
     --------
+    >>> import dask.array as da
+    >>> from subband import Enhancer
+    >>> from subband.enhance import Denoise
+    >>> from subband.integrations.dask import measure_noise
     >>> noisy = da.random.default_rng(0).normal(100, 10, (600, 500), chunks=(200, 250))
     >>> round(float(measure_noise(Enhancer(Denoise()), noisy)))
     10
@@ -198,7 +206,14 @@ class _Work:
 
     @property
     def _stages(self) -> StageWork:
-        return StageWork(self.space, len(self.leading), self.engine)
+        return StageWork(self.space, len(self.leading), self.engine, self._joint)
+
+    @cached_property
+    def _joint(self) -> int:
+        """How many planes are the colours of one image."""
+        if not self.is_colour:
+            return 1
+        return Program(replace(self.enhancer, stages=(), sigma=None), self.space, 3, get_engine("cpu"), True).joint
 
     def run(self, image: Any, known: Any, findings: Findings) -> Any:
         """Draw all stages."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from math import prod
+from operator import add
 from typing import Any
 
 from dask.delayed import Delayed
@@ -84,11 +86,14 @@ class StageWork:
         Number of axes before those.
     engine : str, Engine or None
         The engine that computes.
+    joint : int
+        How many planes are the colours of one image, the first its brightness.
     """
 
     space: tuple[int, ...]
     before: int
     engine: str | Engine | None
+    joint: int = 1
 
     def run(self, stage: Stage, flow: Flow, findings: Findings, model: Any) -> Any:
         """Return planes that went through a stage.
@@ -119,15 +124,9 @@ class StageWork:
             )
         if isinstance(stage, Denoise):
             findings = self.learn(stage, flow, findings, flow.wait)
-        noise, statistic = findings.noise, findings.statistic
-        results = []
-        for position, (x, edges) in enumerate(self._list_positions(roundtrip, flow.planes)):
-            results.append(self._run_position(roundtrip, x, edges, position, noise, statistic))
-        result = results[0]
-        if len(results) > 1:
-            result = draw_array(self._make_blocks(flow.planes).map(average, *results), "denoised")
+        result = self._run_positions(roundtrip, flow.planes, findings)
         if isinstance(stage, Denoise) and find_method(stage.method).is_guide:
-            return self._run_guided(stage, flow.planes, result, noise, model)
+            return self._run_guided(stage, flow.planes, result, findings, model)
         return result
 
     def find_roundtrip(self, stage: Denoise | Shrink) -> Roundtrip:
@@ -272,6 +271,16 @@ class StageWork:
             roundtrip.stage, roundtrip.wavelets, roundtrip.level, shift, prod(self.space), is_decimated=is_decimated
         )
 
+    def _run_positions(self, roundtrip: Roundtrip, planes: Any, findings: Findings) -> Any:
+        """Draw the way there and back, averaged over all positions of the image."""
+        results = [
+            self._run_position(roundtrip, x, edges, position, findings.noise, findings.statistic)
+            for position, (x, edges) in enumerate(self._list_positions(roundtrip, planes))
+        ]
+        if len(results) == 1:
+            return results[0]
+        return draw_array(self._make_blocks(planes).map(average, *results), "denoised")
+
     def _run_position(
         self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
@@ -339,21 +348,34 @@ class StageWork:
             details.append(bands)
         return _Way(plans, details, x, edges)
 
-    def _run_guided(self, stage: Denoise, planes: Any, guess: Any, noise: Any, model: Any) -> Any:
+    def _run_guided(self, stage: Denoise, planes: Any, guess: Any, findings: Findings, model: Any) -> Any:
         """Draw the second step of a method whose result is a guide."""
-        engine = get_engine("cpu")
+        engine, noise = get_engine("cpu"), findings.noise
+        passes = find_method(stage.method).list_passes(len(self.space))
+        if passes:
+            reach = reduce(add, (Reach(each.margin, each.margin, each.step) for each in passes))
+            result = self._draw_guided(replace(stage, filters=()), planes, guess, noise, model, reach)
+            if not stage.filters:
+                return result
+            # a round trip that shrinks nothing
+            still = Roundtrip(replace(stage, strength=0.0), (1, *self.space), engine, find_filters(engine))
+            return self._run_positions(still, result, findings)
         haar = replace(stage, wavelet="haar", form="undecimated", boundary=None)
         level = Roundtrip(haar, (1, *self.space), engine, find_filters(engine)).level
         margin = 2 ** (level + 1) + sum(
             reach_of_spatial(each).before * (level if each.at == "between" else 1) for each in stage.filters
         )
+        return self._draw_guided(replace(stage, level=level), planes, guess, noise, model, Reach(margin, margin))
+
+    def _draw_guided(self, stage: Denoise, planes: Any, guess: Any, noise: Any, model: Any, reach: Reach) -> Any:
+        """Draw the rounds of that step, block by block."""
         before, after = model.stabilised_sigma, model.refined_sigma
         is_refined = not isinstance(model, Gaussian) and None not in (before, after) and before != after
-        blocks = Blocks(find_grid(planes).edges, [Reach(margin, margin)] * len(self.space))
+        blocks = Blocks(find_grid(planes).edges, [reach] * len(self.space))
         for left in reversed(range(ROUNDS if is_refined else 1)):
-            own = replace(stage, level=level, filters=() if left else stage.filters)
+            own = replace(stage, filters=() if left else stage.filters)
             weaker = before / after if is_refined else 1.0
-            work = GuideWork(len(self.space), self.engine, own, weaker, model if is_refined else None)
+            work = GuideWork(len(self.space), self.engine, own, weaker, model if is_refined else None, self.joint)
             guess = draw_array(blocks.map(work, planes, guess), "guided", [noise])
         return guess
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from subband.arrays import as_computable
 from subband.engines.device_engine import ALIGNMENT, Chain
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.registry import get_engine
-from subband.integrations.torch.specs import Plan, list_keys, plan_merge, plan_split
+from subband.integrations.torch.specs import ANY_SHAPE, Plan, list_keys, plan_merge, plan_split
 from subband.plan import TransformPlan
 from subband.schedule.adjoint import transpose_all, transpose_forward, transpose_inverse
 from subband.stationary import StationaryPlan
@@ -46,28 +47,28 @@ _HERE: AbstractContextManager[None] = nullcontext()
 
 def decompose(x: Tensor, number: int) -> list[Tensor]:
     """Transform a tensor into a row of bands: the approximation, and the details from coarse to fine."""
-    return _split(x, plan_split(x.shape, number), "forward")
+    return _split(x, number, "forward")
 
 
 def reconstruct(bands: Sequence[Tensor], number: int, shape: Sequence[int]) -> Tensor:
     """Undo `decompose`."""
-    return _merge(bands, plan_merge([band.shape for band in bands], number, shape), "inverse")
+    return _merge(bands, number, shape, "inverse")
 
 
 def decompose_adjoint(bands: Sequence[Tensor], number: int, shape: Sequence[int]) -> Tensor:
     """Apply the adjoint of `decompose`."""
-    return _merge(bands, plan_split(shape, number), "forward_adjoint")
+    return _merge(bands, number, shape, "forward_adjoint")
 
 
 def reconstruct_adjoint(x: Tensor, number: int) -> list[Tensor]:
     """Apply the adjoint of `reconstruct`."""
-    return _split(x, plan_split(x.shape, number), "inverse_adjoint")
+    return _split(x, number, "inverse_adjoint")
 
 
-def _split(x: Tensor, plan: Plan, task: str) -> list[Tensor]:
-    if x.is_cuda and (chain := _find_chain(plan, task, x)) is not None:
+def _split(x: Tensor, number: int, task: str) -> list[Tensor]:
+    if x.is_cuda and (chain := _find_chain(task, number, x.shape, (), [x])) is not None:
         return _launch_split(chain, x)
-    bands = call_natively(_split_natively, {0: "x"}, (x.detach(), plan, task), {})
+    bands = call_natively(_split_natively, {0: "x"}, (x.detach(), plan_split(x.shape, number), task), {})
     return [_finish(band, x) for band in bands]
 
 
@@ -81,10 +82,12 @@ def _split_natively(x: Any, plan: Plan, task: str) -> list[Any]:
     return [low, *(bands[key] for bands in details for key in sorted(bands))]
 
 
-def _merge(bands: Sequence[Tensor], plan: Plan, task: str) -> Tensor:
-    if bands[0].is_cuda and (chain := _find_chain(plan, task, *bands)) is not None:
-        return _launch(chain, bands)[-1]
-    found = call_natively(_merge_natively, {0: "bands"}, ([band.detach() for band in bands], plan, task), {})
+def _merge(bands: Sequence[Tensor], number: int, shape: Sequence[int], task: str) -> Tensor:
+    shapes = tuple(band.shape for band in bands) if list(shape) == ANY_SHAPE else ()
+    if bands[0].is_cuda and (chain := _find_chain(task, number, tuple(shape), shapes, bands)) is not None:
+        return _launch(chain, bands)[len(chain.keys) - 1]
+    given = [band.detach() for band in bands]
+    found = call_natively(_merge_natively, {0: "bands"}, (given, plan_merge(shapes, number, shape), task), {})
     return _finish(found, bands[0])
 
 
@@ -112,19 +115,39 @@ _TASKS: dict[str, tuple[Direction, Callable[[TransformPlan], TransformPlan]]] = 
 }
 
 
-def _find_chain(plan: Plan, task: str, *tensors: Tensor) -> Chain | None:
+def _find_chain(
+    task: str, number: int, shape: tuple[int, ...], shapes: tuple[tuple[int, ...], ...], tensors: Sequence[Tensor]
+) -> Chain | None:
     """Return the kernels of all levels if one for each will do, for tensors that they can read as they are."""
     first = tensors[0]
-    if isinstance(plan, StationaryPlan) or first.dtype not in _DTYPES or not plan.levels:
-        return None
-    if any(not tensor.is_contiguous() or tensor.is_neg() or tensor.dtype != first.dtype for tensor in tensors):
-        return None
-    engine: Any = get_engine(f"cuda:{first.device.index}")
-    is_aligned = all(tensor.data_ptr() % ALIGNMENT == 0 for tensor in tensors)
-    direction, transpose = _TASKS[task]
-    chain: Chain | None = engine.find_chain(transpose(plan).levels, direction, _DTYPES[first.dtype], is_aligned)
+    dtype, is_aligned = first.dtype, True
+    for tensor in tensors:
+        if tensor.dtype != dtype or not tensor.is_contiguous() or tensor.is_neg():
+            return None
+        is_aligned = is_aligned and tensor.data_ptr() % ALIGNMENT == 0
+    chain = _make_chain(task, number, shape, shapes, dtype, first.device.index, is_aligned)
     if chain is not None and torch.cuda.is_current_stream_capturing():
         _captured.add(chain)
+    return chain
+
+
+@lru_cache(maxsize=1024)
+def _make_chain(
+    task: str,
+    number: int,
+    shape: tuple[int, ...],
+    shapes: tuple[tuple[int, ...], ...],
+    dtype: torch.dtype,
+    index: int,
+    is_aligned: bool,
+) -> Chain | None:
+    """Return the kernels of a task, a look-up of numbers and shapes: plans take long to compare."""
+    plan = plan_merge(shapes, number, shape)
+    if isinstance(plan, StationaryPlan) or dtype not in _DTYPES or not plan.levels:
+        return None
+    engine: Any = get_engine(f"cuda:{index}")
+    direction, transpose = _TASKS[task]
+    chain: Chain | None = engine.find_chain(transpose(plan).levels, direction, _DTYPES[dtype], is_aligned)
     return chain
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from subband.errors import ArgumentError, CoefficientsError
 from subband.integrations.torch.modules import Transform
 from subband.integrations.torch.operators import merge, split
-from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets
+from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, with_level
 
 __all__ = ["WaveDec2", "WaveRec2", "WaveletPackets2"]
 
@@ -97,7 +97,8 @@ class WaveRec2(Transform):
             raise CoefficientsError("coeffs is not of the form [cA, (cH, cV, cD), …], which WaveDec2 returns") from None
         if not bands:
             raise CoefficientsError("coeffs has no details; give what WaveDec2 returned")
-        return merge([low, *bands], self._number, ANY_SHAPE)
+        # the gradient has as many levels as these, which may be more than are useful
+        return merge([low, *bands], with_level(self._number, len(details)), ANY_SHAPE)
 
 
 class WaveletPackets2(Transform):

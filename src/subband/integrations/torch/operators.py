@@ -77,6 +77,10 @@ _BelowAutograd = torch._C._AutoDispatchBelowAutograd
 _is_mapping = torch._C._are_functorch_transforms_active
 
 
+# Whether somebody watches operators, as what traces them does; otherwise what they do is called directly.
+_is_watching = torch._C._len_torch_dispatch_stack
+
+
 def _has_tangents() -> bool:
     """Tell whether derivatives are computed forwards, which tensors do not show."""
     level: int = torch.autograd.forward_ad._current_level
@@ -106,7 +110,7 @@ _decompose_adjoint = _define("decompose_adjoint", _MERGE, computing.decompose_ad
 _reconstruct_adjoint = _define("reconstruct_adjoint", _SPLIT, computing.reconstruct_adjoint, _imagine_split)
 
 
-def _pair(split: Any, merge: Any) -> tuple[Any, Any]:
+def _pair(split: Any, compute_split: Any, merge: Any, compute_merge: Any) -> tuple[Any, Any]:
     """Make each of two operators the gradient of the other; return a function with gradients for each."""
 
     def remember_split(ctx: Any, inputs: Any, output: Any) -> None:
@@ -200,12 +204,18 @@ def _pair(split: Any, merge: Any) -> tuple[Any, Any]:
             return apply_merge(number, whole, *moved), 0
 
     def _run_split(x: Tensor, number: int) -> tuple[Tensor, ...]:
+        if type(x) is Tensor and not _is_watching():
+            return tuple(compute_split(x, number))
         with _BelowAutograd():
             return tuple(split(x, number))
 
     def _run_merge(bands: Sequence[Tensor], number: int, shape: list[int]) -> Tensor:
+        x: Tensor
+        if all(type(band) is Tensor for band in bands) and not _is_watching():
+            x = compute_merge(bands, number, shape)
+            return x
         with _BelowAutograd():
-            x: Tensor = merge(bands, number, shape)
+            x = merge(bands, number, shape)
             return x
 
     def apply_split(x: Tensor, number: int) -> tuple[Tensor, ...]:
@@ -229,5 +239,5 @@ def _pair(split: Any, merge: Any) -> tuple[Any, Any]:
     return apply_split, apply_merge
 
 
-_split, _split_adjoint = _pair(_decompose, _decompose_adjoint)
-_merge_adjoint, _merge = _pair(_reconstruct_adjoint, _reconstruct)
+_split, _split_adjoint = _pair(_decompose, computing.decompose, _decompose_adjoint, computing.decompose_adjoint)
+_merge_adjoint, _merge = _pair(_reconstruct_adjoint, computing.reconstruct_adjoint, _reconstruct, computing.reconstruct)

@@ -30,6 +30,7 @@ __all__ = [
     "number_of",
     "plan_merge",
     "plan_split",
+    "with_level",
 ]
 
 Wavelets = WaveletLike | Sequence[WaveletLike]
@@ -137,6 +138,12 @@ def make_spec(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | Non
 def find_number(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | None) -> int:
     """Return the number of the transform that a caller describes."""
     return number_of(make_spec(wavelet, mode, ndim, level))
+
+
+@torch.compiler.assume_constant_result
+def with_level(number: int, level: int) -> int:
+    """Return the number of the same transform with so many levels."""
+    return number_of(replace(_specs[number], level=level))
 
 
 def list_keys(ndim: int) -> list[str]:

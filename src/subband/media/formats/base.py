@@ -116,6 +116,7 @@ class Format:
 
     Examples
     --------
+    >>> from subband.media.formats import Format
     >>> bare = Format("Bare", (".bare",), ("still",), dtypes=("uint8", "uint16"), read=lambda path, most_pixels: ...)
     >>> bare.is_read, bare.writes("photo.bare"), bare.samples
     (True, False, '8, 16')

@@ -49,6 +49,7 @@ def register_format(form: Format) -> Format:
 
     Examples
     --------
+    >>> from subband.media.formats import find_format, register_format
     >>> register_format(find_format("image.png")) is find_format("image.png")
     True
     """
@@ -71,6 +72,7 @@ def list_formats(kind: Holding | None = None) -> tuple[Format, ...]:
 
     Examples
     --------
+    >>> from subband.media.formats import list_formats
     >>> [form.name for form in list_formats("still")][:4]
     ['PNG', 'JPEG', 'TIFF', 'WebP']
     """
@@ -84,6 +86,7 @@ def list_endings(kind: Holding) -> list[str]:
 
     Examples
     --------
+    >>> from subband.media.formats import list_endings
     >>> list_endings("video")[:4]
     ['.mp4', '.mkv', '.avi', '.mpg']
     """
@@ -96,6 +99,7 @@ def find_format(name: PurePath | str) -> Format | None:
 
     Examples
     --------
+    >>> from subband.media.formats import find_format
     >>> [form and form.name for form in map(find_format, ("photo.JPG", "brain.nii.gz", "notes.txt"))]
     ['JPEG', 'NIfTI', None]
     """
@@ -128,6 +132,7 @@ def split_ending(name: PurePath | str) -> tuple[str, str]:
 
     Examples
     --------
+    >>> from subband.media.formats import split_ending
     >>> split_ending("scans/brain.1.nii.gz"), split_ending("photo.v2.JPG")
     (('brain.1', '.nii.gz'), ('photo.v2', '.jpg'))
     """
@@ -143,6 +148,8 @@ def split_dataset(name: str) -> tuple[Path, str | None] | None:
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from subband.media.formats import split_dataset
     >>> split_dataset("brain.h5:scan/t1") == (Path("brain.h5"), "scan/t1")
     True
     >>> split_dataset("brain.npy") is None
@@ -158,6 +165,7 @@ def make_table(kind: Holding) -> list[str]:
 
     Examples
     --------
+    >>> from subband.media.formats import make_table
     >>> print(make_table("still")[0])
     | format | endings | samples | written | kept | remarks |
     """

@@ -83,7 +83,7 @@ class StoreDraft:
     def clear(self) -> None:
         """Make room for the store of a job that begins."""
         if not self.path.is_dir():
-            check_output(self.path)
+            check_output(self.path, overwrite=True)
         try:
             _remove(self.where)
             find_manifest(self.where).unlink(missing_ok=True)

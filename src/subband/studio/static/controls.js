@@ -3,12 +3,17 @@
 import { makeBands } from './bands.js';
 import { makeCombobox } from './combobox.js';
 import { make } from './dom.js';
+import { formatNumber } from './measures.js';
+import { makeWindow } from './window.js';
 
 const SEGMENTS = { count: 3, letters: 26 };
+/** The unit of settings that are scaled to the depth of an image. */
+const SHADES = 'of 255';
 
 /**
  * @typedef {{element: HTMLElement, update: (value: any, settings: import('./settings.js').Settings) => void}} Drawn
- * @typedef {{changed: (name: string, value: any) => void, sources: import('./sources.js').Sources}} Surroundings
+ * @typedef {{changed: (name: string, value: any) => void, sources: import('./sources.js').Sources,
+ *   measures: import('./measures.js').Measures}} Surroundings
  */
 
 /** A row of radio buttons that looks like one switch. @returns {Drawn} */
@@ -76,8 +81,12 @@ function makeRange(control, { changed }) {
     slider);
   return {
     element,
-    update(value) {
+    update(value, settings) {
       const isAuto = value === 'auto';
+      // deeper data has units of its own, and so have thresholds for it
+      const isScaled = control.unit === SHADES && settings.scale !== 1 && settings.tool.name === 'enhance';
+      if (isScaled) unit.textContent = isAuto ? '' : `${SHADES} = ${formatNumber(value * settings.scale)}`;
+      else if (unit) unit.textContent = control.unit;
       if (auto) auto.checked = isAuto;
       slider.disabled = field.disabled = isAuto;
       if (isAuto) {
@@ -156,6 +165,7 @@ function explain(element, { name, help }) {
 
 const MAKERS = {
   choice: makeChoice, range: makeRange, flag: makeFlag, search: makeSearch, bands: makeMatrix, source: makeSource,
+  window: makeWindow,
 };
 
 export class Panel {

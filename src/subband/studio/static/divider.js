@@ -1,4 +1,4 @@
-// The divider between before and after: dragged, or moved with the keys.
+// The divider between before and after: dragged, or moved with the keys. It stays where it is on the screen.
 
 import { find } from './dom.js';
 
@@ -12,7 +12,12 @@ export class Divider {
     this.handle = find('divider');
     this.image = find('image');
     this.before = find('canvas-before');
+    /** Percent of the width that is seen. */
     this.share = 50;
+    /** Percent of the width of the image. */
+    this.split = 50;
+    /** What of the image is not seen, in pixels of the screen. */
+    this.hiddenPart = { left: 0, right: 0, across: 1 };
     this.handle.addEventListener('pointerdown', (event) => {
       this.handle.setPointerCapture(event.pointerId);
       event.preventDefault();
@@ -20,8 +25,9 @@ export class Divider {
     });
     this.handle.addEventListener('pointermove', (event) => {
       if (!this.handle.hasPointerCapture(event.pointerId)) return;
-      const box = this.image.getBoundingClientRect();
-      this.move((100 * (event.clientX - box.left)) / box.width);
+      const { left, right, across } = this.hiddenPart;
+      const from = this.image.getBoundingClientRect().left + left;
+      this.move((100 * (event.clientX - from)) / (across - left - right));
     });
     this.handle.addEventListener('keydown', (event) => {
       if (!(event.key in STEPS)) return;
@@ -37,10 +43,18 @@ export class Divider {
     this.image.classList.toggle('split', on);
   }
 
-  /** @param {number} share of the width that shows the image before, in percent */
+  /** The image lies elsewhere. @param {{left: number, right: number, across: number}} hiddenPart */
+  follow(hiddenPart) {
+    this.hiddenPart = hiddenPart;
+    this.move(this.share);
+  }
+
+  /** @param {number} share of the width that is seen that shows the image before, in percent */
   move(share) {
     this.share = Math.min(100, Math.max(0, share));
-    this.image.style.setProperty('--split', `${this.share}%`);
+    const { left, right, across } = this.hiddenPart;
+    this.split = (100 * left + this.share * (across - left - right)) / across;
+    this.image.style.setProperty('--split', `${this.split}%`);
     const before = Math.round(this.share);
     this.handle.setAttribute('aria-valuenow', String(before));
     this.handle.setAttribute('aria-valuetext', `${before} % before, ${100 - before} % after`);

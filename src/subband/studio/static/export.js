@@ -19,7 +19,7 @@ export class Export {
   }
 
   open() {
-    const { title, endings = [], settings, count } = this.handlers.describe();
+    const { title, endings = [], settings, count, kind, part } = this.handlers.describe();
     this.count = count;
     if (!this.id) {
       const last = this.ending.value;
@@ -28,9 +28,12 @@ export class Export {
       const isLive = endings.length === 0;
       const isNoisy = (settings.added_noise ?? 'none') !== 'none';
       const noise = isNoisy ? ' Noise that was added to judge a filter is left out.' : '';
-      find('export-what').textContent = isLive
-        ? 'A live camera has no end, so that there is nothing to export; the screenshot keeps an image of it.'
-        : `${title} is processed as a whole with the present settings.${noise}`;
+      const why = kind === 'volume'
+        ? 'Outside the studio, volumes are filtered in three dimensions; copy the command line for that.'
+        : 'A live camera has no end, so that there is nothing to export; the screenshot keeps an image of it.';
+      const what = part
+        ? `Frames ${part[0] + 1} to ${part[1] + 1} of ${title} are processed` : `${title} is processed as a whole`;
+      find('export-what').textContent = isLive ? why : `${what} with the present settings.${noise}`;
       this.#show('ready');
       this.ending.disabled = find('export-start').disabled = isLive;
     }
@@ -38,14 +41,14 @@ export class Export {
   }
 
   async start() {
-    const { source, settings, page } = this.handlers.describe();
+    const { source, settings, page, part } = this.handlers.describe();
     this.#show('running', 'Starting…');
     const attempt = (this.attempt += 1);
     try {
       const answer = await fetch('export', {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ page, source, settings, ending: this.ending.value }),
+        body: JSON.stringify({ page, source, settings, part, ending: this.ending.value }),
       });
       const content = await answer.json();
       if (!answer.ok || !content.id) throw new Error(content.error ?? `the server answered ${answer.status}`);

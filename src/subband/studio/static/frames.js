@@ -3,7 +3,7 @@
 const TYPES = { jpeg: 'image/jpeg', webp: 'image/webp', png: 'image/png' };
 
 /** Where each role is drawn: a mosaic replaces the result. */
-const LAYERS = { result: 'result', analysis: 'result', before: 'before' };
+const LAYERS = { result: 'result', analysis: 'result', removed: 'result', before: 'before' };
 
 /**
  * Spread raw pixels to RGBA words.

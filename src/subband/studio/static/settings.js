@@ -10,8 +10,14 @@
 /** Choices of the machine rather than of an image: neither a reset nor a preset touches them. */
 export const OF_THE_MACHINE = ['engine', 'format', 'pace', 'precision'];
 
+/** Through what an image is looked at. */
+const OF_THE_DISPLAY = ['view', 'display_window', 'display_gamma', 'display_colours'];
+
+/** What a preset does not touch, unless it names it: how one looks, and at what noise. */
+export const OF_THE_LOOKER = [...OF_THE_MACHINE, ...OF_THE_DISPLAY, 'added_noise', 'added_sigma'];
+
 /** What tools share besides: who looks at two halves with one goes on to do so with the next. */
-const SHARED = [...OF_THE_MACHINE, 'view'];
+const SHARED = [...OF_THE_MACHINE, ...OF_THE_DISPLAY];
 
 export class Settings {
   /** @param {Tool[]} tools */
@@ -20,6 +26,18 @@ export class Settings {
     this.tool = tools[0];
     /** What was chosen, by tool and name: a threshold of one tool is none of another. @type {Map<string, any>} */
     this.chosen = new Map();
+    /** What a setting of 255 shades is multiplied by to count as the data does. */
+    this.scale = 1;
+  }
+
+  /** Everything that was chosen, for `restore`. */
+  snapshot() {
+    return { tool: this.tool.name, chosen: new Map(this.chosen) };
+  }
+
+  restore({ tool, chosen }) {
+    this.pickTool(tool);
+    this.chosen = new Map(chosen);
   }
 
   /** @param {string} name */

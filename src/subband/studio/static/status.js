@@ -1,6 +1,7 @@
 // The status bar: how fast it is, where the time goes, what computes, how large the image is.
 
 import { find } from './dom.js';
+import { formatNumber } from './measures.js';
 import { Plot } from './plot.js';
 
 const EVERY = 200;
@@ -73,6 +74,12 @@ export class Status {
     const isJudged = typeof psnr === 'number';
     find('status-psnr-box').hidden = !isJudged;
     if (isJudged) write('status-psnr', `${before?.toFixed(1) ?? '–'} → ${psnr.toFixed(1)}`);
+    const { removed } = this.stats;
+    find('removed').hidden = !removed;
+    if (removed) {
+      const [deviation, mean, reach] = [removed.deviation, removed.mean, removed.reach].map(formatNumber);
+      write('removed', `removed: σ ${deviation}, mean ${mean}; black and white are ∓${reach}`);
+    }
     write('status-size', this.size.width ? `${this.size.width}×${this.size.height}` : '–');
     const rate = bytes ? ` · ${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB/s` : '';
     write('status-link', this.format ? `${NAMES[this.format] ?? 'raw'}${rate}` : '–');

@@ -1,6 +1,7 @@
 // The studio: what comes from the server, what comes from the user, and what is on the screen.
 
 import { Address, readAddress, formatAddress } from './address.js';
+import { Busy } from './busy.js';
 import { Camera } from './camera.js';
 import { listenForCopies } from './clipboard.js';
 import { Panel, makeSegments } from './controls.js';
@@ -9,10 +10,13 @@ import { find, make } from './dom.js';
 import { Export } from './export.js';
 import { Frames } from './frames.js';
 import { Histogram } from './histogram.js';
+import { History } from './history.js';
 import { listenForKeys } from './keys.js';
+import { Measures } from './measures.js';
 import { Presets } from './presets.js';
+import { Readout } from './readout.js';
 import { saveScreenshot } from './screenshot.js';
-import { OF_THE_MACHINE, Settings } from './settings.js';
+import { OF_THE_LOOKER, OF_THE_MACHINE, Settings } from './settings.js';
 import { Link, readMessage } from './socket.js';
 import { Sources, formatSource } from './sources.js';
 import { Status } from './status.js';
@@ -21,6 +25,9 @@ import { listenForTheme } from './theme.js';
 import { tell } from './toasts.js';
 import { Transport } from './transport.js';
 import { Viewport } from './viewport.js';
+
+/** What is shown to those who come without a file or a link: noise, and the same without it. */
+const FIRST = { source: 'sample:noisy', settings: { filter: 'bivariate', view: 'split' } };
 
 export class Studio {
   constructor() {
@@ -57,11 +64,21 @@ export class Studio {
       send(type, content);
     });
     this.histogram = new Histogram((band) => send('histogram', { band }));
-    this.viewport = new Viewport((band) => this.histogram.pick(band));
+    this.measures = new Measures(() => send('measure'));
+    this.readout = new Readout((pixel) => send('probe', pixel));
+    this.viewport = new Viewport({
+      picked: (band) => this.histogram.pick(band),
+      moved: () => this.divider.follow(this.viewport.hiddenPart),
+      hovered: (pixel) => this.readout.point(pixel),
+    });
+    this.busy = new Busy(() => this.cancel());
+    this.history = new History({
+      present: () => this.settings.snapshot(), restore: (snapshot) => this.restore(snapshot),
+    });
     this.camera = new Camera((header, payload) => this.link.sendBinary(header, payload));
     this.sources = new Sources({ opened: (source) => this.open(source), failed: tell });
     this.presets = new Presets({
-      chosen: (settings) => this.adopt(settings),
+      chosen: (settings) => this.adopt(settings, OF_THE_LOOKER),
       present: () => ({ tool: this.settings.tool.name, ...this.settings.differing() }),
     });
     this.export = new Export({ describe: () => this.describe(), failed: tell });
@@ -70,6 +87,7 @@ export class Studio {
       this.status.plot.draw();
       if (this.histogram.last) this.histogram.draw(this.histogram.last);
       this.surface?.draw();
+      this.measures.refresh();
     });
     listenForCopies(() => ({ ...this.equivalent, link: formatAddress(this.settings, this.source) }));
     this.#listen();
@@ -85,6 +103,8 @@ export class Studio {
     else if (message.type === 'error') this.takeError(message);
     else if (message.type === 'export') this.export.take(message);
     else if (message.type === 'histogram') this.histogram.draw(message);
+    else if (message.type === 'image') this.measures.take(message);
+    else if (message.type === 'pixel') this.readout.take(message);
     else if (message.type === 'state') this.transport.take(message);
   }
 
@@ -102,13 +122,19 @@ export class Studio {
     if (isFirst) {
       this.settings = new Settings(hello.tools);
       const { source, ...values } = readAddress();
-      this.settings.adopt(values);
+      const { problems = [], media = [] } = hello;
+      const isNew = !source && !Object.keys(values).length && !media.length && !problems.length;
+      this.settings.adopt(isNew ? FIRST.settings : values);
       this.panel = new Panel(find('groups'), this.settings, {
-        changed: (name, value) => this.change(name, value), sources: this.sources,
+        changed: (name, value) => this.change(name, value), sources: this.sources, measures: this.measures,
       });
       this.markTab = makeTabs(this.settings.tools, (name) => this.pickTool(name));
       this.buildTool();
-      this.source = source || this.sources.first();
+      problems.forEach((problem) => tell(problem));
+      // who has named files that cannot be read is not shown something else
+      const isVain = !source && problems.length && !media.length;
+      if (isVain) this.notice(`Nothing that was named can be shown. ${problems.join(' ')}`);
+      this.source = isVain ? '' : source || (isNew ? FIRST.source : this.sources.first());
     }
     this.sendSettings();
     if (document.hidden) this.link.send('pause', { hidden: true });
@@ -116,10 +142,12 @@ export class Studio {
       this.open(this.source);
       return;
     }
-    const { position, playing, loop } = this.transport;
+    if (!this.source) return;
+    const { position, playing, loop, hasPart, part } = this.transport;
     this.link.send('open', { source: formatSource(this.source) });
     if (this.transport.isVideo && !this.camera.isOn) {
       this.link.send('loop', { on: loop });
+      if (hasPart) this.link.send('part', part[1] === null ? { start: part[0] } : { start: part[0], stop: part[1] });
       this.link.send('seek', { position });
       if (!playing) this.link.send('pause');
     }
@@ -130,6 +158,7 @@ export class Studio {
   takeError({ message, about }) {
     tell(message);
     if (about !== 'source') return;
+    this.busy.stop();
     // what could not be opened leaves the last image where it is
     if (this.opened) {
       this.source = this.opened;
@@ -174,6 +203,8 @@ export class Studio {
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
     find('image').classList.add('drawn');
     this.transport.setPosition(header.position);
+    this.measures.refresh();
+    this.readout.refresh();
     this.finishFrame(header, received, drawn);
     if (this.camera.isOn) this.camera.next();
   }
@@ -182,6 +213,7 @@ export class Studio {
     this.drawn = header.settings ?? 0;
     if (header.parts) this.status.note(header, received, drawn);
     this.status.answer(header.settings, header.client_time);
+    if (this.drawn >= this.sent) this.busy.stop();
     this.notice('');
     this.isReady();
   }
@@ -207,6 +239,7 @@ export class Studio {
 
   /** @param {string} name @param {any} value */
   change(name, value) {
+    this.history.note(name);
     this.settings.set(name, value);
     this.presets.clear();
     this.sendSettings(true);
@@ -220,12 +253,36 @@ export class Studio {
    */
   adopt(values, kept = OF_THE_MACHINE) {
     const { tool } = this.settings;
+    this.history.note();
     if (values.tool) this.settings.pickTool(values.tool);
     this.settings.reset(kept);
     this.settings.adopt(values);
     if (this.settings.tool !== tool) this.buildTool();
     this.sendSettings();
     this.show();
+  }
+
+  reset() {
+    this.adopt({});
+    this.presets.clear();
+    tell('All settings were reset; Ctrl+Z brings them back.', 'status');
+  }
+
+  /** Bring settings back. @param {any} snapshot */
+  restore(snapshot) {
+    const { tool } = this.settings;
+    this.settings.restore(snapshot);
+    this.presets.clear();
+    if (this.settings.tool !== tool) this.buildTool();
+    this.sendSettings();
+    this.show();
+  }
+
+  /** Give up what is being computed: the settings before it are those of the image that is shown. */
+  cancel() {
+    this.link.send('cancel', { number: this.sent });
+    this.busy.stop();
+    this.history.undo();
   }
 
   followAddress() {
@@ -238,6 +295,7 @@ export class Studio {
   sendSettings(isMeasured = false) {
     this.sent += 1;
     if (!isMeasured) this.status.answered = this.sent;
+    if (this.source) this.busy.start('Computing…', this.drawn > 0);
     this.link.send('settings', { number: this.sent, time: performance.now(), settings: this.settings.complete() });
     this.address.update();
   }
@@ -261,7 +319,13 @@ export class Studio {
     } else {
       this.camera.stop();
     }
+    // black and white of another source say nothing about this one
+    if (this.opened && this.opened !== source && this.settings.value('display_window')) {
+      this.settings.set('display_window', '');
+      this.sendSettings();
+    }
     this.source = isCamera ? 'camera:' : source;
+    this.busy.start('Opening…', false);
     this.sources.mark(this.source);
     this.status.clear();
     this.link.send('open', { source: formatSource(this.source) });
@@ -280,6 +344,7 @@ export class Studio {
 
   pickTool(name) {
     if (name === this.settings.tool.name) return;
+    this.history.note();
     this.settings.pickTool(name);
     this.buildTool();
     this.sendSettings();
@@ -293,12 +358,20 @@ export class Studio {
       source: formatSource(this.source),
       settings: this.settings.complete(),
       count: isSurface ? 1 : this.info.count,
+      kind: isSurface ? 'surface' : this.info.kind,
+      part: !isSurface && this.transport.hasPart ? this.describePart() : null,
       page: this.page,
     };
   }
 
+  /** First and last frame of the part that is played. */
+  describePart() {
+    const [start, stop] = this.transport.part;
+    return [start, stop ?? Math.max(start, this.transport.count - 1)];
+  }
+
   screenshot() {
-    const share = find('divider').hidden ? null : this.divider.share;
+    const share = find('divider').hidden ? null : this.divider.split;
     const title = (this.info.title ?? 'image').replace(/\.\w+$/, '').replace(/[^\w-]+/g, '-');
     const view = this.settings.value('view') ?? this.settings.tool.name;
     saveScreenshot(share, `subband-${title}-${view}.png`).catch((error) => tell(error.message));
@@ -349,6 +422,8 @@ export class Studio {
 
   showSource(info) {
     this.info = info;
+    this.settings.scale = info.scale ?? 1;
+    this.panel.update();
     const isLive = this.source.startsWith('camera');
     this.transport.open(info, isLive);
     find('image').classList.toggle('clear', info.channels === 2 || info.channels === 4);
@@ -386,7 +461,7 @@ export class Studio {
     find('screenshot').addEventListener('click', () => this.screenshot());
     find('fullscreen').addEventListener('click', () => this.toggleFullScreen());
     find('help-open').addEventListener('click', () => find('help').showModal());
-    find('reset').addEventListener('click', () => this.adopt({}));
+    find('reset').addEventListener('click', () => this.reset());
     document.addEventListener('visibilitychange', () => {
       this.link.send(document.hidden ? 'pause' : 'play', { hidden: true });
       if (this.camera.isOn) this.pauseCamera(document.hidden || !this.transport.playing);
@@ -398,17 +473,28 @@ export class Studio {
     };
     listenForKeys([
       [' ', 'Play or pause', () => this.transport.toggle(), 'space'],
-      ['.', 'Next frame', () => this.transport.step()],
-      ['l', 'Loop', () => this.transport.setLoop(!this.transport.loop)],
+      ['.', 'Next frame', () => this.transport.step(false)],
+      [',', 'Frame before', () => this.transport.step(true)],
+      ['j', 'Backwards, pause, forwards; again for twice as fast', () => this.transport.shuttle(-1), 'J K L'],
+      ['k', '', () => this.transport.pause()],
+      ['l', '', () => this.transport.shuttle(1)],
+      ['i', 'First and last frame of a part; all again', () => this.transport.setStart(), 'I O X'],
+      ['o', '', () => this.transport.setStop()],
+      ['x', '', () => this.transport.setPart(0, null)],
+      ['c', 'Loop', () => this.transport.setLoop(!this.transport.loop)],
       ['f', 'Full screen', () => this.toggleFullScreen()],
       ['s', 'Screenshot', () => this.screenshot()],
       ['e', 'Export', () => this.export.open()],
-      ['1', 'Views, in their order', () => pickView(0), '1 – 4'],
+      ['1', 'Views, in their order', () => pickView(0), '1 – 5'],
       ['2', '', () => pickView(1)],
       ['3', '', () => pickView(2)],
       ['4', '', () => pickView(3)],
+      ['5', '', () => pickView(4)],
       ['z', 'Zoom', () => this.viewport.nextZoom()],
-      ['r', 'Reset settings', () => this.adopt({})],
+      ['+', 'Larger, smaller, whole', () => this.viewport.zoomBy(1), '+ − 0'],
+      ['-', '', () => this.viewport.zoomBy(-1)],
+      ['0', '', () => this.viewport.setZoom('fit')],
+      ['r', 'Reset settings', () => this.reset()],
       ['t', 'Light or dark', () => this.nextTheme()],
       ['?', 'This help', () => find('help').showModal()],
     ]);

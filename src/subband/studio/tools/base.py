@@ -25,7 +25,7 @@ from subband.pipeline import Progress
 from subband.pipeline.files import OpenSource
 from subband.pipeline.relay import relay_frames
 from subband.studio.controls import Control, Scalar, Settings
-from subband.studio.library import as_bytes
+from subband.studio.levels import PLAIN, Levels, Window, as_pixels, measure_levels
 from subband.typing import Array
 
 __all__ = ["Equivalent", "Export", "Inputs", "Shown", "Tool", "Work"]
@@ -38,13 +38,18 @@ class Shown:
     Attributes
     ----------
     images : tuple of (str, ndarray)
-        Roles, and pixels of 8 bits.
+        Roles, and pixels: those of ``"result"`` and ``"before"`` as the frame has them, others in 8 bits.
     bands : tuple
         Where the bands of a mosaic are.
     seconds : mapping
         How long each part of the work took.
     psnr, psnr_before : float or None
         Of the result and of the noisy frame against the clean one, if noise was added.
+    pair : tuple of ndarray, optional
+        The frame as it was filtered, and the result, in the numbers of the frame.
+    removed : mapping, optional
+        Of the difference between them: its ``mean`` and ``deviation``, and the ``reach`` that is shown from black to
+        white.
     """
 
     images: tuple[tuple[str, Array], ...]
@@ -52,6 +57,8 @@ class Shown:
     seconds: Mapping[str, float] = field(default_factory=dict)
     psnr: float | None = None
     psnr_before: float | None = None
+    pair: tuple[Array, Array] | None = None
+    removed: Mapping[str, float] | None = None
 
 
 #: What a prepared tool does to a frame of a number.
@@ -70,11 +77,14 @@ class Inputs:
         The engine that computes.
     load : callable
         Returns the image that a setting of kind ``source`` names.
+    levels : Levels
+        What is black and white in the frames.
     """
 
     shape: tuple[int, ...]
     engine: Engine
     load: Callable[[str], Array]
+    levels: Levels = PLAIN
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,8 @@ class Export:
         Called after each frame.
     cancelled : Event
         Set to stop.
+    scale : float
+        What settings are multiplied by; see `subband.studio.preview.Preview.file_scale`.
     """
 
     open: OpenSource | None
@@ -117,6 +129,7 @@ class Export:
     load: Callable[[str], Array]
     on_progress: Callable[[Progress], None]
     cancelled: Event
+    scale: float = 1.0
 
 
 class Tool(ABC):
@@ -130,6 +143,8 @@ class Tool(ABC):
     needs_source: ClassVar[bool] = True
     #: What results are called behind the name of the source.
     result: ClassVar[str] = "enhanced"
+    #: Whether it takes frames of any depth; others are given what is on the screen, in 8 bits.
+    is_deep: ClassVar[bool] = False
     #: Endings of exported files if they are not those of the source.
     endings: ClassVar[tuple[str, ...]] = ()
 
@@ -143,8 +158,11 @@ class Tool(ABC):
         """Return what is done to each frame under settings that were resolved."""
 
     @abstractmethod
-    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
-        """Return the command line, Python and TOML that do the same to a file of some name."""
+    def format_equivalent(self, settings: Settings, name: str, scale: float = 1.0) -> Equivalent:
+        """Return the command line, Python and TOML that do the same to a file of some name.
+
+        `scale` is what settings are multiplied by for it; see `subband.studio.preview.Preview.file_scale`.
+        """
 
     def correct(self, settings: dict[str, Scalar], shape: tuple[int, ...] | None) -> Iterator[str]:  # noqa: ARG002
         """Change settings that do not go together, or not with frames of a shape, and say so."""
@@ -178,9 +196,10 @@ class Tool(ABC):
         work = self.prepare(settings, Inputs(info.shape, export.engine, export.load))
         frames = iter(source)
         first = next(frames)
+        window = Window.read({}, measure_levels(as_pixels(first.pixels)))
 
         def change(pixels: Array, number: int) -> Array:
-            return work(as_bytes(pixels), number).images[0][1]
+            return work(window.show(as_pixels(pixels)), number).images[0][1]
 
         shape = change(first.pixels, 0).shape
         result = replace(
@@ -207,6 +226,7 @@ class Tool(ABC):
         pixels: Array,  # noqa: ARG002
         number: int,  # noqa: ARG002
         band: str,  # noqa: ARG002
+        levels: Levels,  # noqa: ARG002
     ) -> dict[str, Any] | None:
         """Return the histogram of a band of a frame, if the tool has bands."""
         return None

@@ -59,7 +59,12 @@ class Edges(ImageTool):
             return lambda pixels: np.asarray(finder.apply(pixels, engine=inputs.engine))
         return lambda pixels: finder.find(pixels, volume=False, engine=inputs.engine).mask.astype(np.uint8) * 255
 
-    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+    def format_equivalent(
+        self,
+        settings: Settings,
+        name: str,
+        scale: float = 1.0,  # noqa: ARG002 - settings of 8 bits, as frames are given to it
+    ) -> Equivalent:
         """Return the command line and Python that do the same."""
         target = name_result(name, self.result)
         finder = _read_finder(settings)

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from subband.enhance import Enhancer
-from subband.enhance.views import draw_bands
+from subband.enhance.views import Region, draw_bands
 from subband.pipeline import enhance_file
+from subband.pipeline.sequence import Sequence
+from subband.pipeline.units import WHITE, scale_enhancer
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.equivalents import format_enhancer
 from subband.studio.histogram import measure_histogram
+from subband.studio.levels import PLAIN, Levels
+from subband.studio.measures import show_difference
 from subband.studio.noise import add_noise, measure_psnr
 from subband.studio.tools.base import Equivalent, Export, Inputs, Shown, Tool, Work
 from subband.studio.tools.enhance_controls import list_controls
@@ -26,6 +32,7 @@ class Enhance(Tool):
 
     name = "enhance"
     title = "Enhance"
+    is_deep = True
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -39,36 +46,49 @@ class Enhance(Tool):
     def prepare(self, settings: Settings, inputs: Inputs) -> Work:
         """Return what is done to each frame."""
         kind, sigma = str(settings["added_noise"]), float(settings["added_sigma"])
-        enhancer, view = _read_enhancer(settings)
+        chosen, view = _read_enhancer(settings)
+        levels = inputs.levels
+        enhancer = scale_enhancer(chosen, levels.scale)
+        sequence = Sequence(enhancer, inputs.engine) if enhancer.temporal else None
 
         def work(pixels: Array, number: int) -> Shown:
             start = perf_counter()
-            noisy = add_noise(pixels, kind, sigma, number)
+            noisy = add_noise(pixels, kind, sigma, number, levels.scale)
             added = perf_counter()
             if view != "synthesis":
-                mosaic, regions = draw_bands(enhancer, noisy, view, inputs.engine)
+                mosaic, regions = _draw_mosaic(chosen, noisy, view, inputs)
                 seconds = {"noise": added - start, "filter": perf_counter() - added}
                 return Shown((("analysis", mosaic),), tuple(regions), seconds)
-            result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
+            if sequence is not None:
+                result = sequence.apply(noisy, number)
+            else:
+                result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
             filtered = perf_counter()
             psnr = before = None
             if noisy is not pixels:
-                psnr, before = measure_psnr(result, pixels), measure_psnr(noisy, pixels)
+                psnr, before = (measure_psnr(each, pixels, levels.span) for each in (result, noisy))
             seconds = {"noise": added - start + perf_counter() - filtered, "filter": filtered - added}
+            pair, removed = (noisy, result), None
             images = (("result", result), ("before", noisy)) if settings["view"] == "split" else (("result", result),)
-            return Shown(images, (), seconds, psnr, before)
+            if settings["view"] == "removed":
+                shades, removed = show_difference(noisy, result)
+                images = (("removed", shades),)
+            return Shown(images, (), seconds, psnr, before, pair, removed)
 
         return work
 
-    def measure_band(self, settings: Settings, pixels: Array, number: int, band: str) -> dict[str, Any] | None:
+    def measure_band(
+        self, settings: Settings, pixels: Array, number: int, band: str, levels: Levels
+    ) -> dict[str, Any] | None:
         """Return the histogram of a band of a frame, before it is filtered."""
-        noisy = add_noise(pixels, str(settings["added_noise"]), float(settings["added_sigma"]), number)
-        return measure_histogram(settings, noisy, band)
+        kind, sigma = str(settings["added_noise"]), float(settings["added_sigma"])
+        noisy = add_noise(pixels, kind, sigma, number, levels.scale)
+        return measure_histogram(settings, noisy, band, levels.scale)
 
-    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+    def format_equivalent(self, settings: Settings, name: str, scale: float = 1.0) -> Equivalent:
         """Return the command line, Python and TOML that do the same."""
         enhancer, view = _read_enhancer(settings)
-        return format_enhancer(enhancer, name, view, str(settings["engine"]))
+        return format_enhancer(scale_enhancer(enhancer, scale), name, view, str(settings["engine"]))
 
     def export(self, settings: Settings, export: Export) -> None:
         """Make a file of a whole source, in its own depth and without added noise."""
@@ -77,12 +97,21 @@ class Enhance(Tool):
         enhance_file(
             export.open,
             export.target,
-            enhancer,
+            scale_enhancer(enhancer, export.scale),
             engine=export.engine,
             view=view,
             on_progress=export.on_progress,
             cancelled=export.cancelled,
         )
+
+
+def _draw_mosaic(enhancer: Enhancer, pixels: Array, view: str, inputs: Inputs) -> tuple[Array, list[Region]]:
+    """Return the bands of a frame; numbers without a white are drawn as parts of what is from black to white."""
+    levels = inputs.levels
+    if levels == PLAIN:
+        return draw_bands(enhancer, pixels, view, inputs.engine)
+    parts = (pixels.astype(np.float32) - np.float32(levels.low)) / np.float32(levels.span)
+    return draw_bands(scale_enhancer(enhancer, 1 / WHITE), parts, view, inputs.engine)
 
 
 def _read_enhancer(settings: Settings) -> tuple[Enhancer, str]:

@@ -8,8 +8,9 @@ from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import list_methods
 from subband.settings import list_settings
 from subband.studio.chains import SHRINKERS, SPECKLE, list_denoisers, name_setting
-from subband.studio.controls import Control, choose, give_bands, make_control, make_controls, slide
+from subband.studio.controls import Control, choose, give_bands, give_window, make_control, make_controls, slide
 from subband.studio.hardware import list_engines
+from subband.studio.levels import COLOUR_MAPS
 
 __all__ = [
     "VIEWS",
@@ -37,6 +38,7 @@ VIEWS = (
     ("split", "Before and after"),
     ("analysis", "Bands"),
     ("filtered-analysis", "Filtered bands"),
+    ("removed", "Removed"),
 )
 
 
@@ -77,6 +79,7 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
             Enhancer, "sigma", {"sigma": 20}, name="noise_level", group="Filter", shown={"filter": from_image},
             help="Standard deviation of the noise; measured in each frame if automatic.",
         ),
+        *make_controls(Enhancer, "temporal", group="Filter", shown={"filter": denoisers}),
         *make_controls(LogSpeckle, "dynamic_range", group="Filter", shown={"filter": (SPECKLE,)}),
         list_wavelet_control(),
         *make_controls(Shrink, "level", {"level": 4}, group="Transform"),
@@ -92,15 +95,24 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
             "added_sigma", "Its deviation", 20, 0, 100, 0.5, unit="of 255", group="Noise",
             shown={"added_noise": ("gaussian", "speckle")},
         ),
-        *make_controls(Enhancer, "precision", group="Computing"),
         *list_working_controls(),
+        *make_controls(Enhancer, "precision", group="Computing"),
     )  # fmt: skip
 
 
 @cache
 def list_working_controls() -> tuple[Control, ...]:
-    """Return the controls that every tool has: the engine, how fast video goes, and how frames are sent."""
+    """Return the controls that every tool has: display, engine, pace of video, and how frames are sent."""
     return (
+        give_window("display_window", "Black and white", group="Display"),
+        slide(
+            "display_gamma", "Gamma", 1, 0.2, 5, 0.05, group="Display",
+            help="Above 1, what is between black and white becomes brighter.",
+        ),
+        choose(
+            "display_colours", "Colours", "grey", tuple((name, title) for name, (title, _) in COLOUR_MAPS.items()),
+            group="Display", help="Of images of one channel.",
+        ),
         list_engine_control(),
         choose(
             "pace", "Pace of video", "film", (("film", "As it was filmed"), ("fast", "As fast as possible")),

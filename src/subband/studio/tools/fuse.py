@@ -63,7 +63,12 @@ class Fuse(ImageTool):
         """Raise a LevelError if an image has fewer levels."""
         _read_fusion(settings).choose_level((shape[0], shape[1]))
 
-    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+    def format_equivalent(
+        self,
+        settings: Settings,
+        name: str,
+        scale: float = 1.0,  # noqa: ARG002 - settings of 8 bits, as frames are given to it
+    ) -> Equivalent:
         """Return the command line and Python that do the same."""
         target = name_result(name, self.result)
         names = [name, name_source(settings["second"], "second.png")]

@@ -51,7 +51,7 @@ class ImageTool(Tool):
             result = change(pixels)
             seconds = {"filter": perf_counter() - start}
             images = (("result", result), ("before", pixels)) if settings["view"] == "split" else (("result", result),)
-            return Shown(images, (), seconds)
+            return Shown(images, (), seconds, pair=(pixels, result))
 
         return work
 

@@ -52,7 +52,12 @@ class Stylise(ImageTool):
         """Raise a LevelError if an image has fewer levels."""
         _read_style(settings).plan((1, *shape[:2]))
 
-    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:
+    def format_equivalent(
+        self,
+        settings: Settings,
+        name: str,
+        scale: float = 1.0,  # noqa: ARG002 - settings of 8 bits, as frames are given to it
+    ) -> Equivalent:
         """Return the command line and Python that do the same."""
         texture, target = name_source(settings["texture"], "texture.png"), name_result(name, self.result)
         style = _read_style(settings)

@@ -82,7 +82,12 @@ class SurfaceTool(Tool):
         }
         return header, [np.ascontiguousarray(each, "<f4").tobytes() for each in (mesh.vertices, mesh.normals)]
 
-    def format_equivalent(self, settings: Settings, name: str) -> Equivalent:  # noqa: ARG002 - there is no source
+    def format_equivalent(
+        self,
+        settings: Settings,
+        name: str,  # noqa: ARG002 - there is no source
+        scale: float = 1.0,  # noqa: ARG002
+    ) -> Equivalent:
         """Return the command line and Python that do the same."""
         shape, level, wavelet = str(settings["shape"]), int(settings["level"]), str(settings["wavelet"])
         target = f"{shape}-{self.result}.obj"

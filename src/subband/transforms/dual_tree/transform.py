@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import as_computable, cast, join_complex, split_complex
+from subband.engines import Engine
 from subband.engines.dispatch import engine_for, takes_arrays
 from subband.errors import ArgumentTypeError, AxesError, DtypeError, LevelError, LevelTypeError, ShapeError
 from subband.transforms.arguments import Axes, normalise_axes
@@ -28,6 +29,8 @@ def dtcwt(
     qshift: WaveletLike = "qshift_a",
     level: int = 3,
     axes: Axes = None,
+    *,
+    engine: str | Engine | None = None,
 ) -> DualTreePyramid:
     """Transform a signal, an image or a volume by the dual-tree complex wavelet transform.
 
@@ -48,6 +51,8 @@ def dtcwt(
         Number of levels.
     axes : int or sequence of int, optional
         One to three axes to transform; all by default.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------
@@ -124,13 +129,15 @@ def dtcwt(
 
 
 @takes_arrays("pyramid")
-def idtcwt(pyramid: DualTreePyramid) -> Array:
+def idtcwt(pyramid: DualTreePyramid, *, engine: str | Engine | None = None) -> Array:
     """Undo the dual-tree complex wavelet transform.
 
     Parameters
     ----------
     pyramid : DualTreePyramid
         As `dtcwt` or `DualTreePyramid.map` returns it. Levels of `highpasses` that are None count as zeros.
+    engine : str, optional
+        The engine that computes; see `set_engine`.
 
     Returns
     -------

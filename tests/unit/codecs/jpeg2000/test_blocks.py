@@ -420,7 +420,7 @@ GOOD = (np.zeros(16, np.int32), np.array([[0, 4, 4, 4, 0]]), 0)
         (1, np.array([[0, 2**62, 4, 4, 0]]), ArgumentError, "no block"),
         (1, np.array([[0, 4, 2**62, 4, 0]]), ArgumentError, "no block"),
         (1, np.array([[0, 4, 0, 4, 0]]), ArgumentError, "no block"),
-        (2, 64, ArgumentError, "style=64"),
+        (2, 65, ArgumentError, "style=65"),
     ],
 )
 def test_wrong_arguments_of_the_encoder(place, value, error, message):

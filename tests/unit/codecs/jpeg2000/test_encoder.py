@@ -159,6 +159,7 @@ def test_files(name, tmp_path):
         ({"tile": (1, 1)}, None),
         ({"colour": True}, "colour=True needs three"),
         ({"step": 0.0}, "step=0.0"),
+        ({"step": 2.0, "lossless": True}, "step=2.0 does not go with lossless=True"),
         ({"form": "png"}, "neither 'jp2' nor 'j2k'"),
         ({"ratte": 1.0}, "did you mean 'rate'"),
         ({"bits": 4}, "4 bits hold 0 to 15"),
@@ -205,3 +206,8 @@ def test_settings_know_their_defaults():
     assert Settings().choose_levels(1000, 3) == 1
     assert Settings().choose_levels(1, 1) == 0
     assert Settings(precincts=[(256, 128), (64, 64)]).make_style(3).precincts == ((6, 6), (6, 6), (6, 6), (7, 8))
+
+
+def test_a_step_is_lossy_by_itself():
+    assert encode(GREY, step=6.0) == encode(GREY, step=6.0, lossless=False)
+    assert len(encode(GREY, step=6.0)) < len(encode(GREY))

@@ -9,10 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from subband.codecs.jpeg2000.boxes import ColourSpecification, ImageHeader, Jp2Header, Palette, write_jp2
 from subband.codecs.jpeg2000.decoder import decode
+from subband.codecs.jpeg2000.files import imread
+from subband.codecs.jpeg2000.header import open_file
 from subband.codecs.jpeg2000.inspection import inspect
 from subband.codecs.jpeg2000.markers import PacketLengths, TilePart
 from subband.codecs.jpeg2000.parameters import (
+    CodingComponent,
     CodingDefault,
     CodingStyle,
     ComponentSize,
@@ -127,7 +131,6 @@ def test_an_empty_tile_is_grey():
         ),
         (make_stream(steps=3), "steps"),
         (make_stream(coding=CodingDefault(has_colour_transform=True)), "colour transform"),
-        (make_stream(replace(SIZE, capabilities=0x4000)), "high-throughput"),
         (
             make_stream(extra=ProgressionChange((Progression(Order.LRCP, 0, 1, 0, 1, 1),) * 1000).write(1)),
             "1000 progressions",
@@ -149,7 +152,6 @@ def test_an_empty_tile_is_grey():
         "blocks",
         "steps",
         "colours",
-        "part 15",
         "changes",
         "none",
         "parts",
@@ -195,3 +197,84 @@ def test_blocks_of_random_bytes():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert decode(make_stream(coding=coding, body=body)).samples.shape == (64, 64)
+
+
+def make_bomb(palette=None, mapping=()):
+    """Return a file of few bytes whose channels would be many times its component."""
+    size = replace(SIZE, x1=1024, y1=1024, tile_width=1024, tile_height=1024)
+    header = Jp2Header(ImageHeader(1024, 1024, 1, (8, False)), None, (ColourSpecification(1, 17),), palette, mapping)
+    return write_jp2(make_stream(size), header)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        make_bomb(Palette(np.zeros((1, 255), np.int64), ((8, False),) * 255)),
+        make_bomb(Palette(np.zeros((1, 1), np.int64), ((8, False),)), ((0, 0),) * 16000),
+    ],
+    ids=["columns", "mapping"],
+)
+def test_channels_of_palettes_count(data):
+    tracemalloc.start()
+    try:
+        with pytest.raises(CodecError, match="samples, and most_pixels=4194304"):
+            decode(data, most_pixels=1 << 22)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+
+
+def test_channels_that_are_brought_to_one_size_count():
+    steps = (ComponentSize(8, False, 255, 1), ComponentSize(8, False, 1, 255))
+    size = replace(SIZE, x1=8192, y1=8192, tile_width=8192, tile_height=8192, components=steps)
+    data = make_stream(size, CodingDefault(style=CodingStyle(levels=0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [plane.shape for plane in decode(data, most_pixels=1 << 20).planes] == [(8192, 33), (33, 8192)]
+        with pytest.raises(CodecError, match="134217728 samples"):
+            imread(io.BytesIO(data), most_pixels=1 << 20)
+
+
+def test_progressions_of_nothing_over_many_precincts():
+    size = replace(SIZE, x1=2048, y1=2048, tile_width=2048, tile_height=2048)
+    coding = CodingDefault(style=CodingStyle(levels=0, precincts=((1, 1),)))
+    changes = ProgressionChange((Progression(Order.RPCL, 5, 6, 0, 1, 1),) * 500).write(1)
+    with pytest.raises(CodecError, match=r"POC goes over \d+ precincts"):
+        decode(make_stream(size, coding, body=bytes(2000), extra=changes))
+
+
+def test_tiles_have_room_for_blocks_together():
+    size = replace(SIZE, x1=2048, y1=2048, tile_width=1024, tile_height=1024)
+    coding = CodingDefault(style=CodingStyle(levels=0, block_width=2, block_height=2, precincts=((2, 2),)))
+    whole = decode(make_stream(replace(size, x1=1024, y1=1024), coding, body=bytes(70000)))
+    assert (whole.samples == 128).all()
+    wide = replace(size, x1=20480, tile_width=1024)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(CodecError, match="can hold"):
+            decode(make_stream(wide, coding, body=bytes(10), tiles=40))
+
+
+def test_tiles_share_what_the_main_header_says():
+    size = replace(SIZE, tile_width=32, tile_height=32, components=(ComponentSize(8),) * 3)
+    own = CodingComponent(1, CodingStyle(levels=1)).write(3)
+    stream = open_file(make_stream(size, extra=own, tiles=4)).stream
+    first, second = (stream.read_tile(tile, [stream.find_tile_parts()[tile]]) for tile in (0, 1))
+    assert [style.levels for style in first.styles] == [2, 1, 2]
+    assert first.styles is second.styles
+    assert first.quantisations is second.quantisations
+    assert first.shifts is second.shifts
+
+
+def test_a_single_tile_whose_headers_are_damaged_is_an_error():
+    with pytest.raises(CodecError, match="COM at byte"):
+        decode(make_stream(tile_extra=b"\xff\x64\xff\xff"))
+
+
+def test_extensions_of_part_2_are_told():
+    with pytest.raises(CodecError, match="MCT, an extension of Part 2"):
+        decode(make_stream(extra=b"\xff\x74\x00\x04\x00\x00"))
+    with pytest.raises(CodecError, match="NLT, an extension of Part 2"):
+        decode(make_stream(tile_extra=b"\xff\x76\x00\x04\x00\x00"))
+    with pytest.warns(UserWarning, match="SIZ declares extensions of Part 2"):
+        decode(make_stream(replace(SIZE, capabilities=0x8000)))

@@ -187,10 +187,10 @@ def _cut_tile(tile, written, parts, packed):
 
 def _join_part(part, packed, has_plt):
     segments = b""
-    if packed == "ppt":
+    if packed in ("ppt", "ppt anew"):
         # two pieces, so that they have to be joined in their order
         text, half = part["headers"], len(part["headers"]) // 2
-        first = 2 * part["part"]
+        first = 2 * part["part"] if packed == "ppt" else 0
         segments += PackedTileHeaders(first, text[:half]).write() + PackedTileHeaders(first + 1, text[half:]).write()
     if has_plt:
         segments += PacketLengths(0, tuple(part["lengths"])).write()
@@ -251,7 +251,7 @@ def test_tile_parts_in_turns(write_stream, order):
     check(write_stream(PLANES, TILED, coding, parts=3, mix=True))
 
 
-@pytest.mark.parametrize("packed", ["ppt", "ppm"])
+@pytest.mark.parametrize("packed", ["ppt", "ppt anew", "ppm"])
 @pytest.mark.parametrize("has_markers", [False, True])
 def test_packed_headers(write_stream, packed, has_markers):
     coding = CodingDefault(Order.RPCL, 2, style=STYLE, uses_sop=has_markers, uses_eph=has_markers)

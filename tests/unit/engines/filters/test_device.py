@@ -10,6 +10,7 @@ from subband.engines.filters import find_filters
 from subband.engines.filters.device import DeviceFilters
 from subband.engines.filters.device_launcher import Space, find_space
 from subband.engines.filters.device_statistics import choose_samples
+from subband.engines.filters.groups import Groups
 from subband.errors import ArgumentError, DeviceError, MissingExtraError, NoDeviceError, ShapeError
 from subband.kernels.dialects import CUDA, LANES
 from subband.kernels.windows import WindowSpec
@@ -46,6 +47,7 @@ def run_all(filters, device, shape):
     filters.shrink_bivariate(band, band, noise, 1.0, scale=1)
     filters.shrink_neighbours(band, noise, 1.0)
     filters.shrink_wiener(band, band, noise, 1.0)
+    filters.filter_groups(band, band, noise, Groups(4, 3, 3, 8))
     filters.convolve(band, [1.0], 0)
     filters.add_laplacian(band, 1.0, "cross")
     filters.extend(band, [0] * (len(shape) - 1), [0] * (len(shape) - 2) + [3])

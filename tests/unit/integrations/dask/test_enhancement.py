@@ -115,11 +115,13 @@ def test_any_case(shape, chunks, wavelet, method, boundary, form, level):
     assert_same(Enhancer(Denoise(method, wavelet, level, boundary=boundary, form=form)), x, chunks, 1e-11)
 
 
-def test_denoise_takes_integers_as_floats():
+@pytest.mark.parametrize(("out_dtype", "tolerance"), [(None, 1), (np.float32, 1e-3)])
+def test_denoise_keeps_integers_unless_told(out_dtype, tolerance):
     x = da.from_array(PICTURE.astype(np.uint8), chunks=64)
-    lazy = subband.denoise(x, level=2)
-    assert lazy.dtype == np.float32
-    np.testing.assert_allclose(lazy.compute(), subband.denoise(PICTURE.astype(np.uint8), level=2), atol=1e-3)
+    lazy = subband.denoise(x, level=2, out_dtype=out_dtype)
+    assert lazy.dtype == (out_dtype or np.uint8)
+    expected = subband.denoise(PICTURE.astype(np.uint8), level=2, out_dtype=np.float32)
+    np.testing.assert_allclose(lazy.compute(), expected, atol=tolerance)
 
 
 def test_noise_is_found_within_what_is_promised():

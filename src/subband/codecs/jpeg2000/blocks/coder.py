@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from subband.codecs.jpeg2000.blocks.results import EncodedBlocks
+from subband.codecs.jpeg2000.blocks.styles import CAUSAL, HIGH_THROUGHPUT
 from subband.compiled import Kernels
 from subband.engines.threads import run_tasks
 from subband.errors import ArgumentError, DtypeError, ShapeError
@@ -19,16 +20,30 @@ _decoding = Kernels("subband.codecs.jpeg2000.blocks.loops.decoding")
 
 _encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.encoding")
 
+_ht_decoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_decoding")
+
+_ht_encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_encoding")
+
 # Samples of one task: few, since one block may take a hundred times longer than another.
 _TOGETHER = 8 * 4096
 
-# More do not fit the magnitude of a 32-bit sample.
-_MOST_PLANES = 31
+# More do not fit the magnitude of a 32-bit sample, and of one that has the half below its lowest plane beside its sign.
+_MOST_PLANES, _MOST_HT_PLANES = 31, 29
+
+# Passes of a high-throughput block: cleanup, and two that refine it.
+_HT_PASSES = 3
 
 _MOST_SAMPLES = 4096
 
 
-def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: bool = True) -> EncodedBlocks:
+def encode_blocks(
+    samples: Array,
+    table: Array,
+    style: int = 0,
+    is_reversible: bool = True,
+    lowest: Array | int = 0,
+    passes: Array | int = 1,
+) -> EncodedBlocks:
     """Encode the bit planes of quantised coefficients.
 
     Parameters
@@ -40,10 +55,14 @@ def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: b
         width, and its orientation: 0 for LL and LH, 1 for HL (horizontally high-pass), 2 for HH.
     style : int
         The sum of 1 for arithmetic bypass, 2 to reset the contexts after each pass, 4 to terminate each pass, 8 for
-        vertically causal contexts, 16 for predictable termination, 32 for segmentation symbols.
+        vertically causal contexts, 16 for predictable termination, 32 for segmentation symbols; or 64 for
+        high-throughput blocks, plus 8.
     is_reversible : bool
         Whether a sample is the coefficient itself. Otherwise it is the lower end of an interval of length one, in whose
         middle the coefficient is taken to be. It matters for the gains only.
+    lowest, passes : int or ndarray of int32, shape (n,)
+        Of high-throughput blocks: the lowest bit plane of the cleanup pass, and passes: 2 and 3 refine the plane below,
+        so that they need a `lowest` of 1 or more. Blocks of Part 1 always have all passes.
 
     Returns
     -------
@@ -53,16 +72,17 @@ def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: b
     Raises
     ------
     ArgumentError, DtypeError, ShapeError
-        If an argument is not as described, or a magnitude has more than 31 bits.
+        If an argument is not as described, or a magnitude has more than 31 bits, 29 in high-throughput blocks.
 
     Notes
     -----
-    The cuts are exact: with one byte less a decoder would read something else.
+    The cuts are exact: with one byte less a decoder would read something else. High-throughput blocks have gains if
+    they have more than one pass.
 
     References
     ----------
-    ISO/IEC 15444-1, annexes C and D. D. Taubman, "High performance scalable image compression with EBCOT", IEEE Trans.
-    Image Processing 9 (2000), :doi:`10.1109/83.847830`.
+    ISO/IEC 15444-1, annexes C and D; ISO/IEC 15444-15. D. Taubman, "High performance scalable image compression with
+    EBCOT", IEEE Trans. Image Processing 9 (2000), :doi:`10.1109/83.847830`.
 
     Examples
     --------
@@ -81,20 +101,31 @@ def encode_blocks(samples: Array, table: Array, style: int = 0, is_reversible: b
     samples, table = _freeze(samples), _freeze(table)
     run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes), _share(table))
     highest = int(planes.max(initial=0))
-    if highest > _MOST_PLANES:
-        raise ArgumentError("samples hold -2147483648, whose magnitude has 32 bits; 31 are the most that can be coded")
-    ends = np.zeros((n, max(3 * highest - 2, 0)), np.int32)
+    is_ht = bool(style & HIGH_THROUGHPUT)
+    if highest > (most := _MOST_HT_PLANES if is_ht else _MOST_PLANES):
+        worst = int(np.abs(samples.astype(np.int64)).max())
+        raise ArgumentError(
+            f"samples hold a magnitude of {worst}, {highest} bits; {most} are the most that can be coded"
+        )
+    lowest, counts = _check_passes(lowest, passes, n) if is_ht else (planes, 3 * planes - 2)
+    # what has nothing above its lowest plane has no passes
+    counts = np.where(planes > (lowest if is_ht else 0), counts, 0).astype(np.int32)
+    ends = np.zeros((n, int(counts.max(initial=0))), np.int32)
     gains = np.zeros(ends.shape, np.float64)
     parts: dict[int, Array] = {}
+    half = 0 if is_reversible else 1
 
     def work(first: int, last: int) -> None:
-        half = 0 if is_reversible else 1
-        parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
+        if is_ht:
+            parts[first] = _ht_encoding.encode_range(
+                samples, table, first, last, style, half, lowest, counts, ends, gains, sizes
+            )
+        else:
+            parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
 
     run_tasks(work, _share(table))
     data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
-    passes = np.maximum(3 * planes - 2, 0).astype(np.int32)
-    return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, passes, ends, gains)
+    return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, counts, ends, gains)
 
 
 def decode_blocks(
@@ -118,10 +149,12 @@ def decode_blocks(
     table : ndarray of int64, shape (n, 5)
         As for `encode_blocks`, for positions in `out`.
     planes, passes : ndarray of int32, shape (n,)
-        Bit planes of each block from the highest that is not empty, and how many passes are there.
+        Bit planes of each block from the highest that is not empty, and how many passes are there. The cleanup pass of
+        a high-throughput block ends with the highest of these planes.
     segments : ndarray of int64, shape (m, 3)
         Where each segment begins in `data`, its length, and its number of passes. A block without terminations has one
-        segment. What lies outside `data` is taken to be missing.
+        segment, a high-throughput block one for each cleanup pass and one for what refines it. What lies outside `data`
+        is taken to be missing.
     segment_starts : ndarray of int64, shape (n + 1,)
         The segments of block `i` are ``segments[segment_starts[i]:segment_starts[i + 1]]``.
     style : int
@@ -138,7 +171,7 @@ def decode_blocks(
     -------
     ndarray of bool, shape (n,)
         Which blocks are damaged, as far as segmentation symbols and predictable termination show it, or because their
-        planes do not fit 32 bits; such a block is zero.
+        planes do not fit 32 bits; such a block is zero, as is a high-throughput block whose bytes make no sense.
 
     Raises
     ------
@@ -182,8 +215,10 @@ def decode_blocks(
     # both kinds of numbers through the same compiled code
     integers, floats = out.view(np.int32), out.view(np.float32)
 
+    loops = _ht_decoding if style & HIGH_THROUGHPUT else _decoding
+
     def work(first: int, last: int) -> None:
-        _decoding.decode_range(
+        loops.decode_range(
             data, table, first, last, planes, passes, segments, starts, style, min(roi_shift, 62), form, integers,
             floats, damaged,
         )  # fmt: skip
@@ -207,8 +242,10 @@ def _freeze(array: Array) -> Array:
 
 
 def _check_style(style: Any) -> int:
-    if not 0 <= index(style) < 64:
-        raise ArgumentError(f"style={style!r} is no code-block style; use a sum of 1, 2, 4, 8, 16 and 32")
+    if not 0 <= index(style) < 64 and index(style) not in (HIGH_THROUGHPUT, HIGH_THROUGHPUT | CAUSAL):
+        raise ArgumentError(
+            f"style={style!r} is no code-block style; use a sum of 1, 2, 4, 8, 16 and 32, or 64, or 64 + 8"
+        )
     return index(style)
 
 
@@ -227,6 +264,19 @@ def _check_counts(name: str, array: Array, n: int) -> Array:
     if array.shape != (n,):
         raise ShapeError(f"{name} has shape {array.shape}; it takes one number for each of {n} blocks")
     return array
+
+
+def _check_passes(lowest: Array | int, passes: Array | int, n: int) -> tuple[Array, Array]:
+    """Return the lowest planes and numbers of passes of high-throughput blocks, one for each."""
+    lowest, passes = (np.ascontiguousarray(np.broadcast_to(each, n), np.int32) for each in (lowest, passes))
+    is_wrong = (lowest < 0) | (passes < 1) | (passes > _HT_PASSES) | (passes > 1) & (lowest < 1)
+    if np.any(is_wrong):
+        row = int(np.argmax(is_wrong))
+        raise ArgumentError(
+            f"block {row} has the lowest plane {lowest[row]} and {passes[row]} passes; it may have one, or up to "
+            f"{_HT_PASSES} if that plane is 1 or more"
+        )
+    return lowest, passes
 
 
 def _check_table(table: Array, samples: Array) -> Array:

@@ -22,7 +22,7 @@ class EncodedBlocks:
     planes : ndarray of int32, shape (n,)
         Bit planes from the highest that is not empty; 0 for a block of zeros.
     passes : ndarray of int32, shape (n,)
-        Coding passes: three a plane, but one in the highest.
+        Coding passes: three a plane, but one in the highest; of high-throughput blocks three at most.
     ends : ndarray of int32, shape (n, most)
         How many bytes of the block suffice for the passes up to each; behind the last pass the number stays.
     gains : ndarray of float64, shape (n, most)

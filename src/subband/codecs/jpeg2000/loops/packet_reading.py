@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from subband.codecs.jpeg2000.blocks.styles import HIGH_THROUGHPUT, MIXED, UNDECIDED
 from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, POSITION, finish_reading, get_bit, get_bits
 from subband.codecs.jpeg2000.loops.segments import count_room
 from subband.codecs.jpeg2000.loops.statuses import CORRUPT, CUT, DONE, MORE
@@ -34,17 +35,51 @@ def _count_passes(source, bits):
 
 
 @stored(nogil=True, error_model="numpy")
-def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, count, path):
+def _log2(number):
+    """Return the exponent of the largest power of two that is not above a number."""
+    exponent = 0
+    while number >> (exponent + 1):
+        exponent += 1
+    return exponent
+
+
+@stored(nogil=True, error_model="numpy")
+def _read_first_length(source, bits, done, more, length_bits, style):
+    """Read the first length of a block that may be of high throughput (ISO/IEC 15444-15, annex B).
+
+    Passes without bytes may come before its first cleanup pass, and lengths are told as in Part 1 until it has come;
+    where blocks are mixed, the highest bit of a length tells a block of Part 1. Returns the passes that the length is
+    for, the length, or -1 if it makes no sense, and the style that the block has then.
+    """
+    plain = style & ~(UNDECIDED | MIXED | HIGH_THROUGHPUT)
+    now = more - (done + more - 1) % 3
+    width, length = length_bits, 0
+    if now > 0:
+        width += _log2(now)
+        length = get_bits(source, bits, width)
+        is_short = length_bits > 3 and length >> (width - 1) == 0
+        if length > 1 and (style & MIXED == 0 or is_short):
+            return now, length, plain | HIGH_THROUGHPUT
+        if length > 0 and style & MIXED == 0:
+            return now, -1, style
+    rest = length_bits + _log2(more) - width
+    length = length << rest | get_bits(source, bits, rest)
+    if length == 0:
+        return more, 0, style
+    return more, length if style & MIXED else -1, plain
+
+
+@stored(nogil=True, error_model="numpy")
+def _read_header(source, bits, layer, precinct, layout, state, chunks, count, path):
     """Read the header of a packet; return the chunks that there are then, or -1 if it makes no sense."""
     precinct_cells, cells = layout
-    zero_planes, passes, length_bits, inclusion, inclusion_low, zeros, zeros_low = state
+    zero_planes, passes, length_bits, inclusion, inclusion_low, zeros, zeros_low, styles = state
     bits[BYTE] = 0
     bits[LEFT] = 0
     if not get_bit(source, bits):
         finish_reading(bits)
         return chunks, count
     for cell in range(precinct_cells[precinct], precinct_cells[precinct + 1]):
-        style = styles[cells[cell, 0]]
         wide, high, first, node = cells[cell, 1], cells[cell, 2], cells[cell, 3], cells[cell, 4]
         for y in range(high):
             for x in range(wide):
@@ -69,11 +104,30 @@ def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, c
                         return chunks, -1
                 if bits[OVER] or passes[block] + more > _MOST_PASSES:
                     return chunks, -1
+                length = -1
+                if styles[block] & UNDECIDED:
+                    now, length, style = _read_first_length(
+                        source, bits, passes[block], more, length_bits[block], styles[block]
+                    )
+                    if length < 0:
+                        return chunks, -1
+                    styles[block] = style
+                    if style & UNDECIDED:
+                        passes[block] += more
+                        continue
+                    if style & HIGH_THROUGHPUT:
+                        # passes before the first cleanup pass stand for bit planes without anything
+                        zero_planes[block] += (passes[block] + now - 1) // 3
+                        more -= now - 1
+                        now = 1
+                    else:
+                        more += passes[block]
+                        now += passes[block]
+                    passes[block] = 0
                 while more > 0:
-                    now = min(more, count_room(passes[block], style))
-                    width = length_bits[block]
-                    while now >> (width - length_bits[block] + 1):
-                        width += 1
+                    if length < 0:
+                        now = min(more, count_room(passes[block], styles[block]))
+                        length = get_bits(source, bits, length_bits[block] + _log2(now))
                     if count == len(chunks):
                         grown = np.empty((2 * count + 64, 5), np.int64)
                         for number in range(count):
@@ -81,12 +135,13 @@ def _read_header(source, bits, layer, precinct, layout, state, styles, chunks, c
                                 grown[number, field] = chunks[number, field]
                         chunks = grown
                     chunks[count, 0] = block
-                    chunks[count, 2] = get_bits(source, bits, width)
+                    chunks[count, 2] = length
                     chunks[count, 3] = now
                     chunks[count, 4] = passes[block]
                     count += 1
                     passes[block] += now
                     more -= now
+                    length = -1
     finish_reading(bits)
     return chunks, count
 
@@ -117,14 +172,14 @@ def _is_marker(source, offset, end, low):
 
 @stored(nogil=True, error_model="numpy")
 def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept, has_sop, has_eph, layout, state,
-                 styles, chunks, count, path):  # fmt: skip
+                 chunks, count, path):  # fmt: skip
     """Read a packet, its header perhaps from elsewhere; return chunks, their count and how it ended."""
     if has_sop and _is_marker(data, body[POSITION], body[END], 0x91):
         body[POSITION] += 6
     bits = head if is_packed else body
     bits[OVER] = 0
     before = count
-    chunks, count = _read_header(headers, bits, layer, precinct, layout, state, styles, chunks, count, path)
+    chunks, count = _read_header(headers, bits, layer, precinct, layout, state, chunks, count, path)
     if count < 0 or bits[OVER]:
         # nothing that a broken header said is to be believed
         return chunks, before, CUT if bits[OVER] else CORRUPT
@@ -136,7 +191,7 @@ def _read_packet(data, body, headers, head, is_packed, layer, precinct, is_kept,
 
 @stored(nogil=True, error_model="numpy")
 def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cursor, next_layer, wanted, most_layers,
-                 left, lengths, length_cursor, has_sop, has_eph, layout, state, styles, chunks, count):  # fmt: skip
+                 left, lengths, length_cursor, has_sop, has_eph, layout, state, chunks, count):  # fmt: skip
     """Read packets in their order until they end or the bytes do; return chunks, their count, and how it ended.
 
     `cursor` holds run, layer and index within `order`, where reading goes on. `left` holds how many wanted packets
@@ -178,7 +233,7 @@ def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cu
                 else:
                     chunks, count, status = _read_packet(
                         data, body, headers, head, is_packed, layer, precinct, is_kept, has_sop, has_eph, layout, state,
-                        styles, chunks, count, path,
+                        chunks, count, path,
                     )  # fmt: skip
                 left[0] -= is_kept
                 index += 1

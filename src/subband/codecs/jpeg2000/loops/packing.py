@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from subband.codecs.jpeg2000.loops.segments import count_room
 from subband.compiled.compiling import stored
 
 __all__ = ["pack_precincts"]
@@ -20,8 +21,6 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 # What the pen holds: where its next byte goes, that byte so far, its free bits, and whether it writes or only counts.
 _AT, _BYTE, _FREE, _WRITES = range(4)
-
-_BYPASS, _TERMINATE = 1, 4
 
 # More than any number of layers or bit planes.
 _NEVER = 2**30
@@ -119,14 +118,6 @@ def _put_leaf(pen, out, values, lows, known, shape, height, row, column, thresho
 
 
 @stored(inline="always", **_OPTIONS)
-def _ends_segment(index, style):
-    """Tell whether the codeword ends behind a pass, other than the last."""
-    if style & _TERMINATE:
-        return True
-    return style & _BYPASS and index >= 9 and (index - 10) % 3 != 0
-
-
-@stored(inline="always", **_OPTIONS)
 def _count_bits(number):
     bits = 0
     while number:
@@ -141,7 +132,7 @@ def _put_lengths(pen, out, ends, first, last, length_bits, style):
     more = 0
     begin, done = first, ends[first - 1] if first else 0
     for index in range(first, last + 1):
-        if index == last or _ends_segment(index, style):
+        if index == last or count_room(index, style) == 1:
             room = length_bits + _count_bits(index - begin + 1) - 1
             more = max(more, _count_bits(ends[index] - done) - room)
             begin, done = index + 1, ends[index]
@@ -151,7 +142,7 @@ def _put_lengths(pen, out, ends, first, last, length_bits, style):
     length_bits += more
     begin, done = first, ends[first - 1] if first else 0
     for index in range(first, last + 1):
-        if index == last or _ends_segment(index, style):
+        if index == last or count_room(index, style) == 1:
             _put_number(pen, out, ends[index] - done, length_bits + _count_bits(index - begin + 1) - 1)
             begin, done = index + 1, ends[index]
     return length_bits

@@ -6,17 +6,18 @@ import numba as nb
 from llvmlite import ir
 from numba.extending import intrinsic
 
-__all__ = ["OPTIONS", "STORED", "address", "copy_bytes", "count_leading", "count_trailing"]
+__all__ = ["CHECKS", "OPTIONS", "STORED", "address", "copy_bytes", "count_leading", "count_trailing"]
 
-_CHECKS = bool(nb.config.BOUNDSCHECK)
+#: Whether indices are checked, which takes arrays where addresses are faster.
+CHECKS = bool(nb.config.BOUNDSCHECK)
 
 #: How functions are compiled that Python calls; code that checks its indices is not mixed up with the stored one.
-STORED = {"error_model": "numpy", "nogil": True, "cache": not _CHECKS}
+STORED = {"error_model": "numpy", "nogil": True, "cache": not CHECKS}
 
 #: How functions are compiled that only compiled ones call: without the part that would unpack Python's arguments.
 OPTIONS = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-if _CHECKS:
+if CHECKS:
 
     @nb.njit(**OPTIONS)
     def address(array):

@@ -24,28 +24,19 @@ from subband.typing import Array
 
 __all__ = [
     "AROUND",
-    "BYPASS",
-    "CAUSAL",
     "INITIAL",
-    "PREDICTABLE",
     "REFINED",
-    "RESET",
     "RUN",
     "SELF",
     "SELVES",
     "SIGNIFICANCE",
     "SIGN_CONTEXTS",
     "STATES",
-    "SYMBOLS",
-    "TERMINATE",
     "UNIFORM",
     "VISITED",
     "VISITS",
     "ZERO_CONTEXTS",
 ]
-
-#: The bits of a code-block style.
-BYPASS, RESET, TERMINATE, CAUSAL, PREDICTABLE, SYMBOLS = 1, 2, 4, 8, 16, 32
 
 #: The bits of a word, for the row that it is shifted to.
 SELF, AROUND, VISITED, REFINED = 1 << 4, 0x1EF, 1 << 20, 1 << 21

@@ -15,19 +15,13 @@ import numpy as np
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     AROUND,
-    BYPASS,
-    CAUSAL,
     INITIAL,
-    PREDICTABLE,
     REFINED,
-    RESET,
     RUN,
     SELF,
     SELVES,
     SIGN_CONTEXTS,
     SIGNIFICANCE,
-    SYMBOLS,
-    TERMINATE,
     UNIFORM,
     VISITED,
     VISITS,
@@ -47,6 +41,8 @@ from subband.codecs.jpeg2000.blocks.loops.mq_decoder import (
     start_decoder,
     start_raw_decoder,
 )
+from subband.codecs.jpeg2000.blocks.styles import CAUSAL, PREDICTABLE, RESET, SYMBOLS
+from subband.codecs.jpeg2000.loops.segments import count_room, is_raw_pass
 from subband.compiled.compiling import stored
 
 __all__ = ["decode_range"]
@@ -89,7 +85,7 @@ def decode_range(
             at = min(max(segments[segment, 0], 0), data.size)
             end = at + min(max(segments[segment, 1], 0), data.size - at)
             until = min(number + max(segments[segment, 2], 0), most)
-            is_raw = style & BYPASS != 0 and number >= 10 and (number + 2) % 3 < 2
+            is_raw = is_raw_pass(number, style)
             if number >= until:
                 continue
             if is_raw:
@@ -123,7 +119,9 @@ def decode_range(
                 if style & RESET != 0:
                     _reset(contexts)
                 number += 1
-            if style & PREDICTABLE != 0 and not is_bad and _is_end(number - 1, count, style):
+            # a segment that was cut ends anyhow
+            is_end = number == 3 * count - 2 or count_room(number - 1, style) == 1
+            if style & PREDICTABLE != 0 and not is_bad and is_end:
                 if is_raw:
                     is_bad = not has_predictable_raw_end(registers, data)
                 else:
@@ -139,14 +137,6 @@ def _reset(contexts):
     """Forget what the contexts have learnt."""
     for context in range(INITIAL.size):
         contexts[context] = INITIAL[context]
-
-
-@nb.njit(**OPTIONS)
-def _is_end(number, planes, style):
-    """Tell whether a segment ends with a pass, rather than that it was cut there."""
-    if style & TERMINATE != 0 or number == 3 * planes - 3:
-        return True
-    return style & BYPASS != 0 and number >= 9 and (number + 2) % 3 > 0
 
 
 @nb.njit(**OPTIONS)

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, copy_bytes, count_leading
-from subband.codecs.jpeg2000.blocks.loops.contexts import BYPASS, CAUSAL, RESET, SYMBOLS, TERMINATE, UNIFORM
+from subband.codecs.jpeg2000.blocks.loops.contexts import UNIFORM
 from subband.codecs.jpeg2000.blocks.loops.modelling import (
     clear_words,
     gather_bits,
@@ -15,7 +15,9 @@ from subband.codecs.jpeg2000.blocks.loops.modelling import (
     list_significance,
 )
 from subband.codecs.jpeg2000.blocks.loops.mq import CONTEXTS, REGISTERS
-from subband.codecs.jpeg2000.blocks.loops.segments import code_one, code_two, is_raw_pass
+from subband.codecs.jpeg2000.blocks.loops.segments import code_one, code_two
+from subband.codecs.jpeg2000.blocks.styles import BYPASS, CAUSAL, RESET, SYMBOLS, TERMINATE
+from subband.codecs.jpeg2000.loops.segments import is_raw_pass
 from subband.compiled.compiling import stored
 
 __all__ = ["count_planes", "encode_range"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS
-from subband.codecs.jpeg2000.blocks.loops.contexts import BYPASS, INITIAL, PREDICTABLE, RESET, TERMINATE
+from subband.codecs.jpeg2000.blocks.loops.contexts import INITIAL
 from subband.codecs.jpeg2000.blocks.loops.mq import (
     AT,
     CONTEXTS,
@@ -20,22 +20,10 @@ from subband.codecs.jpeg2000.blocks.loops.mq import (
     start_segment,
     write_raw,
 )
+from subband.codecs.jpeg2000.blocks.styles import PREDICTABLE, RESET
+from subband.codecs.jpeg2000.loops.segments import count_room, is_raw_pass
 
-__all__ = ["code_one", "code_two", "is_raw_pass"]
-
-
-@nb.njit(**OPTIONS)
-def is_raw_pass(number, style):
-    """Tell whether a pass bypasses the arithmetic coder."""
-    return style & BYPASS != 0 and number >= 10 and (number + 2) % 3 < 2
-
-
-@nb.njit(**OPTIONS)
-def _is_end(number, passes, style):
-    """Tell whether a segment ends with a pass."""
-    if number == passes - 1 or style & TERMINATE != 0:
-        return True
-    return style & BYPASS != 0 and number >= 9 and (number + 2) % 3 > 0
+__all__ = ["code_one", "code_two"]
 
 
 @nb.njit(**OPTIONS)
@@ -80,7 +68,7 @@ def code_one(symbols, stops, passes, style, contexts, states, out, ends):
         first = stops[number]
         if style & RESET != 0:
             _reset(contexts, nb.int64(0))
-        if _is_end(number, passes, style):
+        if number == passes - 1 or count_room(number, style) == 1:
             if is_raw:
                 end = _end_raw(states, first_pass, number, out, begin, style, ends)
             else:

@@ -1,0 +1,56 @@
+"""Eight bytes at once, at any address, and how many bits a number has."""
+
+from __future__ import annotations
+
+import numba as nb
+from llvmlite import ir
+from numba.extending import intrinsic
+
+from subband.codecs.jpeg2000.blocks.loops.bits import CHECKS, OPTIONS, count_leading
+
+__all__ = ["load_word", "measure_bits", "store_word"]
+
+if CHECKS:
+
+    @nb.njit(**OPTIONS)
+    def load_word(array, at):
+        """Return the eight bytes from an index on, the first one lowest; each index is checked."""
+        word = nb.int64(0)
+        for k in range(8):
+            word |= nb.int64(array[at + k]) << (8 * k)
+        return word
+
+    @nb.njit(**OPTIONS)
+    def store_word(array, at, word):
+        """Write a number as eight bytes, the lowest one first; each index is checked."""
+        for k in range(8):
+            array[at + k] = (word >> (8 * k)) & 255
+
+else:
+
+    @intrinsic
+    def load_word(typingctx, pointer, at):
+        """Return the eight bytes from an index on, the first one lowest."""
+
+        def codegen(context, builder, signature, args):
+            pointed = builder.bitcast(builder.gep(args[0], [args[1]]), ir.IntType(64).as_pointer())
+            return builder.load(pointed, align=1)
+
+        return nb.types.int64(pointer, nb.types.int64), codegen
+
+    @intrinsic
+    def store_word(typingctx, pointer, at, word):
+        """Write a number as eight bytes, the lowest one first."""
+
+        def codegen(context, builder, signature, args):
+            pointed = builder.bitcast(builder.gep(args[0], [args[1]]), ir.IntType(64).as_pointer())
+            builder.store(args[2], pointed, align=1)
+            return context.get_dummy_value()
+
+        return nb.types.void(pointer, nb.types.int64, nb.types.int64), codegen
+
+
+@nb.njit(**OPTIONS)
+def measure_bits(number):
+    """Return how many bits a number has, none for zero."""
+    return 63 - count_leading(2 * number | 1)

@@ -1,0 +1,322 @@
+"""VC-2 in RTP packets (RFC 8450): images cut where slices begin, and put together again.
+
+A packet holds a sequence header, the end of a sequence, the transform parameters of an image, or some of its slices
+with their position. Whatever is lost, each packet that arrives is of use. Packets that come late are waited for, up to
+a few dozen; what is still missing then is told slice by slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from struct import Struct
+
+import numpy as np
+
+from subband.codecs.vc2.coding import check_whole, locate_slices
+from subband.codecs.vc2.parameters import TransformParameters
+from subband.codecs.vc2.sequence import HIGH_QUALITY, SequenceHeader
+from subband.codecs.vc2.stream import END, HEADER, HQ_FRAGMENT, HQ_IMAGE, Unit
+from subband.errors import ArgumentError
+
+__all__ = ["CLOCK", "PAYLOAD_TYPE", "Depacketiser", "LinkCount", "Packetiser", "describe_session"]
+
+#: Ticks of RTP's clock in a second, and the number of the payload's format, one of those that are free.
+CLOCK, PAYLOAD_TYPE = 90_000, 96
+
+# Version and flags, marker and type, sequence number, time and source.
+_RTP = Struct(">BBHII")
+# Extended sequence number, flags, parse code.
+_HEAD = Struct(">HBB")
+# Image number, prefix bytes, size scaler, length, number of slices; then where the first one is.
+_FRAGMENT, _POSITION = Struct(">IHHHH"), Struct(">HH")
+
+_VERSION = 0x80
+_INTERLACED, _SECOND_FIELD = 0x02, 0x01
+_LARGEST = 65_000
+
+# Packets that are kept while one before them is missing, and how far numbers may leap before all begins anew.
+_WAITING, _LEAP = 64, 4096
+# What is put together at most, in bytes and fragments.
+_MOST_BYTES, _MOST_FRAGMENTS = 1 << 26, 1 << 17
+
+
+class Packetiser:
+    """Makes packets of data units.
+
+    Parameters
+    ----------
+    source : int
+        That tells this sender from others, 32 bits.
+    size : int
+        Bytes of a packet, which holds as many slices as fit; a longer slice has a packet of its own.
+
+    Raises
+    ------
+    ArgumentError
+        If packets of that size hold nothing, or a slice is too long for any packet.
+    """
+
+    def __init__(self, source: int, size: int = 1400) -> None:
+        if not 100 <= size <= _LARGEST:
+            raise ArgumentError(f"size={size} is no size of a packet; use 100 to {_LARGEST} bytes")
+        self._source, self._size = source & 0xFFFFFFFF, size
+        self._number = 0
+        self._header: SequenceHeader | None = None
+
+    def make(self, units: Iterable[tuple[int, bytes]], time: int) -> list[bytes]:
+        """Return the packets of some units, all of one time in ticks of `CLOCK`."""
+        packets: list[bytes] = []
+        for code, payload in units:
+            if code == HEADER:
+                self._header = SequenceHeader.read(payload)
+            if code == HQ_IMAGE:
+                packets += self._cut(payload, time)
+            elif code in (HEADER, END):
+                packets.append(self._wrap(code, 0, payload, time, is_last=False))
+        return packets
+
+    def _wrap(self, code: int, flags: int, body: bytes, time: int, *, is_last: bool) -> bytes:
+        number, self._number = self._number, (self._number + 1) & 0xFFFFFFFF
+        head = _RTP.pack(
+            _VERSION, PAYLOAD_TYPE | (0x80 if is_last else 0), number & 0xFFFF, time & 0xFFFFFFFF, self._source
+        )
+        return b"".join((head, _HEAD.pack(number >> 16, flags, code), body))
+
+    def _cut(self, payload: bytes, time: int) -> list[bytes]:
+        assert self._header is not None
+        header = self._header
+        number = int.from_bytes(payload[:4], "big")
+        parameters, size = TransformParameters.read(memoryview(payload)[4:], header.major, HIGH_QUALITY)
+        begin, count = 4 + size, parameters.slice_count
+        starts, whole, end = locate_slices(np.frombuffer(payload, np.uint8), begin, parameters, count)
+        check_whole(whole, count)
+        edges = np.concatenate([starts, [end]])
+        flags = 0
+        if header.is_fields:
+            flags = _INTERLACED | (_SECOND_FIELD if number % 2 else 0)
+
+        def wrap(body: bytes, slices: int, position: bytes, *, is_last: bool) -> bytes:
+            head = _FRAGMENT.pack(number, parameters.prefix, parameters.scaler, len(body), slices)
+            return self._wrap(HQ_FRAGMENT, flags, head + position + body, time, is_last=is_last)
+
+        packets = [wrap(payload[4:begin], 0, b"", is_last=False)]
+        room = self._size - _RTP.size - _HEAD.size - _FRAGMENT.size - _POSITION.size
+        first, across = 0, parameters.slices[1]
+        while first < count:
+            last = int(np.searchsorted(edges, edges[first] + room, "right")) - 1
+            last = min(max(last, first + 1), count)
+            body = payload[edges[first] : edges[last]]
+            if len(body) > _LARGEST:
+                raise ArgumentError(f"a slice of {len(body)} bytes fits no packet; use a smaller slice_size")
+            position = _POSITION.pack(first % across, first // across)
+            packets.append(wrap(body, last - first, position, is_last=last == count))
+            first = last
+        return packets
+
+
+@dataclass
+class LinkCount:
+    """What a receiver has seen.
+
+    Attributes
+    ----------
+    packets, lost, late, refused : int
+        That arrived; that never did; that came after they had been given up; that are no packets of VC-2.
+    images, incomplete : int
+        That came out, and those of them that lacked something.
+    restarts : int
+        How often the sender began anew.
+    jitter : float
+        How much the times between packets vary, in seconds (RFC 3550).
+    """
+
+    packets: int = 0
+    lost: int = 0
+    late: int = 0
+    refused: int = 0
+    images: int = 0
+    incomplete: int = 0
+    restarts: int = 0
+    jitter: float = 0.0
+
+
+@dataclass
+class _Image:
+    """The fragments of an image so far: slices, row and column of the first one, and bytes."""
+
+    number: int
+    fragments: list[tuple[int, int, int, bytes]]
+    size: int = 0
+    is_torn: bool = False
+
+
+class Depacketiser:
+    """Makes data units of packets, in their order.
+
+    Any bytes may be fed; what is no packet of VC-2 is counted and left out.
+
+    Attributes
+    ----------
+    count : LinkCount
+        What was seen so far.
+    """
+
+    def __init__(self) -> None:
+        self.count = LinkCount()
+        self._source: int | None = None
+        self._next = 0
+        self._waiting: dict[int, tuple[bool, bytes]] = {}
+        self._image: _Image | None = None
+        self._transit: float | None = None
+
+    def feed(self, packet: bytes, now: float = 0.0) -> list[Unit]:
+        """Take a packet that arrived at a time in seconds, and return the units that are complete with it."""
+        read = _read_packet(packet)
+        if read is None:
+            self.count.refused += 1
+            return []
+        number, source, time, is_last, payload = read
+        self.count.packets += 1
+        transit = now - time / CLOCK
+        if self._transit is not None:
+            self.count.jitter += (min(abs(transit - self._transit), 1.0) - self.count.jitter) / 16
+        self._transit = transit
+        distance = (number - self._next + 0x8000) % 0x10000 - 0x8000
+        if source != self._source or abs(distance) > _LEAP:
+            self.count.restarts += self._source is not None
+            units = self._give_up_all()
+            self._source, self._next = source, number
+            return units + self._take(is_last, payload)
+        if distance < 0:
+            self.count.late += 1
+            return []
+        self._waiting[number] = is_last, payload
+        units = self._take_waiting()
+        if len(self._waiting) > _WAITING:
+            # what has not come by now will not
+            ahead = min((each - self._next) % 0x10000 for each in self._waiting)
+            self._skip(ahead)
+            units += self._take_waiting()
+        return units
+
+    def _skip(self, count: int) -> None:
+        self.count.lost += count
+        self._next = (self._next + count) % 0x10000
+        if self._image is not None:
+            self._image.is_torn = True
+
+    def _take_waiting(self) -> list[Unit]:
+        units: list[Unit] = []
+        while self._next in self._waiting:
+            is_last, payload = self._waiting.pop(self._next)
+            self._next = (self._next + 1) % 0x10000
+            units += self._take(is_last, payload, is_counted=True)
+        return units
+
+    def _give_up_all(self) -> list[Unit]:
+        """Return what there is of the sender that has gone."""
+        units: list[Unit] = []
+        for number in sorted(self._waiting, key=lambda each: (each - self._next) % 0x10000):
+            self._skip((number - self._next) % 0x10000)
+            units += self._take_waiting()
+        self._waiting.clear()
+        return units + self._finish()
+
+    def _take(self, is_last: bool, payload: bytes, *, is_counted: bool = False) -> list[Unit]:
+        """Take the payload whose turn it is."""
+        if not is_counted:
+            self._next = (self._next + 1) % 0x10000
+        code = payload[3]
+        if code != HQ_FRAGMENT:
+            units = self._finish()
+            return [*units, Unit(code, memoryview(payload)[_HEAD.size :])] if code in (HEADER, END) else units
+        body = payload[_HEAD.size :]
+        if len(body) < _FRAGMENT.size:
+            self.count.refused += 1
+            return []
+        number, _, _, length, slices = _FRAGMENT.unpack_from(body)
+        begin = _FRAGMENT.size + (_POSITION.size if slices else 0)
+        if len(body) < begin + length:
+            self.count.refused += 1
+            return []
+        column, row = _POSITION.unpack_from(body, _FRAGMENT.size) if slices else (0, 0)
+        units = []
+        if self._image is None or self._image.number != number:
+            units = self._finish()
+            self._image = _Image(number, [], is_torn=slices > 0)
+        image = self._image
+        image.fragments.append((slices, row, column, body[begin : begin + length]))
+        image.size += length
+        is_full = image.size > _MOST_BYTES or len(image.fragments) > _MOST_FRAGMENTS
+        if is_last or is_full:
+            units += self._finish(is_whole=is_last and not is_full)
+        return units
+
+    def _finish(self, *, is_whole: bool = False) -> list[Unit]:
+        """Return the units of the image so far: one if nothing is missing, else its fragments."""
+        image, self._image = self._image, None
+        if image is None:
+            return []
+        self.count.images += 1
+        number = image.number.to_bytes(4, "big")
+        if is_whole and not image.is_torn:
+            # whether or not slices begin where packets do: FFmpeg cuts them anywhere
+            return [Unit(HQ_IMAGE, memoryview(b"".join([number, *(part for *_, part in image.fragments)])))]
+        self.count.incomplete += 1
+        units = []
+        for slices, row, column, part in image.fragments:
+            fields = (len(part), slices, column, row) if slices else (len(part), 0)
+            head = b"".join(field.to_bytes(2, "big") for field in fields)
+            units.append(Unit(HQ_FRAGMENT, memoryview(number + head + part)))
+        return units
+
+
+def _read_packet(packet: bytes) -> tuple[int, int, int, bool, bytes] | None:
+    """Return number, source, time, marker and payload of a packet; None if it is none of ours."""
+    if len(packet) < _RTP.size + _HEAD.size:
+        return None
+    flags, kind, number, time, source = _RTP.unpack_from(packet)
+    if flags >> 6 != 2 or kind & 0x7F < PAYLOAD_TYPE:
+        return None
+    begin, end = _RTP.size + 4 * (flags & 0x0F), len(packet)
+    if flags & 0x10:  # an extension, whose length stands in it
+        if begin + 4 > end:
+            return None
+        begin += 4 + 4 * int.from_bytes(packet[begin + 2 : begin + 4], "big")
+    if flags & 0x20:  # padding, whose length is its last byte
+        end -= packet[-1]
+    if end - begin < _HEAD.size:
+        return None
+    return number, source, time, kind >= 0x80, packet[begin:end]
+
+
+def describe_session(host: str, port: int, header: SequenceHeader) -> str:
+    """Return the SDP by which others, such as FFmpeg, receive a stream.
+
+    Examples
+    --------
+    >>> from subband.codecs.vc2 import VideoFormat
+    >>> for line in describe_session("127.0.0.1", 5004, SequenceHeader(VideoFormat(64, 48))).splitlines():
+    ...     print(line)
+    v=0
+    o=- 0 0 IN IP4 127.0.0.1
+    s=subband
+    c=IN IP4 127.0.0.1
+    t=0 0
+    m=video 5004 RTP/AVP 96
+    a=rtpmap:96 VC2/90000
+    a=fmtp:96 profile=HQ;version=2;level=0
+    """
+    family = "IP6" if ":" in host else "IP4"
+    lines: Sequence[str] = (
+        "v=0",
+        f"o=- 0 0 IN {family} {host}",
+        "s=subband",
+        f"c=IN {family} {host}",
+        "t=0 0",
+        f"m=video {port} RTP/AVP {PAYLOAD_TYPE}",
+        f"a=rtpmap:{PAYLOAD_TYPE} VC2/{CLOCK}",
+        f"a=fmtp:{PAYLOAD_TYPE} profile=HQ;version={header.major};level={header.level}",
+    )
+    return "".join(f"{line}\r\n" for line in lines)

@@ -1,0 +1,187 @@
+"""The wavelet transform of an image: components into the planes of a layout, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from subband.codecs.vc2.parameters import Layout, Plane, TransformParameters, count_bits
+from subband.codecs.vc2.wavelets import WAVELETS
+from subband.compiled import Kernels
+from subband.engines.threads import run_tasks
+from subband.typing import Array
+
+__all__ = ["analyse", "choose_dtype", "synthesise"]
+
+_lifting = Kernels("subband.codecs.vc2.loops.lifting")
+
+# What a task takes at a time: about so many numbers in rows, and so many columns, which fit the cache.
+_TOGETHER, _STRIP = 1 << 16, 128
+
+# A row of the table of steps: target, start, taps, offset, shift and weights.
+_HEAD, _MOST_TAPS = 5, 8
+
+
+def choose_dtype(parameters: TransformParameters, bits: Sequence[int]) -> np.dtype[Any]:
+    """Return the integers that hold all sums of a transform.
+
+    Examples
+    --------
+    >>> parameters = TransformParameters(1, 1, 3, 0, (1, 1))
+    >>> choose_dtype(parameters, (10, 10)).name, choose_dtype(parameters, (24, 24)).name
+    ('int32', 'int64')
+    """
+    return np.dtype(np.int32 if count_bits(parameters, max(bits)) <= 31 else np.int64)
+
+
+@lru_cache(maxsize=32)
+def _tabulate(wavelet: int, name: str) -> Array:
+    """Return the steps of a wavelet as the loops read them."""
+    steps = WAVELETS[wavelet].steps
+    table = np.zeros((len(steps), _HEAD + _MOST_TAPS), name)
+    for row, step in zip(table, steps, strict=True):
+        row[:_HEAD] = step.kind == "predict", step.start, len(step.taps), step.offset, step.shift
+        row[_HEAD : _HEAD + len(step.taps)] = step.taps
+    table.flags.writeable = False
+    return table
+
+
+def analyse(
+    samples: Sequence[Array], middles: Sequence[int], layout: Layout, parameters: TransformParameters, out: Array
+) -> None:
+    """Transform the components of an image.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray
+        Rows × columns of each component, uint8 or uint16, C-contiguous.
+    middles : sequence of int
+        What is taken away from the samples of each.
+    layout : Layout
+        Where the coefficients go.
+    parameters : TransformParameters
+        Wavelets and levels.
+    out : ndarray
+        Receives the coefficients, of the dtype of `choose_dtype`.
+    """
+    if not layout.planes[0]:
+        for component, plane in enumerate(samples):
+            begin = int(layout.bands[component, 1])
+            out[begin : begin + plane.size] = plane.reshape(-1).astype(out.dtype) - middles[component]
+        return
+    bits = WAVELETS[parameters.wavelet_ho].shift
+    along, down = (_tabulate(wavelet, out.dtype.name) for wavelet in (parameters.wavelet_ho, parameters.wavelet))
+    for level in range(len(layout.planes[0])):
+        planes = [component[level] for component in layout.planes]
+        if level == 0:
+            sources = [
+                (_freeze(x), 0, x.shape[1], x.shape[0], x.shape[1], middle)
+                for x, middle in zip(samples, middles, strict=True)
+            ]
+        else:
+            finer = [component[level - 1] for component in layout.planes]
+            sources = [
+                (out, above.begin, above.columns * (2 if above.is_2d else 1), plane.rows, plane.columns, 0)
+                for above, plane in zip(finer, planes, strict=True)
+            ]
+
+        def split_rows(component: int, first: int, last: int) -> None:
+            plane = planes[component]  # noqa: B023 - done before the next level
+            _lifting.forward_rows(
+                *sources[component], bits, out, plane.begin, plane.columns, along, first, last  # noqa: B023
+            )  # fmt: skip
+
+        run_tasks(split_rows, _share_rows(planes, [plane.rows for plane in planes]))
+        if planes[0].is_2d:
+            _run_columns(_lifting.forward_columns, planes, out, down)
+
+
+def synthesise(
+    coefficients: Array,
+    layout: Layout,
+    parameters: TransformParameters,
+    bits: Sequence[int],
+    out: Sequence[Array],
+) -> None:
+    """Undo `analyse`: fill `out`, and change the coefficients.
+
+    Parameters
+    ----------
+    coefficients : ndarray
+        All of a layout.
+    layout, parameters
+        As for `analyse`.
+    bits : sequence of int
+        Of the samples of each component, which are clipped to what these hold.
+    out : sequence of ndarray
+        Rows × columns of each component, C-contiguous.
+    """
+    if not layout.planes[0]:
+        for component, x in enumerate(out):
+            begin, half = int(layout.bands[component, 1]), 1 << bits[component] - 1
+            x[...] = np.clip(coefficients[begin : begin + x.size], -half, half - 1).reshape(x.shape) + half
+        return
+    shift = WAVELETS[parameters.wavelet_ho].shift
+    wavelets = parameters.wavelet_ho, parameters.wavelet
+    along, down = (_tabulate(wavelet, coefficients.dtype.name) for wavelet in wavelets)
+    limit = int(np.iinfo(coefficients.dtype).max)
+    for level in range(len(layout.planes[0]) - 1, -1, -1):
+        planes = [component[level] for component in layout.planes]
+        if planes[0].is_2d:
+            _run_columns(_lifting.inverse_columns, planes, coefficients, down)
+        targets: list[tuple[Any, ...]] = []
+        rows = []
+        for component, plane in enumerate(planes):
+            if level == 0:
+                half, x = 1 << bits[component] - 1, out[component]
+                targets.append((x.reshape(-1), 0, x.shape[1], x.shape[1], shift, -half, half - 1, half))
+                rows.append(x.shape[0])
+            else:
+                finer = layout.planes[component][level - 1]
+                stride = finer.columns * (2 if finer.is_2d else 1)
+                targets.append((coefficients, finer.begin, stride, plane.columns, shift, -limit, limit, 0))
+                rows.append(plane.rows)
+
+        def merge_rows(component: int, first: int, last: int) -> None:
+            plane = planes[component]  # noqa: B023 - done before the next level
+            _lifting.inverse_rows(
+                coefficients, plane.begin, plane.columns, along, *targets[component], first, last  # noqa: B023
+            )  # fmt: skip
+
+        run_tasks(merge_rows, _share_rows(planes, rows))
+
+
+def _freeze(samples: Array) -> Array:
+    """Return samples in one row that cannot be written to: Numba would compile once more for one that can."""
+    flat = samples.reshape(-1).view()
+    flat.flags.writeable = False
+    return flat
+
+
+def _share_rows(planes: Sequence[Plane], rows: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return tasks for rows: component, first, and the one behind the last."""
+    tasks = []
+    for component, (plane, count) in enumerate(zip(planes, rows, strict=True)):
+        together = max(_TOGETHER // plane.columns, 1)
+        tasks += [(component, first, min(first + together, count)) for first in range(0, count, together)]
+    return tasks
+
+
+def _run_columns(kernel: Any, planes: Sequence[Plane], coefficients: Array, steps: Array) -> None:
+    """Run a kernel on strips of columns."""
+
+    def work(component: int, first: int, last: int) -> None:
+        plane = planes[component]
+        kernel(coefficients, plane.begin, plane.columns, plane.rows, steps, first, last)
+
+    run_tasks(
+        work,
+        [
+            (component, first, min(first + _STRIP, plane.columns))
+            for component, plane in enumerate(planes)
+            for first in range(0, plane.columns, _STRIP)
+        ],
+    )

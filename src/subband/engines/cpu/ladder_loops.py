@@ -1,0 +1,352 @@
+"""Loops that lift rows and columns in registers, generated from ladders: each sample is loaded once.
+
+A *tick* takes the next pair of rows of a strip. Both are lifted along the row, then down the columns, and what is ready
+is stored. Numbers that steps along the row still need are in registers, those that steps down the columns need
+for the next pair of rows are in the rows of a state, in the cache. Along a row, a vector has neighbouring pairs in its
+lanes: what is one pair older is found one lane before.
+
+A step waits for the one before it. So that a processor always finds something else to do, steps are put into stages,
+each of which works on the vector that was at the stage before in the last round; the columns are the last stage.
+
+A name of this module, such as ``forward__1s110_0s121_0111__1s110_0s121_0111``, is the tick of a direction, of a ladder
+down the columns and of one along the rows. One of the two may be left out.
+"""
+
+from __future__ import annotations
+
+from llvmlite import binding, ir
+from numba import types
+from numba.core import config
+from numba.extending import intrinsic
+
+from subband.compiled.compiling import pointed
+from subband.engines.cpu.ladders import STEPS, read_ladder
+from subband.engines.cpu.loops import OPTIONS
+from subband.engines.cpu.program import NUMBERS, WEIGHTS
+
+__all__ = ["call_tick"]
+
+_FLAGS = sorted(OPTIONS["fastmath"])
+_WORD = ir.IntType(64)
+_BYTE = ir.IntType(8)
+
+
+def __getattr__(name):
+    if name.startswith("_") or name.count("__") != 2:
+        raise AttributeError(name)
+    return _make_tick(name)
+
+
+def _make_tick(name):
+    def tick(a, b, c, d, y, z, state, pitch, down, along, factors, n):
+        _climb(name, a, b, c, d, y, z, state, pitch, down, along, factors, n)
+
+    return pointed(**OPTIONS)(tick)
+
+
+@intrinsic
+def call_tick(typingctx, tick, a, b, c, d, y, z, state, pitch, down, along, factors, n):
+    """Call a tick by its address.
+
+    Parameters
+    ----------
+    a, b, c, d : pointer
+        Where the next numbers of the four bands are. What is not written to must be readable a few vectors before and
+        behind, whatever there is. Columns by themselves have the bands `a` and `c`, rows by themselves `a` and `b`.
+    y, z : pointer
+        The same of the even and the odd row of samples.
+    state : pointer
+        Rows that are kept from tick to tick.
+    pitch : int
+        How far these lie apart: whole vectors, and all of a strip.
+    down, along : pointer
+        The tables of numbers of the two programs.
+    factors : pointer
+        What the bands are multiplied by: four numbers.
+    n : int
+        Pairs of columns, or columns if they are by themselves.
+    """
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in args[1:]])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    return types.none(tick, a, b, c, d, y, z, state, pitch, down, along, factors, n), codegen
+
+
+@intrinsic(prefer_literal=True)
+def _climb(typingctx, name, a, b, c, d, y, z, state, pitch, down, along, factors, n):
+    """Write the loop of a name where it stands."""
+
+    def codegen(context, builder, signature, args):
+        direction, down, along = (part and (read_ladder(part) if k else part) for k, part in enumerate(parts))
+        number = context.get_value_type(signature.args[1].dtype)
+        climber = _Inverse if direction == "inverse" else _Forward
+        climber(builder, number, context.get_abi_sizeof(number), args[1:], down, along).write()
+        return context.get_dummy_value()
+
+    parts = name.literal_value.split("__")
+    return types.none(name, a, b, c, d, y, z, state, pitch, down, along, factors, n), codegen
+
+
+def _count_bytes():
+    """Return how many bytes a vector has on the processor that is compiled for."""
+    if config.CPU_NAME is None:
+        features = binding.get_host_cpu_features()
+        return 64 if features.get("avx512vl") else 32 if features.get("avx2") else 16
+    return {"x86-64-v4": 64, "x86-64-v3": 32}.get(config.CPU_NAME, 16)
+
+
+class _Version:
+    """A member between two steps: its vector, the stage that made it, and how old its pairs are."""
+
+    def __init__(self, vector, stage, age):
+        self.vector, self.stage, self.age = vector, stage, age
+        self.past = [vector]  # the same in this round, and in those before
+        self.rows = []  # of the state: the same of the pair of rows before, and before that
+
+
+class _Climber:
+    """Writes the loop of a tick; a subclass knows where rows come from, and go to."""
+
+    def __init__(self, builder, number, size, args, down, along):
+        for argument in builder.function.args:
+            if isinstance(argument.type, ir.PointerType):
+                argument.add_attribute("noalias")
+        names = ("a", "b", "c", "d", "y", "z", "state", "pitch", "down", "along", "factors", "n")
+        self.builder = builder
+        self.args = dict(zip(names, args, strict=True))
+        self.down, self.along = down, along
+        self.number, self.size = number, size
+        self.lanes = _count_bytes() // size
+        self.kind = ir.VectorType(number, self.lanes)
+        self.stages = along.stages if along else 0
+        self.delays = []  # vectors that the next round takes from this one
+        self.slots = 0  # rows of the state in use
+
+    # --- The loop. ---
+
+    def write(self):
+        """Write it."""
+        builder = self.builder
+        self.weights = self._load_weights("down", self.down) | self._load_weights("along", self.along)
+        self.factors = [self._broadcast(self._load_number("factors", k)) for k in range(4)]
+        goals = self.list_goals()
+        width = self.find_width()
+        with builder.goto_entry_block():
+            spare = {goal: builder.alloca(self.number, width) for goal in goals}
+        n, lanes = self.args["n"], _WORD(self.lanes)
+        whole, rest = builder.sdiv(n, lanes), builder.srem(n, lanes)
+        has_rest = builder.icmp_signed(">", rest, _WORD(0))
+        rounds = builder.add(whole, builder.zext(has_rest, _WORD))
+        self.before = builder.block
+        self.head, body, store, tail, end = map(builder.append_basic_block, ("head", "body", "store", "tail", "end"))
+        builder.branch(self.head)
+        builder.position_at_end(self.head)
+        turn = builder.phi(_WORD)
+        # the first rounds fill the stages, from the vector before the first on
+        turn.add_incoming(_WORD(-self.stages - 1 if self.along else 0), self.before)
+        builder.position_at_end(body)
+        column = builder.mul(turn, lanes)
+        ahead = builder.add(column, _WORD(self.lanes * self.stages))
+        rows = [self._climb_row(*self.load_row(row, ahead)) for row in range(2 if self.down else 1)]
+        builder.cbranch(builder.icmp_signed(">=", turn, _WORD(0)), store, tail)
+        builder.position_at_end(store)
+        # the last vector may be wanted in part
+        is_rest = builder.icmp_signed(">=", turn, whole)
+        at = builder.mul(column, _WORD(width // self.lanes))
+        addresses = [builder.select(is_rest, spare[goal], self._shift(self.args[goal], at)) for goal in goals]
+        if self.down:
+            columns = [self._climb_column(*members, column) for members in zip(*rows, strict=True)]
+            rows = zip(*columns, strict=True)
+        for address, vector in zip(addresses, self.arrange(rows), strict=True):
+            self._store(vector, address, _WORD(0))
+        builder.branch(tail)
+        builder.position_at_end(tail)
+        following = builder.add(turn, _WORD(1))
+        for phi, vector in [(turn, following), *self.delays]:
+            phi.add_incoming(vector, tail)
+        builder.cbranch(builder.icmp_signed("<", following, rounds), self.head, end)
+        builder.position_at_end(self.head)
+        builder.branch(body)
+        builder.position_at_end(end)
+        with builder.if_then(has_rest):
+            scale = _WORD(width // self.lanes)
+            size = builder.mul(builder.mul(rest, scale), _WORD(self.size))
+            at = builder.mul(builder.mul(whole, lanes), scale)
+            for goal in goals:
+                self._copy(self._shift(self.args[goal], at), spare[goal], size)
+
+    # --- The steps. ---
+
+    def _climb_row(self, *members):
+        """Return both outputs of the steps along a row, at the last stage; or the row itself."""
+        if not self.along:
+            return members
+        versions = [_Version(vector, 0, age) for vector, age in zip(members, self.along.arrivals, strict=True)]
+        for k, rung in enumerate(self.along.rungs):
+            stage = k // STEPS
+            target, source = versions[rung.target], versions[1 - rung.target]
+            terms = [self._find_older(source, age, stage) for age in rung.sources]
+            vector = self._step("along", k, rung, self._find_older(target, rung.age, stage), terms)
+            versions[rung.target] = _Version(vector, stage, rung.age)
+        return [self._find_older(versions[member], age, self.stages) for member, age in self.along.outputs]
+
+    def _find_older(self, version, age, stage):
+        """Return a version as a later stage finds it, of pairs that are older."""
+        older, rounds = age - version.age, stage - version.stage
+        while len(version.past) <= rounds + (older > 0):
+            with self.builder.goto_block(self.head):
+                phi = self.builder.phi(self.kind)
+            phi.add_incoming(ir.Constant(self.kind, [0.0] * self.lanes), self.before)
+            self.delays.append((phi, version.past[-1]))
+            version.past.append(phi)
+        if not older:
+            return version.past[rounds]
+        lanes = range(self.lanes - older, 2 * self.lanes - older)
+        return self._shuffle(version.past[rounds + 1], version.past[rounds], lanes)
+
+    def _climb_column(self, even, odd, column):
+        """Return both outputs of the steps down the columns, and keep what the next pair of rows needs."""
+        versions = [_Version(vector, 0, age) for vector, age in zip((even, odd), self.down.arrivals, strict=True)]
+        made = list(versions)
+        for k, rung in enumerate(self.down.rungs):
+            target, source = versions[rung.target], versions[1 - rung.target]
+            terms = [self._find_above(source, age, column) for age in rung.sources]
+            vector = self._step("down", k, rung, self._find_above(target, rung.age, column), terms)
+            versions[rung.target] = _Version(vector, 0, rung.age)
+            made.append(versions[rung.target])
+        outputs = [self._find_above(versions[member], age, column) for member, age in self.down.outputs]
+        for version in made:
+            for vector, (address, _) in zip([version.vector, *(row for _, row in version.rows)], version.rows):
+                self._store(vector, address, column, self.kind_bytes)
+        return outputs
+
+    def _find_above(self, version, age, column):
+        """Return a version of rows that are older."""
+        while len(version.rows) < age - version.age:
+            slot = self.builder.mul(self.args["pitch"], _WORD(self.slots))
+            address = self._shift(self.args["state"], slot)
+            version.rows.append((address, self._load(address, column, self.kind_bytes)))
+            self.slots += 1
+        return [version.vector, *(row for _, row in version.rows)][age - version.age]
+
+    def _step(self, table, k, rung, target, terms):
+        weights = [self.weights[table, k, j] for j in range(len(terms))]
+        if rung.is_symmetric:
+            weights, terms = weights[:1], [self._add(*terms)]
+        for weight, term in zip(weights, terms, strict=True):
+            target = self._add(target, self._multiply(weight, term))
+        return target
+
+    # --- Words of LLVM. ---
+
+    @property
+    def kind_bytes(self):
+        """The bytes of a vector, whole ones of which the rows of the state are."""
+        return self.lanes * self.size
+
+    def _load_weights(self, table, ladder):
+        rungs = ladder.rungs if ladder else ()
+        return {
+            (table, k, j): self._broadcast(self._load_number(table, NUMBERS + WEIGHTS * k + j))
+            for k, rung in enumerate(rungs)
+            for j in range(len(rung.sources))
+        }
+
+    def _load_number(self, name, index):
+        return self.builder.load(self._shift(self.args[name], _WORD(index)), typ=self.number)
+
+    def _broadcast(self, number):
+        undefined = ir.Constant(self.kind, ir.Undefined)
+        vector = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
+        return self._shuffle(vector, undefined, [0] * self.lanes)
+
+    def _shift(self, address, offset):
+        return self.builder.gep(address, [offset], source_etype=self.number)
+
+    def _load(self, address, offset, align=None):
+        address = self.builder.bitcast(self._shift(address, offset), self.kind.as_pointer())
+        return self.builder.load(address, align=align or self.size, typ=self.kind)
+
+    def _store(self, vector, address, offset, align=None):
+        address = self.builder.bitcast(self._shift(address, offset), vector.type.as_pointer())
+        self.builder.store(vector, address, align=align or self.size)
+
+    def _copy(self, goal, source, size):
+        byte = _BYTE.as_pointer()
+        copy = self.builder.module.declare_intrinsic("llvm.memcpy", [byte, byte, _WORD])
+        arguments = [self.builder.bitcast(goal, byte), self.builder.bitcast(source, byte), size, ir.IntType(1)(0)]
+        self.builder.call(copy, arguments)
+
+    def _shuffle(self, first, second, lanes):
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
+        return self.builder.shuffle_vector(first, second, mask)
+
+    def _add(self, first, second):
+        return self.builder.fadd(first, second, flags=_FLAGS)
+
+    def _multiply(self, first, second):
+        return self.builder.fmul(first, second, flags=_FLAGS)
+
+
+class _Forward(_Climber):
+    """From rows of samples to bands, which are scaled when they are stored."""
+
+    def list_goals(self):
+        """Return what is written to."""
+        return [goal for goal, is_there in zip("abcd", self._list_bands(), strict=True) if is_there]
+
+    def _list_bands(self):
+        return True, self.along, self.down, self.along and self.down
+
+    def find_width(self):
+        """Return how many numbers a round writes to each."""
+        return self.lanes
+
+    def load_row(self, row, column):
+        """Return even and odd samples of a row, or the samples."""
+        source = self.args["yz"[row]]
+        if not self.along:
+            return (self._load(source, column),)
+        even, odd = self.along.arrivals
+        first = self.builder.sub(self.builder.mul(column, _WORD(2)), _WORD(even + odd))
+        halves = [self._load(source, first), self._load(source, self.builder.add(first, _WORD(self.lanes)))]
+        members = [self._shuffle(*halves, range(k, 2 * self.lanes, 2)) for k in (0, 1)]
+        # an odd member that is one pair older stands before the even one
+        return members if even == odd else members[::-1]
+
+    def arrange(self, rows):
+        """Return what is stored, in the order of the goals."""
+        factors = [factor for factor, is_there in zip(self.factors, self._list_bands(), strict=True) if is_there]
+        vectors = [vector for row in rows for vector in row]
+        return [self._multiply(factor, vector) for factor, vector in zip(factors, vectors, strict=True)]
+
+
+class _Inverse(_Climber):
+    """From bands, which are scaled when they are loaded, to rows of samples."""
+
+    def list_goals(self):
+        """Return what is written to."""
+        return ["y", "z"] if self.down else ["y"]
+
+    def find_width(self):
+        """Return how many numbers a round writes to each."""
+        return self.lanes * (2 if self.along else 1)
+
+    def load_row(self, row, column):
+        """Return low and high coefficients of a row, or the coefficients."""
+        arrivals = self.along.arrivals if self.along else (0,)
+        members = []
+        for k, age in enumerate(arrivals):
+            vector = self._load(self.args["abcd"[2 * row + k]], self.builder.sub(column, _WORD(age)))
+            members.append(self._multiply(self.factors[2 * row + k], vector))
+        return members
+
+    def arrange(self, rows):
+        """Return what is stored, in the order of the goals."""
+        if not self.along:
+            return [vector for (vector,) in rows]
+        lanes = [k // 2 + k % 2 * self.lanes for k in range(2 * self.lanes)]
+        return [self._shuffle(*row, lanes) for row in rows]

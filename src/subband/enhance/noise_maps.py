@@ -1,0 +1,82 @@
+"""Noise that is not equally strong everywhere: its map, as the coefficients of every level see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subband.engines.filters import Filters
+from subband.enhance.roundtrip import Coefficients
+from subband.typing import Array
+
+__all__ = ["NoiseMap"]
+
+
+class NoiseMap:
+    """Where noise is how strong, beside one number for all of a plane.
+
+    Coefficients are divided by it before they shrink, so that their noise is equally strong, and multiplied after.
+
+    Parameters
+    ----------
+    variance : ndarray of shape (rows, columns)
+        Variance of the noise of each sample over that of the plane.
+    noise : numbers
+        Standard deviation of the noise of each plane.
+    filters : Filters
+        What computes.
+    """
+
+    def __init__(self, variance: Array, noise: Any, filters: Filters) -> None:
+        self.noise = noise
+        self._filters = filters
+        self._variances = [np.asarray(variance, np.float32)]
+        self._maps: dict[object, Any] = {}
+
+    @property
+    def typical(self) -> float:
+        """The standard deviation of all noise, over that of the plane."""
+        return float(np.sqrt(np.mean(self._variances[0])))
+
+    def level(self, coefficients: Coefficients) -> None:
+        """Divide details by the strength of their noise, in place."""
+        for number, bands in enumerate(coefficients.details, 1):
+            for key, band in bands.items():
+                bands[key] = self._filters.divide(band, self._find_map(number, band, coefficients), 1.0)
+
+    def restore(self, coefficients: Coefficients) -> None:
+        """Undo `level`, in place."""
+        for number, bands in enumerate(coefficients.details, 1):
+            for key, band in bands.items():
+                bands[key] = self._filters.multiply(band, self._find_map(number, band, coefficients), 1.0)
+
+    def _find_map(self, level: int, band: Any, coefficients: Coefficients) -> Any:
+        """Return the standard deviation at each coefficient of a band, as one plane."""
+        shape = tuple(band.shape[1:])
+        key = level, shape, coefficients.begin, coefficients.is_decimated
+        if key not in self._maps:
+            drawn = self._filters.upload(self._draw(level, shape, coefficients)).reshape(*shape, 1)
+            self._maps[key] = self._filters.read_pixels(drawn, None, band.dtype)
+        return self._maps[key]
+
+    def _draw(self, level: int, shape: tuple[int, ...], coefficients: Coefficients) -> Array:
+        while len(self._variances) <= level:
+            self._variances.append(_halve(self._variances[-1]))
+        drawn = np.sqrt(self._variances[level])
+        step = 2**level if coefficients.is_decimated else 1
+        begin = coefficients.begin or (0,) * len(shape)
+        # a coefficient of an expansive transform stands further to the left
+        away = coefficients.shift * (2**level - 1)
+        for axis, length in enumerate(shape):
+            indices = (np.arange(length) * step + step // 2 - away - begin[axis]) // 2**level
+            drawn = np.take(drawn, np.clip(indices, 0, drawn.shape[axis] - 1), axis)
+        return drawn
+
+
+def _halve(x: Array) -> Array:
+    """Return the means of 2 × 2 samples; at an odd end, of fewer."""
+    rows, columns = (length % 2 for length in x.shape)
+    wide = np.pad(x, ((0, rows), (0, columns)), "edge") if rows or columns else x
+    mean: Array = (wide[::2, ::2] + wide[1::2, ::2] + wide[::2, 1::2] + wide[1::2, 1::2]) * np.float32(0.25)
+    return mean

@@ -1,0 +1,147 @@
+"""The loops of temporal denoising, compiled: prediction along the motion, and the update by the new frame.
+
+Arrays of what is known have margins; see `subband.enhance.motion_loops`, also for `first` and `last`.
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+
+from subband.compiled.compiling import stored
+from subband.engines.cpu.loops import OPTIONS, data, shift
+from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS
+from subband.enhance.motion_loops import interpolate, pick_taps
+from subband.typing import Array
+
+__all__ = ["predict", "update"]
+
+
+def _predict(
+    new: Array, state: Array, ratios: Array, motion: Array, block: tuple[int, int], taps: Array, weights: Array,
+    predicted: Array, predicted_ratios: Array, energy: Array, first: int, last: int,
+) -> None:  # fmt: skip
+    """Predict blocks of some rows along their motion, and tell how far the new frame is from that.
+
+    Parameters
+    ----------
+    new, state : ndarray of shape (planes, rows, columns)
+        Planes of the new frame; what is known of them from the frames before, with margins.
+    ratios : ndarray of shape (rows, columns)
+        Variance of the noise of `state` over that of a frame, with margins.
+    motion : ndarray of shape (blocks, blocks, 2)
+        From `subband.enhance.motion.find_motion`.
+    block : tuple of int
+        Samples of a block of these planes.
+    taps : ndarray of shape (PHASES, TAPS)
+        What interpolates at each fraction of a sample.
+    weights : ndarray of shape (planes,)
+        One over the variance of the noise of a frame, over the number of planes.
+    predicted, predicted_ratios, energy : ndarray
+        Where the prediction goes, the variance of its noise, and squares of differences over their variance.
+    first, last : int
+        Rows of blocks.
+    """
+    rows, columns = new.shape[1], new.shape[2]
+    stride, one = state.shape[2], np.float32(1.0)
+    room = np.empty((block[0] + TAPS) * block[1], np.float32)
+    for row in range(first, last):
+        for column in range(motion.shape[1]):
+            r, c = row * block[0], column * block[1]
+            height, width = min(block[0], rows - r), min(block[1], columns - c)
+            y = floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5)
+            x = floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5)
+            # what comes from beyond the margins was not seen
+            down = min(max(y // PHASES, -MARGIN + TAPS - r), rows + MARGIN - TAPS - block[0] - r)
+            right = min(max(x // PHASES, -MARGIN + TAPS - c), columns + MARGIN - TAPS - block[1] - c)
+            top, left = MARGIN + r + down, MARGIN + c + right
+            for k in range(height):
+                source = shift(data(ratios), (top + k) * stride + left)
+                ratio = shift(data(predicted_ratios), (r + k) * columns + c)
+                squares = shift(data(energy), (r + k) * columns + c)
+                for m in range(width):
+                    ratio[m] = source[m]
+                    squares[m] = np.float32(0.0)
+            for plane in range(len(new)):
+                begin = shift(data(state), (plane * state.shape[1] + top) * stride + left)
+                offset = (plane * rows + r) * columns + c
+                goal = shift(data(predicted), offset)
+                if y % PHASES == 0 and x % PHASES == 0:
+                    for k in range(height):
+                        source, target = shift(begin, k * stride), shift(goal, k * columns)
+                        for m in range(width):
+                            target[m] = source[m]
+                else:
+                    vertical, horizontal = pick_taps(taps, y), pick_taps(taps, x)
+                    interpolate(begin, stride, vertical, horizontal, data(room), goal, columns, height, width)
+                for k in range(height):
+                    target, sample = shift(goal, k * columns), shift(data(new), offset + k * columns)
+                    ratio = shift(data(predicted_ratios), (r + k) * columns + c)
+                    squares = shift(data(energy), (r + k) * columns + c)
+                    for m in range(width):
+                        d = sample[m] - target[m]
+                        squares[m] += weights[plane] * d * d / (one + ratio[m])
+
+
+def _update(
+    new: Array, predicted: Array, predicted_ratios: Array, energy: Array, slacks: tuple[float, float, float],
+    least: float, state: Array, ratios: Array, first: int, last: int,
+) -> None:  # fmt: skip
+    """Average new samples and their prediction by how far each is to be trusted, in some rows.
+
+    The energy around a sample tells whether the prediction is off by more than noise: what there is beyond that is
+    variance that the prediction has besides its noise, and moves the average towards the new frame.
+
+    Parameters
+    ----------
+    new, predicted, predicted_ratios, energy
+        As in `predict`.
+    slacks : tuple of float
+        Mean energy of 5 × 5 samples, of 3 × 3 and of a single one that may come about by noise.
+    least : float
+        Weight that a new sample has at least.
+    state, ratios : ndarray
+        Where the averages and the variance of their noise go, with margins.
+    first, last : int
+        Rows of samples.
+    """
+    rows, columns = energy.shape
+    stride, zero, one = state.shape[2], np.float32(0.0), np.float32(1.0)
+    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
+    lowest = np.float32(least)
+    wide_room, narrow_room, gain_room = (
+        np.empty(columns + 4, np.float32),
+        np.empty(columns + 4, np.float32),
+        np.empty(columns, np.float32),
+    )
+    wide, narrow, gains = data(wide_room), data(narrow_room), data(gain_room)
+    for r in range(first, last):
+        here = shift(data(energy), r * columns)
+        above, below = shift(data(energy), max(r - 1, 0) * columns), shift(data(energy), min(r + 1, rows - 1) * columns)
+        top, bottom = shift(data(energy), max(r - 2, 0) * columns), shift(data(energy), min(r + 2, rows - 1) * columns)
+        for c in range(columns):
+            total = above[c] + here[c] + below[c]
+            narrow[c + 2] = total
+            wide[c + 2] = total + (top[c] + bottom[c])
+        narrow[1], narrow[columns + 2] = narrow[2], narrow[columns + 1]
+        wide[0], wide[1], wide[columns + 2], wide[columns + 3] = wide[2], wide[2], wide[columns + 1], wide[columns + 1]
+        ratio, after = shift(data(predicted_ratios), r * columns), shift(data(ratios), (MARGIN + r) * stride + MARGIN)
+        for c in range(columns):
+            five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
+            three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
+            excess = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
+            variance = ratio[c] + excess * (one + ratio[c])
+            gain = max(variance / (one + variance), lowest)
+            gains[c] = gain
+            after[c] = gain
+        for plane in range(len(new)):
+            offset = (plane * rows + r) * columns
+            sample, guess = shift(data(new), offset), shift(data(predicted), offset)
+            out = shift(data(state), (plane * state.shape[1] + MARGIN + r) * stride + MARGIN)
+            for c in range(columns):
+                out[c] = guess[c] + gains[c] * (sample[c] - guess[c])
+
+
+predict = stored(**OPTIONS)(_predict)
+update = stored(**OPTIONS)(_update)

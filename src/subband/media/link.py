@@ -1,0 +1,337 @@
+"""The live link: frames sent as VC-2 over RTP, and received, as a sink and a source of frames."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Full, Queue
+from random import SystemRandom
+from threading import Condition, Event, Thread
+from time import monotonic, sleep
+from typing import Literal
+from urllib.parse import urlsplit
+
+from subband.codecs.vc2 import DecodedFrame, Decoder, Encoder, Settings
+from subband.codecs.vc2.rtp import CLOCK, Depacketiser, LinkCount, Packetiser, describe_session
+from subband.codecs.vc2.stream import END, HQ_FRAGMENT
+from subband.errors import ArgumentError, CodecError
+from subband.media.base import Frame, Sink, Source, SourceInfo
+from subband.media.faults import DamageWarning, OutputError
+from subband.media.limits import choose_most_pixels
+from subband.media.vc2 import FrameMaker, PlaneMaker, choose_settings
+
+__all__ = ["LinkSink", "LinkSource", "is_link", "split_address"]
+
+# Where a receiver listens unless it is told, and the port if none is named.
+_LOOPBACK, _PORT = "127.0.0.1", 5004
+
+# Bytes of packets that wait for the decoder, of those that the system keeps, and the largest packet there is.
+_MOST_WAITING, _BUFFER, _LARGEST = 1 << 26, 1 << 23, 1 << 16
+
+# Frames that wait to be sent, the part of a frame's time over which its packets are spread, and packets sent at once.
+_BETWEEN, _SPREAD, _BURST = 2, 0.5, 8
+
+# Seconds between two looks at whether all is over.
+_PATIENCE = 0.1
+
+
+def is_link(name: str) -> bool:
+    """Tell whether a name is the address of a link.
+
+    Examples
+    --------
+    >>> is_link("rtp://:5004"), is_link("rtsp://camera/1")
+    (True, False)
+    """
+    return name.startswith("rtp://")
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Return host and port of an address; the host is this machine's own, the loopback, if none is named.
+
+    Examples
+    --------
+    >>> split_address("rtp://studio.local:6000"), split_address("rtp://:5006")
+    (('studio.local', 6000), ('127.0.0.1', 5006))
+    """
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or _LOOPBACK, parts.port or _PORT
+    except ValueError:
+        parts, host, port = None, "", 0
+    if parts is None or parts.scheme != "rtp" or parts.path not in ("", "/"):
+        raise ArgumentError(f"{address!r} is no address of a link; write it as rtp://host:port")
+    return host, port
+
+
+def _open_socket(host: str, port: int) -> tuple[socket.socket, tuple[str, int]]:
+    """Return a socket for datagrams to or from an address."""
+    try:
+        family, kind, protocol, _, position = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    except OSError as error:
+        raise ArgumentError(f"there is no host {host!r}: {error.strerror or error}") from error
+    made = socket.socket(family, kind, protocol)
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        with contextlib.suppress(OSError):
+            made.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+    return made, (str(position[0]), int(position[1]))
+
+
+class LinkSink(Sink):
+    """Sends frames as they come, each at its time.
+
+    Parameters
+    ----------
+    address : str
+        ``"rtp://host:port"``.
+    info : SourceInfo
+        Of the frames, which follow each other at its rate.
+    quality : float, optional
+        As in `subband.media.vc2.Vc2Sink`; without `settings`.
+    settings : Settings, optional
+        How to encode; a `Settings.rate` keeps what is sent below it.
+    size : int
+        Bytes of a packet.
+
+    Attributes
+    ----------
+    session : str
+        The SDP by which others receive the stream.
+
+    Raises
+    ------
+    ArgumentError
+        If the address or the settings cannot be.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        info: SourceInfo,
+        *,
+        quality: float | None = None,
+        settings: Settings | None = None,
+        size: int = 1400,
+    ) -> None:
+        self.path, self.info = Path(address), info
+        host, port = split_address(address)
+        self._planes = PlaneMaker(info)
+        video = self._planes.video
+        self._encoder = Encoder(video, settings or choose_settings(quality, max(video.bits)))
+        self._socket, self._position = _open_socket(host, port)
+        self.session = describe_session(self._position[0], port, self._encoder.header)
+        self._packets = Packetiser(SystemRandom().getrandbits(32), size)
+        self._queue: Queue[tuple[float, list[bytes]] | None] = Queue(_BETWEEN)
+        self._stop, self._error = Event(), OSError()
+        self._begin: float | None = None
+        self._thread = Thread(target=self._send_all, name="subband link", daemon=True)
+        self._thread.start()
+
+    def _write(self, frame: Frame) -> None:
+        self.info.check_frame(frame)
+        units = self._encoder.make_units(self._planes.make(frame))
+        period = 1 / self._planes.video.rate
+        now = monotonic()
+        if self._begin is None or now - self._begin - self.count * period > 1:
+            # one who is late by more than a second, such as a camera, does not catch up
+            self._begin = now - float(self.count * period)
+        self._put(
+            (self._begin + float(self.count * period), self._packets.make(units, int(self.count * period * CLOCK)))
+        )
+
+    def _put(self, thing: tuple[float, list[bytes]] | None) -> None:
+        while self._thread.is_alive():
+            with contextlib.suppress(Full):
+                self._queue.put(thing, timeout=_PATIENCE)
+                return
+        raise OutputError(f"{str(self.path)!r} cannot be sent to: {self._error.strerror}") from self._error
+
+    def _send_all(self) -> None:
+        """Send packets, each when it is due."""
+        spread = _SPREAD / float(self._planes.video.rate)
+        while not self._stop.is_set():
+            thing = self._queue.get()
+            if thing is None:
+                return
+            due, packets = thing
+            for first in range(0, len(packets), _BURST):
+                wait = due + spread * first / len(packets) - monotonic()
+                if wait > 0 and self._stop.wait(wait):
+                    return
+                for packet in packets[first : first + _BURST]:
+                    if not self._send(packet):
+                        return
+
+    def _send(self, packet: bytes) -> bool:
+        while not self._stop.is_set():
+            try:
+                self._socket.sendto(packet, self._position)
+            except OSError as error:
+                # nobody listens yet, or the system has no room: the receiver will tell what it lacks
+                if error.errno == errno.ENOBUFS:
+                    sleep(0.001)
+                    continue
+                if error.errno not in (errno.ECONNREFUSED, errno.EAGAIN):
+                    self._error = error
+                    return False
+            return True
+        return False
+
+    def _finish(self) -> None:
+        period = 1 / self._planes.video.rate
+        due = (self._begin or 0) + float(self.count * period)
+        self._put((due, self._packets.make([(END, b"")], int(self.count * period * CLOCK))))
+        self._put(None)
+        self._thread.join()
+        self._socket.close()
+
+    def _abort(self) -> None:
+        self._stop.set()
+        with contextlib.suppress(Full):
+            self._queue.put_nowait(None)
+        self._thread.join(1.0)
+        self._socket.close()
+
+
+class LinkSource(Source):
+    """Receives frames; those of which something was lost are completed with what was there before.
+
+    Parameters
+    ----------
+    address : str
+        ``"rtp://:5004"`` for this machine only; ``"rtp://0.0.0.0:5004"`` to listen to the whole network.
+    colours, quick, most_pixels
+        As in `subband.media.FilmSource`.
+    timeout : float, optional
+        Seconds without a packet after which the source ends, counted from the first one on; without it, one waits for
+        the sender to come back.
+    stop : Event, optional
+        Ends the source when it is set.
+
+    Attributes
+    ----------
+    count : LinkCount
+        What was seen so far.
+    missing : int
+        Slices that were lost so far.
+
+    Raises
+    ------
+    ArgumentError
+        If the address cannot be, or it was ended before a frame came.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        colours: Literal["rgb", "ycbcr"] = "rgb",
+        quick: bool = False,
+        most_pixels: int | None = None,
+        timeout: float | None = None,
+        stop: Event | None = None,
+    ) -> None:
+        host, port = split_address(address)
+        self._address, self._timeout, self._stop = address, timeout, stop or Event()
+        self._depacketiser = Depacketiser()
+        self._decoder = Decoder(choose_most_pixels(most_pixels), tolerant=True)
+        self.missing = 0
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._size, self._has_come = 0, Condition()
+        self._socket, position = _open_socket(host, port)
+        try:
+            self._socket.bind(position)
+        except OSError as error:
+            self._socket.close()
+            raise ArgumentError(f"{address!r} cannot be listened to: {error.strerror}") from error
+        self._socket.settimeout(_PATIENCE)
+        self._is_closed = Event()
+        self._thread = Thread(target=self._listen, name="subband link", daemon=True)
+        self._thread.start()
+        try:
+            self._frames = self._decode()
+            self._first = next(self._frames, None)
+            if self._first is None:
+                raise ArgumentError(f"no frame came to {address!r}; start a sender, and wait for it")
+            self._maker = FrameMaker(self._first.video, colours, quick=quick)
+            self.info = self._maker.describe(self._maker.make(self._first, 0).pixels)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def count(self) -> LinkCount:
+        """What was seen so far."""
+        return self._depacketiser.count
+
+    def _listen(self) -> None:
+        """Take packets from the system, which keeps few of them."""
+        while not self._is_closed.is_set():
+            try:
+                packet = self._socket.recv(_LARGEST)
+            except TimeoutError:
+                continue
+            except OSError:
+                if self._is_closed.is_set():
+                    return
+                continue
+            with self._has_come:
+                if self._size < _MOST_WAITING:
+                    self._waiting.append((monotonic(), packet))
+                    self._size += len(packet)
+                    self._has_come.notify()
+
+    def _receive(self) -> Iterator[tuple[float, bytes]]:
+        """Walk through packets until it is enough."""
+        since: float | None = None
+        while not self._stop.is_set():
+            with self._has_come:
+                if not self._waiting:
+                    self._has_come.wait(_PATIENCE)
+                taken = list(self._waiting)
+                self._waiting.clear()
+                self._size = 0
+            if taken:
+                since = monotonic()
+            elif self._timeout is not None and since is not None and monotonic() - since > self._timeout:
+                return
+            for thing in taken:
+                yield thing
+                if self._stop.is_set():
+                    return
+
+    def _decode(self) -> Iterator[DecodedFrame]:
+        for now, packet in self._receive():
+            units = self._depacketiser.feed(packet, now)
+            for unit in units:
+                # whatever is in a packet ends here
+                with contextlib.suppress(CodecError):
+                    yield from self._decoder.feed(unit)
+            # the fragments of an image come together: what is not among them is lost
+            if any(unit.code == HQ_FRAGMENT for unit in units):
+                with contextlib.suppress(CodecError):
+                    yield from self._decoder.flush()
+
+    def __iter__(self) -> Iterator[Frame]:
+        decoded, self._first = self._first, None
+        number = 0
+        while decoded is not None:
+            if decoded.video != self._maker.video:
+                message = f"the sender to {self._address!r} changed its format after {number} frames; receive it anew"
+                warnings.warn(message, DamageWarning, stacklevel=2)
+                return
+            self.missing += decoded.missing
+            yield self._maker.make(decoded, number)
+            number += 1
+            decoded = next(self._frames, None)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._is_closed.set()
+        self._socket.close()
+        self._thread.join(1.0)

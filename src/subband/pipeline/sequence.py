@@ -1,0 +1,90 @@
+"""Frames that follow each other in time: each is enhanced with what is known from those before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from subband.engines import Engine
+from subband.enhance.enhancer import Enhancer
+from subband.enhance.program import Program
+from subband.enhance.temporal import Past
+from subband.typing import Array
+
+__all__ = ["Sequence"]
+
+#: How far apart two frames may be that still belong together: players leave some out.
+_GAP = 9
+
+
+class Sequence:
+    """An enhancer for the frames of one video, of one shape, in their order; for one thread at a time.
+
+    It holds what is known of two frames, however long the video is.
+
+    Parameters
+    ----------
+    enhancer : Enhancer
+        What is done; it averages over time.
+    engine : Engine
+        The engine that computes.
+    steps : tuple of int
+        Rows and columns of pixels that share a sample, for a plane of chroma.
+
+    Examples
+    --------
+    >>> from subband.data import camera
+    >>> from subband.engines import get_engine
+    >>> sequence = Sequence(Enhancer(sigma=20.0, temporal=True), get_engine("cpu"))
+    >>> noisy = [camera()[:64, :96] + np.random.default_rng(n).normal(0, 20, (64, 96)) for n in range(6)]
+    >>> results = [sequence.apply(frame.clip(0, 255).astype(np.uint8)) for frame in noisy]
+    >>> results[5].shape, sequence.past.motion is None
+    ((64, 96), False)
+    """
+
+    def __init__(self, enhancer: Enhancer, engine: Engine, steps: tuple[int, int] = (1, 1)) -> None:
+        self._enhancer = enhancer
+        self._engine = engine
+        self._steps = steps
+        self._program: Program | None = None
+        self._number: int | None = None
+        #: What is known before the frame that came last, and after it.
+        self._before: Past | None = None
+        self.past: Past | None = None
+
+    def apply(self, frame: Array, number: int | None = None, leader: Sequence | None = None) -> Array:
+        """Enhance the next frame.
+
+        Parameters
+        ----------
+        frame : ndarray
+            Rows × columns, or rows × columns × channels.
+        number : int, optional
+            Its number, where frames may be repeated, left out or in another order: the same one again gives the same
+            result, and what does not follow begins anew. If left out, it follows the last one.
+        leader : Sequence, optional
+            That of the brightness, which has had its plane of this frame, if this is one of chroma.
+        """
+        self._place(frame, number)
+        assert self._program is not None
+        motion = None
+        if leader is not None:
+            assert leader.past is not None
+            motion = leader.past.motion
+            # after a cut, colours are new too
+            self._before = None if motion is None else self._before
+        pixels = np.ascontiguousarray(frame, frame.dtype.newbyteorder("="))
+        shaped = pixels.reshape(*self._program.space, self._program.channels)
+        result, self.past = self._program.follow(shaped, self._before, motion, self._steps)
+        return result.reshape(frame.shape)
+
+    def _place(self, frame: Array, number: int | None) -> None:
+        """Find out what is known before a frame, and prepare for its shape."""
+        space, channels = frame.shape[:2], frame.shape[2] if frame.ndim == 3 else 1
+        if self._program is None or (self._program.space, self._program.channels) != (space, channels):
+            self._program = Program(self._enhancer, space, channels, self._engine)
+            self.past = self._number = None
+        if number is None or self._number is None:
+            self._before = self.past
+        elif number != self._number:
+            self._before = self.past if 0 < number - self._number <= _GAP else None
+        self._number = number

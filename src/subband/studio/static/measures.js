@@ -1,0 +1,50 @@
+// What the server measures of the image: its histogram, its noise, what is black and white.
+
+import { find } from './dom.js';
+
+const EVERY = 500;
+
+/** A number as people write it. @param {number} value */
+export const formatNumber = (value) => String(Number(value.toPrecision(Math.abs(value) >= 1000 ? 6 : 4)));
+
+export class Measures {
+  /** @param {() => void} ask */
+  constructor(ask) {
+    this.ask = ask;
+    /** @type {any} */
+    this.last = null;
+    this.timer = 0;
+    this.asked = 0;
+    /** What is called with a new message, and the element that it is for. */
+    this.watchers = new Map();
+  }
+
+  /** @param {(message: any) => void} changed @param {HTMLElement} element as long as it is on the page */
+  watch(changed, element) {
+    this.watchers.set(changed, element);
+    if (this.last) window.requestAnimationFrame(() => this.last && changed(this.last));
+  }
+
+  /** Another frame is shown: ask a moment later, and not for every frame of a video. */
+  refresh() {
+    if (this.timer) return;
+    this.timer = window.setTimeout(() => {
+      this.timer = 0;
+      this.asked = performance.now();
+      this.ask();
+    }, Math.max(50, this.asked + EVERY - performance.now()));
+  }
+
+  /** @param {any} message */
+  take(message) {
+    this.last = message;
+    for (const [changed, element] of this.watchers) {
+      // the controls of a tool are made anew each time that it is picked
+      if (element.isConnected) changed(message);
+      else this.watchers.delete(changed);
+    }
+    const { noise } = message;
+    find('status-noise-box').hidden = typeof noise !== 'number';
+    if (typeof noise === 'number') find('status-noise').textContent = formatNumber(noise);
+  }
+}

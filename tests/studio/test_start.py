@@ -1,0 +1,169 @@
+"""The first minute in a real browser: what the page opens with, and what it says of files that it cannot show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from subband import data
+
+pytestmark = pytest.mark.browser
+
+TABS = ("Enhance", "Stylise", "Relight", "Fuse", "Edges", "Surface")
+EXTENT = "() => { const {scrollHeight, scrollWidth} = document.scrollingElement; return [scrollWidth, scrollHeight]; }"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_the_document_is_as_large_as_the_window_on_every_tab(open_page, width, height):
+    studio = open_page(width, height).open()
+    for tab in TABS:
+        studio.page.get_by_role("tab", name=tab).click()
+        studio.wait()
+        assert studio.page.evaluate(EXTENT) == [width, height], tab
+        # the last group is reached by scrolling the panel, and nothing else moves
+        studio.page.get_by_text("The same outside the studio").scroll_into_view_if_needed()
+        assert studio.page.evaluate("() => [scrollX, scrollY]") == [0, 0]
+        assert studio.page.locator("#viewport").bounding_box()["height"] > 200
+
+
+def test_it_opens_before_and_after_on_a_noisy_picture_with_the_estimate_shown(studio):
+    studio.page.goto(studio.address)
+    studio.page.wait_for_function("() => window.studio !== undefined")
+    studio.page.evaluate("() => window.studio.ready")
+    studio.wait()
+    assert studio.settings() | {"view": "split", "filter": "bivariate"} == studio.settings()
+    studio.wait_for("() => Number(document.getElementById('status-noise').textContent) > 0")
+    # some of the noise is clipped where the photograph is black or white
+    assert 15 < float(studio.page.locator("#status-noise").inner_text()) < 22
+    clean = data.photograph()
+    noisy, result = (studio.colours(role).astype(float) - clean for role in ("before", "result"))
+    assert result.std() < 0.6 * noisy.std()
+
+
+def test_files_that_cannot_be_shown_are_told_and_nothing_else_is_shown_instead(run_server, open_page, tmp_path):
+    Image.fromarray(data.photograph()).save(tmp_path / "cut.png")
+    whole = (tmp_path / "cut.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    with run_server(tmp_path / "cut.png") as address:
+        studio = open_page(address=address)
+        studio.page.goto(address)
+        studio.page.get_by_role("alert").wait_for()
+        assert "cut.png" in studio.page.get_by_role("alert").inner_text()
+        assert "Nothing that was named can be shown" in studio.page.locator("#notice").inner_text()
+        studio.page.wait_for_timeout(500)
+        assert studio.stats()["frames"] == 0
+        # the token has gone from the address, and the cookie stays
+        assert "token" not in studio.page.url
+        studio.page.get_by_label("Source").select_option("sample:camera")
+        studio.wait_for("() => window.studio.stats().frames > 0")
+        studio.page.close()
+
+
+def test_a_stack_and_a_folder_are_opened_by_name(run_server, open_page, tmp_path):
+    rows, columns = np.mgrid[:60, :80]
+    stack = np.stack([1000 * np.sin(columns / 9 + each) + 3 * rows for each in range(7)]).astype(np.float32)
+    tifffile.imwrite(tmp_path / "stack.tif", stack, imagej=True)
+    (tmp_path / "folder").mkdir()
+    Image.fromarray(data.camera()).save(tmp_path / "folder" / "inside.png")
+    with run_server("--no-token", tmp_path / "stack.tif", tmp_path / "folder") as address:
+        studio = open_page(address=address).open("media:stack.tif", filter="none", format="raw")
+        assert studio.page.locator("#position").inner_text() == "slice 4/7"
+        assert not studio.stats()["playing"]
+        shown = studio.colours()[..., 0]
+        middle = stack[3]
+        assert shown.std() > 40
+        # darker is less, everywhere
+        order = np.argsort(middle.ravel())
+        assert (np.diff(shown.ravel()[order].astype(int)) >= 0).all()
+        studio.page.keyboard.press(",")
+        studio.wait_for("() => document.getElementById('position').textContent === 'slice 3/7'")
+        assert (studio.colours()[..., 0] != shown).any()
+        studio.page.get_by_label("Source").select_option("media:inside.png")
+        studio.wait_for("() => window.studio.pixels().width === 512")
+        studio.page.close()
+
+
+def test_a_damaged_film_is_told(run_server, open_page, tmp_path):
+    content = bytearray(data.clip_path().read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 4000] = bytes(4000)
+    (tmp_path / "broken.mp4").write_bytes(bytes(content))
+    with run_server("--no-token", tmp_path / "broken.mp4") as address:
+        studio = open_page(address=address).open("media:broken.mp4", pace="fast")
+        studio.page.get_by_role("alert").wait_for()
+        assert "damaged" in studio.page.get_by_role("alert").inner_text()
+        studio.wait_for("() => window.studio.stats().frames > 30")
+        assert studio.page.get_by_role("alert").count() == 1
+        studio.page.close()
+
+
+def test_what_takes_long_is_said_and_can_be_given_up(studio):
+    studio.open("sample:camera", format="raw")
+    before = studio.colours()
+    # a slow engine: settings reach the server only after a while
+    studio.page.evaluate("""() => {
+        const send = WebSocket.prototype.send;
+        WebSocket.prototype.send = function (text) {
+            const isSlow = typeof text === 'string' && text.includes('"gaussian"') && !text.includes('cancel');
+            if (isSlow) window.setTimeout(() => send.call(this, text), 3000);
+            else send.call(this, text);
+        };
+    }""")
+    studio.page.get_by_label("Filter", exact=True).select_option(label="Gaussian blur")
+    studio.page.get_by_text("Computing…").wait_for()
+    studio.page.get_by_role("button", name="Cancel").click()
+    studio.wait_for("() => document.getElementById('busy').hidden")
+    assert studio.settings()["filter"] == "soft"
+    studio.page.wait_for_timeout(3500)
+    np.testing.assert_array_equal(studio.colours(), before)
+
+
+def test_reset_is_undone_and_so_is_everything_else(studio):
+    studio.open("sample:camera", format="raw", threshold=50)
+    undo, redo = (studio.page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
+    assert undo.is_disabled()
+    studio.choose("Filter", "Hard threshold")
+    studio.view("Before and after")
+    studio.page.locator("body").press("r")
+    studio.wait()
+    assert studio.settings() | {"threshold": 12, "filter": "soft", "view": "synthesis"} == studio.settings()
+    studio.page.keyboard.press("Control+z")
+    studio.wait()
+    assert studio.settings() | {"threshold": 50, "filter": "hard", "view": "split"} == studio.settings()
+    undo.click()
+    studio.wait()
+    undo.click()
+    studio.wait()
+    assert studio.settings() | {"threshold": 50, "filter": "soft", "view": "synthesis"} == studio.settings()
+    assert undo.is_disabled()
+    for _ in range(3):
+        redo.click()
+        studio.wait()
+    assert studio.settings()["threshold"] == 12
+    assert redo.is_disabled()
+    # a drag is one step
+    slider = studio.slider("Threshold")
+    for _ in range(5):
+        slider.press("ArrowRight")
+    studio.wait()
+    studio.page.keyboard.press("Control+z")
+    studio.wait()
+    assert studio.settings()["threshold"] == 12
+    studio.page.get_by_role("tab", name="Edges").click()
+    studio.wait()
+    studio.page.keyboard.press("Control+z")
+    studio.wait()
+    assert studio.settings()["tool"] == "enhance"
+
+
+def test_presets_keep_view_and_noise(studio):
+    studio.open("sample:camera", view="split", added_noise="gaussian", added_sigma=33, threshold=50)
+    studio.page.get_by_label("Preset", exact=True).select_option(label="Clean video")
+    studio.wait()
+    kept = {"view": "split", "added_noise": "gaussian", "added_sigma": 33}
+    assert studio.settings() | {"filter": "bivariate", "threshold": 12, **kept} == studio.settings()
+    studio.page.get_by_label("Preset", exact=True).select_option(label="Judge a denoiser")
+    studio.wait()
+    assert studio.settings()["added_sigma"] == 20

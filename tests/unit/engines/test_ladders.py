@@ -1,0 +1,153 @@
+"""Lifting fused in registers gives what steps one by one give, however the work is cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from subband.engines import get_engine, get_threads, set_threads
+from subband.engines.cpu import engine, jobs, ladders, sweep
+from subband.engines.cpu.ladders import FUSED, find_tick, name_ladder, read_ladder
+from subband.engines.cpu.program import tabulate_program
+from subband.plan import axis_plan, level_plan, reversible_axis_plan
+from subband.schedule.axis import axis_program
+from subband.testing import allowed_modes, assert_close, draw_samples, largest, relative_tolerance
+from subband.wavelets import LiftingScheme, Step, Wavelet, as_wavelet
+
+CPU, REFERENCE = get_engine("cpu"), get_engine("reference")
+
+WAVELETS = ("haar", "db2", "db3", "db4", "sym4", "cdf53", "bior2.2", "cdf97", "bior4.4")
+
+#: Wide enough that the middle of a row is read as it is, with every kind of remainder.
+SHAPES = ((9, 400), (12, 437), (5, 1022))
+
+FLOAT = np.dtype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _forget_jobs():
+    """Make all jobs anew, as a test has set things up."""
+    engine._prepare.cache_clear()
+    yield
+    engine._prepare.cache_clear()
+
+
+def list_plans(wavelet):
+    wavelet = as_wavelet(wavelet)
+    for mode in allowed_modes(wavelet):
+        for shape in SHAPES:
+            # rows of orthogonal wavelets by themselves are convolved
+            for axes in ((0, 1), (0,)) if wavelet.orthogonal else ((0, 1), (0,), (1,)):
+                plans = (wavelet,) * len(axes), (mode,) * len(axes)
+                yield level_plan(shape, axes, *plans)
+
+
+def transform(plan, dtype):
+    """Return the bands of random samples, and the samples of random bands."""
+    bands = {key: draw_samples(shape, dtype, n) for n, (key, shape) in enumerate(plan.band_shapes.items())}
+    return CPU.forward(plan, draw_samples(plan.shape, dtype, 9)), CPU.inverse(plan, bands)
+
+
+@pytest.mark.parametrize("wavelet", WAVELETS)
+def test_every_mode_is_fused_both_ways(wavelet):
+    wavelet = as_wavelet(wavelet)
+    for mode in allowed_modes(wavelet):
+        for direction in ("forward", "inverse"):
+            ladder = tabulate_program(axis_plan(wavelet, mode, 33), direction, FLOAT).ladder
+            assert ladder in FUSED[direction]
+            assert find_tick(direction, ladder, ladder, FLOAT)
+
+
+def test_whole_numbers_are_not():
+    program = tabulate_program(reversible_axis_plan(as_wavelet("cdf53"), 9), "forward", np.dtype(np.int32))
+    assert program.ladder == ""
+
+
+def test_a_users_wavelet_has_the_loops_of_its_steps():
+    steps = Step("predict", 0, (-0.45, -0.45)), Step("update", -1, (0.2, 0.2))
+    wavelet = Wavelet.from_lifting("mine", LiftingScheme(steps))
+    program = axis_program(axis_plan(wavelet, "symmetric", 33), "forward")
+    assert name_ladder(program, "forward") == "1s110_0s121_0111"
+
+
+@pytest.mark.parametrize("name", sorted(FUSED["forward"] | FUSED["inverse"]))
+def test_no_step_reads_what_has_not_come_yet(name):
+    ladder = read_ladder(name)
+    made = list(ladder.arrivals)
+    for rung in ladder.rungs:
+        assert rung.age >= made[rung.target]
+        assert all(age >= made[1 - rung.target] for age in rung.sources)
+        made[rung.target] = rung.age
+    assert all(age >= made[member] for member, age in ladder.outputs)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("wavelet", WAVELETS)
+def test_same_as_the_reference_engine(wavelet, dtype):
+    for plan in list_plans(wavelet):
+        x = draw_samples(plan.shape, dtype, 9)
+        bands = {key: draw_samples(shape, dtype, n) for n, (key, shape) in enumerate(plan.band_shapes.items())}
+        expected, restored = REFERENCE.forward(plan, x), REFERENCE.inverse(plan, bands)
+        tolerance = relative_tolerance(x.dtype, (as_wavelet(wavelet),) * len(plan.axes), same_filters=True)
+        for key, band in CPU.forward(plan, x).items():
+            assert_close(band, expected[key], tolerance, largest(x, expected), (plan, key))
+        assert_close(CPU.inverse(plan, bands), restored, tolerance, largest(restored, bands), plan)
+
+
+@pytest.mark.parametrize("wavelet", ["haar", "db4", "sym4", "bior4.4"])
+@pytest.mark.parametrize("change", ["tiles", "streams"])
+def test_same_bits_however_it_is_cut_and_written(wavelet, change, monkeypatch):
+    plans = list(list_plans(wavelet))
+    whole = [transform(plan, "float32") for plan in plans]
+    if change == "tiles":
+        for name in ("TILE", "ROW_TILE"):
+            monkeypatch.setattr(sweep, name, 4 * 192)
+        monkeypatch.setattr(jobs, "SMALL", 1)
+        monkeypatch.setattr(jobs, "TASK", 1)
+    else:
+        monkeypatch.setattr(jobs, "LARGE", 1)
+    engine._prepare.cache_clear()
+    before = get_threads()
+    set_threads(2)
+    try:
+        for plan, (bands, x) in zip(plans, whole, strict=True):
+            other_bands, other_x = transform(plan, "float32")
+            for key, band in bands.items():
+                np.testing.assert_array_equal(other_bands[key], band)
+            np.testing.assert_array_equal(other_x, x)
+    finally:
+        set_threads(before)
+
+
+def test_nothing_outside_the_arrays_is_written(monkeypatch):
+    """Bands and samples stand between numbers that must stay as they are."""
+    plan = level_plan((10, 402), (0, 1), (as_wavelet("bior4.4"),) * 2, ("symmetric",) * 2)
+    kept = []
+
+    def allocate(shape, dtype):
+        size = int(np.prod(shape))
+        around = np.full(size + 128, 7.0, dtype)
+        kept.append((around, size))
+        return around[64 : 64 + size].reshape(shape)
+
+    monkeypatch.setattr(sweep, "allocate", allocate)
+    transform(plan, "float32")
+    assert len(kept) == 5
+    for around, size in kept:
+        assert (around[:64] == 7).all()
+        assert (around[64 + size :] == 7).all()
+
+
+def test_steps_one_by_one_give_the_same(monkeypatch):
+    plan = level_plan((12, 437), (0, 1), (as_wavelet("db4"),) * 2, ("reflect",) * 2)
+    bands, x = transform(plan, "float64")
+    monkeypatch.setattr(ladders, "FUSED", {"forward": frozenset(), "inverse": frozenset()})
+    tabulate_program.cache_clear()
+    engine._prepare.cache_clear()
+    try:
+        other_bands, other_x = transform(plan, "float64")
+    finally:
+        tabulate_program.cache_clear()
+    for key, band in bands.items():
+        np.testing.assert_allclose(other_bands[key], band, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(other_x, x, rtol=0, atol=1e-12)

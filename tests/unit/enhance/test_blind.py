@@ -1,0 +1,93 @@
+"""Noise found in the image itself: its strength within 5 %, gain and read noise within 10 %, whatever the image."""
+
+import numpy as np
+import pytest
+
+import subband
+from subband import data
+from subband.enhance import Gaussian, PoissonGaussian, find_noise
+from subband.errors import ShapeError
+
+CAMERA, ASCENT = data.camera().astype(float), data.ascent().astype(float)
+PHOTOGRAPH = data.photograph().astype(float)
+IMAGES = {
+    "flat": np.full((256, 256), 100.0),
+    "ramp": np.add.outer(np.linspace(10, 110, 256), np.linspace(10, 130, 256)),
+    "camera": CAMERA,
+    "ascent": ASCENT,
+    "photograph": PHOTOGRAPH,
+}
+
+
+def add_noise(image, sigma):
+    return image + np.random.default_rng(1).normal(0, sigma, image.shape)
+
+
+@pytest.mark.parametrize("sigma", [3, 10, 30])
+@pytest.mark.parametrize("name", IMAGES)
+def test_strength_of_white_noise(name, sigma):
+    noisy = add_noise(IMAGES[name], sigma)
+    stored = np.clip(np.rint(noisy), 0, 255).astype(np.uint8)
+    for image in (noisy, stored):
+        report = find_noise(image)
+        assert report.sigma == pytest.approx(sigma, rel=0.05)
+        assert report.model == Gaussian(report.sigma)
+        assert report.is_white
+        assert report.error < 0.05
+        assert "grows" not in str(report)
+
+
+def test_rounding_is_not_taken_for_noise():
+    stored = np.rint(add_noise(np.full((512, 512), 100.0), 1)).astype(np.uint8)
+    assert find_noise(stored).sigma == pytest.approx(1, rel=0.02)
+    assert find_noise(stored.astype(float)).sigma == pytest.approx(np.sqrt(1 + 1 / 12), rel=0.02)
+    assert find_noise(np.full((64, 64), 7)).sigma == 0
+
+
+@pytest.mark.parametrize(("gain", "read"), [(0.5, 2.0), (1.0, 3.0), (2.0, 6.0)])
+@pytest.mark.parametrize("name", ["camera", "ascent", "photograph"])
+def test_noise_that_grows_with_brightness(name, gain, read):
+    report = find_noise(PoissonGaussian(gain, sigma=read).add(IMAGES[name], seed=2))
+    assert isinstance(report.model, PoissonGaussian)
+    assert report.model.gain == pytest.approx(gain, rel=0.1)
+    assert report.model.sigma == pytest.approx(read, rel=0.1)
+    assert "gain" in str(report)
+
+
+def test_a_line_that_begins_below_zero_has_an_offset():
+    report = find_noise(PoissonGaussian(1.0, offset=-20.0).add(ASCENT, seed=0))
+    assert report.model.sigma == pytest.approx(np.sqrt(20), rel=0.25)
+    report = find_noise(PoissonGaussian(1.0, offset=20.0).add(ASCENT + 20, seed=0))
+    assert report.model.sigma == 0
+    assert report.model.offset == pytest.approx(20, abs=4)
+
+
+def test_smoothed_noise_is_not_white():
+    noise = np.random.default_rng(0).normal(0, 20, (257, 257))
+    smoothed = (noise[1:, 1:] + noise[:-1, 1:] + noise[1:, :-1] + noise[:-1, :-1]) / 4
+    report = find_noise(100 + smoothed)
+    assert not report.is_white
+    assert "not white" in str(report)
+
+
+def test_what_was_found_denoises():
+    noisy = PoissonGaussian(2.0, sigma=4.0).add(ASCENT, seed=0)
+    errors = [np.mean(np.square(subband.denoise(noisy, noise=noise) - ASCENT)) for noise in
+              ("gaussian", find_noise(noisy).model, PoissonGaussian(2.0, sigma=4.0))]  # fmt: skip
+    assert errors[1] < 0.97 * errors[0]
+    assert errors[1] == pytest.approx(errors[2], rel=0.02)
+
+
+def test_volumes_channels_and_axes():
+    volume = add_noise(np.full((5, 64, 72), 50.0), 8)
+    assert find_noise(volume).sigma == pytest.approx(8, rel=0.05)
+    assert find_noise(np.moveaxis(volume, 0, -1), channel_axis=2).sigma == pytest.approx(8, rel=0.05)
+    assert find_noise(volume, axes=(1, 2)).sigma == pytest.approx(8, rel=0.05)
+
+
+def test_what_is_too_small_is_refused():
+    with pytest.raises(ShapeError, match="one axis of space"):
+        find_noise(np.zeros(100))
+    for shape in ((7, 7), (8, 8)):
+        with pytest.raises(ShapeError, match="noise needs 8"):
+            find_noise(np.zeros(shape))
