@@ -136,6 +136,8 @@ class Encoder:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from subband.codecs.vc2 import Encoder, Settings, VideoFormat
     >>> video = VideoFormat(64, 48, "4:2:2", VideoFormat.make_signal(10))
     >>> planes = [np.full(shape, 512, np.uint16) for shape in video.plane_shapes]
     >>> encoder = Encoder(video, Settings(quantiser=8))
@@ -279,7 +281,8 @@ def encode(frames: Iterable[Sequence[Array]], video: VideoFormat, settings: Sett
 
     Examples
     --------
-    >>> from subband.codecs.vc2 import decode
+    >>> import numpy as np
+    >>> from subband.codecs.vc2 import VideoFormat, decode, encode
     >>> video = VideoFormat(64, 48, "4:2:0")
     >>> planes = [
     ...     np.arange(np.prod(shape), dtype=np.uint16).reshape(shape).astype(np.uint8) for shape in video.plane_shapes
