@@ -34,7 +34,7 @@ _MATRIX_OF, _PRIMARIES_OF = {0: 3, 1: 0, 5: 1, 6: 1, 9: 4, 10: 4}, {1: 0, 5: 2, 
 _TRANSFER_OF = {8: 2, 12: 1, 16: 4, 17: 3, 18: 5}
 _RGB = 3
 
-# The quality that is taken if none is asked for, and quantisers for each step of it: 50 dB and more.
+# The quality that is taken if none is asked for, and quantisers for each step of it.
 _QUALITY, _QUANTISERS = 75.0, 0.5
 
 
