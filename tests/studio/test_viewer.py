@@ -89,6 +89,14 @@ def test_a_pixel_is_read_before_and_after(studio):
     assert abs(after - float(Enhancer([Shrink(level=4, threshold=40.0)]).apply(data.camera())[row, column])) <= 1
 
 
+def test_bands_have_no_pixels_of_the_image(studio):
+    studio.open("sample:camera", view="analysis")
+    box = studio.page.locator("#viewport").bounding_box()
+    studio.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    studio.page.wait_for_timeout(500)
+    assert "→" not in studio.page.locator("#readout").inner_text()
+
+
 @pytest.mark.parametrize(("name", "image"), [("twelve.tif", TWELVE), ("hounsfield.tif", HOUNSFIELD)])
 def test_deep_pictures_are_shown_through_a_window_in_their_own_units(open_page, deep_server, out, name, image):
     studio = open_page(1440, 900, address=deep_server)
