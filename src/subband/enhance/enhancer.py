@@ -111,6 +111,7 @@ class Enhancer:
             sigma: float | Sequence[float] | None = ...,
             colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
             precision: Literal["float32", "float16"] | str = ...,
+            temporal: bool = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
