@@ -402,8 +402,8 @@ def room_for(n):
 def stagger(address, n):
     """Return how far rows of `n` numbers, of the kind at an address, should lie apart: whole lines of the cache.
 
-    A processor takes a number for one that it is just writing if they are whole pages apart. So the rows begin at
-    different places of a page.
+    A processor takes a number for one that it is just writing if they are whole pages apart. So each row begins at
+    another offset in its page.
     """
     page = 64 * count_in_line(address)
     step = 7 * count_in_line(address)
