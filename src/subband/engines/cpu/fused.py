@@ -1,7 +1,7 @@
 """Compiled sweeps in ticks: pairs of rows go through the loops of `subband.engines.cpu.ladder_loops` one by one.
 
 Inside the image, these read the arrays themselves. At the borders they read lines that hold the row as it goes on
-outside. They write to the arrays; but what is larger than the caches is written line by line, past the caches.
+outside. They write to the arrays themselves.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from subband.engines.cpu.loops import (
     clear,
     copy,
     data,
-    finish_streams,
     keep,
     make_room,
     misalignment,
     shift,
     stagger,
-    stream,
 )
 from subband.engines.cpu.mixtures import mix_rows
 from subband.engines.cpu.program import (
@@ -53,7 +51,6 @@ from subband.engines.cpu.program import (
     SCALE_P,
     SHRINK,
     STAGES,
-    STREAMED,
     STRIP,
     THRESHOLDS,
     TICK,
@@ -104,19 +101,10 @@ def _multiply_scales(factors, down, along, index):
 
 
 @nb.njit(**OPTIONS)
-def _send(y, x, n, is_streamed):
-    """Write what a tick has left in a line."""
-    if is_streamed:
-        stream(y, x, n)
-    else:
-        copy(y, x, n)
-
-
-@nb.njit(**OPTIONS)
 def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     """Transform a box of images, as `subband.engines.cpu.kernels.forward` does."""
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
-    tile, base, tick, is_streamed = sizes[STRIP], sizes[BASE], sizes[TICK], sizes[STREAMED]
+    tile, base, tick = sizes[STRIP], sizes[BASE], sizes[TICK]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
     has_columns, has_rows = v[KIND] != IDENTITY, h[KIND] != IDENTITY
     height, width = sizes[ROWS], sizes[COLUMNS]
@@ -144,7 +132,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             highs = min(left + columns, high_width) - left
-            is_direct = is_streamed == 0 and (highs == columns or not has_rows)
+            is_direct = highs == columns or not has_rows
             first = left  # of what a tick takes
             begin, end = left, left + columns
             inner, outer = 0, columns // _WHOLE * _WHOLE  # from where, and to where, it can be read as it is
@@ -226,15 +214,13 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         shrink_row(f[SHRINK], to_da, shift(own, step), columns)
                         shrink_row(f[SHRINK], to_dd, shift(own, 2 * step), highs)
                     if not is_direct:
-                        _send(aa, to_aa, columns, is_streamed)
+                        copy(aa, to_aa, columns)
                         if has_rows:
-                            _send(ad, to_ad, highs, is_streamed)
+                            copy(ad, to_ad, highs)
                         if has_columns and is_below:
-                            _send(da, to_da, columns, is_streamed)
+                            copy(da, to_da, columns)
                             if has_rows:
-                                _send(dd, to_dd, highs, is_streamed)
-    if is_streamed:
-        finish_streams()
+                                copy(dd, to_dd, highs)
     keep(scratch)
     keep(mixture)
     keep(ends)
@@ -245,7 +231,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
 def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     """Undo `tick_forward`, as `subband.engines.cpu.kernels.inverse` does."""
     b0, b1, r0, r1, c0, c1 = box[0], box[1], box[2], box[3], box[4], box[5]
-    tile, base, tick, is_streamed = sizes[STRIP], sizes[BASE], sizes[TICK], sizes[STREAMED]
+    tile, base, tick = sizes[STRIP], sizes[BASE], sizes[TICK]
     f, fn = shift(v, v[FRAME]), shift(vn, v[TONES])
     has_columns, has_rows = v[KIND] != IDENTITY, h[KIND] != IDENTITY
     height, width = sizes[ROWS], sizes[COLUMNS]
@@ -265,7 +251,9 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     mixture = make_room(py, 2 * (low_width + high_width) if v[MIXTURE] else 0)
     ends = make_room(py, h[MIXTURE_ROOM])
     numbers = make_room(py, 4)
-    canvas = shift(data(scratch), misalignment(scratch))  # of samples on their way to pixels, or past the caches
+    canvas = shift(
+        data(scratch), misalignment(scratch)
+    )  # of samples on their way to pixels, or of rows that end within a pair
     lines = shift(canvas, 2 * channels * extent)
     zeros = shift(lines, 4 * span)
     states = shift(zeros, span)
@@ -277,7 +265,7 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
             samples = min(each * columns, width - each * left)
-            is_direct = is_streamed == 0 and not has_pixels and samples == each * columns
+            is_direct = not has_pixels and samples == each * columns
             low_left = high_left = left  # of what a tick takes first
             begin, end = left, left + columns
             inner, outer = 0, columns // _WHOLE * _WHOLE  # from where, and to where, it can be read as it is
@@ -373,15 +361,13 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                             stop - start,
                         )
                     if is_wanted and not is_direct and not has_pixels:
-                        _send(own, y, samples, is_streamed)
+                        copy(own, y, samples)
                         if is_below:
-                            _send(below_own, z, samples, is_streamed)
+                            copy(below_own, z, samples)
                 if has_pixels and is_wanted:
                     for member in range(min(2, height - 2 * pair)):
                         ready = shift(canvas, member * channels * extent)
                         pass_pixels(ready, extent, f, fn, 2 * pair + member, 2 * left, samples)
-    if is_streamed:
-        finish_streams()
     keep(scratch)
     keep(mixture)
     keep(ends)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from subband.compiled import Kernel, Kernels
-from subband.engines.cpu.program import ARRAYS, BASE, BOX, JOB, KERNEL, OFFSETS, SIZES, STREAMED, TABLES, TICK
+from subband.engines.cpu.program import ARRAYS, BASE, BOX, JOB, KERNEL, OFFSETS, SIZES, TABLES, TICK
 from subband.engines.cpu.turns import share_tasks
 from subband.engines.recording import recordings
 from subband.engines.threads import get_threads
@@ -28,9 +28,6 @@ SMALL = 250_000
 #: thread is worth waking; but at most so many tasks for each thread.
 TASK = 65_536
 TASKS = 8
-
-#: Bytes of a result from which on it is written past the caches, which would hold little of it.
-LARGE = 1 << 26
 
 #: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
 _INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
@@ -91,7 +88,6 @@ class Job:
         row[TABLES : TABLES + 4] = [each.ctypes.data for each in tables]
         row[SIZES : SIZES + len(sizes)] = sizes
         row[SIZES + TICK] = tick
-        row[SIZES + STREAMED] = self._samples * dtype.itemsize >= LARGE
         row[BOX + 1 : BOX + 6 : 2] = self._extent
 
     def replace_table(self, ints: Array) -> Job:

@@ -24,7 +24,6 @@ __all__ = [
     "count_in_line",
     "data",
     "distance",
-    "finish_streams",
     "keep",
     "keep_apart",
     "lift",
@@ -37,7 +36,6 @@ __all__ = [
     "shift",
     "split",
     "stagger",
-    "stream",
     "weave",
     "weave_sums",
 ]
@@ -134,22 +132,6 @@ def copy(y, x, n):
         y[k] = x[k]
 
 
-@nb.njit(**OPTIONS)
-def stream(y, x, n):
-    """Write the numbers of `x` past the caches: they are not wanted again soon, and what they replace is not read.
-
-    Another thread may see them after `finish_streams`.
-    """
-    lane = count_in_line(y)
-    head = min(_misalign(y), n)
-    copy(y, x, head)
-    lines = (n - head) // lane
-    for k in range(lines):
-        _stream_line(shift(y, head + k * lane), shift(x, head + k * lane))
-    done = head + lines * lane
-    copy(shift(y, done), shift(x, done), n - done)
-
-
 @intrinsic
 def count_in_line(typingctx, address):
     """Return how many numbers a line of the cache holds."""
@@ -159,45 +141,6 @@ def count_in_line(typingctx, address):
         return ir.Constant(ir.IntType(64), LINE // size)
 
     return nb.types.int64(address), codegen
-
-
-@intrinsic
-def _misalign(typingctx, address):
-    """Return how many numbers lie between an address and the next line of the cache."""
-
-    def codegen(context, builder, signature, args):
-        word = ir.IntType(64)
-        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
-        bytes_left = builder.and_(builder.neg(builder.ptrtoint(args[0], word)), word(LINE - 1))
-        return builder.udiv(bytes_left, word(size))
-
-    return nb.types.int64(address), codegen
-
-
-@intrinsic
-def _stream_line(typingctx, y, x):
-    """Copy a line of the cache to the beginning of another, past the caches."""
-
-    def codegen(context, builder, signature, args):
-        kind = ir.VectorType(ir.IntType(32), LINE // 4)
-        goal, source = (builder.bitcast(address, kind.as_pointer()) for address in args)
-        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
-        store = builder.store(builder.load(source, align=size, typ=kind), goal, align=LINE)
-        store.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
-        return context.get_dummy_value()
-
-    return nb.types.none(y, x), codegen
-
-
-@intrinsic
-def finish_streams(typingctx):
-    """Wait until what was streamed is in memory."""
-
-    def codegen(context, builder, signature, args):
-        builder.fence("seq_cst")
-        return context.get_dummy_value()
-
-    return nb.types.none(), codegen
 
 
 @nb.njit(**OPTIONS)
@@ -459,8 +402,8 @@ def room_for(n):
 def stagger(address, n):
     """Return how far rows of `n` numbers, of the kind at an address, should lie apart: whole lines of the cache.
 
-    A processor takes a number for one that it is just writing if they are whole pages apart. So the rows begin at
-    different places of a page.
+    A processor takes a number for one that it is just writing if they are whole pages apart. So each row begins at
+    another offset in its page.
     """
     page = 64 * count_in_line(address)
     step = 7 * count_in_line(address)

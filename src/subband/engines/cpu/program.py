@@ -72,13 +72,12 @@ WEIGHTS = 5
 # numbers each, of the sizes, and of the box to compute: first and last image, row and column.
 # In the table of a job an array is the number of one that is given, and the bytes before it begins.
 KERNEL = 0
-ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 25
-JOB = 31
+ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 24
+JOB = 30
 
 # The sizes: of samples, and of the bands that are low or high down the rows and along them; columns done at a time, and
-# the pair of rows with which the arrays begin; the address of a tick, or 0 where steps run one by one, and whether what
-# it writes goes past the caches.
-ROWS, COLUMNS, LOW_ROWS, HIGH_ROWS, LOW_COLUMNS, HIGH_COLUMNS, STRIP, BASE, TICK, STREAMED = range(10)
+# the pair of rows with which the arrays begin; the address of a tick, or 0 where steps run one by one.
+ROWS, COLUMNS, LOW_ROWS, HIGH_ROWS, LOW_COLUMNS, HIGH_COLUMNS, STRIP, BASE, TICK = range(9)
 TAP_COUNT = 2  # of an undecimated level, which has no bands of other sizes
 
 
