@@ -55,7 +55,7 @@ class Drawing:
             f"<title>{escape(self.title)}</title><defs>{heads}</defs>\n"
             f'<rect width="{self.width}" height="{self.height}" fill="#fff"/>\n{body}\n</svg>\n'
         )
-        with open_output(FOLDER / name) as file:
+        with open_output(FOLDER / name, overwrite=True) as file:
             file.write(text.encode())
 
 

@@ -176,7 +176,7 @@ def save(name: str, pictures: Sequence[np.ndarray], colours: int = 256) -> Path:
         parts += [np.full((height, GAP, 3), PAPER, np.uint8), whole]
     path = IMAGES / f"gallery-{name}.png"
     joined = Image.fromarray(np.hstack(parts[1:]))
-    with open_output(path) as file:
+    with open_output(path, overwrite=True) as file:
         joined.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return path
 

@@ -76,7 +76,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     edges = make_edges().quantize(64, dither=Image.Dither.NONE)
     for name, picture in (("gallery-surfaces.png", make_surfaces()), ("gallery-edges.png", edges)):
-        with open_output(IMAGES / name) as file:
+        with open_output(IMAGES / name, overwrite=True) as file:
             picture.save(file, "PNG", optimize=True)
     for name in ("gallery-surfaces.png", "gallery-edges.png"):
         print(f"{IMAGES / name}: {(IMAGES / name).stat().st_size // 1024} KiB")

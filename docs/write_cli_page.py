@@ -71,5 +71,5 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    with open_output(PAGE) as file:
+    with open_output(PAGE, overwrite=True) as file:
         file.write(render().encode())

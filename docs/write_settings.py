@@ -29,5 +29,5 @@ def render(text: str) -> str:
 
 if __name__ == "__main__":
     page = render(PAGE.read_text(encoding="utf-8"))
-    with open_output(PAGE) as file:
+    with open_output(PAGE, overwrite=True) as file:
         file.write(page.encode())

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench import enhance, photographs, speckle
+from subband.bench import enhance, photographs, speckle, temporal
 from subband.bench.papers import denoising, haar
 from subband.bench.records import read_page
 from subband.cli import app
@@ -153,3 +153,17 @@ def test_one_paper_leaves_the_chapters_of_the_others(run, small, tmp_path):
         assert read[heading]["tables"] == found["papers"][heading]["tables"]
         assert read[heading]["measured_on"] == found["papers"][heading]["measured_on"]
         assert read[heading]["goals"] == found["papers"][heading]["goals"]
+
+
+def test_video_over_time(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(temporal, "CLIPS", {"still": True})
+    monkeypatch.setattr(temporal, "PEERS", {"nlmeans": ["s=6"]})
+    page = make_page(tmp_path / "page.md", "temporal", "speckle")
+    result = run("temporal", "--quick", "--markdown", page, "--output", tmp_path / "figures.json")
+    assert result.exit_code == 0, result.output
+    assert "no targets judged" in result.output
+    text = page.read_text(encoding="utf-8")
+    assert "| still | 20 |" in text
+    assert "old speckle" in text
+    figures = json.loads((tmp_path / "figures.json").read_text())["temporal"]
+    assert figures["clips"][0]["psnr"]["temporal"] > figures["clips"][0]["psnr"]["frame by frame"]

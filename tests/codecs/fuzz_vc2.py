@@ -31,7 +31,7 @@ _SETTINGS = (
     Settings(quantiser=20, depth=2, depth_ho=2, wavelet="legall53", wavelet_ho="haar1"),
     Settings(rate=3e6, wavelet="daub97", fragment=200),
     Settings(quantiser=8, wavelet="fidelity", depth=1, slice_size=(7, 9), prefix=2),
-    Settings(rate=1e6, wavelet="dd137", slice_size=(64, 64), matrix=range(10)),
+    Settings(rate=1e6, depth=3, slice_size=(64, 64), matrix=range(10)),
 )
 
 

@@ -78,6 +78,7 @@ def draw_set(number):
         slice_size=(int(rng.integers(3, 20)), int(rng.integers(3, 20))),
         matrix=tuple(int(each) for each in rng.integers(0, 12, bands)) if rng.random() < 0.3 else None,
         prefix=int(rng.choice([0, 0, 3])),
+        compact=bool(rng.random() < 0.5),
         fragment=int(rng.integers(64, 400)) if rng.random() < 0.3 else None,
         **[{}, {"quantiser": int(rng.integers(0, 60))}, {"rate": float(rng.integers(20, 400) * 1000)}][number % 3],
     )

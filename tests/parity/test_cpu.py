@@ -87,7 +87,7 @@ def test_whole_pyramids(data):
     tolerance = relative_tolerance(x.dtype, (wavelet,) * len(frame.axes), fast.level, same_filters=True)
     for (level, key, band), (*_, expected) in zip(fast.bands(), slow.bands(), strict=True):
         assert_close(band, expected, tolerance, scale, (level, key))
-    assert_close(reconstruct(fast, "cpu"), reconstruct(slow, "reference"), 2 * tolerance, scale)
+    assert_close(reconstruct(fast, engine="cpu"), reconstruct(slow, engine="reference"), 2 * tolerance, scale)
 
 
 @pytest.fixture

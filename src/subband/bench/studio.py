@@ -314,7 +314,8 @@ def _browse() -> Iterator[Browser]:
 @contextmanager
 def _serve(videos: Sequence[Path], engine: str | None) -> Iterator[str]:
     """Start a studio in a process of its own, as users do, and give its address."""
-    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--port", "0", *map(str, videos)]
+    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--no-token", "--port", "0"]
+    command += map(str, videos)
     process = subprocess.Popen(
         command if engine is None else [*command, "--engine", engine], stdout=subprocess.PIPE, text=True
     )

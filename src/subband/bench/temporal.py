@@ -50,7 +50,7 @@ PEERS = {
 _SHAPE, _TAPS = (288, 352), 8
 
 # The first frames have little to look back to, and are not counted for flicker.
-_SETTLED = 4
+_STARTUP = 4
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def measure_clip(
 
 
 def _measure_flicker(errors: Array, still: Array) -> float:
-    return float(errors[_SETTLED:, still].std(axis=0).mean())
+    return float(errors[_STARTUP:, still].std(axis=0).mean())
 
 
 def _run_ffmpeg(frames: Array, text: str) -> Array | None:

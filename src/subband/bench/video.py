@@ -60,6 +60,7 @@ THEIRS = {"forward": (16.42e-3, 12.96e-3, 20.06e-3), "inverse": (16.23e-3, 12.72
 CASES = {
     "denoise": Enhancer((Denoise(),)),
     "denoise --form decimated --level 3": Enhancer((Denoise(level=3, form="decimated"),)),
+    "denoise --temporal": Enhancer((Denoise(),), temporal=True),
     "filter --soft 0.03": Enhancer((Shrink(threshold=0.03 * 255),), colour="ycbcr"),
 }
 

@@ -94,6 +94,9 @@ def encode(
         str | None,
         typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Of video: {', '.join(_WAVELETS)}."),
     ] = None,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Of video: leave out zeros, for the same quality in less; not for FFmpeg.")
+    ] = False,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -130,7 +133,7 @@ def encode(
         given = [name for name, value in still_only.items() if value is not None]
         if given:
             raise ArgumentError(f"{given[0]} is for JPEG 2000; VC-2 takes --bitrate, --quantiser or --lossless")
-        coding = make_settings(bitrate, 0 if lossless else quantiser, wavelet, levels)
+        coding = make_settings(bitrate, 0 if lossless else quantiser, wavelet, levels, compact=compact)
         copy_video(source, output, {"settings": coding}, force, dry_run, most_pixels, as_json, quiet)
         return
     if ending not in ENDINGS:

@@ -36,8 +36,11 @@ def send(
         typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Of video: {', '.join(_WAVELETS)}."),
     ] = None,
     levels: Annotated[
-        int | None, typer.Option("--level", "-l", min=0, max=12, metavar="N", help="Number of levels; 3 by default.")
+        int | None, typer.Option("--level", "-l", min=0, max=12, metavar="N", help="Number of levels; 4 by default.")
     ] = None,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Of video: leave out zeros, for the same quality in less; not for FFmpeg.")
+    ] = False,
     packet: Annotated[int, typer.Option(min=100, max=65000, metavar="N", help="Bytes of a packet.")] = 1400,
     sdp: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write what others, such as FFmpeg, receive it by."), Writes()
@@ -71,7 +74,10 @@ def send(
 
     if not is_link(address):
         raise ArgumentError(f"{address!r} is no address of a link; write it as rtp://host:port")
-    options: dict[str, Any] = {"settings": make_settings(bits, quantiser, wavelet, levels), "size": packet}
+    options: dict[str, Any] = {
+        "settings": make_settings(bits, quantiser, wavelet, levels, compact=compact),
+        "size": packet,
+    }
     if dry_run:
         show_plan([Path(source)], [] if sdp is None else [sdp], as_json=as_json)
         return

@@ -31,12 +31,14 @@ def read_rate(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
-def make_settings(rate: str | None, quantiser: int | None, wavelet: str | None, levels: int | None) -> Settings | None:
+def make_settings(
+    rate: str | None, quantiser: int | None, wavelet: str | None, levels: int | None, *, compact: bool = False
+) -> Settings | None:
     """Return how to encode; None if nothing was asked for."""
     from subband.codecs.vc2 import Settings
     from subband.codecs.vc2.wavelets import find_wavelet
 
-    given: dict[str, Any] = {"quantiser": quantiser, "wavelet": wavelet, "depth": levels}
+    given: dict[str, Any] = {"quantiser": quantiser, "wavelet": wavelet, "depth": levels, "compact": compact or None}
     given["rate"] = None if rate is None else read_rate(rate)
     given = {name: value for name, value in given.items() if value is not None}
     if wavelet is not None:

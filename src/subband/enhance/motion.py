@@ -96,7 +96,7 @@ def find_motion(new: Array, old: Array, noise: float, ratio: float) -> Array:
         reach = (_RADIUS, 0) if number == len(news) - 1 else (0, _STEPS)
         share_rows(rows, partial(_loops.track, *images, coarse, motion, costs, *reach, *numbers))
     common = _find_common(*images, motion)
-    share_rows(rows, partial(_loops.settle, *images, motion, costs, common, *numbers))
+    share_rows(rows, partial(_loops.prefer_common, *images, motion, costs, common, *numbers))
     return motion
 
 

@@ -18,7 +18,7 @@ from subband.engines.cpu.loops import OPTIONS, data, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS, WINDOW
 from subband.typing import Array
 
-__all__ = ["balance", "halve", "interpolate", "pick_taps", "settle", "track"]
+__all__ = ["balance", "halve", "interpolate", "pick_taps", "prefer_common", "track"]
 
 # Noise of smoothed samples is that of fewer ones, of so many times the variance.
 _ALIKE = 3.0
@@ -52,7 +52,7 @@ def _halve(x: Array, y: Array, first: int, last: int) -> None:
             out[c] = total * np.float32(1 / 1024)
 
 
-def _place_window(new: Array, row: int, column: int) -> tuple[int, int]:
+def _locate_window(new: Array, row: int, column: int) -> tuple[int, int]:
     """Return where the window of a block begins; it stays inside, as what is repeated at the border does not move."""
     around = (WINDOW - BLOCK) // 2
     r = min(max(row * BLOCK - around, 0), new.shape[0] - 2 * MARGIN - WINDOW)
@@ -165,7 +165,7 @@ def _track(
     enough = scale * WINDOW * WINDOW * (noise * _ENOUGH - share)
     for row in range(first, last):
         for column in range(motion.shape[1]):
-            r, c = place_window(new, row, column)
+            r, c = locate_window(new, row, column)
             above, beside = min(row // 2, coarse.shape[0] - 1), min(column // 2, coarse.shape[1] - 1)
             down, right = 2.0 * coarse[above, beside, 0], 2.0 * coarse[above, beside, 1]
             if not is_inside(old, r, c, down, right):
@@ -216,7 +216,7 @@ def _track(
             costs[row, column] = best
 
 
-def _settle(
+def _prefer_common(
     new: Array,
     old: Array,
     motion: Array,
@@ -231,7 +231,7 @@ def _settle(
     scale = 0.5 / (noise * _ALIKE)
     for row in range(first, last):
         for column in range(motion.shape[1]):
-            r, c = place_window(new, row, column)
+            r, c = locate_window(new, row, column)
             if is_inside(old, r, c, common[0], common[1]):
                 cost = scale * compare(new, old, r, c, common[0], common[1], share)
                 if cost < costs[row, column] + _OWN_WORTH:
@@ -311,13 +311,13 @@ def _balance(
 
 
 halve = stored(**OPTIONS)(_halve)
-place_window = stored(**OPTIONS)(_place_window)
+locate_window = stored(**OPTIONS)(_locate_window)
 is_inside = stored(**OPTIONS)(_is_inside)
 compare = stored(**OPTIONS)(_compare)
 step = stored(**OPTIONS)(_step)
 refine = stored(**OPTIONS)(_refine)
 track = stored(**OPTIONS)(_track)
-settle = stored(**OPTIONS)(_settle)
+prefer_common = stored(**OPTIONS)(_prefer_common)
 pick_taps = stored(**OPTIONS)(_pick_taps)
 interpolate = stored(**OPTIONS)(_interpolate)
 balance = stored(**OPTIONS)(_balance)

@@ -17,6 +17,9 @@ from subband.typing import Array
 
 __all__ = ["predict", "update"]
 
+# What a prediction is off by around a sample, it is off by more at edges: so many times as much counts.
+_DOUBT = 2.0
+
 
 def _predict(
     new: Array, state: Array, ratios: Array, motion: Array, block: tuple[int, int], taps: Array, weights: Array,
@@ -109,7 +112,7 @@ def _update(
     rows, columns = energy.shape
     stride, zero, one = state.shape[2], np.float32(0.0), np.float32(1.0)
     wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
-    lowest = np.float32(least)
+    lowest, doubt = np.float32(least), np.float32(_DOUBT)
     wide_room, narrow_room, gain_room = (
         np.empty(columns + 4, np.float32),
         np.empty(columns + 4, np.float32),
@@ -131,7 +134,7 @@ def _update(
             five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
             three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
             excess = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
-            variance = ratio[c] + excess * (one + ratio[c])
+            variance = ratio[c] + doubt * excess * (one + ratio[c])
             gain = max(variance / (one + variance), lowest)
             gains[c] = gain
             after[c] = gain

@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from subband.media.faults import DamagedError, DamageWarning, require
 from subband.media.limits import choose_most_pixels, refuse_bomb
 from subband.media.video_fields import find_first_field
 from subband.media.video_hdr import describe_light
-from subband.media.video_index import FrameIndex, read_index
+from subband.media.video_index import FrameIndex, guess_index, read_index
 from subband.media.video_pixels import FrameReader
 
 __all__ = ["FilmSource", "find_start", "open_container"]
@@ -27,6 +28,9 @@ __all__ = ["FilmSource", "find_start", "open_container"]
 _STRICT = {"err_detect": "crccheck+bitstream+buffer+explode"}
 
 _MICROSECONDS = 1_000_000
+
+#: Times that are tried to find a frame: that of the nearest keyframe, and some before it.
+_MOST_KEYS = 20
 
 # By FFmpeg's numbers: fields are shown in the order of the first letter, and stored in that of the second.
 _FIELD_ORDERS: dict[int, FieldOrder] = {2: "top", 3: "bottom", 4: "bottom", 5: "top"}
@@ -186,23 +190,35 @@ class FilmSource(Source):
     def go_to(self, number: int) -> bool:
         """Let a frame be the next one when the video is walked through anew; tell whether that was done.
 
-        Decoding begins at the last frame before it that needs no other. The packets of the file are counted for that
-        when this is first called. Not all files say when their frames are shown, and addresses, cameras and video
-        with opacity are not sought in.
+        Decoding begins at the last frame before it that needs no other. Where the header of the file does not say when
+        its frames are shown, all its packets are read for that, once. Some say it nowhere, and addresses, cameras and
+        video with opacity are not sought in.
         """
-        import av
-
         if self._decoder is not None or not isinstance(self._path, Path):
             return False
+        if self._index is None and (guess := guess_index(self._stream)) is not None and self._find(number, guess):
+            return True
         if self._index is None:
-            with contextlib.suppress(av.FFmpegError), open_container(self._path) as other:
-                self._index = read_index(other, other.streams[self._stream.index])
-            self._index = self._index or FrameIndex([], [])
-        if not 0 <= number < len(self._index.times):
+            self._index = self._read_index(self._path)
+        return self._find(number, self._index)
+
+    def _read_index(self, path: Path) -> FrameIndex:
+        """Return the index of the file, which is empty if nothing can be sought in it."""
+        import av
+
+        with contextlib.suppress(av.FFmpegError), open_container(path) as other:
+            return read_index(other, other.streams[self._stream.index]) or FrameIndex([], [])
+        return FrameIndex([], [])
+
+    def _find(self, number: int, index: FrameIndex) -> bool:
+        """Decode the frame of a number; False if there is none at its time."""
+        import av
+
+        if not 0 <= number < len(index.times):
             return False
-        target = self._index.times[number]
+        target = index.times[number]
         self._is_skipped = True
-        for key in self._index.find_keys(number):
+        for key in islice(index.find_keys(number), _MOST_KEYS):
             try:
                 self._container.seek(key, stream=self._stream)
             except av.FFmpegError:

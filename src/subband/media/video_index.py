@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FrameIndex", "read_index"]
+__all__ = ["FrameIndex", "guess_index", "read_index"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,22 @@ class FrameIndex:
     def find_keys(self, number: int) -> Iterator[int]:
         """Return the times of frames from which a frame can be decoded, the nearest first."""
         yield from reversed(self.keys[: bisect_right(self.keys, self.times[number])])
+
+
+def guess_index(stream: Any) -> FrameIndex | None:
+    """Return the index of a video whose frames follow each other steadily, as far as its header says; else None.
+
+    Whether a frame is there shows when it is sought. Any may be one from which decoding can begin.
+    """
+    rate, duration = stream.average_rate, stream.duration
+    if not rate or not duration or not stream.frames or rate != stream.base_rate:
+        return None
+    step = 1 / (rate * stream.time_base)
+    if step.denominator != 1 or duration != stream.frames * step:
+        return None
+    start = stream.start_time or 0
+    times = [start + number * int(step) for number in range(stream.frames)]
+    return FrameIndex(times, times)
 
 
 def read_index(container: Any, stream: Any) -> FrameIndex | None:

@@ -64,7 +64,7 @@ class Sequence:
         leader : Sequence, optional
             That of the brightness, which has had its plane of this frame, if this is one of chroma.
         """
-        self._place(frame, number)
+        self._look_back(frame, number)
         assert self._program is not None
         motion = None
         if leader is not None:
@@ -77,7 +77,7 @@ class Sequence:
         result, self.past = self._program.follow(shaped, self._before, motion, self._steps)
         return result.reshape(frame.shape)
 
-    def _place(self, frame: Array, number: int | None) -> None:
+    def _look_back(self, frame: Array, number: int | None) -> None:
         """Find out what is known before a frame, and prepare for its shape."""
         space, channels = frame.shape[:2], frame.shape[2] if frame.ndim == 3 else 1
         if self._program is None or (self._program.space, self._program.channels) != (space, channels):

@@ -75,7 +75,9 @@ class InFlight:
         header = {**message.header, "frame": self._number}
         is_frame = header["type"] == "frame"
         if is_frame:
-            self._filter_seconds += _WEIGHT * (message.seconds.get("filter", 0.0) - self._filter_seconds)
+            if "filter" in message.seconds:
+                # else a result was shown again, through another window
+                self._filter_seconds += _WEIGHT * (message.seconds["filter"] - self._filter_seconds)
             header["stats"] = {
                 **header["stats"],
                 "fps": round(self._arrivals.measure_rate(now), 2),

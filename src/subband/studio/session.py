@@ -285,8 +285,9 @@ class Session:
         """Send what was rendered to the page, in the thread of an engine; return the histogram that is to follow."""
         if job.echo.get("settings", 0) <= self._cancelled:
             return None
-        if message.pair is not None:
-            self._shown = (message.pair, message.window)
+        if job.band is None:
+            # bands and surfaces have no pixels of the frame, and those of another view would be wrong
+            self._shown = None if message.pair is None else (message.pair, message.window)
         if message.error:
             self.tell("error", message=message.error, about=message.about)
         if message.about == "engine" and job.engine != "cpu":

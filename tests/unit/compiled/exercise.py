@@ -23,7 +23,8 @@ __all__ = ["exercise"]
 
 def exercise() -> None:
     """Call everything once for each kind of array."""
-    for part in (_transform, _transform_integers, _denoise, _follow, _edit, _code, _code_video):
+    parts = (_transform, _transform_odd, _transform_integers, _denoise, _follow, _edit, _code, _code_video)
+    for part in parts:
         part()
 
 
@@ -51,8 +52,20 @@ def _transform() -> None:
         subband.imra(subband.mra(image[0, :64], "db2", level=2))
 
 
+def _transform_odd() -> None:
+    """Take dtypes that few have: they are computed as others."""
+    image = camera()[:128, :128]
+    for dtype in ("complex64", "complex128", "float16", "longdouble", "bool", "int8", "uint64", ">f4", ">i2"):
+        x = image.astype(dtype)
+        subband.waverec(subband.wavedec(x[0], "db4"), "db4")
+        subband.waverec2(subband.wavedec2(x, "bior4.4", level=1), "bior4.4")
+        subband.iswt2(subband.swt2(x, "db2", level=1), "db2")
+        if x.dtype.kind != "c":
+            subband.denoise(x)
+
+
 def _transform_integers() -> None:
-    for dtype in ("uint8", "int16", "int32"):
+    for dtype in ("uint8", "int16", "int32", "uint32", "int64"):
         for size in (64, 700):
             x = np.arange(size * size).reshape(size, size).astype(dtype)
             subband.reconstruct(subband.decompose(x, "cdf53", level=2, reversible=True))

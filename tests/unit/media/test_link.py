@@ -18,7 +18,7 @@ from subband.media.link import LinkSource, split_address
 av = pytest.importorskip("av")
 
 INFO = SourceInfo("film", (64, 128, 3), np.dtype("uint8"), colours="ycbcr", rate=Fraction(50), chroma_steps=(2, 2))
-SETTINGS = Settings(quantiser=12, slice_size=(16, 32))
+SETTINGS = Settings(quantiser=12, depth=3, slice_size=(16, 32))
 
 
 def draw(number, info=INFO):
@@ -76,7 +76,7 @@ def send(port, frames, info=INFO):
 def code(count, size=300):
     """Return the packets of some frames, frame by frame, and the frames as a decoder of a file sees them."""
     video = VideoFormat(128, 64, "4:2:0")
-    encoder, packetiser, writer = Encoder(video, SETTINGS), Packetiser(7, size), UnitWriter()
+    encoder, packetiser, writer = Encoder(video, replace(SETTINGS, compact=True)), Packetiser(7, size), UnitWriter()
     packets, data = [], b""
     for number in range(count):
         luma = draw(number).pixels[..., 0]

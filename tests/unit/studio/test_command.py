@@ -59,8 +59,8 @@ def test_on_this_machine_a_token_is_needed_too_unless_somebody_says_otherwise():
 
 
 def test_what_cannot_be_read_is_told_in_the_terminal_and_to_the_page(tmp_path):
-    for name in ("cut.png", "large.png"):
-        Image.new("L", (300, 200)).save(tmp_path / name)
+    for name, width in (("cut.png", 100), ("large.png", 300)):
+        Image.effect_noise((width, 200), 50).save(tmp_path / name)
     whole = (tmp_path / "cut.png").read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "empty").mkdir()

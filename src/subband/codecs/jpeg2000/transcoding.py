@@ -69,7 +69,8 @@ def transcode(data: bytes | bytearray | memoryview | str | PathLike[str], *, ht:
 
     Examples
     --------
-    >>> from subband.codecs.jpeg2000 import decode, encode
+    >>> import numpy as np
+    >>> from subband.codecs.jpeg2000 import decode, encode, transcode
     >>> image = np.arange(4096, dtype=np.uint16).reshape(64, 64)
     >>> fast = transcode(encode(image))
     >>> fast[20:24], bool((decode(fast).samples == image).all()), transcode(fast, ht=False) == encode(image)

@@ -82,7 +82,9 @@ def _tabulate_windows() -> tuple[Array, Array]:
     return values.reshape(-1), entries
 
 
-def count_bytes(coefficients: Array, layout: Layout, parameters: TransformParameters, quantisers: Array) -> Array:
+def count_bytes(
+    coefficients: Array, layout: Layout, parameters: TransformParameters, quantisers: Array, *, is_compact: bool = False
+) -> Array:
     """Return the bytes of each component of each slice, for one quantiser each.
 
     Parameters
@@ -93,6 +95,8 @@ def count_bytes(coefficients: Array, layout: Layout, parameters: TransformParame
         Of the image.
     quantisers : ndarray of int64
         One for each slice.
+    is_compact : bool
+        Whether zeros at the end of a component are left out.
 
     Returns
     -------
@@ -104,7 +108,9 @@ def count_bytes(coefficients: Array, layout: Layout, parameters: TransformParame
     inverses = _tabulate_quantisers()[0]
 
     def work(first: int, last: int) -> None:
-        _loops.count_bytes(coefficients, layout.bands, across, down, quantisers, inverses, first, last, lengths)
+        _loops.count_bytes(
+            coefficients, layout.bands, across, down, quantisers, inverses, is_compact, first, last, lengths
+        )
 
     run_tasks(work, _share(layout, parameters.slice_count))
     return lengths

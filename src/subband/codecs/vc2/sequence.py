@@ -82,6 +82,7 @@ class VideoFormat:
 
     Examples
     --------
+    >>> from subband.codecs.vc2 import VideoFormat
     >>> form = VideoFormat(1920, 1080, "4:2:2", VideoFormat.make_signal(10))
     >>> form.bits, form.plane_shapes
     ((10, 10), ((1080, 1920), (1080, 960), (1080, 960)))
@@ -113,6 +114,7 @@ class VideoFormat:
 
         Examples
         --------
+        >>> from subband.codecs.vc2 import VideoFormat
         >>> VideoFormat.make_signal(10), VideoFormat.make_signal(8, is_full=True)
         ((64, 876, 512, 896), (0, 255, 128, 255))
         """
@@ -151,6 +153,8 @@ class SequenceHeader:
 
     Examples
     --------
+    >>> from fractions import Fraction
+    >>> from subband.codecs.vc2 import SequenceHeader, VideoFormat
     >>> header = SequenceHeader(VideoFormat(64, 48, rate=Fraction(7, 3)), major=2)
     >>> SequenceHeader.read(header.write()) == header
     True

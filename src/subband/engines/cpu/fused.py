@@ -7,6 +7,7 @@ outside. They write to the arrays; but what is larger than the caches is written
 from __future__ import annotations
 
 import numba as nb
+
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.ladder_loops import call_tick
 from subband.engines.cpu.loops import (
@@ -18,7 +19,6 @@ from subband.engines.cpu.loops import (
     keep,
     make_room,
     misalignment,
-    room_for,
     shift,
     stagger,
     stream,
@@ -79,16 +79,17 @@ _WHOLE = 16
 _BEFORE, _BEHIND = 32, 80
 
 #: Columns from which on a tick by itself, without the borders, is worth calling.
-_WORTH = 64
+_WORTH = 512
 
 
 @nb.njit(**OPTIONS)
 def _cut_strip(ints, columns, before, behind):
     """Return which columns of a strip a tick can read as they are: with so many pairs before and behind the first.
 
-    It reads a vector and the oldest pair of a step before, and as many vectors behind as it has stages, whatever is there.
+    It reads a vector and the oldest pair of a step before, and as many vectors behind as it has stages.
     """
-    begin = max(0, (2 * _WHOLE + ints[AGE_ODD] - before) // _WHOLE * _WHOLE)
+    oldest = max(ints[AGE_EVEN], ints[AGE_ODD])
+    begin = max(0, (2 * _WHOLE + oldest - before) // _WHOLE * _WHOLE)
     end = begin + (min(columns, behind - ints[STAGES] * _WHOLE) - begin) // _WHOLE * _WHOLE
     if end - begin < _WORTH:
         return columns, columns
@@ -307,7 +308,8 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                             if is_mixed:
                                 low_z = shift(mix, member * (low_width + high_width))
                                 high_z = shift(low_z, low_width)
-                                lows, highs = shift(p_aa, above * low_width + begin), shift(p_da, below * low_width + begin)
+                                lows = shift(p_aa, above * low_width + begin)
+                                highs = shift(p_da, below * low_width + begin)
                                 count = min(end, low_width) - begin
                                 mix_rows(shift(low_z, begin), lows, highs, True, low_width, v, vn, row, count)
                                 if has_rows:

@@ -26,7 +26,6 @@ from subband.engines.cpu.program import NUMBERS, WEIGHTS
 
 __all__ = ["call_tick"]
 
-_FLAGS = sorted(OPTIONS["fastmath"])
 _WORD = ir.IntType(64)
 _BYTE = ir.IntType(8)
 
@@ -184,7 +183,7 @@ class _Climber:
         """Return both outputs of the steps along a row, at the last stage; or the row itself."""
         if not self.along:
             return members
-        versions = [_Version(vector, 0, age) for vector, age in zip(members, self.along.arrivals, strict=True)]
+        versions = [_Version(vector, 0, age) for vector, age in zip(members, self.list_ages(), strict=True)]
         for k, rung in enumerate(self.along.rungs):
             stage = k // STEPS
             target, source = versions[rung.target], versions[1 - rung.target]
@@ -219,8 +218,10 @@ class _Climber:
             made.append(versions[rung.target])
         outputs = [self._find_above(versions[member], age, column) for member, age in self.down.outputs]
         for version in made:
-            for vector, (address, _) in zip([version.vector, *(row for _, row in version.rows)], version.rows):
+            vector = version.vector
+            for address, above in version.rows:
                 self._store(vector, address, column, self.kind_bytes)
+                vector = above
         return outputs
 
     def _find_above(self, version, age, column):
@@ -284,11 +285,13 @@ class _Climber:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
         return self.builder.shuffle_vector(first, second, mask)
 
+    # Numba marks both as OPTIONS say: a product may become part of the sum
+
     def _add(self, first, second):
-        return self.builder.fadd(first, second, flags=_FLAGS)
+        return self.builder.fadd(first, second)
 
     def _multiply(self, first, second):
-        return self.builder.fmul(first, second, flags=_FLAGS)
+        return self.builder.fmul(first, second)
 
 
 class _Forward(_Climber):
@@ -305,12 +308,16 @@ class _Forward(_Climber):
         """Return how many numbers a round writes to each."""
         return self.lanes
 
+    def list_ages(self):
+        """Return how old even and odd members are when they are loaded."""
+        return self.along.neighbours
+
     def load_row(self, row, column):
         """Return even and odd samples of a row, or the samples."""
         source = self.args["yz"[row]]
         if not self.along:
             return (self._load(source, column),)
-        even, odd = self.along.arrivals
+        even, odd = self.list_ages()
         first = self.builder.sub(self.builder.mul(column, _WORD(2)), _WORD(even + odd))
         halves = [self._load(source, first), self._load(source, self.builder.add(first, _WORD(self.lanes)))]
         members = [self._shuffle(*halves, range(k, 2 * self.lanes, 2)) for k in (0, 1)]
@@ -335,11 +342,14 @@ class _Inverse(_Climber):
         """Return how many numbers a round writes to each."""
         return self.lanes * (2 if self.along else 1)
 
+    def list_ages(self):
+        """Return how old even and odd members are when they are loaded."""
+        return self.along.arrivals
+
     def load_row(self, row, column):
         """Return low and high coefficients of a row, or the coefficients."""
-        arrivals = self.along.arrivals if self.along else (0,)
         members = []
-        for k, age in enumerate(arrivals):
+        for k, age in enumerate(self.list_ages() if self.along else (0,)):
             vector = self._load(self.args["abcd"[2 * row + k]], self.builder.sub(column, _WORD(age)))
             members.append(self._multiply(self.factors[2 * row + k], vector))
         return members

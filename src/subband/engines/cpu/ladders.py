@@ -94,12 +94,14 @@ class Ladder:
 
     @cached_property
     def arrivals(self) -> tuple[int, int]:
-        """How many pairs behind the newest even and odd members are first needed: at the same pair, or odd ones later.
+        """How many pairs behind the newest even and odd members are first needed: loaded later, they need not wait."""
+        return self._find_first(0), self._find_first(1)
 
-        Members that are loaded no sooner need not wait in a register.
-        """
-        first = [self._find_first(member) for member in (0, 1)]
-        return (first[0], first[0] + 1) if first[1] > first[0] else (first[1], first[1])
+    @property
+    def neighbours(self) -> tuple[int, int]:
+        """The same of members that are loaded together: of one pair, or the odd one of the pair before."""
+        even, odd = self.arrivals
+        return (even, even + 1) if odd > even else (odd, odd)
 
     @property
     def stages(self) -> int:
@@ -160,13 +162,11 @@ def read_ladder(name: str) -> Ladder:
     >>> ladder = read_ladder("1s110_0s121_0111")
     >>> ladder.rungs[0]
     Rung(target=1, age=1, sources=(1, 0), is_symmetric=True)
-    >>> ladder.outputs, ladder.arrivals
-    (((0, 1), (1, 1)), (0, 1))
+    >>> ladder.outputs, ladder.arrivals, ladder.kept
+    (((0, 1), (1, 1)), (0, 1), 2)
     """
     *steps, outputs = name.split("_")
-    rungs = [
-        Rung(int(target), int(age), tuple(map(int, sources)), kind == "s") for target, kind, age, *sources in steps
-    ]
+    rungs = [Rung(int(step[0]), int(step[2]), tuple(map(int, step[3:])), step[1] == "s") for step in steps]
     p, p_age, q, q_age = map(int, outputs)
     return Ladder(tuple(rungs), ((p, p_age), (q, q_age)))
 

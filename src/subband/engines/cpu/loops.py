@@ -459,10 +459,12 @@ def room_for(n):
 def stagger(address, n):
     """Return how far rows of `n` numbers, of the kind at an address, should lie apart: whole lines of the cache.
 
-    At a whole page, or nearly, a processor would take a number of one row for that of another which is being written.
+    A processor takes a number for one that it is just writing if they are whole pages apart. So the rows begin at
+    different places of a page.
     """
-    line = count_in_line(address)
-    return 7 * line + (max(0, n - 7 * line) + 64 * line - 1) // (64 * line) * (64 * line)
+    page = 64 * count_in_line(address)
+    step = 7 * count_in_line(address)
+    return step + (max(0, n - step) + page - 1) // page * page
 
 
 @nb.njit(**OPTIONS)

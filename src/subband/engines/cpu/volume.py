@@ -44,8 +44,8 @@ class VolumeSweep:
         area = prod(x.shape[-2:])
 
         def transform_block(number: int, start: int, stop: int) -> None:
-            low = np.empty((stop - start, *x.shape[-2:]), dtype)
-            high = np.empty((max(min(stop, depth.high) - start, 0), *x.shape[-2:]), dtype)
+            low = allocate((stop - start, *x.shape[-2:]), dtype)
+            high = allocate((max(min(stop, depth.high) - start, 0), *x.shape[-2:]), dtype)
             sizes = depth.length, area, len(low), len(high), area, area
             job = self._make_job("forward", dtype, sizes)
             job.run_part((volumes[number], low, high), start, (start, stop))
@@ -70,7 +70,7 @@ class VolumeSweep:
                 low, high = bands["a" + two], bands["d" + two]
                 size = low.shape[-2:]
                 area = prod(size)
-                part = parts[two] = np.empty((count, *size), dtype)
+                part = parts[two] = allocate((count, *size), dtype)
                 job = self._make_job("inverse", dtype, (count, area, depth.low, depth.high, area, area))
                 own = [each.reshape(len(volumes), -1, area)[number] if each.size else each for each in (low, high)]
                 job.run_part((part, *own), start, (start, stop))

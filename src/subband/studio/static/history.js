@@ -39,20 +39,22 @@ export class History {
     this.#show();
   }
 
+  /** @returns {boolean} whether there was something to undo */
   undo() {
-    this.#go(this.past, this.future);
+    return this.#go(this.past, this.future);
   }
 
   redo() {
-    this.#go(this.future, this.past);
+    return this.#go(this.future, this.past);
   }
 
   #go(from, to) {
-    if (!from.length) return;
+    if (!from.length) return false;
     to.push(this.handlers.present());
     this.last.name = '';
     this.handlers.restore(from.pop());
     this.#show();
+    return true;
   }
 
   #show() {

@@ -2,7 +2,9 @@
 
 import { find } from './dom.js';
 
-const EVERY = 500;
+/** Milliseconds between two measurements, and while a video plays. */
+const EVERY = 300;
+const PLAYING = 2000;
 
 /** A number as people write it. @param {number} value */
 export const formatNumber = (value) => String(Number(value.toPrecision(Math.abs(value) >= 1000 ? 6 : 4)));
@@ -25,14 +27,14 @@ export class Measures {
     if (this.last) window.requestAnimationFrame(() => this.last && changed(this.last));
   }
 
-  /** Another frame is shown: ask a moment later, and not for every frame of a video. */
-  refresh() {
+  /** Another frame is shown: ask a moment later, and not for every frame. @param {boolean} isPlaying */
+  refresh(isPlaying = false) {
     if (this.timer) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
       this.asked = performance.now();
       this.ask();
-    }, Math.max(50, this.asked + EVERY - performance.now()));
+    }, Math.max(50, this.asked + (isPlaying ? PLAYING : EVERY) - performance.now()));
   }
 
   /** @param {any} message */

@@ -203,7 +203,7 @@ export class Studio {
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
     find('image').classList.add('drawn');
     this.transport.setPosition(header.position);
-    this.measures.refresh();
+    this.measures.refresh(this.transport.playing);
     this.readout.refresh();
     this.finishFrame(header, received, drawn);
     if (this.camera.isOn) this.camera.next();
@@ -282,7 +282,7 @@ export class Studio {
   cancel() {
     this.link.send('cancel', { number: this.sent });
     this.busy.stop();
-    this.history.undo();
+    if (!this.history.undo()) this.sendSettings();
   }
 
   followAddress() {
@@ -402,6 +402,7 @@ export class Studio {
     find('source').hidden = isSurface;
     find('histogram-group').hidden = isSurface || !this.settings.control('bands');
     find('zoom').hidden = isSurface;
+    find('status-noise-box').hidden = true;
     if (isSurface) this.wantSurface().catch((error) => tell(`The 3-D view did not load: ${error.message}`));
     this.showTitle();
     this.show();

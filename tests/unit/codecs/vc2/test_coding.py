@@ -87,11 +87,11 @@ def test_fields_are_woven(top):
 def test_fragments_are_small_and_complete():
     video = VideoFormat(256, 128, "4:2:0")
     planes = draw(video)
-    data = encode([planes], video, Settings(quantiser=20, fragment=500))
+    data = encode([planes], video, Settings(quantiser=20, depth=3, fragment=500))
     fragments = [unit for unit in find_units(data) if unit.code == HQ_FRAGMENT]
     assert len(fragments) > 3
     assert max(len(unit.payload) for unit in fragments) <= 500
-    whole = next(decode(encode([planes], video, Settings(quantiser=20))))
+    whole = next(decode(encode([planes], video, Settings(quantiser=20, depth=3))))
     assert is_same(next(decode(data)).planes, whole.planes)
 
 
@@ -114,6 +114,14 @@ def test_lost_fragments_stay_as_they_were():
             strict.feed(unit)
     with pytest.raises(CodecError, match="slices are whole"):
         strict.flush()
+
+
+def test_compact_slices_are_smaller_and_the_same():
+    video = VideoFormat(128, 96, "4:2:0")
+    planes = draw(video)
+    whole, compact = (encode([planes], video, Settings(quantiser=32, compact=each)) for each in (False, True))
+    assert len(compact) < 0.9 * len(whole)
+    assert is_same(next(decode(compact)).planes, next(decode(whole)).planes)
 
 
 def test_custom_matrices_and_prefixes_come_back():
@@ -139,7 +147,7 @@ def test_long_slices_have_longer_units():
         ({"quantiser": 117}, "quantiser=117"),
         ({"depth": 13}, "depth=13"),
         ({"wavelet": "cdf97"}, "wavelet='cdf97'"),
-        ({"matrix": (1, 2)}, "10 numbers"),
+        ({"matrix": (1, 2)}, "13 numbers"),
         ({"slice_size": (0, 4)}, "slice_size"),
         ({"fragment": 3}, "fragment=3"),
         ({"prefix": -1}, "prefix=-1"),

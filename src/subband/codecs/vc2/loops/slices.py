@@ -37,8 +37,8 @@ def _count_row(x, n, inverse):
 
 
 @stored(**_OPTIONS)
-def count_bytes(coefficients, bands, across, down, quantisers, inverses, first, last, lengths):
-    """Write to `lengths` the bytes of each component of slices `first` to `last`, without the zeros at its end."""
+def count_bytes(coefficients, bands, across, down, quantisers, inverses, is_compact, first, last, lengths):
+    """Write to `lengths` the bytes of each component of slices `first` to `last`; compact without zeros at its end."""
     x = data(coefficients)
     for number in range(first, last):
         top, left = number // across, number % across
@@ -53,13 +53,13 @@ def count_bytes(coefficients, bands, across, down, quantisers, inverses, first, 
                 for row in range(rows * top // down, rows * (top + 1) // down):
                     line = shift(x, bands[band, _BEGIN] + row * bands[band, _STRIDE] + x0)
                     bits = _count_row(line, x1 - x0, inverse)
-                    if bits > x1 - x0:
+                    total += bits
+                    if is_compact and bits > x1 - x0:
                         zeros = 0
                         while quantise(line[x1 - x0 - 1 - zeros], inverse) == 0:
                             zeros += 1
-                        filled = total + bits - zeros
-                    total += bits
-            lengths[number, component] = (filled + 7) // 8
+                        filled = total - zeros
+            lengths[number, component] = ((filled if is_compact else total) + 7) // 8
 
 
 @nb.njit(**_OPTIONS)
@@ -176,8 +176,6 @@ def encode_blocks(
                     start = bands[band, _BEGIN] + row * bands[band, _STRIDE] + x0
                     _quantise_row(shift(values, n), shift(x, start), x1 - x0, inverse)
                     n += x1 - x0
-            while n > 0 and values[n - 1] == 0:
-                n -= 1
             done = _write_codes(written, values, n, table, reach)
             units = (lengths[number, component] + scaler - 1) // scaler
             out[position] = units
