@@ -121,13 +121,17 @@ def decode(
         # each channel of a palette takes as much as its component
         sources = [component for component, _ in header.jp2.mapping] or [0] * len(header.jp2.palette.bits)
         check_samples(sum(windows[component].area for component in sources if component in windows), most)
-    canvas = _Canvas(stream, windows, reduce, has_colours)
-    for tile in parts_of.keys() - {tile.tile for tile in tiles}:
-        canvas.blank(tile)
-    for batch in _collect(stream, tiles, canvas, reduce, layers):
-        for work, group, planes in decode_tiles(batch, stream, engine):
-            canvas.write(work.stream, group, planes)
-    return replace(_present(header, canvas, chosen, has_selection=components is not None), most_pixels=most)
+    try:
+        canvas = _Canvas(stream, windows, reduce, has_colours)
+        for tile in parts_of.keys() - {tile.tile for tile in tiles}:
+            canvas.blank(tile)
+        for batch in _collect(stream, tiles, canvas, reduce, layers):
+            for work, group, planes in decode_tiles(batch, stream, engine):
+                canvas.write(work.stream, group, planes)
+        return replace(_present(header, canvas, chosen, has_selection=components is not None), most_pixels=most)
+    except MemoryError:
+        total = sum(area.area for area in windows.values())
+        raise CodecError(f"{total} samples take more memory than there is; use `reduce` or `region`") from None
 
 
 def _collect(

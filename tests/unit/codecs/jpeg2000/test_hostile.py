@@ -278,3 +278,12 @@ def test_extensions_of_part_2_are_told():
         decode(make_stream(tile_extra=b"\xff\x76\x00\x04\x00\x00"))
     with pytest.warns(UserWarning, match="SIZ declares extensions of Part 2"):
         decode(make_stream(replace(SIZE, capabilities=0x8000)))
+
+
+def test_memory_that_is_not_there_is_an_error_of_the_codec(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("subband.codecs.jpeg2000.decoder.decode_tiles", fail)
+    with pytest.raises(CodecError, match="8064 samples take more memory than there is"):
+        decode(FILES[0])
