@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 
 import subband
 
+# Programs of users, which `test_guessed.py` and `test_typed.py` run and check; not modules with examples.
+collect_ignore = ["guessed", "typed"]
+
 # Drawing an array takes longer than drawing a number, and compiling a kernel much longer.
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
