@@ -105,7 +105,7 @@ def test_every_setting_of_a_chain_has_an_option():
         *("--firm", "0.1,0.2", "--level-weights", "1,0.5", "--gains", "2"),
         *("--sharpen", 0.25, "--kernel", "diagonal", "--at", "details", "--levels", 1),
         *("--wavelet", "db2", "--level", 4, "--boundary", "periodization", "--form", "spun"),
-        *("--noise", "poisson", "--sigma", 2, "--colour", "rgb", "--precision", "float16"),
+        *("--noise", "poisson", "--sigma", 2, "--colour", "rgb", "--precision", "float16", "--temporal"),
     )
     denoise, shrink = chain.stages
     for made in (chain, denoise, shrink, denoise.filters[0], shrink.filters[0]):

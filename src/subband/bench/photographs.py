@@ -134,7 +134,7 @@ def load_folder(folder: Path, size: int | None = None) -> tuple[dict[str, Array]
         If there are none.
     """
     greys, colours = {}, {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         try:
             pixels = read_still(path).pixels
         except (SubbandError, OSError):

@@ -274,7 +274,7 @@ def quality(
     quick: Annotated[bool, typer.Option("--quick", help="Small images and few settings; nothing is judged.")] = False,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", exists=True, file_okay=False, metavar="FOLDER", help="Take the images of a folder."),
+        typer.Option("--folder", metavar="FOLDER", help="Take the images of a folder."),
         Reads(),
     ] = None,
     images: Annotated[

@@ -117,11 +117,12 @@ def encode(
     from subband.codecs.jpeg2000 import encode as encode_image
     from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.media import place_output, read_still
+    from subband.media.formats import find_format
     from subband.media.jpeg2000 import pack_metadata
     from subband.pipeline.relay import Progress
 
-    ending = output.suffix.lower()
-    if ending == ".vc2":
+    ending, form = output.suffix.lower(), find_format(output)
+    if form is not None and form.name == "VC-2":
         still_only = {
             "--bpp": rate,
             "--bytes": size,

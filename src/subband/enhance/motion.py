@@ -10,7 +10,7 @@ motion is measured with all of them, and a block keeps its own if that is clearl
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -128,7 +128,7 @@ def _make_scales(padded: Array) -> list[Array]:
     return scales
 
 
-@cache
+@lru_cache(maxsize=32)
 def _measure_gain(scale: int) -> float:
     """Return the variance of white noise of variance one at a scale; the frame itself is 0."""
     taps = np.ones(1)
@@ -139,7 +139,7 @@ def _measure_gain(scale: int) -> float:
     return float(np.square(taps).sum() ** 2)
 
 
-@cache
+@lru_cache(maxsize=1)
 def tabulate_taps() -> Array:
     """Return the filters that interpolate at each fraction of a sample: a sinc under a window.
 
