@@ -113,16 +113,15 @@ def encode(
     from time import perf_counter
 
     from subband.cli.progress import watch_progress
-    from subband.cli.video import copy_video, make_settings
+    from subband.cli.video import copy_video, is_vc2, make_settings
     from subband.codecs.jpeg2000 import encode as encode_image
     from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.media import place_output, read_still
-    from subband.media.formats import find_format
     from subband.media.jpeg2000 import pack_metadata
     from subband.pipeline.relay import Progress
 
-    ending, form = output.suffix.lower(), find_format(output)
-    if form is not None and form.name == "VC-2":
+    ending = output.suffix.lower()
+    if is_vc2(output):
         still_only = {
             "--bpp": rate,
             "--bytes": size,

@@ -12,9 +12,17 @@ from subband.errors import ArgumentError
 if TYPE_CHECKING:
     from subband.codecs.vc2 import Settings
 
-__all__ = ["copy_video", "make_settings", "read_rate"]
+__all__ = ["copy_video", "is_vc2", "make_settings", "read_rate"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+def is_vc2(path: Path) -> bool:
+    """Tell by its name whether a file is one of VC-2."""
+    from subband.media.formats import find_format
+
+    form = find_format(path)
+    return form is not None and form.name == "VC-2"
 
 
 def read_rate(text: str) -> float:
