@@ -26,7 +26,8 @@ def main(arguments: list[str]) -> int:
         processes = [
             subprocess.Popen(
                 [sys.executable, "-m", "pytest", "-q", str(Path(__file__).parent), *arguments],
-                env={**os.environ, "SUBBAND_TEST_SHARE": f"{number}/{count}"},
+                # JAX would take most of the card's memory for itself
+                env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ, "SUBBAND_TEST_SHARE": f"{number}/{count}"},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
