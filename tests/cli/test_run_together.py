@@ -75,7 +75,7 @@ def test_what_is_moved_into_place_later_is_removed_too(tmp_path):
     (tmp_path / "done.txt").write_text("mine")
 
     def write():
-        with place_output(tmp_path / "done.txt") as unfinished:
+        with place_output(tmp_path / "done.txt", overwrite=True) as unfinished:
             unfinished.write_text("half")
             remove_unfinished()
 
