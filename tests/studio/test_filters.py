@@ -33,6 +33,7 @@ FILTERS = {
     "NeighShrink": (Enhancer([Denoise("neigh", level=4)]), {"strength", "noise_level"}),
     "Bivariate shrinkage": (Enhancer([Denoise("bivariate", level=4)]), {"strength", "noise_level"}),
     "Bivariate and Wiener": (Enhancer([Denoise("wiener", level=4)]), {"strength", "noise_level"}),
+    "Non-local ridge regression": (Enhancer([Denoise("best", level=4)]), {"strength", "noise_level"}),
     "Speckle of ultrasound": (
         Enhancer([Denoise("bivariate", level=4)], noise=LogSpeckle(dynamic_range=60.0)),
         {"strength", "dynamic_range"},
