@@ -57,8 +57,8 @@ def apply_by_hand(frame, operation):
 
 
 def check_close(result, exact):
-    """Rounding leaves half a step; a little more where the sum before it differs in the last bits."""
-    assert np.abs(result - exact).max() <= 0.5 + 1e-6 * np.iinfo(result.dtype).max + 1e-3
+    """Rounding leaves half a step; more where the sums before it, single on both sides, differ in the last bits."""
+    assert np.abs(result - exact).max() <= 0.5 + 2e-6 * np.iinfo(result.dtype).max + 1e-3
 
 
 @pytest.fixture(params=["cpu", pytest.param("opencl", marks=pytest.mark.opencl), "reference"])

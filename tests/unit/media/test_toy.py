@@ -59,7 +59,7 @@ def save_volume(path):
 
 def test_stills(toy, tmp_path):
     for picture in (PICTURE, PICTURE.astype(np.uint16) * 257, np.dstack([PICTURE] * 3), PICTURE.astype(np.float32)):
-        write_still(tmp_path / "a.toy", Still(picture))
+        write_still(tmp_path / "a.toy", Still(picture), overwrite=True)
         (tmp_path / "unnamed").write_bytes((tmp_path / "a.toy").read_bytes())
         for name in ("a.toy", "unnamed"):
             np.testing.assert_array_equal(read_still(tmp_path / name).pixels, picture)
