@@ -95,8 +95,8 @@ def list_claims():
     names = runpy.run_path(str(ROOT / "tests" / "test_exports.py"))["PYWAVELETS"]
     speeds = (
         f"On {cores} of an {processor} images are transformed {images} times as fast as by PyWavelets, the large ones "
-        f"most, volumes {volumes} times, and single signals {signals} times: short ones"
-        f"{', and some inverses,' if list_slower() else ''} are slower here."
+        f"most, volumes {volumes} times, and single signals {signals} times"
+        f"{': some inverses are slower here' if list_slower() else ''}."
     )
     quality = (
         f"`subband.denoise` is {gains['default']:.1f} dB better than scikit-image's `denoise_wavelet`, and "
@@ -149,9 +149,9 @@ def test_the_large_images_are_the_fastest():
     assert best in find_cells("performance", "cpu", "2-D 8192x8192", "× PyWavelets")
 
 
-def test_short_signals_are_slower_and_else_only_inverses():
+def test_short_signals_are_no_slower_and_else_only_inverses():
     assert all("inverse" in name for name in list_slower())
-    assert max(find_cells("performance", "cpu", "1-D 64 ", "× PyWavelets")) < 1
+    assert min(find_cells("performance", "cpu", "1-D 64 ", "× PyWavelets")) >= 1
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
