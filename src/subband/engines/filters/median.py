@@ -8,7 +8,7 @@ made chunk by chunk, merged in any order.
 
 Up to some thousand magnitudes of a sketch are kept as they are, and their median is exact. More are counted in bins
 whose width is a 512th of a power of two, by the leading bits of the numbers. The median is looked for inside its bin by
-its rank there. So it is within 0.2 % of the true one whatever the numbers are, and within a few parts in a hundred
+its rank there. So it is within 0.2 % of the true one whatever the numbers are, and within one or two parts in ten
 thousand if they spread evenly over their bins, as noise does.
 
 Where that is not enough, the sketch says between which magnitudes the middle is, and a second look at the numbers
