@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -87,14 +87,11 @@ def analyse(
                 (out, above.begin, above.columns * (2 if above.is_2d else 1), plane.rows, plane.columns, 0)
                 for above, plane in zip(finer, planes, strict=True)
             ]
-
-        def split_rows(component: int, first: int, last: int) -> None:
-            plane = planes[component]  # noqa: B023 - done before the next level
-            _lifting.forward_rows(
-                *sources[component], bits, out, plane.begin, plane.columns, along, first, last  # noqa: B023
-            )  # fmt: skip
-
-        run_tasks(split_rows, _share_rows(planes, [plane.rows for plane in planes]))
+        arguments = [
+            (*source, bits, out, plane.begin, plane.columns, along)
+            for source, plane in zip(sources, planes, strict=True)
+        ]
+        _run_rows(_lifting.forward_rows, arguments, planes, [plane.rows for plane in planes])
         if planes[0].is_2d:
             _run_columns(_lifting.forward_columns, planes, out, down)
 
@@ -144,14 +141,22 @@ def synthesise(
                 stride = finer.columns * (2 if finer.is_2d else 1)
                 targets.append((coefficients, finer.begin, stride, plane.columns, shift, -limit, limit, 0))
                 rows.append(plane.rows)
+        arguments = [
+            (coefficients, plane.begin, plane.columns, along, *target)
+            for plane, target in zip(planes, targets, strict=True)
+        ]
+        _run_rows(_lifting.inverse_rows, arguments, planes, rows)
 
-        def merge_rows(component: int, first: int, last: int) -> None:
-            plane = planes[component]  # noqa: B023 - done before the next level
-            _lifting.inverse_rows(
-                coefficients, plane.begin, plane.columns, along, *targets[component], first, last  # noqa: B023
-            )  # fmt: skip
 
-        run_tasks(merge_rows, _share_rows(planes, rows))
+def _run_rows(
+    work: Callable[..., object], arguments: Sequence[tuple[Any, ...]], planes: Sequence[Plane], rows: Sequence[int]
+) -> None:
+    """Run a loop over all rows of every component, whose other arguments are given."""
+
+    def run(component: int, first: int, last: int) -> None:
+        work(*arguments[component], first, last)
+
+    run_tasks(run, _share_rows(planes, rows))
 
 
 def _freeze(samples: Array) -> Array:
