@@ -19,7 +19,7 @@ from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip
-from subband.enhance.stages import Denoise, Shrink, weigh_levels
+from subband.enhance.stages import DIRECTIONS, Denoise, Shrink, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
@@ -47,9 +47,6 @@ Work = Callable[[Coefficients], None]
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
 ROUNDS = 3
 
-#: The bands of a level in the order of given thresholds.
-_DETAILS = ("ad", "da", "dd")
-
 
 @dataclass(frozen=True)
 class LevelRule:
@@ -63,8 +60,8 @@ class LevelRule:
         Along each transformed axis.
     level : int
         Which, from 1, the finest.
-    weight : float
-        What the noise of this level is multiplied by.
+    weights : tuple of float
+        What the noise of this level is multiplied by: in all its bands, or in each direction.
     shift : int
         The parent of coefficient k stands at ``(k + shift) // 2``.
     samples : int
@@ -76,7 +73,7 @@ class LevelRule:
     stage: Denoise | Shrink
     wavelets: tuple[Wavelet | DualTreeFilters, ...]
     level: int
-    weight: float
+    weights: tuple[float, ...]
     shift: int
     samples: int
     is_decimated: bool = True
@@ -84,7 +81,7 @@ class LevelRule:
     @cached_property
     def method(self) -> Method | None:
         """Who decides, if it is not given thresholds, and if there is something to decide."""
-        return find_method(self.stage.method) if isinstance(self.stage, Denoise) and self.weight != 0 else None
+        return find_method(self.stage.method) if isinstance(self.stage, Denoise) and any(self.weights) else None
 
     @cached_property
     def takes_parent(self) -> bool:
@@ -96,22 +93,26 @@ class LevelRule:
         """Coefficients along each axis that have a say."""
         return 1 if self.method is None else self.method.measure_window(len(self.wavelets))
 
+    def find_weight(self, key: str) -> float:
+        """Return what the noise of a band of this level is multiplied by; 0 leaves the band as it is."""
+        return self.weights[DIRECTIONS.index(key[:2]) if len(self.weights) > 1 else 0]
+
     def find_gain(self, key: str) -> float:
         """Return what noise of standard deviation one has in a band of this level."""
-        return combine_gains(self.wavelets, self.level, key) * self.weight
+        return combine_gains(self.wavelets, self.level, key) * self.find_weight(key)
 
     def make_band(self, values: Any, parent: Any, key: str, noise: Any) -> Band:
         """Return all that a method may ask about a band or a part of it; noise is that of each plane, uploaded."""
         return Band(
             values,
             noise,
-            combine_gains(self.wavelets, self.level, key) * self.weight,
+            self.find_gain(key),
             self.stage.mode,
             self.samples,
             len(self.wavelets),
             1 if self.is_decimated else 2**self.level,
             None if parent is None or 0 in parent.shape else parent,
-            combine_gains(self.wavelets, self.level + 1, key) * self.weight,
+            combine_gains(self.wavelets, self.level + 1, key) * self.find_weight(key),
             *((self.shift, 2) if self.is_decimated else (0, 1)),
         )
 
@@ -132,14 +133,24 @@ def list_rules(
     --------
     >>> from subband.wavelets import as_wavelet
     >>> rules = list_rules(Denoise("visu", strength=0.5), (as_wavelet("haar"),) * 2, 2, 0, 64, is_decimated=True)
-    >>> [rule.weight for rule in rules]
-    [0.5, 0.5]
+    >>> [rule.weights for rule in rules]
+    [(0.5,), (0.5,)]
     """
     weights = weigh_levels(stage, levels) * stage.strength if isinstance(stage, Denoise) else np.ones(levels)
+    _check_directions(weights, len(wavelets))
     return tuple(
-        LevelRule(stage, wavelets, number, float(weight), shift, samples, is_decimated)
-        for number, weight in enumerate(weights, 1)
+        LevelRule(stage, wavelets, number, tuple(np.atleast_1d(own).tolist()), shift, samples, is_decimated)
+        for number, own in enumerate(weights, 1)
     )
+
+
+def _check_directions(weights: Array, dimensions: int) -> None:
+    """Refuse weights of directions where there are others than ``ad``, ``da`` and ``dd``."""
+    if weights.ndim > 1 and dimensions != 2:
+        raise ShapeError(
+            f"level_weights differ between the bands ad, da and dd, and {dimensions} axes are transformed; give "
+            "one for each level"
+        )
 
 
 def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:
@@ -168,7 +179,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     def work(coefficients: Coefficients) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
-                columns = [_DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
+                columns = [DIRECTIONS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
                 own = [numbers[level, columns] for numbers in (low, high, gain)]
                 values = [_measure_magnitudes(x) if coefficients.is_complex else x for x in bands.values()]
                 shrunk = filters.shrink_bands(values, own[0], stage.mode, own[1], own[2])
@@ -280,7 +291,7 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         if method is None:
             continue
         for key, band in bands.items():
-            if 0 in band.shape:
+            if 0 in band.shape or rule.find_weight(key) == 0:
                 continue
             parent = parents.get(key)
             if coefficients.is_complex:
@@ -344,12 +355,14 @@ def filter_by_guide(
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
+    _check_directions(weights, len(second.axes))
     if strengths is not None:
         strengths.level(coefficients)
         strengths.level(guide)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
-            gain = combine_gains(coefficients.wavelets, level, key) * weights[level - 1]
+            weight = weights[level - 1] if weights.ndim == 1 else weights[level - 1, DIRECTIONS.index(key)]
+            gain = combine_gains(coefficients.wavelets, level, key) * weight
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
     if strengths is not None:
         strengths.restore(coefficients)

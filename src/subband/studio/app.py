@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from subband.errors import SubbandError
+from subband.studio.guidance import GUIDES, draw_guide
 from subband.studio.outbox import Outbox
 from subband.studio.protocol import LONGEST_TEXT, ProtocolError, format_error, read_text, unpack, write_text
 from subband.studio.security import Guard, format_page, is_loopback
@@ -62,6 +63,7 @@ def make_app(
         Route("/", partial(_show_static, files), methods=["GET"]),
         Route("/static/{name:path}", partial(_show_static, files), methods=["GET"]),
         Route("/upload", partial(_take_upload, studio), methods=["POST"]),
+        Route("/guide/{kind}", _show_guide, methods=["GET"]),
         Route("/export", partial(_start_export, studio), methods=["POST"]),
         Route("/exports/{number}", partial(_show_export, studio), methods=["GET"]),
         Route("/exports/{number}", partial(_remove_export, studio), methods=["DELETE"]),
@@ -92,12 +94,13 @@ async def _show_static(files: dict[str, Path], request: Request) -> Response:
 
 
 async def _take_upload(studio: Studio, request: Request) -> Response:
-    length = request.headers.get("content-length", "")
+    length, listed = request.headers.get("content-length", ""), request.query_params.get("list", "")
     try:
         found = await studio.uploads.take(
             request.query_params.get("name", "upload"),
             request.stream(),
             int(length) if length.isdecimal() else None,
+            int(listed) if listed.isdecimal() and len(listed) < 10 else 0,
         )
     except TooMuchError as error:
         # what is still on its way is not read
@@ -107,6 +110,13 @@ async def _take_upload(studio: Studio, request: Request) -> Response:
     except ClientDisconnect:
         return Response(status_code=400)
     return JSONResponse(found)
+
+
+async def _show_guide(request: Request) -> Response:
+    kind = request.path_params["kind"]
+    if kind not in GUIDES:
+        raise HTTPException(404)
+    return JSONResponse(await anyio.to_thread.run_sync(draw_guide, kind))
 
 
 async def _start_export(studio: Studio, request: Request) -> Response:

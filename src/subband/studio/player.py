@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from subband.errors import FormatError
+from subband.errors import ArgumentError, FormatError
 from subband.media import Frame, Source, SourceInfo
 from subband.media.faults import DamageWarning
 from subband.media.video import FilmSource
 from subband.media.volumes import VolumeSource
 from subband.studio.levels import PLAIN, Levels, as_pixels, measure_levels
 from subband.studio.library import Item
+from subband.studio.planes import load_volume, turn_volume
 from subband.typing import Array
 
-__all__ = ["Clock", "DisplayFrame", "Player"]
+__all__ = ["Clock", "DisplayFrame", "Player", "Slab"]
 
 #: Frames that are left out at once where computing is slower than the video.
 _MOST_SKIPPED = 8
@@ -31,6 +32,8 @@ _STRIDE = 8
 _BEFORE = 8
 #: Frames that are decoded one after the other sooner than one is sought.
 _NEAR = 24
+#: Slices on either side of one that is filtered in three dimensions.
+_AROUND = 12
 #: Bytes of frames that are kept for steps back.
 _MOST_KEPT = 32 * 2**20
 
@@ -49,12 +52,31 @@ class DisplayFrame:
         How long it took to decode.
     levels : Levels
         What is black and white in its source.
+    block : Slab or None
+        The slices around it, for filters in three dimensions.
     """
 
     pixels: Array
     number: int
     seconds: float
     levels: Levels = PLAIN
+    block: Slab | None = None
+
+
+@dataclass(frozen=True)
+class Slab:
+    """A slice of a volume with those around it.
+
+    Attributes
+    ----------
+    values : ndarray
+        Slices × rows × columns, or with colours.
+    middle : int
+        Which of them is shown.
+    """
+
+    values: Array
+    middle: int
 
 
 class Clock:
@@ -135,6 +157,10 @@ class Player:
         self._ahead: DisplayFrame | None = None
         self._kept: OrderedDict[int, DisplayFrame] = OrderedDict()
         self._levels: Levels | None = None
+        #: The volume as it is stored while it is walked along another axis, and one of its volumes in memory.
+        self._stored: VolumeSource | None = None
+        self._volume: tuple[int, Array] | None = None
+        self.axis = 0
         #: The number of the frame that is decoded next, and whether the last one has been.
         self._decoded = 0
         self.info = self._open()
@@ -152,6 +178,12 @@ class Player:
     def is_volume(self) -> bool:
         """Whether frames are slices."""
         return self.info.kind == "volume"
+
+    @property
+    def depth(self) -> int:
+        """How many slices a volume has, as it is stored; 1 for anything else."""
+        info = self.info if self._stored is None else self._stored.info
+        return (info.count or 1) // info.groups if info.kind == "volume" else 1
 
     @property
     def is_video(self) -> bool:
@@ -282,10 +314,61 @@ class Player:
             self._open()
         self._decoded = position
 
+    @property
+    def volume(self) -> Array:
+        """The volume that is walked through, whole; of several in a file, the one of the slice that is shown.
+
+        Raises
+        ------
+        ArgumentError
+            If it is none, or too large.
+        """
+        source = self._stored or self._source
+        if not isinstance(source, VolumeSource):
+            raise ArgumentError("this is no volume, and has no other planes")
+        depth = source.shape[0] // source.info.groups
+        if self.axis == 0:
+            group = 0 if self.current is None else self.current.number // depth
+            if self._volume is None or self._volume[0] != group:
+                self._volume = (group, load_volume(source, group))
+        assert self._volume is not None
+        return self._volume[1]
+
+    def turn(self, axis: int) -> DisplayFrame | None:
+        """Walk through a volume along another axis, 0 for slices, 1 for rows, 2 for columns, from its middle."""
+        if axis == self.axis:
+            return self.current
+        volume = self.volume
+        source = self._stored or self._source
+        assert isinstance(source, VolumeSource)
+        assert self._volume is not None
+        self._stored = source if axis else None
+        self._source = turn_volume(source, volume, axis) if axis else source
+        self.info, self.axis = self._source.info, axis
+        self.count, self.start, self.stop = self.info.count, 0, None
+        self.current = self._ahead = None
+        self._kept.clear()
+        self._frames, self._decoded = iter(self._source), 0
+        first = 0 if axis else self._volume[0] * volume.shape[0]
+        return self.seek(first + volume.shape[axis] // 2)
+
+    def add_block(self, frame: DisplayFrame) -> DisplayFrame:
+        """Return a slice of a volume with those around it, of the same volume; any other frame as it is."""
+        source = self._source
+        if not isinstance(source, VolumeSource) or frame.block is not None or (self.count or 0) < 2:
+            return frame
+        depth = source.shape[0] // source.info.groups
+        first = frame.number // depth * depth
+        start, stop = max(first, frame.number - _AROUND), min(first + depth, frame.number + _AROUND + 1)
+        return replace(frame, block=Slab(as_pixels(source.read_block(slice(start, stop))), frame.number - start))
+
     def close(self) -> None:
         """Close the file."""
         self._frames = iter(())
         self._ahead = None
+        if self._stored is not None:
+            self._stored.close()
+            self._stored = None
         if self._source is not None:
             self._source.close()
             self._source = None

@@ -261,6 +261,8 @@ class Session:
 
     def _make_job(self) -> Job:
         asked, preview = self._asked, self._preview
+        if asked.resolved.settings.get("volumetric") is True:
+            preview.add_block()
         wanted = str(asked.resolved.settings.get("format", "auto"))
         return Job(
             asked.resolved,
@@ -408,6 +410,23 @@ class Session:
         self._preview.limit(max(start, 0), None if stop < 0 else max(stop, start, 0))
         self._tell_state()
 
+    def _order_plane(self, message: dict[str, Any]) -> None:
+        axis = int(read_number(message, "axis"))
+        if axis not in (0, 1, 2):
+            raise ProtocolError(f"axis={axis} is none of a volume; it can be 0, 1 or 2")
+        self._preview.turn(axis)
+        self._dispatcher.supersede(None)
+        self._shown = None
+        self.tell("opened", **self._preview.describe_source())
+        self._resolve_again()
+        self._refresh()
+        self._tell_state()
+
+    def _order_planes(self, message: dict[str, Any]) -> None:
+        point = [int(read_number(message, name, -1)) for name in ("slice", "row", "column")]
+        window = Window.read(self._asked.resolved.settings, self._preview.levels)
+        self.tell("planes", planes=self._preview.draw_planes(point, window))
+
     def _order_probe(self, message: dict[str, Any]) -> None:
         if self._shown is None:
             return
@@ -416,9 +435,14 @@ class Session:
         if found is not None:
             self.tell("pixel", **found)
 
-    def _order_measure(self, message: dict[str, Any]) -> None:  # noqa: ARG002 - all orders are called alike
-        if self._shown is not None:
-            self.tell("image", **measure_image(*self._shown))
+    def _order_measure(self, message: dict[str, Any]) -> None:
+        if self._shown is None:
+            return
+        found = measure_image(*self._shown)
+        if message.get("bands") is True:
+            resolved = self._asked.resolved
+            found["bands"] = resolved.tool.measure_bands(resolved.settings, self._shown[0][0], self._preview.levels)
+        self.tell("image", **found)
 
     def _order_cancel(self, message: dict[str, Any]) -> None:
         # the engine cannot be stopped in the middle, and its result is not sent
@@ -446,6 +470,8 @@ class Session:
         "loop": _order_loop,
         "seek": _order_seek,
         "part": _order_part,
+        "plane": _order_plane,
+        "planes": _order_planes,
         "probe": _order_probe,
         "measure": _order_measure,
         "cancel": _order_cancel,
