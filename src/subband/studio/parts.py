@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ async def write_parts(folder: Path, chunks: AsyncIterator[bytes], listed: int, t
     await anyio.to_thread.run_sync(folder.mkdir)
     for parts, size in entries:
         path = folder.joinpath(*parts)
-        await anyio.to_thread.run_sync(lambda parent=path.parent: parent.mkdir(parents=True, exist_ok=True))
+        await anyio.to_thread.run_sync(partial(path.parent.mkdir, parents=True, exist_ok=True))
         async with await anyio.open_file(path, "xb") as file:
             left = size
             while left:

@@ -2,8 +2,9 @@
 
 import { find, make } from './dom.js';
 
-/** The longest side of the map, in pixels of the screen, and milliseconds between two of its drawings. */
+/** The longest side of the map, in pixels of the screen and as a part of the frame's, and milliseconds between two of its drawings. */
 const LONGEST = 132;
+const PART = 0.28;
 const EVERY = 250;
 
 export class Overview {
@@ -43,7 +44,8 @@ export class Overview {
     this.element.hidden = !isLarger;
     if (!isLarger) return;
     const [width, height] = [size.width * scale, size.height * scale];
-    const small = LONGEST / Math.max(width, height);
+    const longest = Math.min(LONGEST, PART * this.viewport.element.clientWidth);
+    const small = longest / Math.max(width, height);
     Object.assign(this.element.style, { width: `${width * small}px`, height: `${height * small}px` });
     const percent = (value, whole) => `${(100 * value) / whole}%`;
     Object.assign(this.part.style, {

@@ -19,6 +19,7 @@ import { Presets } from './presets.js';
 import { Readout } from './readout.js';
 import { saveScreenshot } from './screenshot.js';
 import { OF_THE_LOOKER, OF_THE_MACHINE, Settings } from './settings.js';
+import { Sheet } from './sheet.js';
 import { Link, readMessage } from './socket.js';
 import { Sources, formatSource } from './sources.js';
 import { Status } from './status.js';
@@ -79,6 +80,7 @@ export class Studio {
     });
     this.overview = new Overview(this.viewport);
     this.tour = new Tour();
+    this.sheet = new Sheet();
     this.planes = new Planes({ send, seek: (position) => this.transport.seekTo(position) });
     this.busy = new Busy(() => this.cancel());
     this.history = new History({
@@ -437,6 +439,7 @@ export class Studio {
   showSource(info) {
     this.info = info;
     this.settings.scale = info.scale ?? 1;
+    this.settings.kind = info.kind ?? '';
     this.panel.update();
     const isLive = this.source.startsWith('camera');
     this.transport.open(info, isLive);

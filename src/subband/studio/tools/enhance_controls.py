@@ -93,7 +93,8 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
         *make_controls(Enhancer, "temporal", group="Filter", shown={"filter": denoisers}),
         switch(
             "volumetric", "In three dimensions", group="Filter", shown={"filter": (*SHRINKERS, *denoisers)},
-            help="Of volumes: on the block of slices around the one that is shown, as files are filtered.",
+            help="On the block of slices around the one that is shown, as files of volumes are filtered.",
+            more={"only": "volume"},
         ),
         *make_controls(LogSpeckle, "dynamic_range", group="Filter", shown={"filter": (SPECKLE,)}),
         list_wavelet_control(),
