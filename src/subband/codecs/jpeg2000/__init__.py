@@ -8,6 +8,8 @@ from subband.codecs.jpeg2000.faults import CodecWarning
 from subband.codecs.jpeg2000.files import encode, imread, imwrite
 from subband.codecs.jpeg2000.header import Header, read_header
 from subband.codecs.jpeg2000.inspection import Element, inspect
+from subband.codecs.jpeg2000.lazy import LazyImage
+from subband.codecs.jpeg2000.lazy import open_image as open  # noqa: A004 - as one opens files with other libraries
 from subband.codecs.jpeg2000.picture import Picture
 from subband.codecs.jpeg2000.settings import Settings
 from subband.codecs.jpeg2000.transcoding import transcode
@@ -16,6 +18,7 @@ __all__ = [
     "CodecWarning",
     "Element",
     "Header",
+    "LazyImage",
     "Picture",
     "Settings",
     "Times",
@@ -24,6 +27,7 @@ __all__ = [
     "imread",
     "imwrite",
     "inspect",
+    "open",
     "read_header",
     "transcode",
 ]
