@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subband.codecs.jpeg2000.faults import warn
-from subband.codecs.jpeg2000.geometry import count_tiles
+from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles
 from subband.codecs.jpeg2000.markers import (
     EOC,
     PART_2_MARKERS,
@@ -48,9 +48,6 @@ __all__ = ["Codestream", "PlacedSegment", "TilePartRange", "TileStream", "read_c
 
 Bytes = NDArray[np.uint8]
 T = TypeVar("T")
-
-#: The standard numbers tiles with 16 bits.
-_MOST_TILES = 65535
 
 #: What SIZ declares for a stream that uses Part 2.
 _PART_2 = 0x8000
@@ -201,17 +198,22 @@ class Codestream:
 
     def find_tile_parts(self, tiles: Iterable[int]) -> dict[int, list[TilePartRange]]:
         """Return the parts of some tiles by the lengths that TLM tells, of all by going through the stream."""
-        found: dict[int, list[TilePartRange]] = {tile: [] for tile in tiles}
-        told = self._told_parts if len(found) < prod(count_tiles(self.size)) else {}
-        for tile, parts in found.items() if told else ():
-            for number, offset, length in told.get(tile, ()):
-                head = self.data[offset : offset + _SOT_LENGTH].tobytes()
-                sot = TilePart.read(head[4:]) if head[:4] == _SOT_HEAD else None
-                if sot is None or sot.tile != tile or sot.length not in (0, length):
-                    # what TLM tells is wrong
-                    return {tile: self._walked_parts.get(tile, []) for tile in found}
-                parts.append(TilePartRange(offset, offset + length, sot, number))
-        return found if told else {tile: self._walked_parts.get(tile, []) for tile in found}
+        wanted = list(tiles)
+        told = self._told_parts if len(wanted) < prod(count_tiles(self.size)) else {}
+        if told:
+            found = {tile: [self._read_told(tile, *each) for each in told.get(tile, ())] for tile in wanted}
+            parts = {tile: [part for part in several if part is not None] for tile, several in found.items()}
+            if parts == found:
+                return parts
+        return {tile: self._walked_parts.get(tile, []) for tile in wanted}
+
+    def _read_told(self, tile: int, number: int, offset: int, length: int) -> TilePartRange | None:
+        """Return a tile-part where TLM tells that it is, or None if it is not there."""
+        head = self.data[offset : offset + _SOT_LENGTH].tobytes()
+        sot = TilePart.read(head[4:]) if head[:4] == _SOT_HEAD else None
+        if sot is None or sot.tile != tile or sot.length not in (0, length):
+            return None
+        return TilePartRange(offset, offset + length, sot, number)
 
     @cached_property
     def _walked_parts(self) -> dict[int, list[TilePartRange]]:
@@ -226,8 +228,12 @@ class Codestream:
         """What TLM tells of each tile: number, offset and length of its parts; nothing if it cannot be true."""
         tables = sorted(self.select(TileLengths), key=lambda table: table.index)
         lengths = [length for table in tables for length in table.lengths]
-        numbers = [number for table in tables for number in table.tiles]
-        if None in numbers or self.body + sum(lengths) > self.stop or min(lengths, default=0) < _SOT_LENGTH + 2:
+        numbers = [number for table in tables for number in table.tiles if number is not None]
+        if (
+            len(numbers) < len(lengths)
+            or self.body + sum(lengths) > self.stop
+            or min(lengths, default=0) < _SOT_LENGTH + 2
+        ):
             return {}
         found: dict[int, list[tuple[int, int, int]]] = {}
         ends = accumulate(lengths, initial=self.body)
@@ -345,8 +351,8 @@ def read_codestream(data: Bytes, start: int = 0, stop: int | None = None) -> Cod
     if sizes[0].capabilities & _PART_2:
         warn(f"SIZ declares extensions of Part 2 ({sizes[0].capabilities:#06x}), which are not known here")
     wide, high = count_tiles(sizes[0])
-    if wide * high > _MOST_TILES:
-        raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {_MOST_TILES}")
+    if wide * high > MOST_TILES:
+        raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {MOST_TILES}")
     return Codestream(data, start, stop, sizes[0], codings[-1], tuple(segments), body)
 
 

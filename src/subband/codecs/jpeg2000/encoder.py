@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.codecs.jpeg2000.coding import BlockSource, Coded, Observe, Times
 from subband.codecs.jpeg2000.components import Component
-from subband.codecs.jpeg2000.geometry import count_tiles, lay_out_tile
+from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles, lay_out_tile
 from subband.codecs.jpeg2000.packing import Packer
 from subband.codecs.jpeg2000.parameters import HIGH_THROUGHPUT_STREAM, CodingDefault, ComponentSize, ImageSize
 from subband.codecs.jpeg2000.rate_control import Target, allocate_passes, trace_curves
@@ -77,8 +77,8 @@ class Encoder:
         tile = (min(self._size.tile_height, self.shape[0]), min(self._size.tile_width, self.shape[1]))
         steps = [(component.dy, component.dx) for component in self.components]
         least = [min(-(-tile[axis] // step[axis]) for step in steps) for axis in (0, 1)]
-        self._levels = self.settings.choose_levels(*least)
-        style = self.settings.make_style(self._levels)
+        self.levels = self.settings.choose_levels(*least)
+        style = self.settings.make_style(self.levels)
         with self.times.measure("packets"):
             self._layouts = [
                 lay_out_tile(self._size, [style] * len(self.components), tile) for tile in range(self._count_tiles())
@@ -88,9 +88,14 @@ class Encoder:
         )
         self._writer = StreamWriter(self._size, coding, self._layouts, self.settings)
         self._source = BlockSource(
-            self._size, self.components, self._layouts, self._levels, self._is_mixed, self.settings, self.engine,
+            self._size, self.components, self._layouts, self.levels, self._is_mixed, self.settings, self.engine,
             self.on_progress, self.times,
         )  # fmt: skip
+
+    @property
+    def tile_count(self) -> int:
+        """Number of tiles."""
+        return len(self._layouts)
 
     def encode(self, around: int = 0) -> bytes:
         """Return the codestream.
@@ -115,22 +120,59 @@ class Encoder:
         self._tell(1.0)
         return best
 
+    def encode_header(self, rows: tuple[int, int, int], guard_bits: int) -> bytes:
+        """Return what stands before the tiles of an image of which this is a part.
+
+        Parameters
+        ----------
+        rows : (int, int, int)
+            Where that image begins and ends on the grid, and where its first tile begins.
+        guard_bits : int
+            Those of `encode_tiles`.
+        """
+        size = replace(self._size, y0=rows[0], y1=rows[1], tile_y0=rows[2])
+        return replace(self._writer, size=size).write_header(self._make_quantiser(), guard_bits)
+
+    def encode_tiles(self, first: int, guard_bits: int) -> tuple[bytes, list[int]]:
+        """Return the tiles alone, numbered from `first` on, and the bytes of each.
+
+        Nothing that is decided over the whole image may be asked for: no rate, size or PSNR.
+        """
+        coded = self._source.code(self._make_quantiser())
+        if coded.guard_bits > guard_bits:
+            raise ArgumentError(
+                f"step={self.settings.step} leaves {coded.guard_bits - guard_bits} bits too many; use a larger one"
+            )
+        packer = self._make_packer(coded, guard_bits)
+        kept = self._choose_passes(coded, packer, 0, 1.0)
+        return self._writer.write_tiles(packer, kept, range(first, first + len(self._layouts)))
+
+    def encode_tile_lengths(self, lengths: Sequence[int]) -> bytes:
+        """Return what stands between header and tiles: the bytes of each tile, if they are wanted."""
+        return self._writer.write_tile_lengths(lengths, range(len(lengths)))
+
+    def _make_quantiser(self, around: int = 0) -> Quantiser:
+        quantiser = Quantiser(self.components, self.levels, self.settings.is_reversible, self._is_mixed, _USUAL)
+        return quantiser if quantiser.is_reversible else replace(quantiser, base=self._choose_base(quantiser, around))
+
     def _write(self, coded: Coded, quantiser: Quantiser, around: int) -> tuple[bytes, float]:
         """Return the stream of coded blocks, and the error that a PSNR allows as a multiple of what it has."""
-        blocks = coded.blocks
+        guard_bits = max(2, coded.guard_bits)
         with self.times.measure("packets"):
-            spare = blocks.planes - coded.exponents + 1
-            guard_bits = max(2, int(spare.max(initial=0)))
-            first_planes = self.settings.ht_passes[0] if self.settings.ht else blocks.planes - 1
-            zero_planes = (guard_bits + coded.exponents - 2 - first_planes).astype(np.int32)
-            packer = Packer.from_layouts(
-                self._layouts, zero_planes, blocks.ends, blocks.data, blocks.starts, self.settings.style_bits,
-                sop=self.settings.sop, eph=self.settings.eph,
-            )  # fmt: skip
+            packer = self._make_packer(coded, guard_bits)
         if guard_bits > 7:
             raise ArgumentError(f"step={self.settings.step} leaves {guard_bits - 7} bits too many; use a larger one")
         header = self._writer.write_header(quantiser, guard_bits)
         return self._assemble(coded, packer, header, around)
+
+    def _make_packer(self, coded: Coded, guard_bits: int) -> Packer:
+        blocks = coded.blocks
+        first_planes = self.settings.ht_passes[0] if self.settings.ht else blocks.planes - 1
+        zero_planes = (guard_bits + coded.exponents - 2 - first_planes).astype(np.int32)
+        return Packer.from_layouts(
+            self._layouts, zero_planes, blocks.ends, blocks.data, blocks.starts, self.settings.style_bits,
+            sop=self.settings.sop, eph=self.settings.eph,
+        )  # fmt: skip
 
     def _assemble(self, coded: Coded, packer: Packer, header: bytes, around: int) -> tuple[bytes, float]:
         """Choose passes and write the stream; a PSNR is measured, and aimed at anew if it is not met."""
@@ -177,8 +219,8 @@ class Encoder:
 
     def _count_tiles(self) -> int:
         wide, high = count_tiles(self._size)
-        if wide * high > 65535:
-            raise ArgumentError(f"tile={self.settings.tile} makes {wide * high} tiles; there may be 65535")
+        if wide * high > MOST_TILES:
+            raise ArgumentError(f"tile={self.settings.tile} makes {wide * high} tiles; there may be {MOST_TILES}")
         return wide * high
 
     def _choose_mixing(self) -> bool:
@@ -200,9 +242,7 @@ class Encoder:
 
     def _code_image(self, around: int) -> tuple[Coded, Quantiser]:
         """Code all blocks, with steps that suit what is asked for."""
-        quantiser = Quantiser(self.components, self._levels, self.settings.is_reversible, self._is_mixed, _USUAL)
-        if not quantiser.is_reversible:
-            quantiser = replace(quantiser, base=self._choose_base(quantiser, around))
+        quantiser = self._make_quantiser(around)
         while True:
             coded = self._source.code(quantiser)
             excess = self._measure_excess(coded, around)

@@ -17,10 +17,28 @@ from subband.codecs.jpeg2000.steps import Quantiser
 from subband.errors import ArgumentError
 from subband.typing import Array
 
-__all__ = ["StreamWriter"]
+__all__ = ["END", "StreamWriter"]
 
 # Lengths that fit into one segment, whatever they are.
 _PLT_LENGTHS, _TLM_LENGTHS = 13000, 10000
+
+
+#: What stands behind the last tile.
+END = EOC.to_bytes(2, "big")
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """How long tiles become: what stands in the head of each, its bytes, and its packets in their order.
+
+    `order` numbers the packets, `packets` has their lengths, and `firsts` where those of each tile begin.
+    """
+
+    heads: list[bytes]
+    lengths: list[int]
+    order: Array
+    packets: Array
+    firsts: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,36 +98,71 @@ class StreamWriter:
 
         Tiles may have their own progressions, segments of headers and numbers; else they are alike, and all there.
         """
+        tiles = range(len(self.layouts)) if tiles is None else tiles
+        parts = self._lay_out(packer, kept, progressions, segments)
+        header += self.write_tile_lengths(parts.lengths, tiles)
+        out = np.empty(len(header) + sum(parts.lengths) + len(END), np.uint8)
+        out[: len(header)] = np.frombuffer(header, np.uint8)
+        out[-len(END) :] = np.frombuffer(END, np.uint8)
+        self._fill(out, len(header), parts, packer, kept, tiles)
+        return out.tobytes()
+
+    def write_tiles(self, packer: Packer, kept: Array, tiles: Sequence[int]) -> tuple[bytes, list[int]]:
+        """Return tiles alone, which have these numbers, and the bytes of each."""
+        parts = self._lay_out(packer, kept, None, None)
+        out = np.empty(sum(parts.lengths), np.uint8)
+        self._fill(out, 0, parts, packer, kept, tiles)
+        return out.tobytes(), parts.lengths
+
+    def write_tile_lengths(self, parts: Sequence[int], tiles: Sequence[int]) -> bytes:
+        """Return the lengths of tiles, if they are wanted."""
+        if not self.settings.tlm:
+            return b""
+        return b"".join(
+            TileLengths(
+                number, tuple(tiles[first : first + _TLM_LENGTHS]), tuple(parts[first : first + _TLM_LENGTHS])
+            ).write()
+            for number, first in enumerate(range(0, len(parts), _TLM_LENGTHS))
+        )  # fmt: skip
+
+    def _lay_out(
+        self,
+        packer: Packer,
+        kept: Array,
+        progressions: Sequence[Sequence[Progression]] | None,
+        segments: Sequence[bytes] | None,
+    ) -> _Parts:
+        """Return how long tiles and packets become."""
         sizes = packer.measure(kept)
         layers = sizes.shape[1]
         order = list_packets(self.size, self.layouts, progressions or self.settings.order, layers)
-        lengths = sizes.reshape(-1)[order]
+        packets = sizes.reshape(-1)[order]
         counts = np.array([layout.precinct_count * layers for layout in self.layouts])
         firsts = np.concatenate([[0], np.cumsum(counts)])
-        heads = [self._write_lengths(lengths[a:b]) for a, b in pairwise(firsts)]
+        heads = [self._write_lengths(packets[a:b]) for a, b in pairwise(firsts)]
         if segments is not None:
             heads = [own + head for own, head in zip(segments, heads, strict=True)]
-        tiles = range(len(self.layouts)) if tiles is None else tiles
-        bodies = np.add.reduceat(np.append(lengths, 0), firsts[:-1]) * (counts > 0)
-        parts = [14 + len(head) + int(body) for head, body in zip(heads, bodies, strict=True)]
-        header += self._write_tile_lengths(parts, tiles)
-        out = np.empty(len(header) + sum(parts) + 2, np.uint8)
-        out[: len(header)] = np.frombuffer(header, np.uint8)
-        offsets, numbers = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
-        at = len(header)
-        for tile, (head, length) in enumerate(zip(heads, parts, strict=True)):
+        bodies = np.add.reduceat(np.append(packets, 0), firsts[:-1]) * (counts > 0)
+        lengths = [14 + len(head) + int(body) for head, body in zip(heads, bodies, strict=True)]
+        return _Parts(heads, lengths, order, packets, firsts)
+
+    def _fill(self, out: Array, at: int, parts: _Parts, packer: Packer, kept: Array, tiles: Sequence[int]) -> None:
+        """Write tiles into a buffer, from a byte on."""
+        packets = parts.packets
+        offsets, numbers = np.empty(packets.size, np.int64), np.empty(packets.size, np.int64)
+        for tile, head, length, (first, last) in zip(
+            tiles, parts.heads, parts.lengths, pairwise(parts.firsts), strict=True
+        ):
             if length >= 2**32:
                 raise ArgumentError(f"tile {tile} has {length} bytes, and 2³² - 1 are allowed; use smaller tiles")
-            text = TilePart(tiles[tile], length, 0, 1).write() + head + SOD.to_bytes(2, "big")
+            text = TilePart(tile, length, 0, 1).write() + head + SOD.to_bytes(2, "big")
             out[at : at + len(text)] = np.frombuffer(text, np.uint8)
-            own = slice(firsts[tile], firsts[tile + 1])
-            ends = np.cumsum(lengths[own])
-            offsets[order[own]] = at + len(text) + ends - lengths[own]
-            numbers[order[own]] = np.arange(counts[tile])
+            own = slice(first, last)
+            ends = np.cumsum(packets[own])
+            offsets[parts.order[own]] = at + len(text) + ends - packets[own]
+            numbers[parts.order[own]] = np.arange(last - first)
             at += length
-        packer.write(kept, offsets.reshape(sizes.shape), numbers.reshape(sizes.shape), out)
-        out[-2:] = divmod(EOC, 256)
-        return out.tobytes()
+        packer.write(kept, offsets.reshape(-1, len(kept)), numbers.reshape(-1, len(kept)), out)
 
     def _write_lengths(self, lengths: Array) -> bytes:
         """Return the lengths of the packets of a tile, if they are wanted."""
@@ -121,14 +174,3 @@ class StreamWriter:
             PacketLengths(number, tuple(lengths[first : first + _PLT_LENGTHS].tolist())).write()
             for number, first in enumerate(range(0, len(lengths), _PLT_LENGTHS))
         )
-
-    def _write_tile_lengths(self, parts: Sequence[int], tiles: Sequence[int]) -> bytes:
-        """Return the lengths of tiles, if they are wanted."""
-        if not self.settings.tlm:
-            return b""
-        return b"".join(
-            TileLengths(
-                number, tuple(tiles[first : first + _TLM_LENGTHS]), tuple(parts[first : first + _TLM_LENGTHS])
-            ).write()
-            for number, first in enumerate(range(0, len(parts), _TLM_LENGTHS))
-        )  # fmt: skip
