@@ -14,6 +14,7 @@ import numpy as np
 
 from subband.codecs.jpeg2000.coding import BlockSource, Coded, Observe, Times
 from subband.codecs.jpeg2000.components import Component
+from subband.codecs.jpeg2000.faults import warn
 from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles, lay_out_tile
 from subband.codecs.jpeg2000.packing import Packer
 from subband.codecs.jpeg2000.parameters import HIGH_THROUGHPUT_STREAM, CodingDefault, ComponentSize, ImageSize
@@ -35,8 +36,12 @@ _EXCESS, _FALL = 1.15, 0.9
 _LEAST_LOSS, _MOST_LOSS = 0.75, 0.92
 # How often a step is tried for a size in high-throughput blocks, and how near to the size it must come.
 _STEPS, _STEP_TOLERANCE = 8, 0.05
-# How often a PSNR is aimed at, and by how much the error may stay below what is allowed.
-_ATTEMPTS, _NEAR_ENOUGH, _HT_NEAR_ENOUGH = 4, 1.02, 1.06
+# How often a PSNR is aimed at, how often if it was not met, and by how much the error may stay below what is allowed.
+_ATTEMPTS, _MOST_ATTEMPTS, _NEAR_ENOUGH, _HT_NEAR_ENOUGH = 4, 12, 1.02, 1.06
+# Layers that all decoders read.
+_READABLE_LAYERS = 255
+# Bytes, as a part of those of the samples, from which on a lossy file may be larger than one that loses nothing.
+_LARGE = 0.35
 
 
 @dataclass
@@ -105,7 +110,31 @@ class Encoder:
         around : int
             Bytes of the file outside the codestream, which count for targets of size.
         """
-        coded, quantiser = self._code_image(around)
+        if self._count_layers() > _READABLE_LAYERS:
+            warn(f"{self._count_layers()} layers are written; FFmpeg, for one, reads {_READABLE_LAYERS} at most")
+        stream = self._encode(around)
+        if self._may_exceed_lossless(len(stream)):
+            settings = replace(
+                self.settings, rate=None, size=None, psnr=None, lossless=True, layers=self._count_layers()
+            )
+            whole = replace(self, settings=settings, on_progress=None).encode(around)
+            # what loses nothing meets every target that is as large
+            stream = min(whole, stream, key=len)
+        self._tell(1.0)
+        return stream
+
+    def _may_exceed_lossless(self, length: int) -> bool:
+        """Return whether a stream may be larger than one that loses nothing, which would then be the better one."""
+        settings = self.settings
+        if settings.lossless is not None or not settings.has_target or settings.step is not None:
+            return False
+        if settings.ht and self._count_layers() > 1:
+            return False
+        raw = sum(component.samples.size * component.precision for component in self.components) / 8
+        return length > _LARGE * raw
+
+    def _encode(self, around: int) -> bytes:
+        coded, quantiser = self._code_image()
         best, ratio = self._write(coded, quantiser, around)
         is_met = ratio >= 1
         for _ in range(_ATTEMPTS if self.settings.ht and self.settings.step is None else 0):
@@ -117,7 +146,6 @@ class Encoder:
             stream, ratio = self._write(self._source.code(quantiser), quantiser, around)
             if ratio >= 1 or not is_met:
                 best, is_met = stream, ratio >= 1
-        self._tell(1.0)
         return best
 
     def encode_header(self, rows: tuple[int, int, int], guard_bits: int) -> bytes:
@@ -151,9 +179,9 @@ class Encoder:
         """Return what stands between header and tiles: the bytes of each tile, if they are wanted."""
         return self._writer.write_tile_lengths(lengths, range(len(lengths)))
 
-    def _make_quantiser(self, around: int = 0) -> Quantiser:
+    def _make_quantiser(self) -> Quantiser:
         quantiser = Quantiser(self.components, self.levels, self.settings.is_reversible, self._is_mixed, _USUAL)
-        return quantiser if quantiser.is_reversible else replace(quantiser, base=self._choose_base(quantiser, around))
+        return quantiser if quantiser.is_reversible else replace(quantiser, base=self._choose_base(quantiser))
 
     def _write(self, coded: Coded, quantiser: Quantiser, around: int) -> tuple[bytes, float]:
         """Return the stream of coded blocks, and the error that a PSNR allows as a multiple of what it has."""
@@ -180,7 +208,9 @@ class Encoder:
         correction = 1.0
         best: bytes | None = None
         ratio = 1.0
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_MOST_ATTEMPTS):
+            if attempt >= _ATTEMPTS and best is not None:
+                break
             with self.times.measure("rate"):
                 kept = self._choose_passes(coded, packer, len(header) + around, correction)
             with self.times.measure("packets"):
@@ -197,7 +227,7 @@ class Encoder:
                     break
             if self.settings.ht and self.settings.ht_passes[1] == 1:
                 return stream, ratio
-            correction *= ratio * 0.998
+            correction *= ratio * (0.998 if attempt < _ATTEMPTS else 0.98)
         return (stream, ratio) if best is None else (best, 1.0)
 
     def _make_size(self) -> ImageSize:
@@ -240,19 +270,19 @@ class Encoder:
         if self.on_progress is not None:
             self.on_progress(part)
 
-    def _code_image(self, around: int) -> tuple[Coded, Quantiser]:
+    def _code_image(self) -> tuple[Coded, Quantiser]:
         """Code all blocks, with steps that suit what is asked for."""
-        quantiser = self._make_quantiser(around)
+        quantiser = self._make_quantiser()
         while True:
             coded = self._source.code(quantiser)
-            excess = self._measure_excess(coded, around)
+            excess = self._measure_excess(coded)
             is_final = quantiser.is_reversible or self.settings.step is not None or quantiser.base <= _FINEST
             if is_final or excess is None or excess >= 0.99:
                 return coded, quantiser
             base = quantiser.base * min(0.8, (excess / _EXCESS) ** _FALL)
             quantiser = replace(quantiser, base=max(base, _FINEST))
 
-    def _choose_base(self, quantiser: Quantiser, around: int) -> float:
+    def _choose_base(self, quantiser: Quantiser) -> float:
         """Return the step, as a part of the range, that is fine enough for what is asked and no finer."""
         kind, values = self.settings.targets
         if self.settings.step is not None:
@@ -260,10 +290,10 @@ class Encoder:
         if kind == "psnr":
             return self._match_error(quantiser, self._allow_error(values[-1]))
         if kind and self.settings.ht:
-            return self._match_ht_size(quantiser, self._convert_sizes(around)[-1])
+            return self._match_ht_size(quantiser, self._convert_sizes()[-1])
         if not kind or not self._source.is_sampled:
             return _USUAL
-        return self._match_size(quantiser, self._convert_sizes(around)[-1])
+        return self._match_size(quantiser, self._convert_sizes()[-1])
 
     def _match_size(self, quantiser: Quantiser, size: float) -> float:
         """Code a few blocks, and see with which steps they would take a little more than their share of the bytes."""
@@ -306,20 +336,20 @@ class Encoder:
             base *= sqrt(0.5 * (_LEAST_LOSS + _MOST_LOSS) * allowed / error)
         return base if error <= allowed else base / 2
 
-    def _measure_excess(self, coded: Coded, around: int) -> float | None:
+    def _measure_excess(self, coded: Coded) -> float | None:
         """Return the bytes of all passes as a multiple of those that are wanted; None if none are asked for."""
         if self.settings.targets[0] not in ("rate", "size"):
             return None
-        return float(coded.blocks.ends.max(axis=1, initial=0).sum()) / self._convert_sizes(around)[-1]
+        return float(coded.blocks.ends.max(axis=1, initial=0).sum()) / self._convert_sizes()[-1]
 
-    def _convert_sizes(self, around: int) -> list[float]:
+    def _convert_sizes(self) -> list[float]:
         """Return the targets of rate or size in bytes of the file."""
         kind, values = self.settings.targets
         factor = self.shape[0] * self.shape[1] / 8 if kind == "rate" else 1.0
         sizes = [value * factor for value in values]
         if self.settings.layers and len(sizes) == 1:
             sizes = [sizes[0] / 2**number for number in reversed(range(self.settings.layers))]
-        return [max(size, float(around)) for size in sizes]
+        return sizes
 
     def _measure_error(self, stream: bytes) -> float:
         """Return the squared error of the decoded stream, in grey levels of the first component."""
@@ -355,7 +385,12 @@ class Encoder:
             ratios = values if len(values) > 1 else [values[0] - 3 * number for number in reversed(range(layers))]
             targets = [Target(error=self._allow_error(ratio) * correction) for ratio in ratios]
         elif kind:
-            sizes = self._convert_sizes(before)
+            sizes = self._convert_sizes()
+            empty = measure(np.zeros((layers, len(blocks.passes)), blocks.passes.dtype))
+            if empty > sizes[-1]:
+                raise ArgumentError(
+                    f"{kind}={values[-1]:g} allows {sizes[-1]:.0f} bytes, and headers alone take {empty}; allow more"
+                )
             # even packets without anything take room, which the layers before must leave
             least = len(packer.precincts) * (1 + 6 * self.settings.sop + 2 * self.settings.eph)
             room = [sizes[-1] - least * number for number in reversed(range(len(sizes)))]

@@ -217,7 +217,8 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     -------
     ndarray of int
         Rows × columns, or rows × columns × channels, of the smallest dtype that holds the samples. Channels with fewer
-        samples are brought to the size of the others by repeating theirs; `decode` gives them as they are.
+        samples are brought to the size of the others by repeating theirs, and sYCC is turned into RGB; `decode` gives
+        them as they are.
 
     Raises
     ------
@@ -234,7 +235,8 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     True
     """
     data = source if isinstance(source, str | PathLike) else source.read()
-    return decode(data, **options).upsample()
+    picture = decode(data, **options)
+    return picture.upsample() if options.get("components") is not None else picture.show()
 
 
 def resolve_settings(given: dict[str, Any], form: Form | None) -> tuple[Settings, Form]:

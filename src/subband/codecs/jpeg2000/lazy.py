@@ -188,7 +188,7 @@ class LazyImage:
             engine=self.engine,
             most_pixels=self.most_pixels,
         )
-        return picture.upsample()[rows[0] - top : rows[1] - top, columns[0] - left : columns[1] - left]
+        return picture.show()[rows[0] - top : rows[1] - top, columns[0] - left : columns[1] - left]
 
     def _complete(self, entries: tuple[Any, ...]) -> list[Any]:
         """Return an entry for each axis."""

@@ -5,10 +5,11 @@ import io
 import numpy as np
 import pytest
 
-from subband.codecs.jpeg2000 import Settings, Times, decode, encode, imread, imwrite, read_header
+from subband.codecs.jpeg2000 import CodecWarning, Settings, Times, decode, encode, imread, imwrite, read_header
 from subband.codecs.jpeg2000.components import as_components
 from subband.codecs.jpeg2000.geometry import lay_out_tile
 from subband.codecs.jpeg2000.inspection import inspect
+from subband.codecs.jpeg2000.lazy import open_image
 from subband.codecs.jpeg2000.packing import list_packets
 from subband.codecs.jpeg2000.parameters import CodingStyle, ComponentSize, ImageSize, Order, Progression
 from subband.codecs.jpeg2000.progressions import iterate_packets, tabulate_precincts
@@ -211,3 +212,41 @@ def test_settings_know_their_defaults():
 def test_a_step_is_lossy_by_itself():
     assert encode(GREY, step=6.0) == encode(GREY, step=6.0, lossless=False)
     assert len(encode(GREY, step=6.0)) < len(encode(GREY))
+
+
+@pytest.mark.parametrize("lossless", [None, True])
+def test_a_psnr_is_met(lossless):
+    for psnr in (30.0, 40.0, 47.0):
+        error = read_back(encode(COLOUR, psnr=psnr, lossless=lossless)).astype(float) - COLOUR
+        assert 10 * np.log10(255**2 / np.mean(error**2)) >= psnr
+
+
+@pytest.mark.parametrize("target", [{"psnr": 90.0}, {"rate": 40.0}, {"size": 10**6}, {"rate": [1.0, 40.0]}], ids=str)
+@pytest.mark.parametrize("ht", [False, True])
+def test_a_target_beyond_lossless_loses_nothing(target, ht):
+    if ht and isinstance(target.get("rate"), list):
+        target = {"psnr": 120.0}
+    data = encode(COLOUR, ht=ht, **target)
+    layers = read_header(data).layers
+    assert len(data) <= len(encode(COLOUR, ht=ht, lossless=True, layers=layers))
+    np.testing.assert_array_equal(read_back(data), COLOUR)
+
+
+@pytest.mark.parametrize("target", [{"size": 50}, {"rate": 0.001}], ids=str)
+def test_a_size_below_the_headers_is_refused(target):
+    with pytest.raises(ArgumentError, match=r"headers alone take \d+; allow more"):
+        encode(GREY, **target)
+
+
+def test_more_layers_than_others_read_are_told():
+    with pytest.warns(CodecWarning, match="300 layers are written"):
+        encode(GREY[:16, :16], layers=300)
+
+
+def test_luminance_and_differences_are_shown_as_colours():
+    planes = [np.full((8, 8), 100, np.uint8), np.full((8, 8), 128, np.uint8), np.full((8, 8), 178, np.uint8)]
+    data = encode(planes, space="ycc", colour=False)
+    assert imread(io.BytesIO(data))[0, 0].tolist() == [170, 64, 100]
+    assert imread(io.BytesIO(data), components=[0, 1, 2])[0, 0].tolist() == [100, 128, 178]
+    assert open_image(data)[0, 0].tolist() == [170, 64, 100]
+    assert decode(data).samples[0, 0].tolist() == [100, 128, 178]
