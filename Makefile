@@ -100,7 +100,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 
 # The build without CUDA, which would bring gigabytes. Where there is none, the tests of Torch are left out.
 $(VENV)/.torch: $(VENV)/.test
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 \
 	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu' || echo "tests of Torch are left out" >&2
 	@touch $@
 
