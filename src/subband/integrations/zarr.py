@@ -94,8 +94,10 @@ class ImageStore(Store):  # type: ignore[misc]
         for key in self._about:
             yield key
         for number, level in enumerate(self._levels):
-            for place in product(*(range(-(-a // b)) for a, b in zip(level.shape, _find_chunks(level), strict=True))):
-                yield f"{number}/c/{'/'.join(map(str, place))}"
+            for position in product(
+                *(range(-(-a // b)) for a, b in zip(level.shape, _find_chunks(level), strict=True))
+            ):
+                yield f"{number}/c/{'/'.join(map(str, position))}"
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         """Yield the keys that begin so."""
@@ -127,22 +129,22 @@ class ImageStore(Store):  # type: ignore[misc]
         found = self._find_chunk(key)
         if found is None:
             return None
-        level, place = found
+        level, position = found
         shape = _find_chunks(level)
-        part = level[tuple(slice(at * side, (at + 1) * side) for at, side in zip(place, shape, strict=True))]
+        part = level[tuple(slice(at * side, (at + 1) * side) for at, side in zip(position, shape, strict=True))]
         chunk = np.zeros(shape, level.dtype.newbyteorder("<"))
         chunk[tuple(map(slice, part.shape))] = part
         return chunk.tobytes()
 
     def _find_chunk(self, key: str) -> tuple[LazyImage, tuple[int, ...]] | None:
-        """Return the resolution and the place of a chunk, or None if no chunk has that key."""
+        """Return the resolution and the index of a chunk, or None if no chunk has that key."""
         name, *rest = key.split("/")
         if not name.isdecimal() or int(name) >= len(self._levels) or rest[:1] != ["c"]:
             return None
-        level, place = self._levels[int(name)], rest[1:]
-        if len(place) != level.ndim or not all(each.isdecimal() for each in place):
+        level, position = self._levels[int(name)], rest[1:]
+        if len(position) != level.ndim or not all(each.isdecimal() for each in position):
             return None
-        numbers = tuple(map(int, place))
+        numbers = tuple(map(int, position))
         is_inside = all(
             at * side < length for at, side, length in zip(numbers, _find_chunks(level), level.shape, strict=True)
         )

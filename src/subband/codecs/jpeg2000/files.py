@@ -235,8 +235,8 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     True
     """
     data = source if isinstance(source, str | PathLike) else source.read()
-    picture = decode(data, **options)
-    return picture.upsample() if options.get("components") is not None else picture.show()
+    decoded = decode(data, **options)
+    return decoded.upsample() if options.get("components") is not None else decoded.show()
 
 
 def resolve_settings(given: dict[str, Any], form: Form | None) -> tuple[Settings, Form]:

@@ -31,8 +31,8 @@ _PIECE = 2048
 class _Axis:
     """Rows or columns: from where to where they lie on the reference grid, and how samples and tiles divide it.
 
-    `step` is that of the finest component, and `period` how many samples of that lie between two places where all
-    components have one.
+    `step` is that of the finest component, and `period` how many samples of that lie between two positions where
+    all components have one.
     """
 
     start: int
@@ -46,16 +46,16 @@ class _Axis:
     @property
     def length(self) -> int:
         """Samples that there are."""
-        return self._place(self.stop) - self._place(self.start)
+        return self._count(self.stop) - self._count(self.start)
 
     @property
     def chunks(self) -> tuple[int, ...]:
         """The samples of each tile; of a single tile, pieces that are worth being decoded at a time."""
         edges = [edge for edge in range(self.tile_start, self.stop, self.tile) if edge > self.start]
-        places = [self._place(edge) - self._place(self.start) for edge in (self.start, *edges, self.stop)]
+        positions = [self._count(edge) - self._count(self.start) for edge in (self.start, *edges, self.stop)]
         if not edges:
-            places = [*range(0, self.length, _PIECE), self.length]
-        return tuple(after - before for before, after in pairwise(places) if after > before)
+            positions = [*range(0, self.length, _PIECE), self.length]
+        return tuple(after - before for before, after in pairwise(positions) if after > before)
 
     def widen(self, first: int, last: int) -> tuple[int, tuple[int, int]]:
         """Return from which sample on to decode for a range of them, and the part of the image that this is."""
@@ -66,8 +66,8 @@ class _Axis:
         scale = self.step << self.reduce
         return first, (first * scale, min(last * scale, self.stop - self.start))
 
-    def _place(self, position: int) -> int:
-        """Return the number of the first sample from a position on."""
+    def _count(self, position: int) -> int:
+        """Return how many samples lie before a position."""
         sample = -(-position // self.step)
         return -(-sample >> self.reduce)
 
@@ -135,7 +135,7 @@ class LazyImage:
     def __getitem__(self, key: Entry | tuple[Entry, ...]) -> Array:
         """Decode a part: integers, slices and ``...`` as for an array of NumPy."""
         entries = self._complete(key if isinstance(key, tuple) else (key,))
-        ranges = [_list_places(entry, self.shape[axis], axis) for axis, entry in enumerate(entries[:2])]
+        ranges = [_list_positions(entry, self.shape[axis], axis) for axis, entry in enumerate(entries[:2])]
         if not all(ranges):
             nothing: Array = np.broadcast_to(np.zeros((), self.dtype), self.shape)[tuple(entries)].copy()
             return nothing
@@ -180,7 +180,7 @@ class LazyImage:
         (top, (y0, y1)), (left, (x0, x1)) = (
             axis.widen(*bounds) for axis, bounds in zip(self._axes, (rows, columns), strict=True)
         )
-        picture = decode_file(
+        decoded = decode_file(
             self.file,
             reduce=self.reduce,
             region=(y0, x0, y1, x1),
@@ -188,7 +188,7 @@ class LazyImage:
             engine=self.engine,
             most_pixels=self.most_pixels,
         )
-        return picture.show()[rows[0] - top : rows[1] - top, columns[0] - left : columns[1] - left]
+        return decoded.show()[rows[0] - top : rows[1] - top, columns[0] - left : columns[1] - left]
 
     def _complete(self, entries: tuple[Any, ...]) -> list[Any]:
         """Return an entry for each axis."""
@@ -252,24 +252,24 @@ def open_image(
     return LazyImage(open_file(data), reduce, layers, engine, most_pixels)
 
 
-def _list_places(entry: Any, length: int, axis: int) -> range:
+def _list_positions(entry: Any, length: int, axis: int) -> range:
     """Return the rows or columns that an entry of an index names."""
     if isinstance(entry, slice):
         return range(length)[entry]
     try:
-        place = index(entry)
+        position = index(entry)
     except TypeError:
         raise ArgumentTypeError(
             f"an index of type {type(entry).__name__} is not for images that are decoded in parts; "
             "take integers and slices, or numpy.asarray(image) first"
         ) from None
-    if not -length <= place < length:
+    if not -length <= position < length:
         # the built-in error is what ends a loop over rows
-        raise IndexError(f"index {place} is out of bounds for axis {axis} with {length} samples")
-    return range(place % length, place % length + 1)
+        raise IndexError(f"index {position} is out of bounds for axis {axis} with {length} samples")
+    return range(position % length, position % length + 1)
 
 
-def _shift(places: range, by: int) -> slice:
-    """Return the slice of places, moved."""
-    stop = places[-1] + by + places.step
-    return slice(places[0] + by, stop if stop >= 0 else None, places.step)
+def _shift(positions: range, by: int) -> slice:
+    """Return the slice of positions, moved."""
+    stop = positions[-1] + by + positions.step
+    return slice(positions[0] + by, stop if stop >= 0 else None, positions.step)
