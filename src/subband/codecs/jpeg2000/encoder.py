@@ -387,9 +387,9 @@ class Encoder:
         elif kind:
             sizes = self._convert_sizes()
             empty = measure(np.zeros((layers, len(blocks.passes)), blocks.passes.dtype))
-            if empty > sizes[-1]:
+            if kind == "size" and empty > sizes[-1]:
                 raise ArgumentError(
-                    f"{kind}={values[-1]:g} allows {sizes[-1]:.0f} bytes, and headers alone take {empty}; allow more"
+                    f"size={values[-1]:g} is too small, for headers alone take {empty} bytes; allow more"
                 )
             # even packets without anything take room, which the layers before must leave
             least = len(packer.precincts) * (1 + 6 * self.settings.sop + 2 * self.settings.eph)

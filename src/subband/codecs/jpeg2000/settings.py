@@ -45,9 +45,10 @@ class Settings:
         `rate`, `size`, `psnr` or `step` is given. With one of the first three, ``lossless=True`` chooses the 5/3
         wavelet all the same, and cuts its passes off.
     rate : float or sequence of float, optional
-        Bits per pixel (bpp) of the file; several for as many layers, rising.
+        Bits per pixel (bpp) of the file; several for as many layers, rising. Headers are written even if they alone
+        take more, as they do for the smallest images.
     size : int or sequence of int, optional
-        Bytes of the file; several for as many layers, rising.
+        Bytes of the file, headers included; several for as many layers, rising.
     psnr : float or sequence of float, optional
         Peak signal-to-noise ratio in dB; several for as many layers, rising.
     layers : int, optional
