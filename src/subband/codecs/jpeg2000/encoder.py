@@ -102,6 +102,11 @@ class Encoder:
         """Number of tiles."""
         return len(self._layouts)
 
+    @property
+    def part_count(self) -> int:
+        """Number of parts of each tile."""
+        return self.levels + 1 if self.settings.tile_parts else 1
+
     def encode(self, around: int = 0) -> bytes:
         """Return the codestream.
 
@@ -162,7 +167,7 @@ class Encoder:
         return replace(self._writer, size=size).write_header(self._make_quantiser(), guard_bits)
 
     def encode_tiles(self, first: int, guard_bits: int) -> tuple[bytes, list[int]]:
-        """Return the tiles alone, numbered from `first` on, and the bytes of each.
+        """Return the tiles alone, numbered from `first` on, and the bytes of each of their parts.
 
         Nothing that is decided over the whole image may be asked for: no rate, size or PSNR.
         """
@@ -176,8 +181,8 @@ class Encoder:
         return self._writer.write_tiles(packer, kept, range(first, first + len(self._layouts)))
 
     def encode_tile_lengths(self, lengths: Sequence[int]) -> bytes:
-        """Return what stands between header and tiles: the bytes of each tile, if they are wanted."""
-        return self._writer.write_tile_lengths(lengths, range(len(lengths)))
+        """Return what stands between header and tiles: the bytes of each part of all tiles, if they are wanted."""
+        return self._writer.write_tile_lengths(lengths, [number // self.part_count for number in range(len(lengths))])
 
     def _make_quantiser(self) -> Quantiser:
         quantiser = Quantiser(self.components, self.levels, self.settings.is_reversible, self._is_mixed, _USUAL)

@@ -104,8 +104,8 @@ def encode(
         Takes what the parts of the work took.
     **settings
         See `subband.codecs.jpeg2000.Settings`: `lossless`, `rate`, `size`, `psnr`, `layers`, `levels`, `tile`, `block`,
-        `precincts`, `progression`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `origin`, `tile_origin`, `step`
-        and `comment`.
+        `precincts`, `progression`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `tile_parts`,
+        `origin`, `tile_origin`, `step` and `comment`.
 
     Returns
     -------

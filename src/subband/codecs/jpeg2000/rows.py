@@ -126,8 +126,8 @@ def _write(
                 # the last box may say that it reaches to the end of the file
                 file.write(write_jp2(b"", boxes, brand=f"{form} ")[:-8] + bytes(4) + b"jp2c")
             start = file.tell()
-            file.write(header + encoder.encode_tile_lengths([0] * count))
-        tiles, parts = encoder.encode_tiles(len(lengths), _GUARD_BITS)
+            file.write(header + encoder.encode_tile_lengths([0] * count * encoder.part_count))
+        tiles, parts = encoder.encode_tiles(len(lengths) // encoder.part_count, _GUARD_BITS)
         file.write(tiles)
         lengths += parts
         if on_progress is not None:

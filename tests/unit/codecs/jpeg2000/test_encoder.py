@@ -251,3 +251,39 @@ def test_luminance_and_differences_are_shown_as_colours():
     assert imread(io.BytesIO(data), components=[0, 1, 2])[0, 0].tolist() == [100, 128, 178]
     assert open_image(data)[0, 0].tolist() == [170, 64, 100]
     assert decode(data).samples[0, 0].tolist() == [100, 128, 178]
+
+
+@pytest.mark.parametrize("progression", ["RLCP", "RPCL"])
+@pytest.mark.parametrize("options", [{}, {"rate": 2.0, "layers": 2}, {"ht": True}], ids=str)
+def test_tiles_divided_by_resolution(progression, options):
+    options = {
+        "progression": progression,
+        "tile": (32, 40),
+        "levels": 2,
+        "plt": True,
+        "tlm": True,
+        "form": "j2k",
+    } | options
+    data = encode(COLOUR, tile_parts="R", **options)
+    stream = open_image(data).file.stream
+    parts = [(part.sot.tile, part.sot.part, part.sot.count) for part in stream.tile_parts]
+    assert parts == [(tile, part, 3) for tile in range(6) for part in range(3)]
+    assert [part.start for part in stream.find_tile_parts([4])[4]] == [part.start for part in stream.tile_parts[12:15]]
+    if "rate" in options:
+        assert len(data) <= 2 * GREY.size / 8
+    else:
+        np.testing.assert_array_equal(read_back(data), read_back(encode(COLOUR, **options)))
+    # the coarsest resolution needs the packets of first parts only
+    cut = bytearray(data)
+    for part in stream.tile_parts:
+        if part.sot.part:
+            _, body = stream.read_tile_part_header(part)
+            cut[body : part.stop] = bytes(part.stop - body)
+    np.testing.assert_array_equal(read_back(bytes(cut), reduce=2), read_back(data, reduce=2))
+
+
+def test_parts_by_resolution_need_an_order_by_resolution():
+    with pytest.raises(ArgumentError, match="does not go with progression='LRCP'"):
+        encode(GREY, tile_parts="R")
+    with pytest.raises(ArgumentError, match="tile_parts='L'"):
+        encode(GREY, tile_parts="L", progression="RPCL")

@@ -26,6 +26,7 @@ def write(image, count, **options):
         {"tile": (64, 256), "origin": (5, 9), "tile_origin": (3, 2), "form": "j2k"},
         {"tile": (32, 32), "ht": True, "plt": True},
         {"tile": (50, 30), "layers": 3, "tlm": False},
+        {"tile": (50, 40), "tile_parts": "R", "progression": "RPCL"},
         {},
     ],
     ids=str,
