@@ -11,9 +11,8 @@ import numpy as np
 
 from subband.compiled import Kernel, Kernels
 from subband.engines.cpu.program import ARRAYS, BASE, BOX, JOB, KERNEL, OFFSETS, SIZES, TABLES, TICK
-from subband.engines.cpu.turns import share_tasks
 from subband.engines.recording import recordings
-from subband.engines.threads import get_threads
+from subband.engines.threads import get_threads, share_tasks
 from subband.schedule.sweeps import cut_range
 from subband.typing import Array
 
@@ -125,13 +124,10 @@ class Job:
         if self._channels > 1:
             # tasks that are larger by themselves, and as many for each thread
             count = -(-count // (self._channels * threads)) * threads
-        entry = _loops.share_job.find_entry("int64[2C], int64[2C], int64[1C], addresses")
-        tasks = _tabulate_tasks(self._extent, count, self._tile)
-
-        def take_tasks(*shared: Array) -> None:
-            _check(entry(*shared, *arrays))
-
-        share_tasks(take_tasks, (self._table,), tasks, threads)
+        entry = _loops.share_job.find_entry("int64[1C], int64, int64, int64[2C], int64[2C], addresses")
+        run = _loops.run_box.find_address("int64*, int64")
+        boxes = _tabulate_tasks(self._extent, count, self._tile)
+        _check(share_tasks(entry, threads, run, self._table, boxes, *arrays))
 
     @property
     def run_table(self) -> Callable[..., Any]:
