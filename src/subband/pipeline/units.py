@@ -98,14 +98,14 @@ def fit_to_ycbcr(enhancer: Enhancer) -> Enhancer:
     return replace(enhancer, colour="rgb")
 
 
-def pick_plane(enhancer: Enhancer, channel: int, steps: tuple[int, int] = (1, 1)) -> Enhancer:
-    """Return the enhancer for one plane of Y'CbCr, of the size that it has in the file.
+def pick_plane(enhancer: Enhancer, channel: int | slice, steps: tuple[int, int] = (1, 1)) -> Enhancer:
+    """Return the enhancer for one plane of Y'CbCr, or for some, of the size that they have in the file.
 
     Parameters
     ----------
     enhancer : Enhancer
         For all three, at full size.
-    channel : int
+    channel : int or slice
         0 for Y', 1 for Cb, 2 for Cr.
     steps : tuple of int
         Rows and columns of pixels that share a sample of the plane.
@@ -121,7 +121,7 @@ def pick_plane(enhancer: Enhancer, channel: int, steps: tuple[int, int] = (1, 1)
     """
     sigma: Any = enhancer.sigma
     if np.ndim(sigma):
-        sigma = np.broadcast_to(np.asarray(sigma, float), 3)[channel].item()
+        sigma = np.broadcast_to(np.asarray(sigma, float), 3)[channel].tolist()
     stages = tuple(_fit_to_steps(stage, steps) for stage in enhancer.stages)
     return replace(enhancer, stages=stages, colour="rgb", sigma=sigma)
 

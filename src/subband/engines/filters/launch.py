@@ -55,6 +55,7 @@ class TaskKernel:
 
     def __init__(self, name: str, kernel: Kernel) -> None:
         self._name, self._kernel = name, kernel
+        self._found: dict[tuple[np.dtype[Any], ...], int] = {}
 
     def __call__(
         self,
@@ -100,8 +101,14 @@ class TaskKernel:
 
     def _find(self, arrays: Sequence[Array]) -> int:
         """Return the address of the function compiled for the dtypes of these arrays."""
-        kinds = [f"{array.dtype.name}*" for array in arrays]
-        return self._kernel.find_address(", ".join([*kinds, "float64*, int64*, int64*"]))
+        # names of dtypes cost more than a small task
+        dtypes = tuple(array.dtype for array in arrays)
+        address = self._found.get(dtypes)
+        if address is None:
+            kinds = [f"{dtype.name}*" for dtype in dtypes]
+            address = self._kernel.find_address(", ".join([*kinds, "float64*, int64*, int64*"]))
+            self._found[dtypes] = address
+        return address
 
 
 def cut_tasks(images: int, rows: int, columns: int, widest: int | None = None) -> Array:
