@@ -25,6 +25,7 @@ from subband.studio.histogram import read_band
 from subband.studio.inbox import Inbox
 from subband.studio.inflight import InFlight
 from subband.studio.jobs import Job, Message
+from subband.studio.large import View
 from subband.studio.levels import Window
 from subband.studio.library import Library
 from subband.studio.measures import measure_image, measure_pixel
@@ -95,6 +96,9 @@ class Session:
         self._is_closed = False
         self._is_hidden = False
         self._needs_refresh = False
+        self._view = View()
+        #: What computes a further block of the large image that is shown.
+        self._rest: Job | None = None
         self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
         self._failed_engine: str | None = None
         self._shown: tuple[tuple[Array, Array], Window] | None = None
@@ -201,6 +205,8 @@ class Session:
             due = preview.find_due(is_fast=self._is_fast)
         if self._needs_refresh and self._has_input and (due is None or due - now > _SOON):
             return 0, self._show
+        if self._rest is not None and due is None:
+            return 0, self._go_on
         if due is None and self._owes_histogram and self._band is not None and self._has_input:
             return self._histogram_due - now, self._measure
         return (None if due is None else due - now), self._show_next
@@ -217,7 +223,8 @@ class Session:
 
     def _show(self) -> None:
         """Show the present frame under the present settings."""
-        self._needs_refresh = False
+        with self._changed:
+            self._needs_refresh, self._rest = False, None
         self._dispatcher.start(self._make_job())
         if self._asked.resolved.tool.needs_source:
             # the next frame is decoded while this one is computed
@@ -226,6 +233,13 @@ class Session:
             if damage != self._told_damage:
                 self._told_damage = damage
                 self.tell("error", message=f"{damage}; what follows may not be what was filmed", about="damage")
+
+    def _go_on(self) -> None:
+        """Compute a further block of a large image."""
+        with self._changed:
+            rest, self._rest = self._rest, None
+        if rest is not None:
+            self._dispatcher.start(rest)
 
     def _show_next(self) -> None:
         """Show the next frame of a video."""
@@ -267,6 +281,7 @@ class Session:
             self._choose_engine(),
             preview.frame if asked.resolved.tool.needs_source else None,
             partial(self._link.choose, wanted, is_moving=preview.is_moving),
+            self._view if preview.is_large and not preview.is_moving else None,
             echo={"settings": asked.number, "client_time": asked.time},
         )
 
@@ -278,6 +293,7 @@ class Session:
     def _refresh(self) -> None:
         """Show what has changed: by the job that has not begun, or by a further one."""
         with self._changed:
+            self._rest = None
             self._needs_refresh = not self._dispatcher.supersede(self._make_job() if self._has_input else None)
             self._changed.notify()
 
@@ -305,6 +321,11 @@ class Session:
         if job.band is not None:
             return None
         self._owes_histogram = True
+        if message.left:
+            with self._changed:
+                # whatever the page has asked for meanwhile comes before it
+                self._rest = None if self._needs_refresh else replace(job, is_rest=True)
+            return None
         return None if perf_counter() < self._histogram_due else self._make_histogram_job(job)
 
     def _make_histogram_job(self, job: Job) -> Job | None:
@@ -420,10 +441,18 @@ class Session:
         if self._shown is not None:
             self.tell("image", **measure_image(*self._shown))
 
+    def _order_view(self, message: dict[str, Any]) -> None:
+        self._view = View.read(message)
+        if self._preview.is_large and not self._preview.is_moving:
+            self._refresh()
+
     def _order_cancel(self, message: dict[str, Any]) -> None:
-        # the engine cannot be stopped in the middle, and its result is not sent
-        self._cancelled = int(read_number(message, "number"))
-        self._dispatcher.supersede(None)
+        with self._changed:
+            self._rest = None
+        if message.get("rest") is not True:
+            # the engine cannot be stopped in the middle of a block, and its result is not sent
+            self._cancelled = int(read_number(message, "number"))
+            self._dispatcher.supersede(None)
 
     def _stays(self) -> bool:
         """Tell whether the page has not yet asked for another position."""
@@ -448,6 +477,7 @@ class Session:
         "part": _order_part,
         "probe": _order_probe,
         "measure": _order_measure,
+        "view": _order_view,
         "cancel": _order_cancel,
         "histogram": _order_histogram,
     }
