@@ -10,7 +10,6 @@ and a page that is paused or hidden costs nothing.
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +30,7 @@ from subband.studio.library import Library
 from subband.studio.measures import measure_image, measure_pixel
 from subband.studio.preview import Preview
 from subband.studio.protocol import ProtocolError, format_error, pack, read_number, write_text
+from subband.studio.recording import Recording
 from subband.studio.settings import Resolved, resolve_settings
 from subband.typing import Array
 
@@ -71,6 +71,8 @@ class Session:
         The engine that computes if the page does not say so.
     is_near : bool
         Whether the page seems to be on this machine.
+    record : callable
+        Begins to make a file of a recording; see `subband.studio.exports.Exports.record`.
     """
 
     def __init__(
@@ -82,11 +84,13 @@ class Session:
         library: Library,
         engine: str = "cpu",
         is_near: bool = True,
+        record: Callable[[Recording], None] = lambda _: None,
     ) -> None:
-        self.id = secrets.token_urlsafe(12)
         self._emit = emit
         self._library = library
         self._engine = engine
+        self._record = record
+        self._recording: Recording | None = None
         self._changed = Condition()
         self._inbox = Inbox()
         self._preview = Preview()
@@ -108,7 +112,7 @@ class Session:
         self._owes_histogram = False
         self._histogram_due = 0.0
         self._told_state: dict[str, Any] = {}
-        self._thread = Thread(target=self._run, name=f"studio-page-{self.id[:4]}", daemon=True)
+        self._thread = Thread(target=self._run, name="studio-page", daemon=True)
         self._thread.start()
 
     # what the server calls, in its own thread: none of it takes long
@@ -147,6 +151,14 @@ class Session:
             self._changed.notify()
         self._thread.join(patience)
 
+    def remember(self) -> dict[str, Any]:
+        """Return what a page needs to go on after it was loaded again: source, settings, and where it is in a video."""
+        return {
+            "source": self._preview.describe_source()["source"] if self._preview.frame is not None else None,
+            "settings": self._asked.given,
+            "state": self._preview.describe(),
+        }
+
     def tell(self, kind: str, **content: Any) -> None:
         """Send a message to the page, from any thread."""
         if not self._is_closed:
@@ -176,6 +188,7 @@ class Session:
                     self._needs_refresh = False
                     self._tell_state()
         finally:
+            self._stop_recording()
             self._preview.close()
 
     def _attempt(self, action: Callable[[], None], about: str) -> bool:
@@ -304,6 +317,8 @@ class Session:
         if job.band is None:
             # bands and surfaces have no pixels of the frame, and those of another view would be wrong
             self._shown = None if message.pair is None else (message.pair, message.window)
+            if self._recording is not None and message.pair is not None:
+                self._recording.add(message.pair[1], perf_counter())
         if message.error:
             self.tell("error", message=message.error, about=message.about)
         if message.about == "engine" and job.engine != "cpu":
@@ -376,6 +391,7 @@ class Session:
     def _order_open(self, message: dict[str, Any]) -> None:
         source = message.get("source")
         is_camera = isinstance(source, dict) and source.get("kind") == "camera"
+        self._stop_recording()
         if is_camera:
             self._preview.open_camera()
         else:
@@ -459,6 +475,19 @@ class Session:
         with self._changed:
             return not self._is_closed and not self._inbox.has("seek", "open")
 
+    def _order_record(self, message: dict[str, Any]) -> None:
+        self._stop_recording()
+        if message.get("on") is True and self._preview.is_camera:
+            self._recording = Recording()
+            self._record(self._recording)
+        self.tell("recording", on=self._recording is not None)
+
+    def _stop_recording(self) -> None:
+        if self._recording is not None:
+            self._recording.stop()
+            self._recording = None
+            self.tell("recording", on=False)
+
     def _order_histogram(self, message: dict[str, Any]) -> None:
         band = message.get("band")
         if band is not None:
@@ -478,6 +507,7 @@ class Session:
         "probe": _order_probe,
         "measure": _order_measure,
         "view": _order_view,
+        "record": _order_record,
         "cancel": _order_cancel,
         "histogram": _order_histogram,
     }

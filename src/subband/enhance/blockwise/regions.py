@@ -74,7 +74,8 @@ class Regions:
 
     def find_noise(self, pixels: Array) -> Noise:
         """Return what has to be known of the whole image before the first region of it is computed."""
-        return _call(self.enhancer, pixels, self.engine, None, lambda program, given: program.find_noise(given))
+        noise: Noise = _call(self.enhancer, pixels, self.engine, None, lambda program, given: program.find_noise(given))
+        return noise
 
     def compute(self, pixels: Array, rows: tuple[int, int], columns: tuple[int, int], noise: Noise) -> Array:
         """Return a region of the result.
