@@ -209,7 +209,8 @@ class LargeImage:
         self._engine = engine
         rows, columns = original.pixels.shape[:2]
         self._done = np.zeros((-(-rows // _CELL), -(-columns // _CELL)), bool)
-        self._blocks = self._list_blocks()
+        self._all = self._list_blocks()
+        self._blocks = self._all
         self.count = len(self._blocks)
 
     @property
@@ -225,7 +226,7 @@ class LargeImage:
         """Return what is to be seen at a place at once, and whether that is what the whole image has there."""
         if not self._done[_find_cells(place)].all():
             if place.steps or self._regions.obstacle:
-                return self._sketch(place), False
+                return self._paste_done(place, self._sketch(place)), False
             self._compute(place)
         return place.cut(self.result), True
 
@@ -270,6 +271,16 @@ class LargeImage:
         part = np.ascontiguousarray(image[top : rows[1] + _GLANCE, left : columns[1] + _GLANCE])
         found = run_planes(smaller.enhancer, part, self._engine, noise)
         return fit_pixels(found[rows[0] - top : rows[1] - top, columns[0] - left : columns[1] - left], dtype)
+
+    def _paste_done(self, place: Place, sketch: Array) -> Array:
+        """Return a sketch with all blocks that are computed already, which do not come again."""
+        for block in self._all:
+            part = place.intersect(block)
+            if part is not None and self._done[_find_cells(block)].all():
+                column, row = place.locate(part)
+                exact = part.cut(self.result)
+                sketch[row : row + exact.shape[0], column : column + exact.shape[1]] = exact
+        return sketch
 
     def _list_blocks(self) -> list[Place]:
         rows, columns = self.original.pixels.shape[:2]

@@ -41,7 +41,13 @@ def test_a_sketch_is_near_the_result_and_blocks_are_the_result(stage, small_limi
     assert not is_exact
     reduced, before = (reduce_mean(each, 1) for each in (expected, noisy))
     assert np.abs(sketch - reduced).mean() < 0.5 * np.abs(before - reduced).mean()
-    seen = []
+    seen = [image.advance(place)]
+    # what is exact already stays so, since it does not come again
+    part = place.intersect(seen[0])
+    column, row = place.locate(part)
+    exact = part.cut(image.result)
+    again, _ = image.show(place)
+    np.testing.assert_array_equal(again[row : row + exact.shape[0], column : column + exact.shape[1]], exact)
     while image.left:
         seen.append(image.advance(place))
     # all coefficients of a band have a say in what the last of these does to each

@@ -49,6 +49,8 @@ export class Frames {
     /** Where the canvases begin in the image, and how much of its width they have. */
     this.from = 0;
     this.span = 1;
+    /** Left, top, right and bottom of the part of a large image that they hold; null if they hold all. */
+    this.extent = null;
   }
 
   /**
@@ -94,9 +96,10 @@ export class Frames {
   }
 
   /** Put the canvases where the part of the image lies that they hold: all of it, unless it is large. */
-  #lay({ size = [1, 1], extent = [0, 0, 1, 1] }) {
+  #lay({ size = [1, 1], extent = null }) {
+    this.extent = extent;
     const [width, height] = size;
-    const [left, top, right, bottom] = extent;
+    const [left, top, right, bottom] = extent ?? [0, 0, 1, 1];
     this.from = left / width;
     this.span = (right - left) / width;
     for (const { style } of Object.values(this.canvases)) {

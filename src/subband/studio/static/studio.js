@@ -44,6 +44,8 @@ export class Studio {
     this.info = {};
     this.sent = 0;
     this.drawn = 0;
+    /** Blocks of a large image that are not computed yet. */
+    this.left = 0;
     this.equivalent = {};
     this.surface = null;
     this.ready = new Promise((resolve) => { this.isReady = resolve; });
@@ -241,7 +243,8 @@ export class Studio {
   }
 
   /** Say how much of a large image is left to compute. @param {any} header */
-  followRest({ settings, left, count }) {
+  followRest({ settings, left = 0, count }) {
+    this.left = left;
     if (settings < this.sent) return;
     if (left) this.busy.follow(1 - left / count);
     else this.busy.stop();
