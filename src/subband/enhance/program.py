@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from subband.arrays import to_host
 from subband.engines import Engine, get_engine
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.filters import find_filters
@@ -57,10 +59,18 @@ class Program:
         The engine that computes.
     is_colour : bool
         Whether three channels are red, green and blue of the same image.
+    noise : tuple of float, optional
+        Its standard deviation in each plane, as `find_noise` has found it in the image that the pixels are a part of.
     """
 
     def __init__(
-        self, enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
+        self,
+        enhancer: Enhancer,
+        space: tuple[int, ...],
+        channels: int,
+        engine: Engine,
+        is_colour: bool = True,
+        noise: tuple[float, ...] | None = None,
     ) -> None:
         self.enhancer = enhancer
         self.engine = engine
@@ -74,7 +84,7 @@ class Program:
         pair = COLOURS[enhancer.colour] if is_mixed else None
         self._there: Array | None = None if pair is None else pair[0]
         self._back: Array | None = None if pair is None else pair[1]
-        self._sigma = self._find_sigma()
+        self._sigma = self._find_sigma() if noise is None else np.asarray(noise, np.float64)
         self._noise = None if self._sigma is None else self.filters.upload(self._sigma)
         self._shrinkers = {
             stage: make_shrinker(stage, channels, len(space), self.filters)
@@ -129,6 +139,26 @@ class Program:
         for work in self._works:
             planes = work(planes, mask, None)
         return self._leave(planes, pixels.dtype, out)
+
+    def find_noise(self, pixels: Any) -> tuple[float, ...] | None:
+        """Return the standard deviation of noise in each plane: what is known, or what the first stage measures.
+
+        None if there is nothing that has to know it. Pixels are as in `run`.
+        """
+        stage = next((stage for stage in self.enhancer.stages if isinstance(stage, Denoise)), None)
+        if stage is None:
+            return None
+        noise = self._noise
+        if noise is None:
+            planes = self._enter(pixels)
+            for work in self._works[: self.enhancer.stages.index(stage)]:
+                planes = work(planes, None, None)
+            # the finest band is the same in all decimated forms, however many levels follow
+            finest = Roundtrip(
+                replace(stage, level=1, form="decimated", filters=()), planes.shape, self.engine, self.filters
+            )
+            noise = measure_planes(self.filters, finest.forward(planes))
+        return tuple(np.asarray(to_host(noise), np.float64).tolist())
 
     def follow(
         self, pixels: Array, past: Past | None, motion: Array | None = None, steps: tuple[int, int] = (1, 1)
@@ -280,10 +310,15 @@ class Program:
 
 @lru_cache(maxsize=8)
 def prepare_program(
-    enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
+    enhancer: Enhancer,
+    space: tuple[int, ...],
+    channels: int,
+    engine: Engine,
+    is_colour: bool = True,
+    noise: tuple[float, ...] | None = None,
 ) -> Program:
     """Return a `Program`, the same one for the same images: it remembers what it has prepared."""
-    return Program(enhancer, space, channels, engine, is_colour)
+    return Program(enhancer, space, channels, engine, is_colour, noise)
 
 
 # programs hold memory of devices

@@ -150,6 +150,10 @@ class Library:
         """Add a file that came from a page, under a name that nobody can guess."""
         return self._add(Item("upload", name, title, path, self.most_pixels))
 
+    def has_upload(self, name: str) -> bool:
+        """Tell whether a file that came from a page is still there."""
+        return ("upload", name) in self._items
+
     def remove_upload(self, name: str) -> None:
         """Forget a file that came from a page."""
         self._items.pop(("upload", name), None)
