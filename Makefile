@@ -44,12 +44,13 @@ fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files, and as ma
 	@$(BIN)/python tests/codecs/fuzz.py 20000
 	@$(BIN)/python tests/codecs/fuzz_vc2.py 20000
 
-pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the gallery anew
+pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the pages anew
 	@$(BIN)/python -m pytest -q tests/studio/test_access.py tests/studio/test_tools.py
 	@cp out/studio-light.jpg out/studio-dark.jpg out/studio-surface.jpg docs/images
-	@$(BIN)/python docs/make_gallery.py
-	@$(BIN)/python docs/make_surfaces.py
+	@$(BIN)/python docs/draw_editing.py
+	@$(BIN)/python docs/draw_surfaces.py
 	@$(BIN)/python docs/draw_figures.py
+	@$(BIN)/python docs/draw_tutorials.py
 
 test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
 	@$(ON_GPU) tests/gpu/spread.py $(ARGS)
@@ -73,6 +74,7 @@ format: $(VENV)/.lint ## repair what ruff can repair
 docs: $(VENV)/.docs ## build the documentation: site/index.html
 	@$(BIN)/python docs/write_cli_page.py
 	@$(BIN)/python docs/write_settings.py
+	@$(BIN)/python docs/draw_charts.py
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 	@echo "site/index.html"
 
@@ -83,7 +85,7 @@ hooks: $(VENV)/.lint ## run ruff and mypy before each commit
 	@$(BIN)/pre-commit install
 
 clean: ## remove what the other targets made, but for .venv
-	rm -rf build dist out site .mypy_cache .ruff_cache .pytest_cache .hypothesis src/subband/compiled/objects
+	rm -rf build dist out site docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis src/subband/compiled/objects
 	find src tests docs -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.made:

@@ -41,7 +41,7 @@ def list_public() -> frozenset[str]:
     """List all that the modules of the reference export, under the names of where it is defined."""
     names = set()
     page = Path(__file__).parent / "docs" / "api.md"
-    for module_name in ("subband", *re.findall(r"automodule:: (\S+)", page.read_text(encoding="utf-8"))):
+    for module_name in re.findall(r"<reference/([\w.]+)>", page.read_text(encoding="utf-8")):
         if any(find_spec(library) is None for library in NEEDED.values() if module_name.endswith(f".{library}")):
             continue
         module = import_module(module_name)
