@@ -24,7 +24,7 @@ from subband.compiled import Kernels
 from subband.engines.board import HELPERS, MOST, make_board
 from subband.errors import ArgumentError
 
-__all__ = ["get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
+__all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
 
 _loops = Kernels("subband.engines.cpu.pool_loops")
 
@@ -78,6 +78,11 @@ def get_threads() -> int:
     if _count is None:
         _count = _read_environment() or _count_cores()
     return _count
+
+
+def count_threads() -> int:
+    """Return how many threads a call should use now: one while other programs have the cores."""
+    return 1 if _sharing.is_paused() else get_threads()
 
 
 def _read_environment() -> int:
@@ -159,7 +164,7 @@ def share_tasks(kernel: Callable[..., object], threads: int, *arguments: Any) ->
     threads : int
         How many threads there should be, this one included, and those that call at the same time.
     """
-    if threads <= 1 or _sharing.is_paused():
+    if threads <= 1:
         return kernel(_pool.board, 1, *arguments)
     pool = _find_pool(threads - 1)
     start, begin = perf_counter(), _busy_clock()

@@ -10,9 +10,9 @@ from numba.extending import intrinsic
 from subband.compiled.compiling import gathering, pointed
 from subband.engines.cpu.loops import data, keep, shift
 from subband.engines.cpu.pool_loops import address_of, pointer_to, share
-from subband.engines.cpu.program import ARRAYS, BOX, JOB, KERNEL, OFFSETS, SIZES, TABLES
+from subband.engines.cpu.program import ARRAYS, BOX, BOX_COUNT, BOXES, JOB, KERNEL, OFFSETS, SIZES, TABLES
 
-__all__ = ["run_box", "run_jobs", "share_job"]
+__all__ = ["run_box", "run_jobs", "share_jobs"]
 
 #: Numbers of a box.
 _BOX = 6
@@ -60,9 +60,14 @@ def run_box(shared, number):
 
 
 @gathering(nogil=True)
-def share_job(board, threads, run, jobs, boxes, addresses):
-    """Run a job over many boxes by several threads, each by `run`, the address of `run_box`."""
+def share_jobs(board, threads, run, jobs, addresses):
+    """Run jobs in turn, those of many boxes by several threads; each box by `run`, the address of `run_box`."""
     shared = np.empty(3, np.int64)
-    shared[0], shared[1], shared[2] = address_of(data(jobs)), address_of(data(addresses)), address_of(data(boxes))
-    share(board, run, data(shared), boxes.shape[0], threads)
+    for k in range(jobs.shape[0]):
+        job = shift(data(jobs), k * JOB)
+        if job[BOX_COUNT]:
+            shared[0], shared[1], shared[2] = address_of(job), address_of(data(addresses)), job[BOXES]
+            share(board, run, data(shared), job[BOX_COUNT], threads)
+        else:
+            _call_kernel(job, data(addresses), shift(job, BOX))
     keep(shared)
