@@ -51,6 +51,7 @@ pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and 
 	@$(BIN)/python docs/draw_surfaces.py
 	@$(BIN)/python docs/draw_figures.py
 	@$(BIN)/python docs/draw_tutorials.py
+	@$(BIN)/python docs/draw_landing.py
 
 test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
 	@$(ON_GPU) tests/gpu/spread.py $(ARGS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from draw_editing import draw_beans, draw_night
 from matplotlib.figure import Figure
-from panels import IMAGES, make_panels, save_figure
-from PIL import Image
+from panels import IMAGES, save_figure
+from PIL import Image, ImageDraw, ImageFont
 
 import subband
 from subband.edit import stylise
@@ -22,12 +22,15 @@ def draw_denoising() -> None:
     clean = subband.data.photograph()
     noisy = np.clip(clean + np.random.default_rng(0).normal(0, 30, clean.shape), 0, 255).astype(np.uint8)
     better = subband.denoise(noisy)
-    crop = np.s_[0:300, 70:430]
-    images = {
-        f"before, {subband.psnr(noisy, clean):.1f} dB": noisy[crop],
-        f"after, {subband.psnr(better, clean):.1f} dB": better[crop],
-    }
-    save_figure(make_panels(images, height=3.0), "landing-denoise.jpg")
+    image = Image.new("RGB", (2 * 446 + 4, 372), "#888")
+    draw = ImageDraw.Draw(image)
+    for left, name, pixels in ((0, "before", noisy), (450, "after", better)):
+        image.paste(Image.fromarray(pixels[:300, 75:435]).resize((446, 372), Image.Resampling.LANCZOS), (left, 0))
+        draw.rectangle((left + 10, 330, left + 168, 360), fill="#000")
+        label = f"{name}, {subband.psnr(pixels, clean):.1f} dB"
+        draw.text((left + 89, 345), label, "#fff", ImageFont.load_default(19), anchor="mm")
+    with open_output(IMAGES / "landing-denoise.jpg", overwrite=True) as file:
+        image.save(file, "JPEG", quality=84, optimize=True)
 
 
 def draw_bands() -> None:
@@ -37,7 +40,7 @@ def draw_bands() -> None:
     figure = Figure(figsize=(8.1, 2.9), layout="constrained")
     panels = figure.subplots(1, 3)
     panels[0].imshow(image, cmap="gray", vmin=0, vmax=255)
-    subband.plot.mosaic(pyramid, panels[1])
+    subband.plot.mosaic(pyramid, panels[1], gain=8)
     panels[2].imshow(pyramid.keep(0.05).reconstruct(), cmap="gray", vmin=0, vmax=255)
     for axes, title in zip(panels, ("image", "three levels of bands", "from 5 % of the coefficients"), strict=True):
         axes.set_title(title, fontsize=10)
@@ -87,6 +90,5 @@ def save_door(name: str, pixels: np.ndarray) -> None:
 
 
 if __name__ == "__main__":
-    draw_denoising()
-    draw_bands()
-    draw_doors()
+    for draw in (draw_denoising, draw_bands, draw_doors):
+        draw()

@@ -34,7 +34,7 @@ def draw_picture() -> None:
     for axes, each, title in zip(
         figure.subplots(1, 2), (pyramid, kept), ("bands of the noisy image", "after the threshold"), strict=True
     ):
-        subband.plot.mosaic(each, axes)
+        subband.plot.mosaic(each, axes, gain=4)
         axes.set_title(title, fontsize=10)
     save_figure(figure, "tutorial-bands.jpg")
 
