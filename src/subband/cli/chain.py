@@ -15,7 +15,7 @@ from subband.cli.option_names import rename_arguments
 from subband.cli.settings import Command, add_options, make_option
 from subband.enhance import Enhancer
 from subband.enhance.description import STAGES
-from subband.enhance.stages import DIRECTIONS, Stage
+from subband.enhance.stages import DETAILS, Stage
 from subband.errors import ArgumentError
 from subband.settings import Setting, list_settings, name_option, read_directions, read_numbers
 
@@ -239,7 +239,7 @@ def _make_stage(kind: type[Any], own: dict[str, Any], common: dict[str, Any]) ->
     gains = own.get("gains")
     if gains is not None and any(isinstance(gain, tuple) for gain in gains):
         # levels × bands × channels
-        rows = [gain if isinstance(gain, tuple) else (gain,) * len(DIRECTIONS) for gain in gains]
+        rows = [gain if isinstance(gain, tuple) else (gain,) * len(DETAILS) for gain in gains]
         own["gains"] = [[(gain,) for gain in row] for row in rows]
     elif gains is not None and len(gains) == 1:
         own["gains"] = gains[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -19,7 +20,7 @@ from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip
-from subband.enhance.stages import DIRECTIONS, Denoise, Shrink, weigh_levels
+from subband.enhance.stages import DETAILS, Denoise, Shrink, weigh_band, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
@@ -60,8 +61,8 @@ class LevelRule:
         Along each transformed axis.
     level : int
         Which, from 1, the finest.
-    weights : tuple of float
-        What the noise of this level is multiplied by: in all its bands, or in each direction.
+    weights, parent_weights : tuple of float
+        What the noise of this level, or of each of its three bands, is multiplied by; and that of the next coarser one.
     shift : int
         The parent of coefficient k stands at ``(k + shift) // 2``.
     samples : int
@@ -74,6 +75,7 @@ class LevelRule:
     wavelets: tuple[Wavelet | DualTreeFilters, ...]
     level: int
     weights: tuple[float, ...]
+    parent_weights: tuple[float, ...]
     shift: int
     samples: int
     is_decimated: bool = True
@@ -93,16 +95,21 @@ class LevelRule:
         """Coefficients along each axis that have a say."""
         return 1 if self.method is None else self.method.measure_window(len(self.wavelets))
 
-    def find_weight(self, key: str) -> float:
-        """Return what the noise of a band of this level is multiplied by; 0 leaves the band as it is."""
-        return self.weights[DIRECTIONS.index(key[:2]) if len(self.weights) > 1 else 0]
-
     def find_gain(self, key: str) -> float:
         """Return what noise of standard deviation one has in a band of this level."""
         return combine_gains(self.wavelets, self.level, key) * self.find_weight(key)
 
+    def find_weight(self, key: str) -> float:
+        """Return what the noise of a band of this level is multiplied by; 0 leaves the band as it is."""
+        return self._weigh(self.weights, key)
+
+    def _weigh(self, weights: tuple[float, ...], key: str) -> float:
+        return weights[0] if len(weights) == 1 else weigh_band(np.array(weights), key, len(self.wavelets))
+
     def make_band(self, values: Any, parent: Any, key: str, noise: Any) -> Band:
         """Return all that a method may ask about a band or a part of it; noise is that of each plane, uploaded."""
+        # where a parent has no noise to be weighed by, it is taken for as noisy as the band
+        above = self._weigh(self.parent_weights, key) or self._weigh(self.weights, key)
         return Band(
             values,
             noise,
@@ -112,7 +119,7 @@ class LevelRule:
             len(self.wavelets),
             1 if self.is_decimated else 2**self.level,
             None if parent is None or 0 in parent.shape else parent,
-            combine_gains(self.wavelets, self.level + 1, key) * self.find_weight(key),
+            combine_gains(self.wavelets, self.level + 1, key) * above,
             *((self.shift, 2) if self.is_decimated else (0, 1)),
         )
 
@@ -136,21 +143,12 @@ def list_rules(
     >>> [rule.weights for rule in rules]
     [(0.5,), (0.5,)]
     """
-    weights = weigh_levels(stage, levels) * stage.strength if isinstance(stage, Denoise) else np.ones(levels)
-    _check_directions(weights, len(wavelets))
+    weights = weigh_levels(stage, levels + 1) * stage.strength if isinstance(stage, Denoise) else np.ones(levels + 1)
+    rows = [tuple(row) for row in weights.reshape(levels + 1, -1).tolist()]
     return tuple(
-        LevelRule(stage, wavelets, number, tuple(np.atleast_1d(own).tolist()), shift, samples, is_decimated)
-        for number, own in enumerate(weights, 1)
+        LevelRule(stage, wavelets, number, own, above, shift, samples, is_decimated)
+        for number, (own, above) in enumerate(pairwise(rows), 1)
     )
-
-
-def _check_directions(weights: Array, dimensions: int) -> None:
-    """Refuse weights of directions where there are others than ``ad``, ``da`` and ``dd``."""
-    if weights.ndim > 1 and dimensions != 2:
-        raise ShapeError(
-            f"level_weights differ between the bands ad, da and dd, and {dimensions} axes are transformed; give "
-            "one for each level"
-        )
 
 
 def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters) -> Work:
@@ -179,7 +177,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     def work(coefficients: Coefficients) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
-                columns = [DIRECTIONS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
+                columns = [DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
                 own = [numbers[level, columns] for numbers in (low, high, gain)]
                 values = [_measure_magnitudes(x) if coefficients.is_complex else x for x in bands.values()]
                 shrunk = filters.shrink_bands(values, own[0], stage.mode, own[1], own[2])
@@ -355,13 +353,12 @@ def filter_by_guide(
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
     weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
-    _check_directions(weights, len(second.axes))
     if strengths is not None:
         strengths.level(coefficients)
         strengths.level(guide)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
-            weight = weights[level - 1] if weights.ndim == 1 else weights[level - 1, DIRECTIONS.index(key)]
+            weight = weigh_band(weights[level - 1], key, len(coefficients.wavelets))
             gain = combine_gains(coefficients.wavelets, level, key) * weight
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
     if strengths is not None:

@@ -22,7 +22,7 @@ from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
 __all__ = [
-    "DIRECTIONS",
+    "DETAILS",
     "FORMS",
     "MODES",
     "POSITIONS",
@@ -58,6 +58,9 @@ POSITIONS = {
     "details": "Details",
 }
 
+#: The bands of a level of two axes, in the order of given thresholds and weights.
+DETAILS = ("ad", "da", "dd")
+
 #: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
 #: other, at several levels.
 SPIN = 5
@@ -67,9 +70,6 @@ PerBand: TypeAlias = float | Sequence[Any] | Array
 
 #: Weights of levels, the finest first: a number for all bands of a level, or one for each of ``ad``, ``da``, ``dd``.
 LevelWeights: TypeAlias = tuple[float | tuple[float, ...], ...]
-
-#: Bands of a level in two dimensions: what changes across, down, and along diagonals.
-DIRECTIONS = ("ad", "da", "dd")
 
 
 def _list_wavelets() -> Mapping[str, str]:
@@ -303,7 +303,8 @@ class Denoise:
         How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float or of three floats, optional
         What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that. Three
-        numbers instead of one are those of the bands ``ad``, ``da`` and ``dd``.
+        numbers instead of one are those of its bands ``ad``, ``da`` and ``dd``; where other than two axes are
+        transformed, their root mean square counts.
     form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         See `FORMS`; what suits the method best if left out.
     filters : sequence of Blur or Sharpen
@@ -385,7 +386,30 @@ def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
     rows = [given[min(level, len(given) - 1)] for level in range(count)]
     if not any(isinstance(row, tuple) for row in given):
         return np.array(rows)
-    return np.array([np.broadcast_to(row, len(DIRECTIONS)) for row in rows]).reshape(count, len(DIRECTIONS))
+    return np.array([np.broadcast_to(row, len(DETAILS)) for row in rows]).reshape(count, len(DETAILS))
+
+
+def weigh_band(weights: Array, key: str, dimensions: int) -> float:
+    """Return the weight of a band, from that of its level or from those of its three bands.
+
+    Parameters
+    ----------
+    weights : ndarray
+        One number, or three.
+    key : str
+        Of the band.
+    dimensions : int
+        How many axes are transformed; three weights are those of two.
+
+    Examples
+    --------
+    >>> weights = np.array([0.6, 0.8, 1.0])
+    >>> weigh_band(weights, "da", 2), round(weigh_band(weights, "aad", 3), 2)
+    (0.8, 0.82)
+    """
+    if weights.ndim == 0:
+        return float(weights)
+    return float(weights[DETAILS.index(key[:2])] if dimensions == 2 else np.sqrt(np.mean(np.square(weights))))
 
 
 def _check_at(stage: Spatial) -> None:
@@ -407,10 +431,10 @@ def _check_weights(stage: Shrink | Denoise) -> None:
         weights = tuple(_freeze(np.asarray(weight, np.float64).tolist()) for weight in given)
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"level_weights={stage.level_weights!r} are not numbers; use (1, 0.7, 0.4)") from None
-    if any(np.shape(weight) not in ((), (len(DIRECTIONS),)) for weight in weights):
+    if any(np.shape(weight) not in ((), (len(DETAILS),)) for weight in weights):
         raise ShapeError(
-            f"level_weights={stage.level_weights} have something else than a number, or three for ad, da and dd, for a "
-            "level; use (1, (0.7, 0.7, 0.4))"
+            f"level_weights={stage.level_weights} have something else than a number for each level, or three for its "
+            "bands ad, da and dd; use (1, (0.7, 0.7, 0.4))"
         )
     if not weights or not all(0 <= number < inf for weight in weights for number in np.atleast_1d(weight)):
         raise ArgumentError(f"level_weights={stage.level_weights} hold a negative or infinite weight; use 0 or more")

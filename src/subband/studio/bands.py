@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from subband.enhance.stages import DIRECTIONS
+from subband.enhance.stages import DETAILS
 from subband.errors import ArgumentError
 
 __all__ = ["read_gains"]
@@ -29,7 +29,7 @@ def read_gains(text: str, level: int, name: str = "bands") -> tuple[tuple[float,
     >>> read_gains("", 3) is None
     True
     """
-    gains = [[1.0] * len(DIRECTIONS) for _ in range(level)]
+    gains = [[1.0] * len(DETAILS) for _ in range(level)]
     for entry in filter(None, text.split(";")):
         number, colon, values = entry.partition(":")
         if not colon or not number.strip().isdecimal() or int(number) < 1:
@@ -37,10 +37,10 @@ def read_gains(text: str, level: int, name: str = "bands") -> tuple[tuple[float,
         for pair in filter(None, values.split(",")):
             band, _, value = pair.partition("=")
             gain = _read_gain(value)
-            if band.strip() not in DIRECTIONS or gain is None:
+            if band.strip() not in DETAILS or gain is None:
                 raise ArgumentError(f"{name}={text!r} cannot be read at {pair!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
             if int(number) <= level:
-                gains[int(number) - 1][DIRECTIONS.index(band.strip())] = gain
+                gains[int(number) - 1][DETAILS.index(band.strip())] = gain
     found = tuple(map(tuple, gains))
     return found if any(gain != 1 for row in found for gain in row) else None
 

@@ -7,7 +7,7 @@ import numpy as np
 from subband.arrays import to_host
 from subband.enhance import Denoise, Shrink
 from subband.enhance.noise import combine_gains
-from subband.enhance.stages import DIRECTIONS
+from subband.enhance.stages import DETAILS
 from subband.pipeline.units import scale_enhancer
 from subband.studio.chains import make_enhancer
 from subband.studio.controls import Settings
@@ -57,7 +57,7 @@ def measure_energies(settings: Settings, pixels: Array, scale: float = 1.0) -> d
     given = stage.spread(1)[0] if isinstance(stage, Shrink) and stage.threshold else None
     found: dict[str, dict[str, float]] = {}
     for level, bands in enumerate(brightness.details, 1):
-        for column, key in enumerate(DIRECTIONS):
+        for column, key in enumerate(DETAILS):
             # complex bands of one direction stand side by side
             parts = [to_host(band).ravel() for name, band in bands.items() if name.startswith(key)]
             if not parts or not parts[0].size:

@@ -17,7 +17,7 @@ from subband.enhance.noise import combine_gains
 from subband.enhance.program import prepare_program
 from subband.enhance.roundtrip import Coefficients
 from subband.enhance.shrinking import list_rules, measure_planes
-from subband.enhance.stages import DIRECTIONS
+from subband.enhance.stages import DETAILS
 from subband.errors import ArgumentError
 from subband.pipeline.units import scale_enhancer
 from subband.studio.chains import make_enhancer, make_view_enhancer
@@ -44,7 +44,7 @@ def read_band(name: Any) -> tuple[str, int]:
     >>> read_band("da2")
     ('da', 2)
     """
-    if isinstance(name, str) and name[:2] in DIRECTIONS and name[2:].isdecimal() and 1 <= int(name[2:]) <= 20:
+    if isinstance(name, str) and name[:2] in DETAILS and name[2:].isdecimal() and 1 <= int(name[2:]) <= 20:
         return name[:2], int(name[2:])
     raise ArgumentError(f"band={str(name)[:20]!r} is no band; use ad, da or dd and the level, such as dd1")
 
@@ -124,7 +124,7 @@ def _find_threshold(
     """Return the threshold of a band and the standard deviation of its noise, as far as the filter has them."""
     stage = enhancer.stages[0] if enhancer.stages else None
     if isinstance(stage, Shrink):
-        given = float(stage.spread(1)[0][level - 1, DIRECTIONS.index(key), 0])
+        given = float(stage.spread(1)[0][level - 1, DETAILS.index(key), 0])
         return (round(given, 4) if given else None), None
     if not isinstance(stage, Denoise):
         return None, None

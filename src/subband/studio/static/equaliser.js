@@ -26,7 +26,7 @@ export function makeMeter({ names, label, least, most, step, weightOf, set }) {
   let top = 1;
   let from = null;
 
-  const place = (value) => Math.min(1, Math.max(0, 1 + Math.log2(Math.max(value, 1e-30) / top) / OCTAVES));
+  const locate = (value) => Math.min(1, Math.max(0, 1 + Math.log2(Math.max(value, 1e-30) / top) / OCTAVES));
   const give = (weight, isLevel) => {
     const rounded = Number((Math.round(Math.min(most, Math.max(least, weight)) / step) * step).toFixed(4));
     set(isLevel ? names : [name], rounded);
@@ -65,10 +65,10 @@ export function makeMeter({ names, label, least, most, step, weightOf, set }) {
       // what is held must not move away under the pointer
       if (!from) [shown, top] = [strength, loudest];
       const weight = weightOf(name);
-      energy.style.width = `${100 * (shown ? place(shown.energy) : 0)}%`;
+      energy.style.width = `${100 * (shown ? locate(shown.energy) : 0)}%`;
       const threshold = shown?.threshold === undefined ? null : shown.threshold * weight;
       line.hidden = threshold === null;
-      line.style.left = `${100 * (threshold ? place(threshold) : 0)}%`;
+      line.style.left = `${100 * (threshold ? locate(threshold) : 0)}%`;
       element.classList.toggle('changed', weight !== 1);
       const words = [
         threshold === null ? '' : `threshold ${formatNumber(threshold)}`, `× ${weight}`,

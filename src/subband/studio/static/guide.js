@@ -27,9 +27,9 @@ function drawCurve(points) {
   image.setAttribute('aria-hidden', 'true');
   image.setAttribute('class', 'curve');
   const line = document.createElementNS(space, 'polyline');
-  const place = (height, index) =>
+  const locate = (height, index) =>
     `${((index * SIZE.width) / (points.length - 1)).toFixed(1)},${((SIZE.height / 2) * (1 - 0.9 * height)).toFixed(1)}`;
-  line.setAttribute('points', points.map(place).join(' '));
+  line.setAttribute('points', points.map(locate).join(' '));
   image.append(line);
   return image;
 }

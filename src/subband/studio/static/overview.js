@@ -17,6 +17,7 @@ export class Overview {
       this.canvas, this.part);
     find('viewport').append(this.element);
     this.timer = 0;
+    this.isLarge = false;
     this.element.addEventListener('pointerdown', (event) => {
       this.element.setPointerCapture(event.pointerId);
       // the image under the map must not be dragged with it
@@ -40,8 +41,9 @@ export class Overview {
     const { hiddenPart, size, scale } = this.viewport;
     const { left, right, top, bottom } = hiddenPart;
     const isLarger = left + right + top + bottom > 0;
-    if (isLarger && this.element.hidden) this.refresh();
+    const isNew = isLarger && this.element.hidden;
     this.element.hidden = !isLarger;
+    if (isNew) this.refresh();
     if (!isLarger) return;
     const [width, height] = [size.width * scale, size.height * scale];
     const longest = Math.min(LONGEST, PART * this.viewport.element.clientWidth);
@@ -56,12 +58,15 @@ export class Overview {
     this.element.setAttribute('aria-label', `Overview: the part that is seen is around ${where}`);
   }
 
-  /** Another frame is shown. */
-  refresh() {
-    if (this.timer || (this.element.hidden && !this.viewport.size.width)) return;
+  /** Another frame is shown. @param {boolean} isLarge whether only the part that is seen of it comes */
+  refresh(isLarge = this.isLarge) {
+    this.isLarge = isLarge;
+    // of a large image, the whole is drawn while it is seen
+    const isWanted = () => this.element.hidden === this.isLarge;
+    if (this.timer || !isWanted()) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
-      if (!this.element.hidden) this.#draw();
+      if (isWanted()) this.#draw();
     }, EVERY);
   }
 
