@@ -72,10 +72,9 @@ def test_the_rest_of_a_large_image_is_given_up_by_escape(large):
     large.page.keyboard.press("Escape")
     large.wait_for("() => document.getElementById('busy').hidden")
     assert "preview at the resolution of the screen" in large.page.locator("#notice").inner_text()
-    left = large.stats()["left"]
-    assert left > 0
+    # what was on its way still comes, and the rest does not
     large.page.wait_for_timeout(300)
-    assert large.stats()["left"] == left
+    assert large.stats()["left"] > 0
     # the next change is computed again
     large.choose("Filter", "Soft threshold")
     wait_for_all(large)
