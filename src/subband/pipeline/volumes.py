@@ -245,6 +245,12 @@ class VolumeWork:
                 f"nonfinite='mask' looks at all voxels around a gap, and {need}, {limit}; allow more memory, or write "
                 "Zarr, which goes chunk by chunk"
             )
+        model = self.enhancer.model
+        if model.needs_image or not model.is_pointwise:
+            raise ArgumentError(
+                f"noise {model.name!r} is looked for in all slices together, and {need}, {limit}; name another model, "
+                "or allow more memory"
+            )
         for stage in self.enhancer.stages:
             if obstacle := find_obstacle(stage):
                 raise ArgumentError(

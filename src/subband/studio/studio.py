@@ -13,7 +13,7 @@ from subband.engines import get_engine
 from subband.errors import ArgumentError
 from subband.studio.exports import Exports
 from subband.studio.hardware import describe_hardware, list_engines
-from subband.studio.library import MOST_PIXELS, Library
+from subband.studio.library import MOST_PIXELS, Item, Library
 from subband.studio.pages import Page, Pages
 from subband.studio.presets import PRESETS
 from subband.studio.rendering import Renderer
@@ -33,7 +33,7 @@ class Studio:
 
     Parameters
     ----------
-    media : sequence of Path
+    media : sequence of Path or Item
         What can be opened besides the samples.
     engine : str
         The engine that computes if a page does not say so.
@@ -45,7 +45,7 @@ class Studio:
 
     def __init__(
         self,
-        media: Sequence[Path] = (),
+        media: Sequence[Path | Item] = (),
         *,
         engine: str | None = None,
         most_upload: int = MOST_UPLOAD,
