@@ -25,7 +25,9 @@ def large(open_page, large_server):
 
 
 def wait_for_all(studio):
-    studio.wait_for("() => window.studio.stats().left === 0 && window.studio.stats().drawn >= window.studio.stats().sent")
+    studio.wait_for(
+        "() => window.studio.stats().left === 0 && window.studio.stats().drawn >= window.studio.stats().sent"
+    )
 
 
 def compare(found, expected):
