@@ -28,8 +28,8 @@ _USUAL_RATE = 25.0
 _SLICE_RATE = 10.0
 #: Frames between two looks at whether somebody wants to go elsewhere.
 _STRIDE = 8
-#: Frames that are decoded before one that is sought, because the next step back asks for them.
-_BEFORE = 8
+#: Frames that are kept for steps back, however large they are.
+_FEWEST_KEPT = 8
 #: Frames that are decoded one after the other sooner than one is sought.
 _NEAR = 24
 #: Slices on either side of one that is filtered in three dimensions.
@@ -261,6 +261,10 @@ class Player:
         if frame.pixels.ndim not in (2, 3) or 0 in frame.pixels.shape:
             raise FormatError(f"a frame has the shape {frame.pixels.shape}, which is no image")
         self._decoded = frame.number + 1
+        return self._keep(frame, begun)
+
+    def _keep(self, frame: Frame, begun: float) -> DisplayFrame:
+        """Return a frame as it is shown, and keep it for steps back."""
         pixels = as_pixels(frame.pixels)
         if self._levels is None:
             # of all frames alike, so that a video does not flicker
@@ -268,7 +272,7 @@ class Player:
         shown = DisplayFrame(pixels, frame.number, perf_counter() - begun, self._levels)
         self._kept[frame.number] = shown
         self._kept.move_to_end(frame.number)
-        while len(self._kept) > max(_MOST_KEPT // pixels.nbytes, _BEFORE):
+        while len(self._kept) > max(_MOST_KEPT // pixels.nbytes, _FEWEST_KEPT):
             self._kept.popitem(last=False)
         return shown
 
@@ -288,10 +292,12 @@ class Player:
             return self.current or self.take()
         if self._is_counted and self.count is not None:
             position = min(position, max(self.count - 1, 0))
-        found = self._kept.get(position)
+        found = self._kept.get(position) or self._look_back(position)
         if found is None:
             if not self._decoded <= position < self._decoded + _NEAR:
-                self._jump(max(position - (0 if self.is_volume else _BEFORE), 0))
+                self._jump(position, is_wanted)
+                if self._decoded < 0:
+                    return self.current
             while (frame := self._decode()) is not None:
                 found = frame
                 if frame.number >= position:
@@ -302,13 +308,24 @@ class Player:
             self.current, self._ahead = found, None
         return self.current
 
-    def _jump(self, position: int) -> None:
-        """Let a frame be the next that is decoded; the first one if no other can be sought."""
+    def _look_back(self, position: int) -> DisplayFrame | None:
+        """Return a frame that was decoded on the way to the one that was sought last, and not converted then."""
+        begun, source = perf_counter(), self._source
+        frame = source.look_back(position) if isinstance(source, FilmSource) else None
+        return None if frame is None else self._keep(frame, begun)
+
+    def _jump(self, position: int, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Let a frame be the next that is decoded; the first one if no other can be sought, and none if it is given up.
+
+        A negative number of the next frame says that.
+        """
         source = self._source
         if isinstance(source, VolumeSource):
             self._frames = source.walk(position, source.shape[0])
-        elif isinstance(source, FilmSource) and position and source.go_to(position):
+        elif isinstance(source, FilmSource) and position and source.go_to(position, is_wanted):
             self._frames = iter(source)
+        elif not is_wanted():
+            self._frames, position = iter(()), -1
         else:
             position = 0
             self._open()

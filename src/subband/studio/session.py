@@ -103,6 +103,7 @@ class Session:
         self._view = View()
         #: What computes a further block of the large image that is shown.
         self._rest: Job | None = None
+        self._is_given_up = False
         self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
         self._failed_engine: str | None = None
         self._shown: tuple[tuple[Array, Array], Window] | None = None
@@ -237,7 +238,7 @@ class Session:
     def _show(self) -> None:
         """Show the present frame under the present settings."""
         with self._changed:
-            self._needs_refresh, self._rest = False, None
+            self._needs_refresh, self._rest, self._is_given_up = False, None, False
         self._dispatcher.start(self._make_job())
         if self._asked.resolved.tool.needs_source:
             # the next frame is decoded while this one is computed
@@ -308,7 +309,7 @@ class Session:
     def _refresh(self) -> None:
         """Show what has changed: by the job that has not begun, or by a further one."""
         with self._changed:
-            self._rest = None
+            self._rest, self._is_given_up = None, False
             self._needs_refresh = not self._dispatcher.supersede(self._make_job() if self._has_input else None)
             self._changed.notify()
 
@@ -341,7 +342,8 @@ class Session:
         if message.left:
             with self._changed:
                 # whatever the page has asked for meanwhile comes before it
-                self._rest = None if self._needs_refresh else replace(job, is_rest=True)
+                is_over = self._needs_refresh or self._is_given_up
+                self._rest = None if is_over else replace(job, is_rest=True)
             return None
         return None if perf_counter() < self._histogram_due else self._make_histogram_job(job)
 
@@ -488,7 +490,7 @@ class Session:
 
     def _order_cancel(self, message: dict[str, Any]) -> None:
         with self._changed:
-            self._rest = None
+            self._rest, self._is_given_up = None, True
         if message.get("rest") is not True:
             # the engine cannot be stopped in the middle of a block, and its result is not sent
             self._cancelled = int(read_number(message, "number"))

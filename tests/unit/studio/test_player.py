@@ -174,6 +174,23 @@ def test_every_frame_is_found_by_its_keyframe_and_steps_go_both_ways(player):
     again.close()
 
 
+def test_a_step_back_after_a_seek_decodes_nothing_anew(player, monkeypatch):
+    expected = [player.take().pixels for _ in range(60)]
+    again = Player(player.item)
+    again.seek(40)
+
+    def fail(*_):
+        pytest.fail("the video was sought again")
+
+    monkeypatch.setattr(again, "_jump", fail)
+    for number in (39, 38, 37, 36):
+        assert again.take_back().number == number
+        np.testing.assert_array_equal(again.current.pixels, expected[number])
+    assert [again.take().number for _ in range(6)] == [37, 38, 39, 40, 41, 42]
+    np.testing.assert_array_equal(again.current.pixels, expected[42])
+    again.close()
+
+
 def test_a_part_is_repeated_both_ways(player):
     player.start, player.stop = 10, 12
     player.seek(11)
