@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.models import Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle
+from subband.enhance.models import Correlated, Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle, Stripes
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.media.base import SourceInfo
 
@@ -62,7 +62,7 @@ def scale_enhancer(enhancer: Enhancer, scale: float) -> Enhancer:
         return enhancer
     sigma: Any = enhancer.sigma
     # that of a logarithm, or of counts, has no unit
-    if sigma is not None and isinstance(enhancer.model, Gaussian | LogSpeckle):
+    if sigma is not None and (enhancer.model.is_additive or isinstance(enhancer.model, LogSpeckle)):
         sigma = _scale(sigma, scale)
     stages = tuple(_scale_stage(stage, scale) for stage in enhancer.stages)
     return replace(enhancer, stages=stages, sigma=sigma, noise=scale_model(enhancer.model, scale))
@@ -78,6 +78,10 @@ def scale_model(model: NoiseModel, scale: float) -> NoiseModel:
     """
     if isinstance(model, Gaussian):
         return model if model.sigma is None else Gaussian(model.sigma * scale)
+    if isinstance(model, Correlated):
+        return model if model.bands is None else Correlated(_scale(model.bands, scale))
+    if isinstance(model, Stripes):
+        return replace(model, sigma=model.sigma * scale)
     if isinstance(model, PoissonGaussian):
         return PoissonGaussian(model.gain * scale, model.offset * scale, model.sigma * scale)
     if isinstance(model, LogSpeckle):

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from subband.compiled import Kernel, Kernels
-from subband.engines.cpu.turns import share_tasks
 from subband.engines.filters.constants import MOST
-from subband.engines.threads import get_threads
+from subband.engines.threads import count_threads, share_tasks
 from subband.errors import ShapeError
 from subband.typing import Array
 
@@ -96,8 +95,9 @@ class TaskKernel:
         padded = [*arrays, *[arrays[0]] * (3 - len(arrays))]
         addresses = [array.ctypes.data for array in padded]
         tables = np.array(numbers, np.float64).reshape(-1), np.array(sizes, np.int64)
-        threads = get_threads() if samples >= SMALL else 1
-        share_tasks(_calls.work_off, (self._find(padded), *addresses, *tables), tasks, threads)
+        threads = count_threads() if samples >= SMALL else 1
+        run = _calls.run_task.find_address("int64*, int64")
+        share_tasks(_calls.work_off, threads, run, self._find(padded), *addresses, *tables, tasks)
 
     def _find(self, arrays: Sequence[Array]) -> int:
         """Return the address of the function compiled for the dtypes of these arrays."""
