@@ -279,7 +279,7 @@ def quality(
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--pictures", metavar="FOLDER", help="Write what became of the scan as speckle.png."),
+        typer.Option("--pictures", metavar="FOLDER", help="Write crops as denoised.png, and the scan as speckle.png."),
         Writes("folder"),
     ] = None,
 ) -> None:
@@ -293,7 +293,7 @@ def quality(
     from subband.media import Still, write_still
 
     load_library("scikit-image")
-    others = [] if images is None else [images / "speckle.png"]
+    others = [] if images is None else [images / "speckle.png", images / "denoised.png"]
     for path in others:
         check_file(path, Files(), force=outputs.force)
     outputs.check("photographs", "speckle", others=others)
@@ -313,7 +313,9 @@ def quality(
     }
     outputs.write("Noise and speckle removed", reports)
     if images is not None:
-        write_still(images / "speckle.png", Still(speckle.join_images(phantom, found)), overwrite=outputs.force)
+        crops = photographs.join_crops(next(iter((coloured or grey).values())))
+        for path, pixels in zip(others, (speckle.join_images(phantom, found), crops), strict=True):
+            write_still(path, Still(pixels), overwrite=outputs.force)
 
 
 @app.command()
