@@ -18,7 +18,7 @@ SANITIZER ?= compute-sanitizer
 .DELETE_ON_ERROR:
 # Two installations into one environment at a time would break it.
 .NOTPARALLEL:
-.PHONY: help demo test kernels wheel fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
+.PHONY: help demo test test-quick kernels wheel fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser kernels ## run everything: r
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
+
+test-quick: $(VENV)/.test $(VENV)/.torch kernels ## run some of the tests in three minutes: conftest.py says which
+	@$(BIN)/python -m pytest --quick --numprocesses $(JOBS) $(ARGS)
 
 # Those whose sources have not changed are kept.
 kernels: $(VENV)/.made ## compile the kernels for this processor, so that nothing has to be compiled when it is called
@@ -101,10 +104,13 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 	@$(INSTALL) '.[video]'
 	@touch $@
 
-# The build without CUDA, which would bring gigabytes. Where there is none, the tests of Torch are left out.
+# The build without CUDA, which would bring gigabytes, and two libraries that subband is compared with, which need it.
+# Where there is none, the tests of Torch are left out.
 $(VENV)/.torch: $(VENV)/.test
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu' || echo "tests of Torch are left out" >&2
+	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 \
+	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu'; \
+	then $(BIN)/python -m pip install --quiet --disable-pip-version-check ptwt pytorch-wavelets || true; \
+	else echo "tests of Torch are left out" >&2; fi
 	@touch $@
 
 # The tests of the studio drive a real browser. Debian's is installed where that is possible; elsewhere any Chromium will

@@ -16,7 +16,7 @@ import subband
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: What pages need besides the package and its tests.
-NEEDED = {"dask": "dask", "torch": "torch", "tutorial-torch": "torch"}
+NEEDED = {"dask": "dask", "torch": "torch", "integrations": "torch", "tutorial-torch": "torch"}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

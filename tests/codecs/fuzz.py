@@ -6,15 +6,12 @@ within bounded time and memory. What does not is told with its number; ``fuzz.py
 
 from __future__ import annotations
 
-import argparse
-import resource
 import sys
-import time
-import traceback
 import warnings
 from collections import Counter
 from functools import lru_cache
 
+import fuzzing
 import numpy as np
 
 from subband.codecs.jpeg2000 import CodecWarning, decode, encode
@@ -85,8 +82,6 @@ def damage_file(number: int) -> bytes:
 
 def try_file(data: bytes) -> str:
     """Decode a file; return what became of it, and raise whatever must not happen."""
-    # of the processor: other programs may keep it from us
-    begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", CodecWarning)
@@ -103,50 +98,19 @@ def try_file(data: bytes) -> str:
                 assert rows * down > header.height - 2 * down, f"{rows} rows of {header.height}"
                 assert columns * across < header.width + 2 * across, f"{columns} columns of {header.width}"
                 assert columns * across > header.width - 2 * across, f"{columns} columns of {header.width}"
-    seconds = time.process_time() - begin
-    assert seconds < MOST_SECONDS, f"took {seconds:.1f} s of the processor"
     return result
 
 
-def measure_memory() -> int:
-    """Return the most bytes that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
 def run(count: int, first: int = 0, seconds: float | None = None) -> tuple[Counter[str], list[tuple[int, str]]]:
-    """Try files one after the other; return how many ended how, and what must not have happened."""
+    """Try files one after the other; see `fuzzing.run`."""
     # what is compiled on the way counts for no file
     for number in range(_FILES):
         decode(make_file(number))
-    before, begin = measure_memory(), time.perf_counter()
-    found: Counter[str] = Counter()
-    failures = []
-    for number in range(first, first + count):
-        if seconds is not None and time.perf_counter() - begin > seconds:
-            break
-        try:
-            found[try_file(damage_file(number))] += 1
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not happen
-            failures.append((number, "".join(traceback.format_exception_only(error)).strip()))
-    grown = measure_memory() - before
-    if grown > MOST_BYTES:
-        failures.append((-1, f"memory grew by {grown >> 20} MiB"))
-    return found, failures
-
-
-def main() -> int:
-    """Read the arguments, run, and tell what happened."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int, nargs="?", default=20000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seconds", type=float)
-    arguments = parser.parse_args()
-    found, failures = run(arguments.count, arguments.first, arguments.seconds)
-    for number, message in failures:
-        print(f"{number}: {message}")
-    print(", ".join(f"{kind} {count}" for kind, count in sorted(found.items())), f"- {len(failures)} failures")
-    return 1 if failures else 0
+    return fuzzing.run(
+        lambda number: try_file(damage_file(number)), count, first, seconds, most_seconds=MOST_SECONDS,
+        most_bytes=MOST_BYTES,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzzing.main(run, __doc__))

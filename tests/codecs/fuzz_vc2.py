@@ -6,14 +6,11 @@ memory. What does not is told with its number; ``fuzz_vc2.py 1 --first NUMBER`` 
 
 from __future__ import annotations
 
-import argparse
-import resource
 import sys
-import time
-import traceback
 from collections import Counter
 from functools import lru_cache
 
+import fuzzing
 import numpy as np
 
 from subband.codecs.vc2 import Decoder, Encoder, Settings, VideoFormat, decode
@@ -127,8 +124,8 @@ def try_packets(packets, rng: np.random.Generator) -> str:
     if len(changed) > 2 and rng.random() < 0.5:
         at = int(rng.integers(len(changed) - 1))
         changed[at], changed[at + 1] = changed[at + 1], changed[at]
-    for packet in changed:
-        for unit in depacketiser.feed(packet):
+    for index, packet in enumerate(changed):
+        for unit in depacketiser.feed(packet, index / 100):
             try:
                 frames = decoder.feed(unit)
             except CodecError:
@@ -144,47 +141,20 @@ def try_packets(packets, rng: np.random.Generator) -> str:
     return "received" if found else "nothing"
 
 
+def attempt(number: int) -> str:
+    """Try a stream or packets, always the same for a number."""
+    rng = np.random.default_rng([78, number])
+    if number % 2:
+        return try_packets(make_packets(number % 12), rng)
+    return try_stream(damage(make_stream(int(rng.integers(30))), rng))
+
+
 def run(count: int, first: int = 0, seconds: float | None = None) -> tuple[Counter[str], list[tuple[int, str]]]:
-    """Try streams and packets in turn; return how many ended how, and what must not have happened."""
+    """Try streams and packets in turn; see `fuzzing.run`."""
     for number in range(30):  # what is compiled on the way counts for none
         try_stream(make_stream(number))
-    begin = time.perf_counter()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found: Counter[str] = Counter()
-    failures = []
-    for number in range(first, first + count):
-        if seconds is not None and time.perf_counter() - begin > seconds:
-            break
-        rng = np.random.default_rng([78, number])
-        start = time.thread_time()
-        try:
-            if number % 2:
-                found[try_packets(make_packets(number % 12), rng)] += 1
-            else:
-                found[try_stream(damage(make_stream(int(rng.integers(30))), rng))] += 1
-            taken = time.thread_time() - start
-            assert taken < MOST_SECONDS, f"took {taken:.1f} s"
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not happen
-            failures.append((number, "".join(traceback.format_exception_only(error)).strip()))
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)
-    if grown > MOST_BYTES:
-        failures.append((-1, f"memory grew by {grown >> 20} MiB"))
-    return found, failures
-
-
-def main() -> int:
-    """Read the arguments, run, and tell what happened."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int, nargs="?", default=20000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seconds", type=float)
-    arguments = parser.parse_args()
-    found, failures = run(arguments.count, arguments.first, arguments.seconds)
-    for number, message in failures:
-        print(f"{number}: {message}")
-    print(", ".join(f"{kind} {count}" for kind, count in sorted(found.items())), f"- {len(failures)} failures")
-    return 1 if failures else 0
+    return fuzzing.run(attempt, count, first, seconds, most_seconds=MOST_SECONDS, most_bytes=MOST_BYTES)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzzing.main(run, __doc__))

@@ -1,8 +1,8 @@
 """Measure VC-2 on a quiet machine: ``measure_vc2.py speed`` beside FFmpeg, ``measure_vc2.py link`` over the loopback.
 
-The frames of the link carry their number as a row of black and white blocks, so that the delay from the call that sends
-a frame to the loop that has it is measured. Sender and receiver are two processes; ``taskset`` and
-``SUBBAND_NUM_THREADS`` give each its core.
+The frames of the link show the time, so that the delay from the call that sends a frame to the loop that has it is
+measured. Sender and receiver are two processes with one core each. ``measure_vc2.py lossy`` loses packets on the way,
+and lets them overtake each other; ``measure_vc2.py profile`` tells what each stage takes of one core.
 """
 
 from __future__ import annotations
@@ -10,19 +10,30 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from dataclasses import asdict
 from fractions import Fraction
+from heapq import heappop, heappush
 
 import numpy as np
 
 from subband.codecs.vc2 import Decoder, Encoder, Settings, VideoFormat
+from subband.codecs.vc2 import decoder as decoding
+from subband.codecs.vc2 import encoder as encoding
+from subband.codecs.vc2.rtp import Depacketiser, Packetiser
 from subband.codecs.vc2.stream import find_units
 from subband.media import Frame, SourceInfo, open_sink
 from subband.media.link import LinkSource
+from subband.media.time_code import draw_time, measure_delay
+from subband.media.vc2 import FrameMaker, PlaneMaker
+from subband.quality import measure_psnr
 
-BLOCKS, SIDE = 16, 32
+# The time is drawn into the first rows, which are not judged.
+ROWS_OF_CODE = 192
 
 
 def draw(columns: int, rows: int, count: int = 4) -> list[np.ndarray]:
@@ -78,64 +89,161 @@ def measure_speed(columns: int, rows: int, rounds: int) -> dict[str, float]:
     return {name: round(min(found), 2) for name, found in times.items()}
 
 
-def receive(port: int) -> None:
-    """Print when each frame arrived, by its number, and what was lost."""
-    times = []
-    with LinkSource(f"rtp://:{port}", colours="ycbcr", timeout=5) as source:
-        for frame in source:
-            blocks = frame.pixels[8 : 8 + SIDE, 8 : 8 + BLOCKS * SIDE, 0].reshape(SIDE, BLOCKS, SIDE).mean((0, 2))
-            times.append((sum(int(block > 32768) << k for k, block in enumerate(blocks)), time.monotonic()))
-        print(json.dumps({"times": times, "lost": source.count.lost, "missing": source.missing}))
+def profile(columns: int, rows: int, rounds: int, rate: float, wavelet: str) -> dict[str, float]:
+    """Return the processor's milliseconds of each stage of a frame, without the system's part of sending: medians."""
+    made = PlaneMaker(make_info(columns, rows))
+    encoder, decoder = Encoder(made.video, Settings(rate=rate, wavelet=wavelet)), Decoder(tolerant=True)
+    packetiser, depacketiser = Packetiser(1), Depacketiser()
+    frames, maker = draw(columns, rows), FrameMaker(made.video, "ycbcr")
+    times: dict[str, list[float]] = {}
+
+    def time_call(name, call):
+        begin = time.process_time()
+        result = call()
+        times.setdefault(name, []).append(1e3 * (time.process_time() - begin))
+        return result
+
+    def time_calls(module, *names):
+        for name in names:
+            own = getattr(module, name)
+            setattr(
+                module, name, lambda *args, own=own, name=name, **k: time_call(f"  {name}", lambda: own(*args, **k))
+            )
+
+    time_calls(encoding, "analyse", "fit_quantisers", "encode_slices")
+    time_calls(decoding, "decode_slices", "synthesise")
+    for number in range(rounds):
+        planes = time_call("split", lambda: made.make(Frame(frames[number % 4], number)))  # noqa: B023 - called at once
+        units = time_call("encode", lambda: encoder.make_units(planes))  # noqa: B023
+        packets = time_call("packets", lambda: packetiser.make(units, 3600 * number))  # noqa: B023
+        units = time_call("sort", lambda: [unit for packet in packets for unit in depacketiser.feed(packet)])  # noqa: B023
+        (found,) = time_call("decode", lambda: [frame for unit in units for frame in decoder.feed(unit)])  # noqa: B023
+        time_call("join", lambda: maker.make(found, number))  # noqa: B023
+    return {name: round(float(np.median(found)), 2) for name, found in times.items()}
 
 
-def measure_link(columns: int, rows: int, count: int, rate: float, wavelet: str, port: int) -> dict[str, float]:
-    """Send frames at 25 fps to another process; return what arrived, and delays in milliseconds."""
-    info = SourceInfo(
+def make_info(columns: int, rows: int) -> SourceInfo:
+    """Return what the frames of `draw` are."""
+    return SourceInfo(
         "film", (rows, columns, 3), np.dtype("uint16"), colours="ycbcr", bits=10, rate=Fraction(25), chroma_steps=(1, 2)
     )
-    frames = draw(columns, rows)
-    words = [sys.executable, __file__, "receive", "--port", str(port)]
-    cores = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if hasattr(os, "sched_getaffinity") else []
-    receiver = subprocess.Popen([*cores, *words], stdout=subprocess.PIPE, text=True)
+
+
+def receive(port: int, columns: int, rows: int, is_judged: bool) -> None:
+    """Print how long frames were on their way, what was lost, and what this process took.
+
+    Frames are judged by their PSNR of luma, with that of the frame that was sent: complete ones, and those of which
+    slices are missing, apart.
+    """
+    delays, before, ratios, memory = [], 0, ([], []), []
+    known = [frame[..., 0] for frame in draw(columns, rows)] if is_judged else []
+    with LinkSource(f"rtp://:{port}", colours="ycbcr", timeout=5) as source:
+        begin = time.process_time()
+        for frame in source:
+            delay = measure_delay(frame.pixels, time.time())
+            if delay is not None:
+                delays.append(1e3 * delay)
+            is_torn, before = source.missing > before, source.missing
+            if known:
+                luma = frame.pixels[ROWS_OF_CODE:, :, 0]
+                ratios[is_torn].append(max(measure_psnr(luma, own[ROWS_OF_CODE:], 65535) for own in known))
+                memory.append(int(open("/proc/self/statm").read().split()[1]) >> 8)  # noqa: SIM115, PTH123
+        spent = time.process_time() - begin
+        found = {
+            "received": frame.number + 1,
+            "missing": source.missing,
+            "receiver_ms": round(1e3 * spent / len(delays), 1),
+        }
+        found |= {name: value for name, value in asdict(source.count).items() if name != "images"}
+    found |= {"median_ms": round(float(np.median(delays)), 1), "p95_ms": round(float(np.percentile(delays, 95)), 1)}
+    found["most_ms"] = round(max(delays), 1)
+    if known:
+        found |= {
+            name: round(float(np.mean(own)), 2) if own else None
+            for name, own in zip(("psnr", "psnr_concealed"), ratios, strict=True)
+        }
+        found |= {"worst_concealed": round(min(ratios[1]), 2) if ratios[1] else None, "torn_frames": len(ratios[1])}
+        found |= {"memory_mib": [memory[len(memory) // 4], memory[-1]]}
+    print(json.dumps(found))
+
+
+def measure_link(given: argparse.Namespace, columns: int, rows: int, *, is_lossy: bool) -> dict[str, float]:
+    """Send frames that show the time at 25 fps to another process, each on a core of its own; return what arrived."""
+    frames, count = draw(columns, rows), given.count or 1500
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    words = [sys.executable, __file__, "receive", "--port", str(given.port), "--size", given.size]
+    words = [*(["taskset", "-c", str(cores[-1])] if cores else []), *words, *(["--judge"] if is_lossy else [])]
+    receiver = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    port = given.port
+    if is_lossy:
+        port += 1
+        loss = ["--loss", str(given.loss), "--jitter", str(given.jitter)]
+        between = subprocess.Popen([sys.executable, __file__, "relay", "--port", str(given.port), *loss])
+    if cores:
+        os.sched_setaffinity(0, cores[:1])
     time.sleep(3)
-    sent = {}
-    with open_sink(f"rtp://127.0.0.1:{port}", info, settings=Settings(rate=rate, wavelet=wavelet)) as sink:
-        begin = time.monotonic()
+    settings = Settings(rate=given.rate, wavelet=given.wavelet)
+    with open_sink(f"rtp://127.0.0.1:{port}", make_info(columns, rows), settings=settings) as sink:
+        begin, spent, late = time.monotonic(), time.process_time(), 0.0
         for number in range(count):
             frame = frames[number % len(frames)]
-            for k in range(BLOCKS):
-                left = 8 + SIDE * k
-                frame[8 : 8 + SIDE, left : left + SIDE, 0] = (900 if number >> k & 1 else 100) << 6
-            time.sleep(max(begin + number / 25 - time.monotonic(), 0))
-            sent[number] = time.monotonic()
+            due = begin + number / 25
+            late = max(late, time.monotonic() - due)
+            time.sleep(max(due - time.monotonic(), 0))
+            draw_time(frame, time.time())
             sink.write(Frame(frame, number))
+        spent = time.process_time() - spent
     found = json.loads(receiver.communicate(timeout=60)[0])
-    # the first ones wait for the receiver to start
-    late_half = [(number, at) for number, at in found["times"] if count // 2 <= number < count]
-    delays = sorted(1e3 * (at - sent[number]) for number, at in late_half)
-    assert delays, "nothing arrived"
-    middle, late = delays[len(delays) // 2], delays[len(delays) * 95 // 100]
-    return {"sent": count, "received": len(found["times"]), "lost": found["lost"], "missing": found["missing"],
-            "median_ms": round(middle, 1), "p95_ms": round(late, 1)}  # fmt: skip
+    if is_lossy:
+        between.terminate()
+    return {"sent": count, "sender_ms": round(1e3 * spent / count, 1), "latest_ms": round(1e3 * late, 1)} | found
+
+
+def relay(port: int, target: int, loss: float, jitter: float) -> None:
+    """Pass packets on, some of them never and each after a time of its own, so that they overtake each other."""
+    rng = np.random.default_rng(0)
+    waiting: list[tuple[float, int, bytes]] = []
+    count = 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)
+        taken.bind(("127.0.0.1", port))
+        while True:
+            now = time.monotonic()
+            while waiting and waiting[0][0] <= now:
+                taken.sendto(heappop(waiting)[2], ("127.0.0.1", target))
+            taken.settimeout(max(waiting[0][0] - now, 1e-4) if waiting else 0.1)
+            with suppress(TimeoutError, ConnectionError):
+                packet = taken.recv(1 << 16)
+                count += 1
+                if rng.random() >= loss:
+                    heappush(waiting, (time.monotonic() + jitter * rng.random(), count, packet))
 
 
 def main() -> None:
     """Read the arguments, measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("speed", "link", "receive"))
+    parser.add_argument("what", choices=("speed", "profile", "link", "lossy", "receive", "relay"))
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--rate", type=float, default=200e6)
     parser.add_argument("--wavelet", default="dd137")
     parser.add_argument("--port", type=int, default=5044)
+    parser.add_argument("--loss", type=float, default=0.01)
+    parser.add_argument("--jitter", type=float, default=0.02)
+    parser.add_argument("--judge", action="store_true")
     given = parser.parse_args()
     columns, rows = map(int, given.size.split("x"))
     if given.what == "receive":
-        receive(given.port)
+        receive(given.port, columns, rows, given.judge)
+    elif given.what == "relay":
+        relay(given.port + 1, given.port, given.loss, given.jitter)
     elif given.what == "speed":
-        print(measure_speed(columns, rows, given.count or 20))
+        print(json.dumps(measure_speed(columns, rows, given.count or 20)))
+    elif given.what == "profile":
+        for name, spent in profile(columns, rows, given.count or 20, given.rate, given.wavelet).items():
+            print(f"{name:18} {spent:6.2f} ms")
     else:
-        print(measure_link(columns, rows, given.count or 1500, given.rate, given.wavelet, given.port))
+        print(json.dumps(measure_link(given, columns, rows, is_lossy=given.what == "lossy")))
 
 
 if __name__ == "__main__":

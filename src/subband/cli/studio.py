@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from subband.cli.options import EngineName, MostPixels
 from subband.cli.outputs import Reads
 from subband.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subband.studio.serving import Address
 
 app = typer.Typer()
 
@@ -55,31 +60,13 @@ def studio(
     """
     from subband.media.limits import MOST_PIXELS_VARIABLE, choose_most_pixels
     from subband.studio.library import MOST_PIXELS
-    from subband.studio.security import is_loopback
-    from subband.studio.serving import Address, serve
+    from subband.studio.serving import serve
 
     for path in media or []:
         if not path.exists():
             raise ArgumentError(f"there is no file {str(path)!r}; give images and video that the page can open")
 
     is_limited = most_pixels is not None or MOST_PIXELS_VARIABLE in os.environ
-
-    def tell(address: Address) -> None:
-        typer.echo(f"subband studio: {address.url}")
-        if name or not is_loopback(address.host):
-            typer.echo(
-                "Whoever has this address can enter; it is shown only now. What travels is not encrypted.\n"
-                "Put a proxy with TLS before it, and give its name here with --name HOST:\n"
-                f"  caddy reverse-proxy --from HOST --to localhost:{address.port}\n"
-                "Or listen on 127.0.0.1, and come through a tunnel:\n"
-                f"  ssh -L {address.port}:localhost:{address.port} {address.name}"
-            )
-        if browser:
-            import webbrowser
-            from threading import Timer
-
-            # the browser may come before the server listens to it, and waits then
-            Timer(0.3, webbrowser.open, [address.url]).start()
 
     serve(
         media or [],
@@ -90,6 +77,27 @@ def studio(
         engine=engine,
         most_upload=round(most_upload * 2**20),
         most_pixels=choose_most_pixels(most_pixels) if is_limited else MOST_PIXELS,
-        on_ready=tell,
+        on_ready=partial(tell_address, names=name or [], with_browser=browser),
         on_problem=lambda problem: typer.echo(f"subband studio: {problem}", err=True),
     )
+
+
+def tell_address(address: Address, *, names: Sequence[str], with_browser: bool) -> None:
+    """Say where the studio is, and open the browser there."""
+    from subband.studio.security import is_loopback
+
+    typer.echo(f"subband studio: {address.url}")
+    if names or not is_loopback(address.host):
+        typer.echo(
+            "Whoever has this address can enter; it is shown only now. What travels is not encrypted.\n"
+            "Put a proxy with TLS before it, and give its name here with --name HOST:\n"
+            f"  caddy reverse-proxy --from HOST --to localhost:{address.port}\n"
+            "Or listen on 127.0.0.1, and come through a tunnel:\n"
+            f"  ssh -L {address.port}:localhost:{address.port} {address.name}"
+        )
+    if with_browser:
+        import webbrowser
+        from threading import Timer
+
+        # the browser may come before the server listens to it, and waits then
+        Timer(0.3, webbrowser.open, [address.url]).start()

@@ -22,6 +22,7 @@ from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
 __all__ = [
+    "DETAILS",
     "FORMS",
     "MODES",
     "POSITIONS",
@@ -55,6 +56,9 @@ POSITIONS = {
     "approximation": "The approximation",
     "details": "Details",
 }
+
+#: The bands of a level of two axes, in the order of given thresholds and weights.
+DETAILS = ("ad", "da", "dd")
 
 #: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
 #: other, at several levels.
@@ -293,7 +297,9 @@ class Denoise:
     boundary : str, optional
         How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float, optional
-        What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that.
+        What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that. Three
+        for each level are those of its bands ``ad``, ``da`` and ``dd``; where other than two axes are transformed,
+        their root mean square counts.
     form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         See `FORMS`; what suits the method best if left out.
     filters : sequence of Blur or Sharpen
@@ -330,7 +336,7 @@ class Denoise:
         1.0, "1 removes the estimated noise; above 1 more, below 1 less.", least=0, slider=(0, 3, 0.05)
     )
     boundary: str | None = setting(None, **_BOUNDARY)
-    level_weights: tuple[float, ...] | None = setting(
+    level_weights: tuple[float | tuple[float, ...], ...] | None = setting(
         None, "What the noise of each level is multiplied by, the finest first."
     )
     form: str | None = setting(None, "Which coefficients are kept; what suits the method by default.", choices=FORMS)
@@ -361,7 +367,7 @@ Stage: TypeAlias = Blur | Sharpen | Shrink | Denoise
 
 
 def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
-    """Return the weight of each of `count` levels, the finest first; the last one goes on.
+    """Return the weight of each of `count` levels, the finest first, or of its three bands; the last one goes on.
 
     Examples
     --------
@@ -370,6 +376,29 @@ def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
     """
     given = stage.level_weights or (1.0,)
     return np.array([given[min(level, len(given) - 1)] for level in range(count)])
+
+
+def weigh_band(weights: Array, key: str, dimensions: int) -> float:
+    """Return the weight of a band, from that of its level or from those of its three bands.
+
+    Parameters
+    ----------
+    weights : ndarray
+        One number, or three.
+    key : str
+        Of the band.
+    dimensions : int
+        How many axes are transformed; three weights are those of two.
+
+    Examples
+    --------
+    >>> weights = np.array([0.6, 0.8, 1.0])
+    >>> weigh_band(weights, "da", 2), round(weigh_band(weights, "aad", 3), 2)
+    (0.8, 0.82)
+    """
+    if weights.ndim == 0:
+        return float(weights)
+    return float(weights[DETAILS.index(key[:2])] if dimensions == 2 else np.sqrt(np.mean(np.square(weights))))
 
 
 def _check_at(stage: Spatial) -> None:
@@ -387,12 +416,16 @@ def _check_weights(stage: Shrink | Denoise) -> None:
     if stage.level_weights is None:
         return
     try:
-        weights = tuple(float(weight) for weight in np.atleast_1d(np.asarray(stage.level_weights, np.float64)))
+        weights = np.atleast_1d(np.asarray(stage.level_weights, np.float64))
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"level_weights={stage.level_weights!r} are not numbers; use (1, 0.7, 0.4)") from None
-    if not weights or not all(0 <= weight < inf for weight in weights):
+    if not weights.size or not ((weights >= 0) & (weights < inf)).all():
         raise ArgumentError(f"level_weights={stage.level_weights} hold a negative or infinite weight; use 0 or more")
-    object.__setattr__(stage, "level_weights", weights)
+    most = 2 if isinstance(stage, Denoise) else 1
+    if weights.ndim > most or (weights.ndim == 2 and weights.shape[1] != len(DETAILS)):
+        each = ", or three for each level, those of the bands ad, da and dd" if most == 2 else ""
+        raise ShapeError(f"level_weights have shape {weights.shape}; give one for each level{each}")
+    object.__setattr__(stage, "level_weights", _freeze(weights.tolist()))
 
 
 def _resolve_wavelet(stage: Shrink | Denoise) -> None:

@@ -1,4 +1,4 @@
-"""The loops of temporal denoising, compiled: prediction along the motion, and the update by the new frame.
+"""The loops of temporal denoising, compiled: prediction along the motion, update by the new frame, maps of the noise.
 
 Arrays of what is known have margins; see `subband.enhance.motion_loops`, also for `first` and `last`.
 """
@@ -6,16 +6,17 @@ Arrays of what is known have margins; see `subband.enhance.motion_loops`, also f
 from __future__ import annotations
 
 from math import floor
+from typing import Any
 
 import numpy as np
 
 from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, data, shift
+from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep_apart, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS
-from subband.enhance.motion_loops import interpolate, pick_taps
+from subband.enhance.motion_loops import interpolate
 from subband.typing import Array
 
-__all__ = ["predict", "update"]
+__all__ = ["average", "draw", "predict", "update"]
 
 # What a prediction is off by around a sample, it is off by more at edges: so many times as much counts.
 _DOUBT = 2.0
@@ -50,9 +51,11 @@ def _predict(
     stride, one = state.shape[2], np.float32(1.0)
     room = np.empty((block[0] + TAPS) * block[1], np.float32)
     for row in range(first, last):
+        r = row * block[0]
+        height = min(block[0], rows - r)
         for column in range(motion.shape[1]):
-            r, c = row * block[0], column * block[1]
-            height, width = min(block[0], rows - r), min(block[1], columns - c)
+            c = column * block[1]
+            width = min(block[1], columns - c)
             y = floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5)
             x = floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5)
             # what comes from beyond the margins was not seen
@@ -60,31 +63,37 @@ def _predict(
             right = min(max(x // PHASES, -MARGIN + TAPS - c), columns + MARGIN - TAPS - block[1] - c)
             top, left = MARGIN + r + down, MARGIN + c + right
             for k in range(height):
-                source = shift(data(ratios), (top + k) * stride + left)
-                ratio = shift(data(predicted_ratios), (r + k) * columns + c)
-                squares = shift(data(energy), (r + k) * columns + c)
-                for m in range(width):
-                    ratio[m] = source[m]
-                    squares[m] = np.float32(0.0)
+                copy(
+                    shift(data(predicted_ratios), (r + k) * columns + c),
+                    shift(data(ratios), (top + k) * stride + left),
+                    width,
+                )
             for plane in range(len(new)):
                 begin = shift(data(state), (plane * state.shape[1] + top) * stride + left)
-                offset = (plane * rows + r) * columns + c
-                goal = shift(data(predicted), offset)
-                if y % PHASES == 0 and x % PHASES == 0:
-                    for k in range(height):
-                        source, target = shift(begin, k * stride), shift(goal, k * columns)
-                        for m in range(width):
-                            target[m] = source[m]
-                else:
-                    vertical, horizontal = pick_taps(taps, y), pick_taps(taps, x)
-                    interpolate(begin, stride, vertical, horizontal, data(room), goal, columns, height, width)
-                for k in range(height):
-                    target, sample = shift(goal, k * columns), shift(data(new), offset + k * columns)
-                    ratio = shift(data(predicted_ratios), (r + k) * columns + c)
-                    squares = shift(data(energy), (r + k) * columns + c)
-                    for m in range(width):
-                        d = sample[m] - target[m]
-                        squares[m] += weights[plane] * d * d / (one + ratio[m])
+                goal = shift(data(predicted), (plane * rows + r) * columns + c)
+                interpolate(begin, stride, taps, y, x, data(room), goal, columns, height, width)
+        for k in range(r, r + height):
+            squares, ratio = shift(data(energy), k * columns), shift(data(predicted_ratios), k * columns)
+            clear(squares, columns)
+            for plane in range(len(new)):
+                offset = (plane * rows + k) * columns
+                add_energy(
+                    squares,
+                    shift(data(new), offset),
+                    shift(data(predicted), offset),
+                    ratio,
+                    weights[plane],
+                    one,
+                    columns,
+                )
+
+
+def _add_energy(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, one: float, n: int) -> None:
+    """Add squares of differences over their variance to a row."""
+    keep_apart()
+    for k in range(n):
+        d = sample[k] - guess[k]
+        y[k] += weight * d * d / (one + ratio[k])
 
 
 def _update(
@@ -146,5 +155,45 @@ def _update(
                 out[c] = guess[c] + gains[c] * (sample[c] - guess[c])
 
 
+def _average(x: Array, means: Array, first: int, last: int) -> None:
+    """Write means of 2 × 2 samples, in some rows; samples at an odd end are repeated."""
+    rows, columns = x.shape
+    for r in range(first, last):
+        above = shift(data(x), 2 * r * columns)
+        below = shift(data(x), min(2 * r + 1, rows - 1) * columns)
+        y = shift(data(means), r * means.shape[1])
+        average_rows(y, above, below, columns // 2)
+        if columns % 2:
+            y[columns // 2] = np.float32(0.5) * (above[columns - 1] + below[columns - 1])
+
+
+def _average_rows(y: Any, above: Any, below: Any, n: int) -> None:
+    keep_apart()
+    for c in range(n):
+        y[c] = np.float32(0.25) * ((above[2 * c] + below[2 * c]) + (above[2 * c + 1] + below[2 * c + 1]))
+
+
+def _draw(variance: Array, out: Array, step: int, level: int, down: int, right: int, first: int, last: int) -> None:
+    """Write standard deviations at coefficients that are `step` samples apart, in some rows.
+
+    `variance` has one number for 2**level samples along each axis; the first coefficient stands at `down`, `right`.
+    """
+    rows, columns = variance.shape
+    for r in range(first, last):
+        source = shift(data(variance), min(max((r * step + down) >> level, 0), rows - 1) * columns)
+        draw_row(shift(data(out), r * out.shape[1]), source, step, level, right, columns - 1, out.shape[1])
+
+
+def _draw_row(y: Any, x: Any, step: int, level: int, right: int, last: int, n: int) -> None:
+    keep_apart()
+    for c in range(n):
+        y[c] = np.sqrt(x[min(max((c * step + right) >> level, 0), last)])
+
+
+add_energy = stored(**OPTIONS)(_add_energy)
+average = stored(**OPTIONS)(_average)
+average_rows = stored(**OPTIONS)(_average_rows)
+draw = stored(**OPTIONS)(_draw)
+draw_row = stored(**OPTIONS)(_draw_row)
 predict = stored(**OPTIONS)(_predict)
 update = stored(**OPTIONS)(_update)

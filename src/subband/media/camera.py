@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -14,6 +15,7 @@ import numpy as np
 from subband.errors import ArgumentError, DeviceError, NoDeviceError
 from subband.media.base import Frame, Source, SourceInfo
 from subband.media.faults import DamagedError, require
+from subband.media.time_code import draw_time
 from subband.media.video import FilmSource
 from subband.typing import Array
 
@@ -21,6 +23,10 @@ __all__ = ["CameraSource", "TestSource", "is_camera"]
 
 _SYSTEMS = {"linux": "video4linux2", "darwin": "avfoundation", "win32": "dshow"}
 _TEST = re.compile(r"test:(?:(?P<columns>\d+)x(?P<rows>\d+))?(?:@(?P<rate>[\d./]+))?(?:\?(?P<options>.*))?")
+
+_OPTIONS: dict[str, Callable[[str], Any]] = {
+    "count": int, "seed": int, "bits": int, "noise": float, "clock": lambda text: bool(int(text)),
+}  # fmt: skip
 
 
 def is_camera(name: str) -> bool:
@@ -138,6 +144,8 @@ class TestSource(Source):
         Standard deviation, out of 255.
     bits : {8, 16}
         Of the pixels.
+    clock : bool
+        Draw the time at which a frame is made into it, so that `subband receive` tells how long it was on its way.
 
     Examples
     --------
@@ -161,6 +169,7 @@ class TestSource(Source):
         seed: int = 0,
         noise: float = 8.0,
         bits: int = 8,
+        clock: bool = False,
     ) -> None:
         if columns < 1 or rows < 1:
             raise ArgumentError(f"columns={columns} and rows={rows} are not the size of a frame")
@@ -171,7 +180,7 @@ class TestSource(Source):
         if noise < 0:
             raise ArgumentError(f"noise={noise} is negative; 0 is none")
         rate = Fraction(rate).limit_denominator(1001)
-        self._seed, self._noise = seed, noise
+        self._seed, self._noise, self._has_clock = seed, noise, clock
         self.info = SourceInfo(
             "camera",
             (rows, columns, 3),
@@ -186,7 +195,7 @@ class TestSource(Source):
 
     @classmethod
     def from_name(cls, name: str) -> TestSource:
-        """Make a source from a name such as ``test:640x480@25?count=100&seed=3&noise=8&bits=8``.
+        """Make a source from a name such as ``test:640x480@25?count=100&seed=3&noise=8&bits=8&clock=1``.
 
         Raises
         ------
@@ -200,7 +209,7 @@ class TestSource(Source):
                 raise ValueError
             pairs = [pair.split("=") for pair in (match["options"] or "").split("&") if pair]
             for key, value in pairs:
-                options[key] = {"count": int, "seed": int, "bits": int, "noise": float}[key](value)
+                options[key] = _OPTIONS[key](value)
             size = (int(match["columns"] or 640), int(match["rows"] or 480))
             rate = Fraction(match["rate"] or 25)
         except (ValueError, KeyError, ZeroDivisionError):
@@ -212,9 +221,9 @@ class TestSource(Source):
     def make_clean(self, number: int) -> Array:
         """Return frame `number` without its noise, as float32."""
         rows, columns = self.info.shape[:2]
-        time = np.float32(number)
-        waves = 128 + 60 * np.sin((self._across + 3 * time) / 17) * np.cos((self._down - 2 * time) / 23)
-        slope = 255 * ((self._across + self._down + 4 * time) % (rows + columns)) / (rows + columns)
+        moved = np.float32(number)
+        waves = 128 + 60 * np.sin((self._across + 3 * moved) / 17) * np.cos((self._down - 2 * moved) / 23)
+        slope = 255 * ((self._across + self._down + 4 * moved) % (rows + columns)) / (rows + columns)
         centre = (0.5 + 0.3 * np.sin(number / 9), 0.5 + 0.3 * np.cos(number / 11))
         distance = np.hypot(self._down / rows - centre[0], self._across / columns - centre[1])
         disc = np.where(distance < 0.15, np.float32(220), np.float32(40))
@@ -230,6 +239,8 @@ class TestSource(Source):
             values = values + scale * generator.standard_normal(values.shape, np.float32)
         frame = Frame(values, number, float(number / (self.info.rate or Fraction(25))))
         pixels = np.clip(np.rint(frame.pixels), 0, self.info.peak).astype(self.info.dtype)
+        if self._has_clock:
+            draw_time(pixels, time.time())
         return replace(frame, pixels=pixels)
 
     def __iter__(self) -> Iterator[Frame]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import selectors
 import socket
 import warnings
 from collections import deque
@@ -34,7 +35,10 @@ _LOOPBACK, _PORT = "127.0.0.1", 5004
 _MOST_WAITING, _BUFFER, _LARGEST = 1 << 26, 1 << 23, 1 << 16
 
 # Frames that wait to be sent, the part of a frame's time over which its packets are spread, and packets sent at once.
-_BETWEEN, _SPREAD, _BURST = 2, 0.5, 8
+_BETWEEN, _SPREAD, _BURST = 2, 0.5, 16
+
+# Packets that are taken from the system before anybody is told.
+_TOGETHER = 64
 
 # Seconds between two looks at whether all is over.
 _PATIENCE = 0.1
@@ -210,6 +214,8 @@ class LinkSource(Source):
     timeout : float, optional
         Seconds without a packet after which the source ends, counted from the first one on; without it, one waits for
         the sender to come back.
+    patience : float
+        Seconds that a packet is waited for after later ones have come.
     stop : Event, optional
         Ends the source when it is set.
 
@@ -234,11 +240,12 @@ class LinkSource(Source):
         quick: bool = False,
         most_pixels: int | None = None,
         timeout: float | None = None,
+        patience: float = 0.05,
         stop: Event | None = None,
     ) -> None:
         host, port = split_address(address)
         self._address, self._timeout, self._stop = address, timeout, stop or Event()
-        self._depacketiser = Depacketiser()
+        self._depacketiser = Depacketiser(patience)
         self._decoder = Decoder(choose_most_pixels(most_pixels), tolerant=True)
         self.missing = 0
         self._waiting: deque[tuple[float, bytes]] = deque()
@@ -249,7 +256,7 @@ class LinkSource(Source):
         except OSError as error:
             self._socket.close()
             raise ArgumentError(f"{address!r} cannot be listened to: {error.strerror}") from error
-        self._socket.settimeout(_PATIENCE)
+        self._socket.setblocking(False)
         self._is_closed = Event()
         self._thread = Thread(target=self._listen, name="subband link", daemon=True)
         self._thread.start()
@@ -271,20 +278,21 @@ class LinkSource(Source):
 
     def _listen(self) -> None:
         """Take packets from the system, which keeps few of them."""
-        while not self._is_closed.is_set():
-            try:
-                packet = self._socket.recv(_LARGEST)
-            except TimeoutError:
-                continue
-            except OSError:
-                if self._is_closed.is_set():
-                    return
-                continue
-            with self._has_come:
-                if self._size < _MOST_WAITING:
-                    self._waiting.append((monotonic(), packet))
-                    self._size += len(packet)
-                    self._has_come.notify()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            while not self._is_closed.is_set():
+                taken: list[tuple[float, bytes]] = []
+                # a packet may be gone before it is looked at, and an answer that nobody listened is no packet
+                with contextlib.suppress(OSError):
+                    selector.select(_PATIENCE)
+                    while len(taken) < _TOGETHER and not self._is_closed.is_set():
+                        taken.append((monotonic(), self._socket.recv(_LARGEST)))
+                if taken:
+                    with self._has_come:
+                        if self._size < _MOST_WAITING:
+                            self._waiting += taken
+                            self._size += sum(len(packet) for _, packet in taken)
+                            self._has_come.notify()
 
     def _receive(self) -> Iterator[tuple[float, bytes]]:
         """Walk through packets until it is enough."""
@@ -333,5 +341,5 @@ class LinkSource(Source):
     def close(self) -> None:
         """Stop listening."""
         self._is_closed.set()
-        self._socket.close()
         self._thread.join(1.0)
+        self._socket.close()

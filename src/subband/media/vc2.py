@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from subband.codecs.vc2 import DecodedFrame, Decoder, Encoder, Settings, VideoFormat
+from subband.codecs.vc2.pixels import join_planes, split_pixels
+from subband.codecs.vc2.sequence import SAMPLINGS
 from subband.codecs.vc2.stream import HQ_FRAGMENT, HQ_IMAGE, LD_FRAGMENT, LD_IMAGE, Unit, find_units
 from subband.errors import ArgumentError, CodecError, DtypeError, FormatError
 from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
@@ -45,6 +47,13 @@ def _name_format(video: VideoFormat) -> tuple[str, int]:
     return planar + (f"{bits}le" if bits > 8 else ""), bits
 
 
+def _is_plain(video: VideoFormat, *, is_interlaced: bool) -> bool:
+    """Tell whether planes of Y'CbCr are pixels but for their order: whole pairs share chroma, all of the same bits."""
+    down, across = SAMPLINGS[video.sampling]
+    is_even = video.rows % down == 0 and video.columns % across == 0
+    return is_even and len(set(video.bits)) == 1 and not (is_interlaced and down == 2)
+
+
 class FrameMaker:
     """Makes frames of decoded planes.
 
@@ -75,17 +84,24 @@ class FrameMaker:
 
     def make(self, decoded: DecodedFrame, number: int) -> Frame:
         """Return a frame of the planes; `number` counts from 0."""
+        is_interlaced = self._marker is not None
+        metadata = {"fields": self._order} if is_interlaced else {}
+        if self._reader.colours == "ycbcr" and _is_plain(self.video, is_interlaced=is_interlaced):
+            pixels = join_planes(decoded.planes, self.video, self._reader.format.dtype)
+        else:
+            pixels = self._convert(decoded)
+        return Frame(pixels, number, float(number / self.video.rate), metadata=metadata)
+
+    def _convert(self, decoded: DecodedFrame) -> Array:
+        """Return pixels in colours that FFmpeg's libswscale knows the way to."""
         made = self._make(self.video.columns, self.video.rows, self._format)
         luma, chroma = self.video.bits
         for plane, values, bits in zip(made.planes, decoded.planes, (luma, chroma, chroma), strict=False):
             view = _view_plane(plane, values.dtype if self._bits <= 8 else np.dtype(np.uint16))
             view[...] = values[: view.shape[0], : view.shape[1]].astype(view.dtype, copy=False) << self._bits - bits
-        metadata = {}
         if self._marker is not None:
             made = self._marker.mark(made, self._order)
-            metadata = {"fields": self._order}
-        pixels, _ = self._reader.read(made)
-        return Frame(pixels, number, float(number / self.video.rate), metadata=metadata)
+        return self._reader.read(made)[0]
 
     def describe(self, pixels: Array, count: int | None = None, origin: Path | None = None) -> SourceInfo:
         """Return what a source of such frames holds."""
@@ -153,6 +169,7 @@ class PlaneMaker:
         depth = f"{bits}le" if bits > 8 else ""
         name = f"gbrp{depth}" if matrix == _RGB else f"yuv{sampling}p{depth}"
         self._writer = FrameWriter(info, name, full_range=is_full)
+        self._is_ycbcr = info.colours == "ycbcr"
         names: dict[str, Literal["4:4:4", "4:2:2", "4:2:0"]] = {"444": "4:4:4", "422": "4:2:2", "420": "4:2:0"}
         self.video = VideoFormat(
             columns,
@@ -170,6 +187,8 @@ class PlaneMaker:
 
     def make(self, frame: Frame) -> list[Array]:
         """Return the three planes of a frame."""
+        if self._is_ycbcr and _is_plain(self.video, is_interlaced="fields" in frame.metadata):
+            return split_pixels(frame.pixels, self.video)
         made = self._writer.write(frame)
         dtype = np.dtype(np.uint8 if self.video.bits[0] <= 8 else np.uint16)
         return [np.array(_view_plane(plane, dtype)) for plane in made.planes[:3]]

@@ -93,6 +93,7 @@ async def _show_static(files: dict[str, Path], request: Request) -> Response:
 
 async def _take_upload(studio: Studio, request: Request) -> Response:
     length = request.headers.get("content-length", "")
+    page = studio.pages.find(request.query_params.get("page"))
     try:
         found = await studio.uploads.take(
             request.query_params.get("name", "upload"),
@@ -106,6 +107,8 @@ async def _take_upload(studio: Studio, request: Request) -> Response:
         return JSONResponse({"error": format_error(error)}, 415)
     except ClientDisconnect:
         return Response(status_code=400)
+    if page is not None:
+        page.uploads.append(found)
     return JSONResponse(found)
 
 
@@ -119,8 +122,9 @@ async def _start_export(studio: Studio, request: Request) -> Response:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return JSONResponse({"error": "the request is not JSON"}, 400)
+    page = studio.pages.find(body.get("page")) if isinstance(body, dict) else None
     try:
-        number = await anyio.to_thread.run_sync(studio.exports.start, body)
+        number = await anyio.to_thread.run_sync(studio.exports.start, body, page)
     except (SubbandError, OSError) as error:
         return JSONResponse({"error": format_error(error)}, 400)
     return JSONResponse({"id": number})
@@ -163,7 +167,8 @@ async def _speak(studio: Studio, socket: WebSocket) -> None:
                 task.cancel()
 
     try:
-        session = studio.open_session(emit, is_near=is_loopback(socket.client.host if socket.client else ""))
+        near = is_loopback(socket.client.host if socket.client else "")
+        session = studio.open_session(emit, is_near=near, key=socket.query_params.get("page"))
     except SubbandError as error:
         await socket.send_text(write_text({"type": "error", "message": str(error), "about": "session"}))
         await socket.close(1013)

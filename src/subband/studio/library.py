@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -38,9 +38,11 @@ class Item:
     title : str
         By which people know it.
     path : Path or None
-        The file; None for an image in memory.
+        The file; None for an image in memory, and for live video.
     most_pixels : int
         Rows × columns of a frame that are allowed.
+    opener : callable, optional
+        Opens live video.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Item:
     title: str
     path: Path | None
     most_pixels: int = MOST_PIXELS
+    opener: Callable[[], Source] | None = None
 
     @property
     def file_name(self) -> str:
@@ -70,6 +73,8 @@ class Item:
         FormatError, OSError
             If it cannot be read.
         """
+        if self.opener is not None:
+            return self.opener()
         if self.path is None:
             pixels = SAMPLES[self.name].load()
             assert not isinstance(pixels, Path)
@@ -112,8 +117,9 @@ class Library:
 
     Parameters
     ----------
-    media : sequence of Path
-        What stands on the command line; of a folder, the files in it, unless they are the slices of one volume.
+    media : sequence of Path or Item
+        What stands on the command line; of a folder, the files in it, unless they are the slices of one volume. An item
+        is taken as it is.
     most_pixels : int
         Rows × columns of a frame that are allowed.
 
@@ -128,7 +134,7 @@ class Library:
     subband.errors.ArgumentError: there is no media '../../etc/passwd' here; open one of those that the page lists
     """
 
-    def __init__(self, media: Sequence[Path], most_pixels: int = MOST_PIXELS) -> None:
+    def __init__(self, media: Sequence[Path | Item], most_pixels: int = MOST_PIXELS) -> None:
         self.most_pixels = most_pixels
         self._items: dict[tuple[str, str], Item] = {}
         self._media: list[dict[str, Any]] | None = None
@@ -138,7 +144,9 @@ class Library:
             path = sample.load() if sample.kind == "film" else None
             assert path is None or isinstance(path, Path)
             self._add(Item("sample", sample.name, sample.title, path, most_pixels))
-        for path in (file for given in media for file in _list_files(given)):
+        for item in (given for given in media if isinstance(given, Item)):
+            self._add(item)
+        for path in (file for given in media if isinstance(given, Path) for file in _list_files(given)):
             name = path.name or str(path)
             number = 2
             while ("media", name) in self._items:
@@ -149,6 +157,10 @@ class Library:
     def add_upload(self, name: str, title: str, path: Path) -> Item:
         """Add a file that came from a page, under a name that nobody can guess."""
         return self._add(Item("upload", name, title, path, self.most_pixels))
+
+    def has_upload(self, name: str) -> bool:
+        """Tell whether a file that came from a page is still there."""
+        return ("upload", name) in self._items
 
     def remove_upload(self, name: str) -> None:
         """Forget a file that came from a page."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from time import perf_counter
 from typing import Any
 
 from subband.errors import ArgumentError
 from subband.pipeline.units import choose_scale
 from subband.studio.camera import CAMERA_INFO, decode_camera_frame
+from subband.studio.large import LARGE
 from subband.studio.levels import PLAIN, Levels
 from subband.studio.library import Item, describe_info
 from subband.studio.player import Clock, DisplayFrame, Player
@@ -53,6 +55,11 @@ class Preview:
     def shape(self) -> tuple[int, ...] | None:
         """The shape of the frames, as soon as there is one."""
         return None if self.frame is None else self.frame.pixels.shape
+
+    @property
+    def is_large(self) -> bool:
+        """Whether frames are so large that only what is seen of them is sent."""
+        return self.frame is not None and prod(self.frame.pixels.shape[:2]) > LARGE
 
     @property
     def is_moving(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from subband.errors import ArgumentError, MissingExtraError
 from subband.studio.camera import MOST_BYTES
-from subband.studio.library import MOST_PIXELS
+from subband.studio.library import MOST_PIXELS, Item
 
 try:
     import uvicorn
@@ -117,7 +117,7 @@ def _make_server(
 
 
 def serve(
-    media: Sequence[Path] = (),
+    media: Sequence[Path | Item] = (),
     *,
     host: str = "127.0.0.1",
     port: int | None = 0,
@@ -133,7 +133,7 @@ def serve(
 
     Parameters
     ----------
-    media : sequence of Path
+    media : sequence of Path or Item
         What can be opened besides the samples.
     host : str
         The address to listen on.
@@ -177,7 +177,7 @@ def serve(
 
 @contextlib.contextmanager
 def run_studio(
-    media: Sequence[Path] = (),
+    media: Sequence[Path | Item] = (),
     *,
     host: str = "127.0.0.1",
     port: int = 0,

@@ -12,6 +12,7 @@ import numpy as np
 
 import subband
 from subband.codecs import jpeg2000, vc2
+from subband.codecs.vc2.pixels import join_planes, split_pixels
 from subband.data import camera, photograph
 from subband.edit import find_edges, fuse, relight, stylise
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
@@ -125,6 +126,7 @@ def _code_video() -> None:
         video = vc2.VideoFormat(64, 48, "4:2:0", vc2.VideoFormat.make_signal(bits))
         planes = [np.zeros(shape, np.uint8 if bits == 8 else np.uint16) for shape in video.plane_shapes]
         list(vc2.decode(vc2.encode([planes], video, vc2.Settings(**settings))))
+        split_pixels(join_planes(planes, video, planes[0].dtype), video)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,28 @@ from subband.engines.threads import run_tasks
 from subband.errors import CodecError
 from subband.typing import Array
 
-__all__ = ["MOST_QUANTISER", "count_bytes", "decode_slices", "encode_slices", "locate_slices", "predict_lowest"]
+__all__ = [
+    "MARGIN",
+    "MOST_QUANTISER",
+    "count_bytes",
+    "decode_slices",
+    "encode_slices",
+    "locate_slices",
+    "predict_lowest",
+]
 
-_loops = Kernels("subband.codecs.vc2.loops.slices")
+_writing = Kernels("subband.codecs.vc2.loops.writing")
+_reading = Kernels("subband.codecs.vc2.loops.reading")
+_low_delay = Kernels("subband.codecs.vc2.loops.low_delay")
+
+#: Numbers behind the coefficients of a layout that are read when slices are written, whatever they are.
+MARGIN = 8
 
 #: The coarsest quantiser that an encoder takes: its step is 2²⁹.
 MOST_QUANTISER = 116
 
-# Numbers of one task, and the sizes of the tables of codes.
-_TOGETHER, _CODES, _WINDOW, _ENTRY = 1 << 15, 1 << 9, 10, 8
+# Numbers of one task, and the sizes of the tables of codes: the longest has 20 bits.
+_TOGETHER, _CODES, _WINDOW, _ENTRY = 1 << 15, 1 << 9, 12, 8
 
 # The largest coefficients that a decoder makes: beyond those of any samples.
 _LARGEST = {"int32": (1 << 27) - 1, "int64": (1 << 40) - 1}
@@ -47,45 +60,55 @@ def _tabulate_quantisers() -> tuple[Array, Array, Array]:
     return np.array([4 / factor for factor in factors], np.float32), np.array(factors), np.array(offsets)
 
 
-@lru_cache(maxsize=1)
-def _tabulate_codes() -> Array:
-    """Return for numbers from -`_CODES` on how many bits their codes have, in the highest byte, and these bits."""
-    return np.array([len(code) << 24 | int(code, 2) for code in map(_format_code, range(-_CODES, _CODES))], np.uint32)
-
-
-def _format_code(number: int) -> str:
-    """Return the code of a number as text.
+def _make_codes(numbers: Array) -> tuple[Array, Array]:
+    """Return the codes of some numbers, and how many bits these have.
 
     Examples
     --------
-    >>> [_format_code(number) for number in (0, 1, -2)]
+    >>> codes, bits = _make_codes(np.array([0, 1, -2]))
+    >>> [f"{code:0{count}b}" for code, count in zip(codes.tolist(), bits.tolist(), strict=True)]
     ['1', '0010', '0111']
     """
-    digits = "".join("0" + digit for digit in bin(abs(number) + 1)[3:]) + "1"
-    return digits + ("" if number == 0 else "1" if number < 0 else "0")
+    sizes = np.abs(numbers) + 1
+    digits = np.frexp(sizes.astype(np.float64))[1] - 1
+    codes = np.where(numbers < 0, 3, 2)
+    for digit in range(int(digits.max(initial=0))):
+        codes += np.where(digit < digits, sizes >> digit & 1, 0) << 2 * digit + 2
+    return np.where(numbers == 0, 1, codes), np.where(numbers == 0, 1, 2 * digits + 2)
+
+
+@lru_cache(maxsize=1)
+def _tabulate_codes() -> Array:
+    """Return for numbers from -`_CODES` on how many bits their codes have, in the highest byte, and these bits."""
+    codes, bits = _make_codes(np.arange(-_CODES, _CODES))
+    return (bits << 24 | codes).astype(np.uint32)
 
 
 @lru_cache(maxsize=1)
 def _tabulate_windows() -> tuple[Array, Array]:
     """Return the numbers that some bits hold, and for each 256 times how many these are and the bits that they take."""
+    most = 1 << _WINDOW // 2
+    numbers = np.arange(1 - most, most)
+    first, length = np.zeros(1 << _WINDOW, np.int16), np.full(1 << _WINDOW, _WINDOW + 1)
+    for number, code, bits in zip(numbers, *_make_codes(numbers), strict=True):
+        if bits <= _WINDOW:
+            own = slice(code << _WINDOW - bits, code + 1 << _WINDOW - bits)
+            first[own], length[own] = number, bits
     values, entries = np.zeros((1 << _WINDOW, _ENTRY), np.int16), np.zeros(1 << _WINDOW, np.int16)
-    numbers = {_format_code(number): number for number in range(1 - (1 << _WINDOW // 2), 1 << _WINDOW // 2)}
-    for window in range(1 << _WINDOW):
-        text, position, found = f"{window:0{_WINDOW}b}", 0, 0
-        while found < _ENTRY:
-            ends = [end for end in range(position + 1, _WINDOW + 1) if text[position:end] in numbers]
-            if not ends:
-                break
-            values[window, found] = numbers[text[position : ends[0]]]
-            position, found = ends[0], found + 1
-        entries[window] = found << 8 | position
-    return values.reshape(-1), entries
+    windows, taken = np.arange(1 << _WINDOW), np.zeros(1 << _WINDOW, np.int64)
+    for entry in range(_ENTRY):
+        left = windows << taken & (1 << _WINDOW) - 1
+        is_whole = taken + length[left] <= _WINDOW
+        values[is_whole, entry] = first[left[is_whole]]
+        taken += np.where(is_whole, length[left], 0)
+        entries[is_whole] += 1 << 8
+    return values.reshape(-1), (entries + taken).astype(np.int16)
 
 
 def count_bytes(
-    coefficients: Array, layout: Layout, parameters: TransformParameters, quantisers: Array, *, is_compact: bool = False
+    coefficients: Array, layout: Layout, parameters: TransformParameters, quantiser: int, *, is_compact: bool = False
 ) -> Array:
-    """Return the bytes of each component of each slice, for one quantiser each.
+    """Return the bytes of each component of each slice, for a quantiser and for the next finer one.
 
     Parameters
     ----------
@@ -93,44 +116,48 @@ def count_bytes(
         All of a layout.
     layout, parameters
         Of the image.
-    quantisers : ndarray of int64
-        One for each slice.
+    quantiser : int
+        Of all slices.
     is_compact : bool
         Whether zeros at the end of a component are left out.
 
     Returns
     -------
     ndarray of int64
-        Slices × 3.
+        2 × slices × 3.
     """
-    lengths = np.zeros((parameters.slice_count, 3), np.int64)
-    down, across = parameters.slices
+    lengths = np.empty((2, parameters.slice_count, 3), np.int64)
+    down, _ = parameters.slices
     inverses = _tabulate_quantisers()[0]
 
     def work(first: int, last: int) -> None:
-        _loops.count_bytes(
-            coefficients, layout.bands, across, down, quantisers, inverses, is_compact, first, last, lengths
-        )
+        _writing.count_bytes(
+            coefficients, layout.bands, layout.row_edges, layout.column_edges, quantiser, inverses, is_compact, first,
+            last, lengths,
+        )  # fmt: skip
 
-    run_tasks(work, _share(layout, parameters.slice_count))
+    run_tasks(work, _share(layout, down))
     return lengths
 
 
 def encode_slices(
     coefficients: Array, layout: Layout, parameters: TransformParameters, quantisers: Array, lengths: Array
 ) -> tuple[Array, Array]:
-    """Return the bytes of all slices, and where each begins; `lengths` are those of `count_bytes`."""
+    """Return the bytes of all slices, and where each begins.
+
+    `lengths` are those of `count_bytes` for the quantiser of each slice, and there are `MARGIN` more coefficients than
+    the layout has.
+    """
     units = -(-lengths // parameters.scaler) * parameters.scaler
     ends = np.cumsum(parameters.prefix + 4 + units.sum(axis=1))
     starts = np.concatenate([[0], ends])
     out = np.empty(int(starts[-1]), np.uint8)
-    down, across = parameters.slices
     inverses, codes = _tabulate_quantisers()[0], _tabulate_codes()
 
     def work(first: int, last: int) -> None:
-        _loops.encode_blocks(
-            coefficients, layout.bands, across, down, quantisers, inverses, codes, parameters.prefix,
-            parameters.scaler, lengths, starts, first, last, out,
+        _writing.encode_blocks(
+            coefficients, layout.bands, layout.row_edges, layout.column_edges, layout.room, quantisers, inverses, codes,
+            parameters.prefix, parameters.scaler, lengths, starts, first, last, out,
         )  # fmt: skip
 
     run_tasks(work, _share(layout, parameters.slice_count))
@@ -140,7 +167,7 @@ def encode_slices(
 def locate_slices(stream: Array, begin: int, parameters: TransformParameters, count: int) -> tuple[Array, int, int]:
     """Return where `count` slices begin in a stream, how many of them are whole, and where the last of these ends."""
     starts, found = np.zeros(count, np.int64), np.zeros(2, np.int64)
-    _loops.locate_blocks(stream, begin, stream.size, parameters.prefix, parameters.scaler, starts, found)
+    _reading.locate_blocks(stream, begin, stream.size, parameters.prefix, parameters.scaler, starts, found)
     return starts, int(found[0]), int(found[1])
 
 
@@ -167,7 +194,6 @@ def decode_slices(
     coefficients : ndarray
         Receives their coefficients.
     """
-    down, across = parameters.slices
     _, factors, offsets = _tabulate_quantisers()
     most = _LARGEST[coefficients.dtype.name]
     numerator, denominator = parameters.size
@@ -177,18 +203,19 @@ def decode_slices(
         whole = int(np.searchsorted(ends, stream.size, "right"))
 
         def work(first: int, last: int) -> None:
-            _loops.decode_low_delay(
-                stream, begin, numerator, denominator, numbers, first, last, layout.bands, across, down, factors,
-                offsets, most, coefficients,
+            _low_delay.decode_blocks(
+                stream, begin, numerator, denominator, numbers, first, last, layout.bands, layout.row_edges,
+                layout.column_edges, factors, offsets, most, coefficients,
             )  # fmt: skip
     else:
         starts, whole, _ = locate_slices(stream, begin, parameters, len(numbers))
         values, entries = _tabulate_windows()
 
         def work(first: int, last: int) -> None:
-            _loops.decode_blocks(
-                stream, starts, parameters.prefix, parameters.scaler, numbers, first, last, layout.bands, across, down,
-                factors, offsets, most, values, entries, coefficients,
+            _reading.decode_blocks(
+                stream, starts, parameters.prefix, parameters.scaler, numbers, first, last, layout.bands,
+                layout.row_edges, layout.column_edges, layout.room, factors, offsets, most, values, entries,
+                coefficients,
             )  # fmt: skip
 
     run_tasks(work, _share(layout, parameters.slice_count, whole))
@@ -199,11 +226,11 @@ def predict_lowest(coefficients: Array, layout: Layout) -> None:
     """Undo the prediction of the lowest band of each component, which low delay has."""
     bands = layout.bands[:: len(layout.bands) // 3]
     for _, begin, stride, rows, columns, _ in bands.tolist():
-        _loops.predict_lowest(coefficients, begin, stride, rows, columns)
+        _low_delay.predict_lowest(coefficients, begin, stride, rows, columns)
 
 
 def _share(layout: Layout, count: int, taken: int | None = None) -> Sequence[tuple[int, int]]:
-    """Return tasks for the first `taken` of all slices: the first of each, and the one behind its last."""
+    """Return tasks for the first `taken` of `count` slices, or rows of them: first ones, and those behind the last."""
     together = max(_TOGETHER * count // max(layout.size, 1), 1)
     taken = count if taken is None else taken
     return [(first, min(first + together, taken)) for first in range(0, taken, together)]

@@ -223,7 +223,9 @@ class Decoder:
         if missing:
             self._conceal(coming)
         if self._tolerant:
-            self._previous = coefficients.copy()
+            if self._previous is None:
+                self._previous = np.empty_like(coefficients)
+            self._previous[...] = coefficients
         if self.header.profile == LOW_DELAY:
             predict_lowest(coefficients, coming.layout)
         synthesise(coefficients, coming.layout, coming.parameters, bits, planes)

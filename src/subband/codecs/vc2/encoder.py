@@ -8,7 +8,7 @@ from math import ceil, gcd
 
 import numpy as np
 
-from subband.codecs.vc2.coding import MOST_QUANTISER, count_bytes, encode_slices
+from subband.codecs.vc2.coding import MARGIN, MOST_QUANTISER, count_bytes, encode_slices
 from subband.codecs.vc2.parameters import MOST_LEVELS, TransformParameters, lay_out
 from subband.codecs.vc2.rate import choose_scaler, fit_quantisers
 from subband.codecs.vc2.sequence import SAMPLINGS, SequenceHeader, VideoFormat, with_version
@@ -170,7 +170,7 @@ class Encoder:
                 f"coefficients of {needed} bits; {_MOST_BITS} are the most: use fewer levels"
             )
         self._layout = lay_out(self.header.image_shapes, self._parameters)
-        self._coefficients = np.zeros(self._layout.size, choose_dtype(self._parameters, video.bits))
+        self._coefficients = np.zeros(self._layout.size + MARGIN, choose_dtype(self._parameters, video.bits))
         self._number = 0
         self._guess = 20
         self._writer = UnitWriter()
@@ -220,11 +220,11 @@ class Encoder:
         if settings.rate is not None:
             images = self.video.rate * (2 if self.header.is_fields else 1)
             share = int(settings.rate / 8 / images) - self._count_overhead()
-            quantisers, lengths = fit_quantisers(self._count, slices, share, self._guess, settings.prefix)
+            quantisers, lengths = fit_quantisers(self._count, share, self._guess, settings.prefix)
             self._guess = int(quantisers.max())
         else:
             quantisers = np.full(slices, settings.quantiser or 0, np.int64)
-            lengths = self._count(quantisers)
+            lengths = self._count(settings.quantiser or 0)[0]
         parameters = replace(parameters, scaler=choose_scaler(lengths))
         data, starts = encode_slices(self._coefficients, layout, parameters, quantisers, lengths)
         number, head = self._number.to_bytes(4, "big"), parameters.write(self.header.major)
@@ -233,9 +233,9 @@ class Encoder:
             return [(HQ_IMAGE, b"".join((number, head, data.tobytes())))]
         return list(_cut(number, head, data, starts, parameters, settings.fragment))
 
-    def _count(self, quantisers: Array) -> Array:
+    def _count(self, quantiser: int) -> Array:
         is_compact = self.settings.compact
-        return count_bytes(self._coefficients, self._layout, self._parameters, quantisers, is_compact=is_compact)
+        return count_bytes(self._coefficients, self._layout, self._parameters, quantiser, is_compact=is_compact)
 
     def _count_overhead(self) -> int:
         """Return the bytes of an image that are not in slices, or a few more."""

@@ -153,12 +153,19 @@ class Layout:
     planes : tuple
         For each component its levels, the finest first.
     bands : ndarray of int64
-        A row for each band of each component; see `subband.codecs.vc2.loops.slices`.
+        A row for each band of each component; see `subband.codecs.vc2.loops.writing`.
+    row_edges, column_edges : ndarray of int64
+        For each row and column of slices, and one more, where it begins in each band.
+    room : int
+        At least as many coefficients as a component has in any slice.
     """
 
     size: int
     planes: tuple[tuple[Plane, ...], ...]
     bands: Array
+    row_edges: Array
+    column_edges: Array
+    room: int
 
 
 @lru_cache(maxsize=16)
@@ -196,7 +203,14 @@ def lay_out(shapes: tuple[tuple[int, int], ...], parameters: TransformParameters
         planes.append(tuple(own))
         bands = [lowest, *(band for level_bands in details for band in level_bands)]
         table += [[component, *band, entry] for band, entry in zip(bands, parameters.matrix, strict=True)]
-    return Layout(size, tuple(planes), np.array(table, np.int64))
+    found = np.array(table, np.int64)
+    row_edges, column_edges = (
+        np.arange(count + 1)[:, None] * found[:, column] // count
+        for count, column in zip(parameters.slices, (3, 4), strict=True)
+    )
+    areas = np.diff(row_edges, axis=0).max(axis=0) * np.diff(column_edges, axis=0).max(axis=0)
+    room = int(areas.reshape(3, -1).sum(axis=1).max())
+    return Layout(size, tuple(planes), found, row_edges, column_edges, room)
 
 
 def count_bits(parameters: TransformParameters, bits: int) -> int:

@@ -38,9 +38,7 @@ def measure(lengths: Array, prefix: int = 0) -> int:
     return int((-(-lengths // scaler) * scaler).sum()) + len(lengths) * (4 + prefix)
 
 
-def fit_quantisers(
-    count: Callable[[Array], Array], slices: int, budget: int, guess: int, prefix: int = 0
-) -> tuple[Array, Array]:
+def fit_quantisers(count: Callable[[int], Array], budget: int, guess: int, prefix: int = 0) -> tuple[Array, Array]:
     """Return quantisers that fill a budget, and the lengths of components with them.
 
     All slices take the same quantiser, which makes the least squared error for the bytes that are spent, or the next
@@ -49,9 +47,8 @@ def fit_quantisers(
     Parameters
     ----------
     count : callable
-        From a quantiser for each slice to the lengths of its components; see `subband.codecs.vc2.coding.count_bytes`.
-    slices : int
-        How many there are.
+        From a quantiser to the lengths of all components of slices with it, and with the next finer one; see
+        `subband.codecs.vc2.coding.count_bytes`.
     budget : int
         Bytes for all of them.
     guess : int
@@ -61,11 +58,13 @@ def fit_quantisers(
 
     Notes
     -----
-    Each call of `count` reads all coefficients. With a good guess there are two.
+    Each call of `count` reads all coefficients. With a good guess there is one.
 
     Examples
     --------
-    >>> quantisers, lengths = fit_quantisers(lambda q: np.stack([128 >> q // 4] * 3, axis=1), 4, 300, 0)
+    >>> def count(quantiser):
+    ...     return np.array([np.full((4, 3), 128 >> each // 4) for each in (quantiser, max(quantiser - 1, 0))])
+    >>> quantisers, lengths = fit_quantisers(count, 300, 0)
     >>> quantisers, measure(lengths)
     (array([11, 12, 12, 12]), 256)
     """
@@ -73,7 +72,7 @@ def fit_quantisers(
 
     def try_all(quantiser: int) -> bool:
         if quantiser not in known:
-            known[quantiser] = count(np.full(slices, quantiser, np.int64))
+            known[quantiser], known[max(quantiser - 1, 0)] = count(quantiser)
         return measure(known[quantiser], prefix) <= budget
 
     # the finest that fits lies above `low` and not above `high`: first it is enclosed, then halved
@@ -90,7 +89,7 @@ def fit_quantisers(
         low, high = (low, middle) if try_all(middle) else (middle, high)
     coarse = known[high]
     if high == 0:
-        return np.zeros(slices, np.int64), coarse
+        return np.zeros(len(coarse), np.int64), coarse
     try_all(high - 1)
     fine = known[high - 1]
     return _mix(coarse, fine, high, budget, prefix)

@@ -1,14 +1,16 @@
 """VC-2 in RTP packets (RFC 8450): images cut where slices begin, and put together again.
 
 A packet holds a sequence header, the end of a sequence, the transform parameters of an image, or some of its slices
-with their position. Whatever is lost, each packet that arrives is of use. Packets that come late are waited for, up to
-a few dozen; what is still missing then is told slice by slice.
+with their position. Whatever is lost, each packet that arrives is of use. Packets that come late are waited for, for a
+while; what is still missing then is told slice by slice.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from struct import Struct
 
 import numpy as np
@@ -17,7 +19,7 @@ from subband.codecs.vc2.coding import check_whole, locate_slices
 from subband.codecs.vc2.parameters import TransformParameters
 from subband.codecs.vc2.sequence import HIGH_QUALITY, SequenceHeader
 from subband.codecs.vc2.stream import END, HEADER, HQ_FRAGMENT, HQ_IMAGE, Unit
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, CodecError
 
 __all__ = ["CLOCK", "PAYLOAD_TYPE", "Depacketiser", "LinkCount", "Packetiser", "describe_session"]
 
@@ -30,13 +32,16 @@ _RTP = Struct(">BBHII")
 _HEAD = Struct(">HBB")
 # Image number, prefix bytes, size scaler, length, number of slices; then where the first one is.
 _FRAGMENT, _POSITION = Struct(">IHHHH"), Struct(">HH")
+# All of these, in front of slices.
+_ALL = Struct("".join([_RTP.format, *(part.format[1:] for part in (_HEAD, _FRAGMENT, _POSITION))]))
 
 _VERSION = 0x80
 _INTERLACED, _SECOND_FIELD = 0x02, 0x01
 _LARGEST = 65_000
 
-# Packets that are kept while one before them is missing, and how far numbers may leap before all begins anew.
-_WAITING, _LEAP = 64, 4096
+# Packets that are kept while one before them is missing, at most 64 MiB, and how far numbers may leap before all begins
+# anew.
+_WAITING, _LEAP = 1024, 4096
 # What is put together at most, in bytes and fragments.
 _MOST_BYTES, _MOST_FRAGMENTS = 1 << 26, 1 << 17
 
@@ -73,14 +78,12 @@ class Packetiser:
             if code == HQ_IMAGE:
                 packets += self._cut(payload, time)
             elif code in (HEADER, END):
-                packets.append(self._wrap(code, 0, payload, time, is_last=False))
+                packets.append(self._wrap(code, 0, payload, time))
         return packets
 
-    def _wrap(self, code: int, flags: int, body: bytes, time: int, *, is_last: bool) -> bytes:
+    def _wrap(self, code: int, flags: int, body: bytes, time: int) -> bytes:
         number, self._number = self._number, (self._number + 1) & 0xFFFFFFFF
-        head = _RTP.pack(
-            _VERSION, PAYLOAD_TYPE | (0x80 if is_last else 0), number & 0xFFFF, time & 0xFFFFFFFF, self._source
-        )
+        head = _RTP.pack(_VERSION, PAYLOAD_TYPE, number & 0xFFFF, time & 0xFFFFFFFF, self._source)
         return b"".join((head, _HEAD.pack(number >> 16, flags, code), body))
 
     def _cut(self, payload: bytes, time: int) -> list[bytes]:
@@ -91,27 +94,30 @@ class Packetiser:
         begin, count = 4 + size, parameters.slice_count
         starts, whole, end = locate_slices(np.frombuffer(payload, np.uint8), begin, parameters, count)
         check_whole(whole, count)
-        edges = np.concatenate([starts, [end]])
+        edges = [*starts.tolist(), end]
         flags = 0
         if header.is_fields:
             flags = _INTERLACED | (_SECOND_FIELD if number % 2 else 0)
 
-        def wrap(body: bytes, slices: int, position: bytes, *, is_last: bool) -> bytes:
-            head = _FRAGMENT.pack(number, parameters.prefix, parameters.scaler, len(body), slices)
-            return self._wrap(HQ_FRAGMENT, flags, head + position + body, time, is_last=is_last)
-
-        packets = [wrap(payload[4:begin], 0, b"", is_last=False)]
-        room = self._size - _RTP.size - _HEAD.size - _FRAGMENT.size - _POSITION.size
-        first, across = 0, parameters.slices[1]
+        head = _FRAGMENT.pack(number, parameters.prefix, parameters.scaler, begin - 4, 0)
+        packets = [self._wrap(HQ_FRAGMENT, flags, head + payload[4:begin], time)]
+        room = self._size - _ALL.size
+        first, across, own = 0, parameters.slices[1], self._number
         while first < count:
-            last = int(np.searchsorted(edges, edges[first] + room, "right")) - 1
-            last = min(max(last, first + 1), count)
-            body = payload[edges[first] : edges[last]]
-            if len(body) > _LARGEST:
-                raise ArgumentError(f"a slice of {len(body)} bytes fits no packet; use a smaller slice_size")
-            position = _POSITION.pack(first % across, first // across)
-            packets.append(wrap(body, last - first, position, is_last=last == count))
+            last = min(max(bisect_right(edges, edges[first] + room, first) - 1, first + 1), count)
+            size = edges[last] - edges[first]
+            if size > _LARGEST:
+                raise ArgumentError(f"a slice of {size} bytes fits no packet; use a smaller slice_size")
+            marker = 0x80 if last == count else 0
+            row, column = divmod(first, across)
+            head = _ALL.pack(
+                _VERSION, PAYLOAD_TYPE | marker, own & 0xFFFF, time & 0xFFFFFFFF, self._source, own >> 16, flags,
+                HQ_FRAGMENT, number, parameters.prefix, parameters.scaler, size, last - first, column, row,
+            )  # fmt: skip
+            packets.append(head + payload[edges[first] : edges[last]])
+            own = (own + 1) & 0xFFFFFFFF
             first = last
+        self._number = own
         return packets
 
 
@@ -146,7 +152,7 @@ class _Image:
     """The fragments of an image so far: slices, row and column of the first one, and bytes."""
 
     number: int
-    fragments: list[tuple[int, int, int, bytes]]
+    fragments: list[tuple[int, int, int, memoryview]]
     size: int = 0
     is_torn: bool = False
 
@@ -154,7 +160,13 @@ class _Image:
 class Depacketiser:
     """Makes data units of packets, in their order.
 
-    Any bytes may be fed; what is no packet of VC-2 is counted and left out.
+    Any bytes may be fed; what is no packet of VC-2 is counted and left out. An image whose parameters are lost has
+    those of the image before.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds that a packet is waited for after later ones have come.
 
     Attributes
     ----------
@@ -162,12 +174,15 @@ class Depacketiser:
         What was seen so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = 0.05) -> None:
         self.count = LinkCount()
+        self._patience = patience
         self._source: int | None = None
         self._next = 0
-        self._waiting: dict[int, tuple[bool, bytes]] = {}
+        self._waiting: dict[int, tuple[float, bool, memoryview]] = {}
         self._image: _Image | None = None
+        self._header: SequenceHeader | None = None
+        self._parameters = b""
         self._transit: float | None = None
 
     def feed(self, packet: bytes, now: float = 0.0) -> list[Unit]:
@@ -191,12 +206,15 @@ class Depacketiser:
         if distance < 0:
             self.count.late += 1
             return []
-        self._waiting[number] = is_last, payload
+        if distance == 0 and not self._waiting:
+            return self._take(is_last, payload)
+        self._waiting.setdefault(number, (now, is_last, payload))
         units = self._take_waiting()
-        if len(self._waiting) > _WAITING:
-            # what has not come by now will not
-            ahead = min((each - self._next) % 0x10000 for each in self._waiting)
-            self._skip(ahead)
+        # what has not come by now will not; the packet that has waited longest is the first one
+        while self._waiting and (
+            now - next(iter(self._waiting.values()))[0] > self._patience or len(self._waiting) > _WAITING
+        ):
+            self._skip(min((each - self._next) % 0x10000 for each in self._waiting))
             units += self._take_waiting()
         return units
 
@@ -209,9 +227,8 @@ class Depacketiser:
     def _take_waiting(self) -> list[Unit]:
         units: list[Unit] = []
         while self._next in self._waiting:
-            is_last, payload = self._waiting.pop(self._next)
-            self._next = (self._next + 1) % 0x10000
-            units += self._take(is_last, payload, is_counted=True)
+            _, is_last, payload = self._waiting.pop(self._next)
+            units += self._take(is_last, payload)
         return units
 
     def _give_up_all(self) -> list[Unit]:
@@ -223,35 +240,55 @@ class Depacketiser:
         self._waiting.clear()
         return units + self._finish()
 
-    def _take(self, is_last: bool, payload: bytes, *, is_counted: bool = False) -> list[Unit]:
+    def _take(self, is_last: bool, payload: memoryview) -> list[Unit]:
         """Take the payload whose turn it is."""
-        if not is_counted:
-            self._next = (self._next + 1) % 0x10000
+        self._next = (self._next + 1) % 0x10000
         code = payload[3]
         if code != HQ_FRAGMENT:
             units = self._finish()
-            return [*units, Unit(code, memoryview(payload)[_HEAD.size :])] if code in (HEADER, END) else units
-        body = payload[_HEAD.size :]
-        if len(body) < _FRAGMENT.size:
+            if code == HEADER:
+                self._note_header(payload[_HEAD.size :])
+            return [*units, Unit(code, payload[_HEAD.size :])] if code in (HEADER, END) else units
+        if len(payload) < _HEAD.size + _FRAGMENT.size:
             self.count.refused += 1
             return []
-        number, _, _, length, slices = _FRAGMENT.unpack_from(body)
-        begin = _FRAGMENT.size + (_POSITION.size if slices else 0)
-        if len(body) < begin + length:
+        number, prefix, scaler, length, slices = _FRAGMENT.unpack_from(payload, _HEAD.size)
+        begin = _HEAD.size + _FRAGMENT.size + (_POSITION.size if slices else 0)
+        if len(payload) < begin + length:
             self.count.refused += 1
             return []
-        column, row = _POSITION.unpack_from(body, _FRAGMENT.size) if slices else (0, 0)
+        column, row = _POSITION.unpack_from(payload, begin - _POSITION.size) if slices else (0, 0)
         units = []
         if self._image is None or self._image.number != number:
             units = self._finish()
             self._image = _Image(number, [], is_torn=slices > 0)
+            if slices:
+                self._image.fragments += self._make_parameters(prefix, scaler)
         image = self._image
-        image.fragments.append((slices, row, column, body[begin : begin + length]))
+        if not slices:
+            self._parameters = bytes(payload[begin : begin + length])
+        image.fragments.append((slices, row, column, payload[begin : begin + length]))
         image.size += length
         is_full = image.size > _MOST_BYTES or len(image.fragments) > _MOST_FRAGMENTS
         if is_last or is_full:
             units += self._finish(is_whole=is_last and not is_full)
         return units
+
+    def _note_header(self, payload: memoryview) -> None:
+        """Forget parameters that belong to another sequence."""
+        with suppress(CodecError):
+            header = SequenceHeader.read(payload)
+            if header != self._header:
+                self._header, self._parameters = header, b""
+
+    def _make_parameters(self, prefix: int, scaler: int) -> list[tuple[int, int, int, memoryview]]:
+        """Return the fragment with the parameters of an image that has lost its own: those of the image before."""
+        with suppress(CodecError):
+            if self._header is not None and self._parameters:
+                known, _ = TransformParameters.read(self._parameters, self._header.major, HIGH_QUALITY)
+                made = replace(known, prefix=prefix, scaler=max(scaler, 1)).write(self._header.major)
+                return [(0, 0, 0, memoryview(made))]
+        return []
 
     def _finish(self, *, is_whole: bool = False) -> list[Unit]:
         """Return the units of the image so far: one if nothing is missing, else its fragments."""
@@ -268,11 +305,11 @@ class Depacketiser:
         for slices, row, column, part in image.fragments:
             fields = (len(part), slices, column, row) if slices else (len(part), 0)
             head = b"".join(field.to_bytes(2, "big") for field in fields)
-            units.append(Unit(HQ_FRAGMENT, memoryview(number + head + part)))
+            units.append(Unit(HQ_FRAGMENT, memoryview(b"".join((number, head, part)))))
         return units
 
 
-def _read_packet(packet: bytes) -> tuple[int, int, int, bool, bytes] | None:
+def _read_packet(packet: bytes) -> tuple[int, int, int, bool, memoryview] | None:
     """Return number, source, time, marker and payload of a packet; None if it is none of ours."""
     if len(packet) < _RTP.size + _HEAD.size:
         return None
@@ -288,7 +325,7 @@ def _read_packet(packet: bytes) -> tuple[int, int, int, bool, bytes] | None:
         end -= packet[-1]
     if end - begin < _HEAD.size:
         return None
-    return number, source, time, kind >= 0x80, packet[begin:end]
+    return number, source, time, kind >= 0x80, memoryview(packet)[begin:end]
 
 
 def describe_session(host: str, port: int, header: SequenceHeader) -> str:

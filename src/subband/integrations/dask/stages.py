@@ -290,7 +290,7 @@ class StageWork:
         for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
             has_parents = rule.takes_parent and rule.level < len(way.details)
             parents = way.details[rule.level] if has_parents else {}
-            if rule.weight != 0:
+            if any(rule.weights):
                 looks = {
                     key: self._shrink(roundtrip, rule, key, band, parents.get(key), position)
                     for key, band in bands.items()

@@ -45,8 +45,11 @@ export class Measures {
       if (element.isConnected) changed(message);
       else this.watchers.delete(changed);
     }
-    const { noise } = message;
+    const { noise, noise_kind: kind, noise_report: report } = message;
     find('status-noise-box').hidden = typeof noise !== 'number';
-    if (typeof noise === 'number') find('status-noise').textContent = formatNumber(noise);
+    if (typeof noise !== 'number') return;
+    find('status-noise').textContent = formatNumber(noise);
+    find('status-noise-kind').textContent = kind;
+    find('status-noise-box').title = report;
   }
 }

@@ -43,7 +43,11 @@ export class Sources {
   }
 
   /** Take the lists from the server's hello. */
-  offer({ samples = [], media = [], limits = {} }) {
+  offer({ samples = [], media = [], limits = {}, kept = {}, page = '' }) {
+    this.page = page;
+    // those of before a reload
+    const known = new Set(this.uploads.map(({ name }) => name));
+    this.uploads.push(...(kept.uploads ?? []).filter(({ id }) => !known.has(id)).map(describeUpload));
     this.samples = samples;
     this.media = media;
     this.most = limits.upload ?? Infinity;
@@ -96,13 +100,13 @@ export class Sources {
         if (message) this.handlers.failed(message);
         resolve(source);
       };
-      request.open('POST', `upload?name=${encodeURIComponent(file.name)}`);
+      request.open('POST', `upload?name=${encodeURIComponent(file.name)}&page=${this.page}`);
       request.responseType = 'json';
       request.upload.onprogress = ({ loaded, total }) => { bar.value = total ? loaded / total : 0; };
       request.onload = () => {
         const answer = request.response;
         if (!answer?.id) return finish(null, answer?.error ?? `${file.name} was refused (${request.status})`);
-        this.uploads.push({ ...answer.info, name: answer.id, title: answer.name ?? file.name });
+        this.uploads.push(describeUpload(answer));
         this.#tell();
         return finish(`upload:${answer.id}`);
       };
@@ -150,11 +154,17 @@ export class Sources {
   }
 }
 
+/** An entry of the list. @param {{id: string, name: string, info: any}} upload as the server tells of it */
+const describeUpload = ({ id, name, info }) => ({ ...info, name: id, title: name });
+
 function describe({ title, name, kind, width, height }) {
   const size = width && height ? ` · ${width}×${height}` : '';
   const shown = title ?? name;
   return `${shown}${kind === 'film' && !shown.includes('video') ? ' · video' : ''}${size}`;
 }
+
+/** The page's form of a source. @param {{kind: string, name?: string, id?: string}} source as messages have it */
+export const nameSource = ({ kind, name, id }) => `${kind}:${name ?? id ?? ''}`;
 
 /** The message's form of a source. @param {string} source such as "sample:bunny" */
 export function formatSource(source) {

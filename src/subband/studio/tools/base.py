@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from subband.engines import Engine
+from subband.enhance import Enhancer
 from subband.enhance.views import Region
 from subband.errors import ArgumentError
 from subband.media import Source, open_sink
@@ -28,7 +29,7 @@ from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.levels import PLAIN, Levels, Window, as_pixels, measure_levels
 from subband.typing import Array
 
-__all__ = ["Equivalent", "Export", "Inputs", "Shown", "Tool", "Work"]
+__all__ = ["Cut", "Equivalent", "Export", "Inputs", "Shown", "Tool", "Work"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,28 @@ class Shown:
     psnr_before: float | None = None
     pair: tuple[Array, Array] | None = None
     removed: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A tool under some settings, for images that are so large that they are computed in parts.
+
+    Attributes
+    ----------
+    enhancer : Enhancer
+        What it does.
+    make_noisy : callable
+        Takes a frame and its number, and returns it with the noise that is to be removed.
+    noise : tuple
+        What that noise depends on besides.
+    is_split : bool
+        Whether the frame before the filter is shown, too.
+    """
+
+    enhancer: Enhancer
+    make_noisy: Callable[[Array, int], Array]
+    noise: tuple[Scalar, ...]
+    is_split: bool
 
 
 #: What a prepared tool does to a frame of a number.
@@ -156,6 +179,10 @@ class Tool(ABC):
     @abstractmethod
     def prepare(self, settings: Settings, inputs: Inputs) -> Work:
         """Return what is done to each frame under settings that were resolved."""
+
+    def cut(self, settings: Settings, inputs: Inputs) -> Cut | None:  # noqa: ARG002 - for tools that can
+        """Return how a large image is computed in parts; None if only the whole can be."""
+        return None
 
     @abstractmethod
     def format_equivalent(self, settings: Settings, name: str, scale: float = 1.0) -> Equivalent:

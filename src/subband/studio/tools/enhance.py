@@ -20,7 +20,7 @@ from subband.studio.histogram import measure_histogram
 from subband.studio.levels import PLAIN, Levels
 from subband.studio.measures import show_difference
 from subband.studio.noise import add_noise, measure_psnr
-from subband.studio.tools.base import Equivalent, Export, Inputs, Shown, Tool, Work
+from subband.studio.tools.base import Cut, Equivalent, Export, Inputs, Shown, Tool, Work
 from subband.studio.tools.enhance_controls import list_controls
 from subband.typing import Array
 
@@ -76,6 +76,19 @@ class Enhance(Tool):
             return Shown(images, (), seconds, psnr, before, pair, removed)
 
         return work
+
+    def cut(self, settings: Settings, inputs: Inputs) -> Cut | None:
+        """Return how a large image is computed in parts, in the views that show it."""
+        chosen, _ = _read_enhancer(settings)
+        if settings["view"] not in ("synthesis", "split") or chosen.temporal:
+            return None
+        kind, sigma, scale = str(settings["added_noise"]), float(settings["added_sigma"]), inputs.levels.scale
+        return Cut(
+            scale_enhancer(chosen, scale),
+            lambda pixels, number: add_noise(pixels, kind, sigma, number, scale),
+            (kind, 0.0 if kind == "none" else sigma),
+            settings["view"] == "split",
+        )
 
     def measure_band(
         self, settings: Settings, pixels: Array, number: int, band: str, levels: Levels

@@ -163,10 +163,13 @@ def test_quantisers_fill_the_budget(guess, budget):
     calls = []
 
     def count(quantisers):
-        calls.append(1)
         return (weights * 2.0 ** (-quantisers[:, None] / 8)).astype(np.int64)
 
-    quantisers, lengths = fit_quantisers(count, 50, budget, guess)
+    def count_two(quantiser):
+        calls.append(1)
+        return np.array([count(np.full(50, each)) for each in (quantiser, max(quantiser - 1, 0))])
+
+    quantisers, lengths = fit_quantisers(count_two, budget, guess)
     assert (lengths == count(quantisers)).all()
     coarsest = measure(count(np.full(50, 116)))
     assert measure(lengths) <= max(budget, coarsest)
