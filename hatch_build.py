@@ -59,7 +59,8 @@ class ReadmeHook(MetadataHookInterface):
 
 def resolve_links(text: str, address: str | None) -> str:
     """Make relative links absolute; without an address, links become their words, and images go."""
-    image, link = r"!\[[^\]]*\]\((?!https?:|#)[^)]+\)\n*", r"(\[[^\]]*\])\(((?!https?:|#)[^)]+)\)"
+    image, link = r"!\[[^\]]*\]\((?!https?:|#)([^)]+)\)", r"(\[[^\]]*\])\((?!https?:|#)([^)]+)\)"
     if address:
+        text = re.sub(image, lambda match: match[0].replace(match[1], f"{address}/raw/main/{match[1]}"), text)
         return re.sub(link, rf"\1({address}/blob/main/\2)", text)
-    return re.sub(link, lambda match: match[1][1:-1], re.sub(image, "", text))
+    return re.sub(link, lambda match: match[1][1:-1], re.sub(rf" *{image}\n*", "", text))

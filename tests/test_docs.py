@@ -109,6 +109,20 @@ def test_changelog_names_what_is_exported_beyond_pywavelets():
         assert re.search(rf"`(\w+\.)*{name}`", changelog), name
 
 
+def test_the_read_me_of_the_package_index_has_no_dead_links():
+    resolve = runpy.run_path(str(ROOT / "hatch_build.py"))["resolve_links"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.compile(r"\]\((?!https?:|#)")
+    assert relative.search(text)
+    words = resolve(text, None)
+    assert not relative.search(words)
+    assert "\nLearn: getting started" in words
+    linked = resolve(text, "https://host.example/subband")
+    assert not relative.search(linked)
+    assert "[getting started](https://host.example/subband/blob/main/docs/getting-started.md)" in linked
+    assert "](https://host.example/subband/raw/main/docs/images/landing-denoise.jpg)" in linked
+
+
 def test_extras_in_the_read_me_exist():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
