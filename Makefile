@@ -50,6 +50,7 @@ fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files, and as ma
 pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the pages anew
 	@$(BIN)/python -m pytest -q tests/studio/test_access.py tests/studio/test_tools.py
 	@cp out/studio-light.jpg out/studio-dark.jpg out/studio-surface.jpg docs/images
+	@$(BIN)/python docs/draw_animation.py
 	@$(BIN)/python docs/draw_editing.py
 	@$(BIN)/python docs/draw_surfaces.py
 	@$(BIN)/python docs/draw_figures.py

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, and pages in a real Chromium."""
+"""A real server in a process of its own, and pages in a real Chromium, some of them in Firefox, too."""
 
 from __future__ import annotations
 
@@ -127,19 +127,56 @@ def _find_chromium():
     return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+#: Preferences of Firefox: nothing of its own is fetched.
+PREFERENCES = {
+    "app.normandy.enabled": False,
+    "app.update.enabled": False,
+    "browser.safebrowsing.update.enabled": False,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "extensions.getAddons.cache.enabled": False,
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "services.settings.server": "data:,",
+    "toolkit.telemetry.enabled": False,
+}
+
+
+def pytest_generate_tests(metafunc):
+    """Run tests that are marked so in Firefox, too."""
+    if metafunc.definition.get_closest_marker("firefox") is not None:
+        metafunc.parametrize("browser", ["chromium", "firefox"], indirect=True, scope="module")
+
+
+def _launch_firefox(playwright, folder):
+    """Start the Firefox of the system, through what answers for it where Playwright asks for too much."""
+    pytest.importorskip("websockets", reason="not installed: pip install 'subband[studio]'")
+    if not (os.environ.get("SUBBAND_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")):
+        pytest.skip("there is no Firefox here: apt-get install firefox-esr, or name one in SUBBAND_FIREFOX")
+    program = folder / "firefox"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("firefox.py")}" "$@"\n')
+    program.chmod(0o755)
+    return playwright.firefox.launch(
+        channel="moz-firefox", executable_path=program, firefox_user_prefs=PREFERENCES, timeout=PATIENCE
+    )
+
+
 @pytest.fixture(scope="module")
-def browser():
+def browser(request, tmp_path_factory):
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
         pytest.skip("playwright is not installed: pip install playwright")
+    kind = getattr(request, "param", "chromium")
     with sync_playwright() as playwright:
         try:
-            chromium = playwright.chromium.launch(executable_path=_find_chromium(), headless=True, args=FLAGS)
+            if kind == "firefox":
+                started = _launch_firefox(playwright, tmp_path_factory.mktemp("firefox"))
+            else:
+                started = playwright.chromium.launch(executable_path=_find_chromium(), headless=True, args=FLAGS)
         except Error as error:
-            pytest.skip(f"no Chromium can be started: {str(error).splitlines()[0]}")
-        yield chromium
-        chromium.close()
+            pytest.skip(f"no {kind} can be started: {str(error).splitlines()[0]}")
+        yield started
+        started.close()
 
 
 @contextlib.contextmanager

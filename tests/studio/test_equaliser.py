@@ -24,6 +24,7 @@ def find_meter(studio, name):
     return meter
 
 
+@pytest.mark.firefox
 def test_thresholds_of_bands_are_set_by_keys_and_drags_over_their_energies(studio):
     studio.open("sample:camera", format="raw", threshold=40, level=2)
     meter = find_meter(studio, "dd1")
@@ -87,6 +88,7 @@ def test_printed_command_and_python_make_the_picture_that_is_shown(studio, tmp_p
     assert (Enhancer(stage).apply(CAMERA) != shown).any()
 
 
+@pytest.mark.firefox
 def test_filters_and_wavelets_are_compared_by_a_line_and_a_thumbnail_each(studio):
     studio.open("sample:camera", format="raw")
     assert studio.page.get_by_text("Takes the threshold from every coefficient").is_visible()

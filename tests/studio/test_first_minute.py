@@ -30,6 +30,7 @@ GIVE = """([kind, names]) => {
 }"""
 
 
+@pytest.mark.firefox
 def test_it_opens_before_and_after_with_the_estimate_and_a_tour_that_stays_skipped(studio, out):
     studio.page.goto(studio.address)
     tour = studio.page.get_by_role("region", name="Before and after")
@@ -56,6 +57,7 @@ def test_it_opens_before_and_after_with_the_estimate_and_a_tour_that_stays_skipp
     assert not studio.page.locator("#tour").is_visible()
 
 
+@pytest.mark.firefox
 def test_presets_are_named_exported_imported_and_shared(studio, tmp_path):
     studio.open("sample:camera", format="raw", view="split", filter="hard", threshold=31)
     purposes = studio.page.locator("#preset-select optgroup").first.locator("option").all_inner_texts()
@@ -97,6 +99,7 @@ def test_several_files_are_dropped_or_pasted(studio, kind):
     studio.wait_for("() => window.studio.pixels().data[0] === 150")
 
 
+@pytest.mark.firefox
 def test_the_map_shows_where_one_is_and_goes_elsewhere(studio):
     studio.open("sample:camera", filter="none", format="raw")
     overview = studio.page.locator("#overview")

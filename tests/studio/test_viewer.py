@@ -35,6 +35,7 @@ def find_pixel(studio, x, y):
     return int(words[1]), int(words[3]), studio.page.locator("#readout").inner_text()
 
 
+@pytest.mark.firefox
 def test_wheel_enlarges_about_the_pointer_and_drags_move(studio):
     studio.open("sample:camera", format="raw", filter="none")
     box = studio.page.locator("#viewport").bounding_box()
@@ -79,6 +80,7 @@ def test_two_fingers_enlarge(open_page):
     assert 1.6 < studio.page.locator("#image").bounding_box()["width"] / width < 2.4
 
 
+@pytest.mark.firefox
 def test_a_pixel_is_read_before_and_after(studio):
     studio.open("sample:camera", format="jpeg", threshold=40)
     box = studio.page.locator("#viewport").bounding_box()
@@ -181,6 +183,7 @@ def test_what_was_removed_is_shown_with_its_statistics(studio):
     assert not studio.page.locator("#removed").is_visible()
 
 
+@pytest.mark.firefox
 def test_the_divider_stays_on_the_screen_at_any_zoom(studio):
     studio.open("sample:camera", view="split")
     viewport = studio.page.locator("#viewport").bounding_box()

@@ -57,7 +57,7 @@ class Enhance(Tool):
         def work(given: Array | Slab, number: int) -> Shown:
             start = perf_counter()
             slab = given if isinstance(given, Slab) else None
-            pixels = given if slab is None else slab.values
+            pixels = given.values if isinstance(given, Slab) else given
             noisy = add_noise(pixels, kind, sigma, number, levels.scale)
             added = perf_counter()
             if slab is not None and view == "synthesis":
