@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Server", "browse", "move_slider", "open_studio", "read_pixels", "serve"]
 
-_PATIENCE = 120_000
+_PATIENCE = 300_000
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

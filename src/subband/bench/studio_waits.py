@@ -180,15 +180,15 @@ def report(waits: Sequence[Wait], engine_name: str) -> Report:
     rows = [
         (
             each.name,
-            f"{each.middle:.3g}",
-            f"{max(each.numbers):.3g}",
+            f"{each.middle:.4g}",
+            f"{max(each.numbers):.4g}",
             each.unit,
             "" if each.bar is None else f"{each.bar:g}",
         )
         for each in waits
     ]
     goals = [
-        Goal(f"{each.name}: at most {each.bar:g} {each.unit}, median", f"{each.middle:.3g}", each.middle <= each.bar)
+        Goal(f"{each.name}: at most {each.bar:g} {each.unit}, median", f"{each.middle:.4g}", each.middle <= each.bar)
         for each in waits
         if each.bar is not None
     ]

@@ -25,7 +25,7 @@ from subband.studio.protocol import ProtocolError, read_number
 from subband.studio.reduction import reduce_enhancer, reduce_mean, reduce_pixels
 from subband.typing import Array
 
-__all__ = ["LARGE", "LargeImage", "Original", "Place", "View"]
+__all__ = ["LARGE", "Crop", "LargeImage", "Original", "View"]
 
 #: Pixels of an image from which on it is large.
 LARGE = 2**22
@@ -41,7 +41,7 @@ _LARGEST_SCREEN = 2**14
 
 
 @dataclass(frozen=True)
-class Place:
+class Crop:
     """A region of an image, at a fraction of its size.
 
     Attributes
@@ -53,7 +53,7 @@ class Place:
 
     Examples
     --------
-    >>> Place((0, 8), (4, 8), 1).cut(np.ones((8, 8), np.uint8)).shape
+    >>> Crop((0, 8), (4, 8), 1).cut(np.ones((8, 8), np.uint8)).shape
     (4, 2)
     """
 
@@ -70,15 +70,15 @@ class Place:
         """Return what an image has there."""
         return reduce_pixels(pixels[slice(*self.rows), slice(*self.columns)], self.steps)
 
-    def intersect(self, other: Place) -> Place | None:
+    def intersect(self, other: Crop) -> Crop | None:
         """Return what both have in common, at this one's size; None if that is nothing."""
         rows, columns = (
             (max(own[0], its[0]), min(own[1], its[1]))
             for own, its in ((self.rows, other.rows), (self.columns, other.columns))
         )
-        return Place(rows, columns, self.steps) if rows[0] < rows[1] and columns[0] < columns[1] else None
+        return Crop(rows, columns, self.steps) if rows[0] < rows[1] and columns[0] < columns[1] else None
 
-    def locate(self, part: Place) -> list[int]:
+    def locate(self, part: Crop) -> list[int]:
         """Return where a part of it lies, in pixels of its own size: column and row."""
         return [(part.columns[0] - self.columns[0]) >> self.steps, (part.rows[0] - self.rows[0]) >> self.steps]
 
@@ -96,10 +96,10 @@ class View:
 
     Examples
     --------
-    >>> View(900, 600).place((4000, 6000))
-    Place(rows=(0, 4000), columns=(0, 6000), steps=2)
-    >>> View(900, 600, (1000.5, 10, 1900.5, 610)).place((4000, 6000))
-    Place(rows=(10, 610), columns=(1000, 1901), steps=0)
+    >>> View(900, 600).crop((4000, 6000))
+    Crop(rows=(0, 4000), columns=(0, 6000), steps=2)
+    >>> View(900, 600, (1000.5, 10, 1900.5, 610)).crop((4000, 6000))
+    Crop(rows=(10, 610), columns=(1000, 1901), steps=0)
     """
 
     width: int = _USUAL[0]
@@ -123,7 +123,7 @@ class View:
         left, top, right, bottom = (read_number(message, name) for name in ("left", "top", "right", "bottom"))
         return cls(width, height, (left, top, right, bottom))
 
-    def place(self, shape: tuple[int, ...]) -> Place:
+    def crop(self, shape: tuple[int, ...]) -> Crop:
         """Return the region of an image that is seen, with at least as many pixels as the screen has for it."""
         length, breadth = shape[:2]
         left, top, right, bottom = self.region or (0, 0, breadth, length)
@@ -133,7 +133,7 @@ class View:
         ratio = max((right - left) / self.width, (bottom - top) / self.height)
         steps = max(0, min(floor(log2(ratio)), 6))
         unit = 2**steps
-        return Place(
+        return Crop(
             (floor(top / unit) * unit, min(-floor(-bottom / unit) * unit, length)),
             (floor(left / unit) * unit, min(-floor(-right / unit) * unit, breadth)),
             steps,
@@ -192,13 +192,13 @@ class LargeImage:
     >>> from subband.enhance import Blur
     >>> original = Original(np.zeros((1500, 2000), np.uint8))
     >>> image = LargeImage(original, Enhancer(Blur(2.0)), get_engine("cpu"))
-    >>> place = View(500, 400).place(original.pixels.shape)
-    >>> sketch, is_exact = image.show(place)
+    >>> crop = View(500, 400).crop(original.pixels.shape)
+    >>> sketch, is_exact = image.show(crop)
     >>> sketch.shape, is_exact, image.count, image.left
     ((750, 1000), False, 4, 4)
     >>> while image.left:
-    ...     block = image.advance(place)
-    >>> image.show(place)[1]
+    ...     block = image.advance(crop)
+    >>> image.show(crop)[1]
     True
     """
 
@@ -222,28 +222,28 @@ class LargeImage:
     def _noise(self) -> Noise:
         return self.original.find_noise(self._regions)
 
-    def show(self, place: Place) -> tuple[Array, bool]:
-        """Return what is to be seen at a place at once, and whether that is what the whole image has there."""
-        if not self._done[_find_cells(place)].all():
-            if place.steps or self._regions.obstacle:
-                return self._paste_done(place, self._sketch(place)), False
-            self._compute(place)
-        return place.cut(self.result), True
+    def show(self, crop: Crop) -> tuple[Array, bool]:
+        """Return what is to be seen in a crop at once, and whether that is what the whole image has there."""
+        if not self._done[_find_cells(crop)].all():
+            if crop.steps or self._regions.obstacle:
+                return self._paste_done(crop, self._sketch(crop)), False
+            self._compute(crop)
+        return crop.cut(self.result), True
 
-    def advance(self, place: Place) -> Place:
-        """Compute a further block, one that is seen at a place if there is such a one, and return which."""
-        middle = [sum(side) / 2 for side in (place.rows, place.columns)]
+    def advance(self, crop: Crop) -> Crop:
+        """Compute a further block, one that is seen in a crop if there is such a one, and return which."""
+        middle = [sum(side) / 2 for side in (crop.rows, crop.columns)]
 
-        def rank(block: Place) -> tuple[bool, float]:
+        def rank(block: Crop) -> tuple[bool, float]:
             away = [sum(side) / 2 - at for side, at in zip((block.rows, block.columns), middle, strict=True)]
-            return block.intersect(place) is None, abs(away[0]) + abs(away[1])
+            return block.intersect(crop) is None, abs(away[0]) + abs(away[1])
 
         block = min(self._blocks, key=rank)
         self._compute(block)
         return block
 
-    def _compute(self, place: Place) -> None:
-        """Compute a place as the whole image has it, and what else belongs to the same cells."""
+    def _compute(self, crop: Crop) -> None:
+        """Compute a crop as the whole image has it, and what else belongs to the same cells."""
         if self._regions.obstacle:
             self.result[...] = self._regions.enhancer.apply(self.original.pixels, engine=self._engine)
             self._done[...] = True
@@ -251,20 +251,20 @@ class LargeImage:
             shape = self.original.pixels.shape
             rows, columns = (
                 (side[0] // _CELL * _CELL, min(-(-side[1] // _CELL) * _CELL, length))
-                for side, length in ((place.rows, shape[0]), (place.columns, shape[1]))
+                for side, length in ((crop.rows, shape[0]), (crop.columns, shape[1]))
             )
             part = self._regions.compute(self.original.pixels, rows, columns, self._noise)
             self.result[slice(*rows), slice(*columns)] = part
-            self._done[_find_cells(place)] = True
+            self._done[_find_cells(crop)] = True
         self._blocks = [block for block in self._blocks if not self._done[_find_cells(block)].all()]
 
-    def _sketch(self, place: Place) -> Array:
-        """Return what is nearly the result at a place: that of the reduced image, or of the region by itself."""
-        enhancer, dtype, unit = self._regions.enhancer, self.original.pixels.dtype, 2**place.steps
+    def _sketch(self, crop: Crop) -> Array:
+        """Return what is nearly the result in a crop: that of the reduced image, or of the region by itself."""
+        enhancer, dtype, unit = self._regions.enhancer, self.original.pixels.dtype, 2**crop.steps
         noise = None if self._noise is None else tuple(each / unit for each in self._noise)
-        image = self.original.reduce(place.steps) if place.steps else self.original.pixels
-        smaller = Regions(reduce_enhancer(enhancer, place.steps), image.shape, self._engine)
-        rows, columns = ((side[0] // unit, -(-side[1] // unit)) for side in (place.rows, place.columns))
+        image = self.original.reduce(crop.steps) if crop.steps else self.original.pixels
+        smaller = Regions(reduce_enhancer(enhancer, crop.steps), image.shape, self._engine)
+        rows, columns = ((side[0] // unit, -(-side[1] // unit)) for side in (crop.rows, crop.columns))
         if not smaller.obstacle:
             return fit_pixels(smaller.compute(image, rows, columns, noise), dtype)
         top, left = max(rows[0] - _GLANCE, 0), max(columns[0] - _GLANCE, 0)
@@ -272,31 +272,31 @@ class LargeImage:
         found = run_planes(smaller.enhancer, part, self._engine, noise)
         return fit_pixels(found[rows[0] - top : rows[1] - top, columns[0] - left : columns[1] - left], dtype)
 
-    def _paste_done(self, place: Place, sketch: Array) -> Array:
+    def _paste_done(self, crop: Crop, sketch: Array) -> Array:
         """Return a sketch with all blocks that are computed already, which do not come again."""
         for block in self._all:
-            part = place.intersect(block)
+            part = crop.intersect(block)
             if part is not None and self._done[_find_cells(block)].all():
-                column, row = place.locate(part)
+                column, row = crop.locate(part)
                 exact = part.cut(self.result)
                 sketch[row : row + exact.shape[0], column : column + exact.shape[1]] = exact
         return sketch
 
-    def _list_blocks(self) -> list[Place]:
+    def _list_blocks(self) -> list[Crop]:
         rows, columns = self.original.pixels.shape[:2]
         if self._regions.obstacle:
-            return [Place((0, rows), (0, columns), 0)]
+            return [Crop((0, rows), (0, columns), 0)]
         is_slow = any(
             isinstance(stage, Denoise) and find_method(stage.method).is_guide for stage in self._regions.enhancer.stages
         )
         size = _SLOW_BLOCK if is_slow else _BLOCK
         return [
-            Place((row, min(row + size, rows)), (column, min(column + size, columns)), 0)
+            Crop((row, min(row + size, rows)), (column, min(column + size, columns)), 0)
             for row in range(0, rows, size)
             for column in range(0, columns, size)
         ]
 
 
-def _find_cells(place: Place) -> tuple[slice, slice]:
-    rows, columns = (slice(side[0] // _CELL, -(-side[1] // _CELL)) for side in (place.rows, place.columns))
+def _find_cells(crop: Crop) -> tuple[slice, slice]:
+    rows, columns = (slice(side[0] // _CELL, -(-side[1] // _CELL)) for side in (crop.rows, crop.columns))
     return rows, columns

@@ -14,7 +14,7 @@ from subband.engines import get_engine
 from subband.errors import SubbandError
 from subband.studio.encoding import encode_image
 from subband.studio.jobs import Job, Message
-from subband.studio.large import LargeImage, Original, Place, View
+from subband.studio.large import Crop, LargeImage, Original, View
 from subband.studio.levels import Window
 from subband.studio.noise import measure_psnr
 from subband.studio.player import DisplayFrame
@@ -79,7 +79,8 @@ class Renderer:
         is_block = tool.is_deep and job.resolved.settings.get("volumetric") is True
         failure = Message()
         try:
-            if job.view is not None and (cut := self._find_cut(job, pixels.shape)) is not None:
+            is_whole = job.view is None or (is_block and frame.block is not None)
+            if job.view is not None and not is_whole and (cut := self._find_cut(job, pixels.shape)) is not None:
                 self._last = self._prepared = None
                 return self._render_part(job, job.view, cut, key)
             self._large = None
@@ -117,19 +118,19 @@ class Renderer:
             )
             image = LargeImage(original, cut.enhancer, get_engine(job.engine))
             self._large = large = _Large(key, frame, cut.noise, image)
-        image, place = large.image, view.place(frame.pixels.shape)
+        image, crop = large.image, view.crop(frame.pixels.shape)
         where: dict[str, Any] = {"size": [frame.pixels.shape[1], frame.pixels.shape[0]]}
-        part: Place | None = place
+        part: Crop | None = crop
         if job.is_rest and image.left:
-            part = place.intersect(image.advance(place))
+            part = crop.intersect(image.advance(crop))
             result = None if part is None else part.cut(image.result)
-            where["at"] = None if part is None else place.locate(part)
+            where["at"] = None if part is None else crop.locate(part)
         else:
-            result, is_exact = image.show(place)
-            where |= {"extent": place.extent, "is_sketch": not is_exact}
+            result, is_exact = image.show(crop)
+            where |= {"extent": crop.extent, "is_sketch": not is_exact}
         images: list[tuple[str, Array]] = [] if result is None else [("result", result)]
         if cut.is_split and not job.is_rest:
-            images.append(("before", place.cut(image.original.pixels)))
+            images.append(("before", crop.cut(image.original.pixels)))
         where |= {"left": image.left, "count": image.count}
         seconds = {"filter": perf_counter() - begun}
         if image.left:
@@ -156,9 +157,9 @@ def _encode(job: Job, frame: DisplayFrame, shown: Shown, where: Mapping[str, Any
     if where is None and job.view is not None:
         # computed as a whole, and seen in part
         rows, columns = shown.images[0][1].shape[:2]
-        place = job.view.place((rows, columns))
-        shown = replace(shown, images=tuple((role, place.cut(each)) for role, each in shown.images))
-        where = {"size": [columns, rows], "extent": place.extent, "is_sketch": False, "left": 0, "count": 1}
+        crop = job.view.crop((rows, columns))
+        shown = replace(shown, images=tuple((role, crop.cut(each)) for role, each in shown.images))
+        where = {"size": [columns, rows], "extent": crop.extent, "is_sketch": False, "left": 0, "count": 1}
     pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.images)
     wanted = job.choose_format(pixels)
     window = Window.read(job.resolved.settings, frame.levels)

@@ -9,7 +9,7 @@ from subband import data
 from subband.engines import get_engine
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.studio import large, preview
-from subband.studio.large import LargeImage, Original, Place, View
+from subband.studio.large import Crop, LargeImage, Original, View
 from subband.studio.reduction import reduce_enhancer, reduce_mean, reduce_pixels
 
 IMAGE = np.ascontiguousarray(np.tile(data.photograph(), (2, 2, 1))[:900, :1000])
@@ -35,25 +35,25 @@ def test_a_sketch_is_near_the_result_and_blocks_are_the_result(stage, small_limi
     noisy = np.clip(IMAGE + np.random.default_rng(0).normal(0, 20, IMAGE.shape), 0, 255).astype(np.uint8)
     enhancer = Enhancer(stage)
     expected = enhancer.apply(noisy)
-    image, place = LargeImage(Original(noisy), enhancer, CPU), View(500, 450).place(noisy.shape)
-    assert place.steps == 1
-    sketch, is_exact = image.show(place)
+    image, crop = LargeImage(Original(noisy), enhancer, CPU), View(500, 450).crop(noisy.shape)
+    assert crop.steps == 1
+    sketch, is_exact = image.show(crop)
     assert not is_exact
     reduced, before = (reduce_mean(each, 1) for each in (expected, noisy))
     assert np.abs(sketch - reduced).mean() < 0.5 * np.abs(before - reduced).mean()
-    seen = [image.advance(place)]
+    seen = [image.advance(crop)]
     # what is exact already stays so, since it does not come again
-    part = place.intersect(seen[0])
-    column, row = place.locate(part)
+    part = crop.intersect(seen[0])
+    column, row = crop.locate(part)
     exact = part.cut(image.result)
-    again, _ = image.show(place)
+    again, _ = image.show(crop)
     np.testing.assert_array_equal(again[row : row + exact.shape[0], column : column + exact.shape[1]], exact)
     while image.left:
-        seen.append(image.advance(place))
+        seen.append(image.advance(crop))
     # all coefficients of a band have a say in what the last of these does to each
     assert len(seen) == (1 if stage == Denoise("bayes", level=3) else 16)
     compare(image.result, expected)
-    final, is_exact = image.show(place)
+    final, is_exact = image.show(crop)
     assert is_exact
     np.testing.assert_array_equal(final, reduce_pixels(image.result, 1))
 
@@ -61,13 +61,13 @@ def test_a_sketch_is_near_the_result_and_blocks_are_the_result(stage, small_limi
 def test_what_is_seen_pixel_by_pixel_is_exact_at_once(small_limit):
     enhancer = Enhancer(Denoise(level=3))
     image = LargeImage(Original(IMAGE), enhancer, CPU)
-    place = View(200, 100, (300.0, 400.0, 500.0, 500.0)).place(IMAGE.shape)
-    found, is_exact = image.show(place)
+    crop = View(200, 100, (300.0, 400.0, 500.0, 500.0)).crop(IMAGE.shape)
+    found, is_exact = image.show(crop)
     assert is_exact
     compare(found, enhancer.apply(IMAGE)[400:500, 300:500])
     # the block nearest to what is seen comes first
-    block = image.advance(place)
-    assert block.intersect(place) is not None
+    block = image.advance(crop)
+    assert block.intersect(crop) is not None
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_stages_that_have_nothing_to_do_there_are_left_out():
 
 
 def test_views_of_another_image_or_of_nothing():
-    assert View(100, 100, (-50, 10, 0, 5)).place((80, 60)) == Place((10, 11), (0, 1), 0)
-    assert View(100, 100, (1e9, 0, 2e9, 80)).place((80, 60)) == Place((0, 80), (59, 60), 0)
+    assert View(100, 100, (-50, 10, 0, 5)).crop((80, 60)) == Crop((10, 11), (0, 1), 0)
+    assert View(100, 100, (1e9, 0, 2e9, 80)).crop((80, 60)) == Crop((0, 80), (59, 60), 0)
 
 
 def read_all(page):
@@ -141,9 +141,9 @@ def test_newer_wishes_end_what_is_computed_between_blocks(page, small_limit, mon
     computed, gate = [], threading.Semaphore(0)
     advance = LargeImage.advance
 
-    def watch(image, place):
+    def watch(image, crop):
         assert gate.acquire(timeout=60)
-        computed.append(advance(image, place))
+        computed.append(advance(image, crop))
         return computed[-1]
 
     monkeypatch.setattr(LargeImage, "advance", watch)
