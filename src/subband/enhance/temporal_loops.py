@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep_apart, shift
+from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep, keep_apart, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS
 from subband.enhance.motion_loops import interpolate
 from subband.typing import Array
@@ -104,6 +104,7 @@ def _predict(
                     one,
                     columns,
                 )
+    keep(room)
 
 
 def _add_energy(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, one: float, n: int) -> None:
@@ -162,6 +163,9 @@ def _update(
             offset = (plane * rows + r) * columns
             out = shift(data(state), (plane * state.shape[1] + MARGIN + r) * stride + MARGIN)
             mix(out, shift(data(new), offset), shift(data(predicted), offset), data(gains), columns)
+    keep(lines)
+    keep(sums)
+    keep(gains)
 
 
 def _measure_excess(energy: Array, r: int, slacks: tuple[float, float, float], sums: Any, out: Any) -> None:
