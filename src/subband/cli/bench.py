@@ -263,7 +263,8 @@ def temporal(
         each for name in clips.CLIPS for each in clips.measure_clip(clips.make_clip(name, count), sigmas, peers)
     )
     found = watch_results(measured, len(clips.CLIPS) * len(sigmas))
-    rates = clips.measure_speed(frames, (180, 320) if quick else (720, 1280))
+    shape = (180, 320) if quick else (720, 1280)
+    rates = clips.measure_speed(frames, shape) | {clips.FILES: clips.measure_files(frames, shape)}
     outputs.write("Video over time", {"temporal": clips.report(found, rates, is_whole=not quick)})
 
 

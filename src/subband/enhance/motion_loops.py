@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, copy, data, keep_apart, shift
+from subband.engines.cpu.loops import OPTIONS, copy, data, keep, keep_apart, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS, WINDOW
 from subband.typing import Array
 
@@ -56,6 +56,7 @@ def _halve(x: Array, y: Array, first: int, last: int) -> None:
             k = 2 * c
             total = (line[k] + line[k + 5]) + five * (line[k + 1] + line[k + 4]) + ten * (line[k + 2] + line[k + 3])
             out[c] = total * np.float32(1 / 1024)
+    keep(room)
 
 
 def _locate_window(new: Array, row: int, column: int) -> tuple[int, int]:
@@ -141,7 +142,7 @@ def _step(
     if determinant > 1e-3 * down_slope * right_slope:
         by_y = min(max(float((right_slope * yd - yx * xd) / determinant), -1.0), 1.0)
         by_x = min(max(float((down_slope * xd - yx * yd) / determinant), -1.0), 1.0)
-    return dd - noise, by_y, by_x, down_energy + right_energy
+    return float(dd - noise), by_y, by_x, down_energy + right_energy
 
 
 def _refine(
@@ -349,6 +350,8 @@ def _balance(
             sums[row, 2] += xx
             sums[row, 3] += yd
             sums[row, 4] += xd
+    keep(line_room)
+    keep(patch_room)
 
 
 halve = stored(**OPTIONS)(_halve)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep_apart, shift
+from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep, keep_apart, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS
 from subband.enhance.motion_loops import interpolate
 from subband.typing import Array
@@ -22,8 +22,8 @@ __all__ = ["average", "draw", "predict", "update"]
 _DOUBT = 2.0
 
 # Excess from which a prediction is not only doubtful but wrong: hardly anything of it is to be left, and samples beside
-# it are doubted too.
-_SURE = 0.5
+# it are doubted too. So much faster doubt grows from there.
+_SURE, _GROWTH = 0.5, 4.0
 
 # Blocks beside each other that are moved at a time, at most: what their interpolation needs stays in the nearest cache.
 _RUN = 8
@@ -104,6 +104,7 @@ def _predict(
                     one,
                     columns,
                 )
+    keep(room)
 
 
 def _add_energy(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, one: float, n: int) -> None:
@@ -162,6 +163,9 @@ def _update(
             offset = (plane * rows + r) * columns
             out = shift(data(state), (plane * state.shape[1] + MARGIN + r) * stride + MARGIN)
             mix(out, shift(data(new), offset), shift(data(predicted), offset), data(gains), columns)
+    keep(lines)
+    keep(sums)
+    keep(gains)
 
 
 def _measure_excess(energy: Array, r: int, slacks: tuple[float, float, float], sums: Any, out: Any) -> None:
@@ -191,13 +195,13 @@ def _measure_excess(energy: Array, r: int, slacks: tuple[float, float, float], s
 def _weigh_new(gains: Any, here: Any, above: Any, below: Any, ratio: Any, lowest: float, n: int) -> None:
     """Write the weights of the new samples of a row, from the excess of that row and of those beside it."""
     keep_apart()
-    zero, one, two = np.float32(0.0), np.float32(1.0), np.float32(2.0)
-    doubt, sure = np.float32(_DOUBT), np.float32(_SURE)
+    zero, one = np.float32(0.0), np.float32(1.0)
+    doubt, sure, growth = np.float32(_DOUBT), np.float32(_SURE), np.float32(_GROWTH)
     for c in range(n):
         # a moving edge is found where it is strong, and goes on where noise hides it
         beside = max(above[c], above[c + 1], above[c + 2], below[c], below[c + 1], below[c + 2], here[c], here[c + 2])
         excess = max(here[c + 1], beside - sure)
-        doubtful = doubt * excess * (one + two * max(excess - sure, zero))
+        doubtful = doubt * excess * (one + growth * max(excess - sure, zero))
         variance = ratio[c] + doubtful * (one + ratio[c])
         gains[c] = max(variance / (one + variance), lowest)
 

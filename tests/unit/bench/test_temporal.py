@@ -35,3 +35,12 @@ def test_speed_is_that_of_whole_frames():
     rates = clips.measure_speed(2, (48, 64))
     assert set(rates) == {clips.ALONE, clips.TEMPORAL}
     assert min(rates.values()) > 0
+
+
+def test_speed_from_file_to_file_is_measured_and_judged():
+    rate = clips.measure_files(3, (48, 64))
+    assert rate > 0
+    results = list(clips.measure_clip(clips.make_clip("still", 6), (20,), {}))
+    goals = list(map(str, clips.report(results, {clips.TEMPORAL: 30.0, clips.FILES: 24.0}).goals))
+    assert goals[-2].startswith("not met: at least 25 fps of 1280 × 720 from file to file")
+    assert goals[-1].startswith("met: at least 25 fps of 1280 × 720 in memory")
