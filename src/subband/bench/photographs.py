@@ -222,7 +222,7 @@ def _denoise_with_bm3d(y: Array, sigma: float) -> Array:
 
 
 def join_crops(clean: Array, sigma: float = _COLOUR_SIGMA, size: int = _CROP) -> Array:
-    """Return crops of an image: clean, noisy, by scikit-image, our default and our best, and by BM3D if it is installed.
+    """Return crops of an image: clean, noisy, by scikit-image, our default and best, and by BM3D if it is installed.
 
     Returns
     -------
