@@ -37,6 +37,7 @@ def test_it_opens_before_and_after_on_a_noisy_picture_with_the_estimate_shown(st
     studio.wait_for("() => Number(document.getElementById('status-noise').textContent) > 0")
     # some of the noise is clipped where the photograph is black or white
     assert 15 < float(studio.page.locator("#status-noise").inner_text()) < 22
+    assert studio.page.locator("#status-noise-kind").inner_text().endswith(" %")
     clean = data.photograph()
     noisy, result = (studio.colours(role).astype(float) - clean for role in ("before", "result"))
     assert result.std() < 0.6 * noisy.std()

@@ -222,7 +222,7 @@ def _denoise_with_bm3d(y: Array, sigma: float) -> Array:
 
 
 def join_crops(clean: Array, sigma: float = _COLOUR_SIGMA, size: int = _CROP) -> Array:
-    """Return crops of an image: clean, noisy, by scikit-image, our default and our best, and by BM3D if it is installed.
+    """Return crops of an image: clean, noisy, by scikit-image, our default and best, and by BM3D if it is installed.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def join_crops(clean: Array, sigma: float = _COLOUR_SIGMA, size: int = _CROP) ->
     crops = [image, noisy, *(denoise(noisy, sigma) for denoise in contenders)]
     gap = np.full((len(image), _GAP, *image.shape[2:]), 255.0)
     pieces = [piece for crop in crops for piece in (crop, gap)][:-1]
-    return np.clip(np.rint(np.hstack(pieces)), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(np.hstack(pieces)), 0, 255), np.uint8)
 
 
 def _bind_peer(**options: Any) -> Contender:

@@ -50,6 +50,10 @@ _WHITE, _CLEARLY = 0.5, 2.0
 #: energy, it is texture, which no noise is.
 _LESS_SMOOTH, _EVEN = 0.3, 0.65
 
+#: Noise that was smoothed over a few pixels hardly grows beyond the next level, to at most so many times as much; what
+#: grows on is structure of an image that was not sharp.
+_GROWING = 2.5
+
 #: Levels whose noise is measured by themselves, and coefficients of a window along each axis. Coarser ones have too few
 #: smooth windows, and noise that was smoothed over a few pixels is white again from there on.
 _LEVELS, _BAND_WINDOW = 3, 4
@@ -235,7 +239,7 @@ def _conclude(windows: _Windows, spectrum: Correlated, rounding: float) -> Noise
     distance = (_WHITE - whiteness) / deviation - _CLEARLY
     certainty = _find_certainty(distance)
     if distance > 0 and spectrum.sigma:
-        if evenness > _EVEN:
+        if evenness > _EVEN and _is_flattening(spectrum):
             return NoiseReport(spectrum, spectrum.sigma, error, len(smooth), whiteness, certainty, spectrum)
         # texture hides what noise is like
         certainty = 0.5
@@ -246,6 +250,12 @@ def _conclude(windows: _Windows, spectrum: Correlated, rounding: float) -> Noise
         return NoiseReport(Gaussian(sigma), sigma, error, len(smooth), whiteness, certainty, spectrum)
     model, count, mean = grown
     return NoiseReport(model, sqrt(mean), error * sqrt(len(smooth) / count), count, whiteness, certainty, spectrum)
+
+
+def _is_flattening(spectrum: Correlated) -> bool:
+    """Tell whether noise of the coarsest level is not much stronger than that of the one before."""
+    diagonals = [row[-1] for row in spectrum.bands or ()]
+    return len(diagonals) < _LEVELS or diagonals[-1] < _GROWING * diagonals[-2]
 
 
 def _measure_whiteness(windows: _Windows, ranges: list[Array]) -> tuple[float, float, float]:

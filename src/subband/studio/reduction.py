@@ -89,7 +89,8 @@ def _reduce_stage(stage: Stage, steps: int) -> Stage | None:
         return replace(stage, amount=stage.amount / 4**steps)
     if stage.level is not None and stage.level <= steps:
         return None
-    weights = stage.level_weights if stage.level_weights is None else stage.level_weights[steps:]
+    # of each level, or of its bands where the stage has such
+    weights: Any = stage.level_weights if stage.level_weights is None else stage.level_weights[steps:]
     weights = stage.level_weights[-1:] if stage.level_weights and not weights else weights
     if isinstance(stage, Denoise):
         # groups of patches take seconds, and what guides them is near enough for a glance

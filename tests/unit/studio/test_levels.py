@@ -107,6 +107,10 @@ def test_measurements_are_in_the_numbers_of_the_data():
     assert sum(found["counts"]) == image.size
     assert found["range"] == [image.min(), image.max()]
     assert found["noise"] == pytest.approx(40, rel=0.05)
+    assert found["noise_kind"].startswith("white, ")
+    assert found["noise_report"].startswith("white noise (")
+    tiny = np.zeros((4, 4), np.uint8)
+    assert measure_image((tiny, tiny), Window(0.0, 255.0))["noise_kind"] is None
     assert measure_pixel((image, image), 4, 7)["before"] == [image[4, 7]]
     assert measure_pixel((image, image), 128, 0) is None
 
