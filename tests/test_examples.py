@@ -35,5 +35,5 @@ def test_every_public_name_with_examples_is_found():
 def test_public_examples_see_no_names_of_their_module(request):
     made = doctest.DocTest([], {"np": 1}, "subband.transforms.onedim.dwt", None, None, None)
     item = pytest.DoctestItem.from_parent(request.session, name="dwt", runner=doctest.DocTestRunner(), dtest=made)
-    CONFTEST["pytest_collection_modifyitems"]([item])
+    CONFTEST["pytest_collection_modifyitems"](request.config, [item])
     assert "np" not in item.dtest.globs

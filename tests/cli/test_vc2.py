@@ -51,6 +51,19 @@ def test_nothing_is_lost_there_and_back(video, tmp_path):
         np.testing.assert_array_equal(found, known)
 
 
+def test_matroska_holds_it_too(video, tmp_path):
+    for name in ("a.vc2", "a.mkv"):
+        result = run("encode", video, tmp_path / name, "--quantiser", 20)
+        assert result.exit_code == 0, result.output
+    result = run("decode", tmp_path / "a.mkv", tmp_path / "b.mkv")
+    assert result.exit_code == 0, result.output
+    with open_source(tmp_path / "a.mkv") as source:
+        assert source.info.codec == "dirac"
+    for found, same, known in zip(*(read(tmp_path / name) for name in ("a.mkv", "b.mkv", "a.vc2")), strict=True):
+        np.testing.assert_array_equal(found, known)
+        np.testing.assert_array_equal(same, known)
+
+
 def test_a_bitrate_is_kept(video, tmp_path):
     result = run("encode", video, tmp_path / "a.vc2", "--bitrate", "400k", "--json")
     assert result.exit_code == 0, result.output
@@ -104,6 +117,24 @@ def test_what_is_sent_is_received(video, tmp_path):
     known = read(video)
     assert all(any(np.array_equal(frame, other) for other in known) for frame in read(tmp_path / "out.mkv"))
     assert "VC2/90000" in (tmp_path / "link.sdp").read_text()
+
+
+@pytest.mark.parametrize("arguments", [(), ("out.mkv", "--view")])
+def test_what_is_received_is_written_or_shown(arguments):
+    result = run("receive", "rtp://:5004", *arguments)
+    assert result.exit_code == 2
+    assert "OUT or --view" in result.output
+
+
+def test_delays_of_frames_that_show_the_time_are_told(tmp_path):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    words = ["receive", f"rtp://:{port}", str(tmp_path / "out.mkv"), "--frames", "3", "--json"]
+    receiver = subprocess.Popen([sys.executable, "-m", "subband", *words], stdout=subprocess.PIPE, text=True)
+    while receiver.poll() is None:
+        assert run("send", "test:64x48@100?count=20&clock=1", f"rtp://127.0.0.1:{port}").exit_code == 0
+    assert 0 < json.loads(receiver.communicate()[0])["delay_ms"] < 60_000
 
 
 @pytest.mark.parametrize("command", [("send", "test:", "host:5004"), ("receive", "host:5004", "out.mkv")])

@@ -25,7 +25,9 @@ def large(open_page, large_server):
 
 
 def wait_for_all(studio):
-    studio.wait_for("() => window.studio.stats().left === 0 && window.studio.stats().drawn >= window.studio.stats().sent")
+    studio.wait_for(
+        "() => window.studio.stats().left === 0 && window.studio.stats().drawn >= window.studio.stats().sent"
+    )
 
 
 def compare(found, expected):
@@ -71,11 +73,10 @@ def test_the_rest_of_a_large_image_is_given_up_by_escape(large):
     large.page.locator("#viewport").focus()
     large.page.keyboard.press("Escape")
     large.wait_for("() => document.getElementById('busy').hidden")
-    large.page.get_by_text("A preview at the resolution of the screen").wait_for()
-    left = large.stats()["left"]
-    assert left > 0
+    assert "preview at the resolution of the screen" in large.page.locator("#notice").inner_text()
+    # what was on its way still comes, and the rest does not
     large.page.wait_for_timeout(300)
-    assert large.stats()["left"] == left
+    assert large.stats()["left"] > 0
     # the next change is computed again
     large.choose("Filter", "Soft threshold")
     wait_for_all(large)

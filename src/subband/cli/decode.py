@@ -19,7 +19,7 @@ app = typer.Typer()
 def decode(
     source: Annotated[
         Path,
-        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="A JP2 file or a codestream; .vc2."),
+        typer.Argument(exists=True, dir_okay=False, metavar="IN", help="JP2 or a codestream; VC-2 in .vc2 or .mkv."),
         Reads(),
     ],
     output: Annotated[
@@ -53,7 +53,7 @@ def decode(
     from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
 
-    if is_vc2(source):
+    if is_vc2(source) or source.suffix.lower() == ".mkv":
         if reduce or region is not None or layers is not None:
             raise ArgumentError("--reduce, --region and --layers are for JPEG 2000, not for video")
         copy_video(source, output, {}, force, dry_run, most_pixels, as_json, quiet)

@@ -34,7 +34,7 @@ def encode(
         Path,
         typer.Argument(
             metavar="OUT",
-            help=".jp2 for a file with boxes, .jph with --ht, .j2k for the codestream; .vc2 for video.",
+            help=".jp2 for a file with boxes, .jph with --ht, .j2k for the codestream; .vc2 or .mkv for video.",
         ),
         Writes(),
     ],
@@ -124,7 +124,7 @@ def encode(
     from subband.pipeline.relay import Progress
 
     ending = output.suffix.lower()
-    if is_vc2(output):
+    if is_vc2(output) or ending == ".mkv":
         still_only = {
             "--bpp": rate,
             "--bytes": size,
@@ -137,7 +137,8 @@ def encode(
         if given:
             raise ArgumentError(f"{given[0]} is for JPEG 2000; VC-2 takes --bitrate, --quantiser or --lossless")
         coding = make_settings(bitrate, 0 if lossless else quantiser, wavelet, levels, compact=compact)
-        copy_video(source, output, {"settings": coding}, force, dry_run, most_pixels, as_json, quiet)
+        options: dict[str, Any] = {"settings": coding} | ({} if is_vc2(output) else {"codec": "vc2"})
+        copy_video(source, output, options, force, dry_run, most_pixels, as_json, quiet)
         return
     if ending not in ENDINGS:
         raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
@@ -164,7 +165,7 @@ def encode(
         "comment": comment,
     }
     if bitrate is not None or quantiser is not None or wavelet is not None:
-        raise ArgumentError("--bitrate, --quantiser and --wavelet are for video, in a file that ends in .vc2")
+        raise ArgumentError("--bitrate, --quantiser and --wavelet are for video, in a file that ends in .vc2 or .mkv")
     if dry_run:
         show_plan([source], [output], as_json=as_json)
         return

@@ -97,7 +97,11 @@ class LevelRule:
 
     def find_gain(self, key: str) -> float:
         """Return what noise of standard deviation one has in a band of this level."""
-        return combine_gains(self.wavelets, self.level, key) * self._weigh(self.weights, key)
+        return combine_gains(self.wavelets, self.level, key) * self.find_weight(key)
+
+    def find_weight(self, key: str) -> float:
+        """Return what the noise of a band of this level is multiplied by; 0 leaves the band as it is."""
+        return self._weigh(self.weights, key)
 
     def _weigh(self, weights: tuple[float, ...], key: str) -> float:
         return weights[0] if len(weights) == 1 else weigh_band(np.array(weights), key, len(self.wavelets))
@@ -285,7 +289,7 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         if method is None:
             continue
         for key, band in bands.items():
-            if 0 in band.shape:
+            if 0 in band.shape or rule.find_weight(key) == 0:
                 continue
             parent = parents.get(key)
             if coefficients.is_complex:

@@ -21,6 +21,13 @@ __all__ = ["average", "draw", "predict", "update"]
 # What a prediction is off by around a sample, it is off by more at edges: so many times as much counts.
 _DOUBT = 2.0
 
+# Excess from which a prediction is not only doubtful but wrong: hardly anything of it is to be left, and samples beside
+# it are doubted too.
+_SURE = 0.5
+
+# Blocks beside each other that are moved at a time, at most: what their interpolation needs stays in the nearest cache.
+_RUN = 8
+
 
 def _predict(
     new: Array, state: Array, ratios: Array, motion: Array, block: tuple[int, int], taps: Array, weights: Array,
@@ -49,18 +56,29 @@ def _predict(
     """
     rows, columns = new.shape[1], new.shape[2]
     stride, one = state.shape[2], np.float32(1.0)
-    room = np.empty((block[0] + TAPS) * block[1], np.float32)
+    room = np.empty((block[0] + TAPS) * block[1] * _RUN, np.float32)
     for row in range(first, last):
         r = row * block[0]
         height = min(block[0], rows - r)
-        for column in range(motion.shape[1]):
+        end = 0
+        while end < motion.shape[1]:
+            column, end = end, end + 1
             c = column * block[1]
-            width = min(block[1], columns - c)
             y = floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5)
             x = floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5)
             # what comes from beyond the margins was not seen
             down = min(max(y // PHASES, -MARGIN + TAPS - r), rows + MARGIN - TAPS - block[0] - r)
             right = min(max(x // PHASES, -MARGIN + TAPS - c), columns + MARGIN - TAPS - block[1] - c)
+            # blocks that move alike are one wide block
+            while (
+                end < min(motion.shape[1], column + _RUN)
+                and motion[row, end, 0] == motion[row, column, 0]
+                and motion[row, end, 1] == motion[row, column, 1]
+                and right == x // PHASES
+                and right <= columns + MARGIN - TAPS - (end + 1) * block[1]
+            ):
+                end += 1
+            width = min(end * block[1], columns) - c
             top, left = MARGIN + r + down, MARGIN + c + right
             for k in range(height):
                 copy(
@@ -119,40 +137,76 @@ def _update(
         Rows of samples.
     """
     rows, columns = energy.shape
-    stride, zero, one = state.shape[2], np.float32(0.0), np.float32(1.0)
-    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
-    lowest, doubt = np.float32(least), np.float32(_DOUBT)
-    wide_room, narrow_room, gain_room = (
-        np.empty(columns + 4, np.float32),
-        np.empty(columns + 4, np.float32),
+    stride, lowest = state.shape[2], np.float32(least)
+    # excess of three rows, with a sample at each end, and the sums that it comes from
+    lines, sums, gains = (
+        np.empty(3 * (columns + 2), np.float32),
+        np.empty(2 * (columns + 4), np.float32),
         np.empty(columns, np.float32),
     )
-    wide, narrow, gains = data(wide_room), data(narrow_room), data(gain_room)
+    for r in range(first - 1, first + 1):
+        measure_excess(energy, r, slacks, data(sums), shift(data(lines), r % 3 * (columns + 2)))
     for r in range(first, last):
-        here = shift(data(energy), r * columns)
-        above, below = shift(data(energy), max(r - 1, 0) * columns), shift(data(energy), min(r + 1, rows - 1) * columns)
-        top, bottom = shift(data(energy), max(r - 2, 0) * columns), shift(data(energy), min(r + 2, rows - 1) * columns)
-        for c in range(columns):
-            total = above[c] + here[c] + below[c]
-            narrow[c + 2] = total
-            wide[c + 2] = total + (top[c] + bottom[c])
-        narrow[1], narrow[columns + 2] = narrow[2], narrow[columns + 1]
-        wide[0], wide[1], wide[columns + 2], wide[columns + 3] = wide[2], wide[2], wide[columns + 1], wide[columns + 1]
-        ratio, after = shift(data(predicted_ratios), r * columns), shift(data(ratios), (MARGIN + r) * stride + MARGIN)
-        for c in range(columns):
-            five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
-            three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
-            excess = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
-            variance = ratio[c] + doubt * excess * (one + ratio[c])
-            gain = max(variance / (one + variance), lowest)
-            gains[c] = gain
-            after[c] = gain
+        measure_excess(energy, r + 1, slacks, data(sums), shift(data(lines), (r + 1) % 3 * (columns + 2)))
+        weigh_new(
+            data(gains),
+            shift(data(lines), r % 3 * (columns + 2)),
+            shift(data(lines), (r - 1) % 3 * (columns + 2)),
+            shift(data(lines), (r + 1) % 3 * (columns + 2)),
+            shift(data(predicted_ratios), r * columns),
+            lowest,
+            columns,
+        )
+        copy(shift(data(ratios), (MARGIN + r) * stride + MARGIN), data(gains), columns)
         for plane in range(len(new)):
             offset = (plane * rows + r) * columns
-            sample, guess = shift(data(new), offset), shift(data(predicted), offset)
             out = shift(data(state), (plane * state.shape[1] + MARGIN + r) * stride + MARGIN)
-            for c in range(columns):
-                out[c] = guess[c] + gains[c] * (sample[c] - guess[c])
+            mix(out, shift(data(new), offset), shift(data(predicted), offset), data(gains), columns)
+
+
+def _measure_excess(energy: Array, r: int, slacks: tuple[float, float, float], sums: Any, out: Any) -> None:
+    """Write by how much the energy around each sample of a row is more than noise explains; nothing beyond borders."""
+    rows, columns = energy.shape
+    if r < 0 or r >= rows:
+        clear(out, columns + 2)
+        return
+    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
+    wide, narrow, zero = sums, shift(sums, columns + 4), np.float32(0.0)
+    here = shift(data(energy), r * columns)
+    above, below = shift(data(energy), max(r - 1, 0) * columns), shift(data(energy), min(r + 1, rows - 1) * columns)
+    top, bottom = shift(data(energy), max(r - 2, 0) * columns), shift(data(energy), min(r + 2, rows - 1) * columns)
+    for c in range(columns):
+        total = above[c] + here[c] + below[c]
+        narrow[c + 2] = total
+        wide[c + 2] = total + (top[c] + bottom[c])
+    narrow[1], narrow[columns + 2] = narrow[2], narrow[columns + 1]
+    wide[0], wide[1], wide[columns + 2], wide[columns + 3] = wide[2], wide[2], wide[columns + 1], wide[columns + 1]
+    for c in range(columns):
+        five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
+        three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
+        out[c + 1] = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
+    out[0], out[columns + 1] = zero, zero
+
+
+def _weigh_new(gains: Any, here: Any, above: Any, below: Any, ratio: Any, lowest: float, n: int) -> None:
+    """Write the weights of the new samples of a row, from the excess of that row and of those beside it."""
+    keep_apart()
+    zero, one, two = np.float32(0.0), np.float32(1.0), np.float32(2.0)
+    doubt, sure = np.float32(_DOUBT), np.float32(_SURE)
+    for c in range(n):
+        # a moving edge is found where it is strong, and goes on where noise hides it
+        beside = max(above[c], above[c + 1], above[c + 2], below[c], below[c + 1], below[c + 2], here[c], here[c + 2])
+        excess = max(here[c + 1], beside - sure)
+        doubtful = doubt * excess * (one + two * max(excess - sure, zero))
+        variance = ratio[c] + doubtful * (one + ratio[c])
+        gains[c] = max(variance / (one + variance), lowest)
+
+
+def _mix(y: Any, sample: Any, guess: Any, gain: Any, n: int) -> None:
+    """Write a row of averages."""
+    keep_apart()
+    for c in range(n):
+        y[c] = guess[c] + gain[c] * (sample[c] - guess[c])
 
 
 def _average(x: Array, means: Array, first: int, last: int) -> None:
@@ -195,5 +249,8 @@ average = stored(**OPTIONS)(_average)
 average_rows = stored(**OPTIONS)(_average_rows)
 draw = stored(**OPTIONS)(_draw)
 draw_row = stored(**OPTIONS)(_draw_row)
+measure_excess = stored(**OPTIONS)(_measure_excess)
+mix = stored(**OPTIONS)(_mix)
 predict = stored(**OPTIONS)(_predict)
 update = stored(**OPTIONS)(_update)
+weigh_new = stored(**OPTIONS)(_weigh_new)

@@ -22,10 +22,11 @@ from subband.media.faults import DamagedError, DamageWarning, LossWarning, expla
 from subband.media.limits import choose_most_pixels
 from subband.media.video_fields import FieldMarker
 from subband.media.video_pixels import FrameReader, FrameWriter, PixelFormat, choose_matrix
+from subband.media.video_sink import FilmSink
 from subband.outputs import Unfinished
 from subband.typing import Array
 
-__all__ = ["FrameMaker", "PlaneMaker", "Vc2Sink", "Vc2Source"]
+__all__ = ["FrameMaker", "PlaneMaker", "Vc2FilmSink", "Vc2Sink", "Vc2Source"]
 
 # Bits for which FFmpeg has planar formats.
 _DEPTHS = (8, 9, 10, 12, 14, 16)
@@ -359,6 +360,62 @@ class Vc2Sink(Sink):
 
     def _abort(self) -> None:
         (self._unfinished.keep if self._keep_partial and self.count else self._unfinished.remove)()
+
+
+class Vc2FilmSink(FilmSink):
+    """VC-2 by our own codec in a container that FFmpeg writes, such as Matroska, with sound and subtitles.
+
+    Parameters
+    ----------
+    path : Path
+        Where the video is to appear.
+    info, quality, settings
+        As in `Vc2Sink`. Red, green and blue, and more than 12 bits, need a stream that ends in ``.vc2``.
+    audio, overwrite, keep_partial
+        As in `subband.media.FilmSink`.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, OutputError, MissingExtraError
+        If the settings or frames cannot be, a file is there already, or PyAV is not installed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        info: SourceInfo,
+        *,
+        quality: float | None = None,
+        settings: Settings | None = None,
+        audio: bool = True,
+        overwrite: bool = False,
+        keep_partial: bool = False,
+    ) -> None:
+        self._planes = PlaneMaker(info)
+        video = self._planes.video
+        self._encoder = Encoder(video, settings or choose_settings(quality, max(video.bits)))
+        name, bits = _name_format(video)
+        # FFmpeg's encoder only describes the stream
+        if name.startswith("gbr") or bits not in (8, 10, 12):
+            raise ArgumentError(f"{path.name!r} holds VC-2 of Y'CbCr of 8, 10 or 12 bits only; take a name with .vc2")
+        super().__init__(
+            path,
+            info,
+            codec="vc2",
+            pixel_format=name,
+            options={"strict": "-1"},
+            audio=audio,
+            overwrite=overwrite,
+            keep_partial=keep_partial,
+        )
+
+    def _encode(self, frame: Frame, time: int) -> Any:
+        from av import Packet
+
+        packet = Packet(self._encoder.encode(self._planes.make(frame)))
+        packet.stream, packet.time_base, packet.is_keyframe = self._stream, self._clock.time_base, True
+        packet.pts = packet.dts = time
+        return [packet]
 
 
 def choose_settings(quality: float | None, bits: int) -> Settings:

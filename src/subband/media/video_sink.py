@@ -247,15 +247,20 @@ class FilmSink(Sink):
 
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
-        made = self._writer.write(frame)
-        made.pts, made.time_base = self._clock.tick(frame), self._clock.time_base
-        order = frame.metadata.get("fields")
-        if order is not None and self.info.field_order != "progressive":
-            made = self._marker.mark(made, order)
+        time = self._clock.tick(frame)
         with self._explain():
             if self._sound is not None:
                 self._sound.copy_until(frame.time)
-            self._container.mux(self._stream.encode(made))
+            self._container.mux(self._encode(frame, time))
+
+    def _encode(self, frame: Frame, time: int) -> Any:
+        """Return the packets of a frame, which is shown at a time."""
+        made = self._writer.write(frame)
+        made.pts, made.time_base = time, self._clock.time_base
+        order = frame.metadata.get("fields")
+        if order is not None and self.info.field_order != "progressive":
+            made = self._marker.mark(made, order)
+        return self._stream.encode(made)
 
     def _finish(self) -> None:
         with self._explain():

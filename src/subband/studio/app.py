@@ -27,6 +27,7 @@ from subband.studio.protocol import LONGEST_TEXT, ProtocolError, format_error, r
 from subband.studio.security import Guard, format_page, is_loopback
 from subband.studio.session import Session
 from subband.studio.studio import Studio
+from subband.studio.thumbnails import GUIDES, draw_guide
 from subband.studio.uploads import TooMuchError
 
 __all__ = ["make_app"]
@@ -62,6 +63,7 @@ def make_app(
         Route("/", partial(_show_static, files), methods=["GET"]),
         Route("/static/{name:path}", partial(_show_static, files), methods=["GET"]),
         Route("/upload", partial(_take_upload, studio), methods=["POST"]),
+        Route("/guide/{kind}", _show_guide, methods=["GET"]),
         Route("/export", partial(_start_export, studio), methods=["POST"]),
         Route("/exports/{number}", partial(_show_export, studio), methods=["GET"]),
         Route("/exports/{number}", partial(_remove_export, studio), methods=["DELETE"]),
@@ -92,13 +94,14 @@ async def _show_static(files: dict[str, Path], request: Request) -> Response:
 
 
 async def _take_upload(studio: Studio, request: Request) -> Response:
-    length = request.headers.get("content-length", "")
+    length, listed = request.headers.get("content-length", ""), request.query_params.get("list", "")
     page = studio.pages.find(request.query_params.get("page"))
     try:
         found = await studio.uploads.take(
             request.query_params.get("name", "upload"),
             request.stream(),
             int(length) if length.isdecimal() else None,
+            int(listed) if listed.isdecimal() and len(listed) < 10 else 0,
         )
     except TooMuchError as error:
         # what is still on its way is not read
@@ -110,6 +113,13 @@ async def _take_upload(studio: Studio, request: Request) -> Response:
     if page is not None:
         page.uploads.append(found)
     return JSONResponse(found)
+
+
+async def _show_guide(request: Request) -> Response:
+    kind = request.path_params["kind"]
+    if kind not in GUIDES:
+        raise HTTPException(404)
+    return JSONResponse(await anyio.to_thread.run_sync(draw_guide, kind))
 
 
 async def _start_export(studio: Studio, request: Request) -> Response:

@@ -76,6 +76,7 @@ class Renderer:
         settings = [pair for pair in job.resolved.key if pair[0] not in _SHOWING]
         key = (settings, job.engine, frame.pixels.shape, frame.pixels.dtype, frame.levels)
         pixels = frame.pixels if tool.is_deep else Window.read({}, frame.levels).show(frame.pixels)
+        is_block = tool.is_deep and job.resolved.settings.get("volumetric") is True
         failure = Message()
         try:
             if job.view is not None and (cut := self._find_cut(job, pixels.shape)) is not None:
@@ -87,7 +88,7 @@ class Renderer:
             if self._prepared is None or self._prepared[0] != key:
                 inputs = Inputs(pixels.shape, get_engine(job.engine), self._load, frame.levels)
                 self._prepared = (key, tool.prepare(job.resolved.settings, inputs))
-            shown = self._prepared[1](pixels, frame.number)
+            shown = self._prepared[1](frame.block if is_block and frame.block is not None else pixels, frame.number)
             self._last = (key, frame, shown)
         except Exception as error:  # noqa: BLE001 - drivers fail in ways of their own, and the video goes on
             failure = _describe_failure(error, job.engine)

@@ -103,6 +103,7 @@ class Session:
         self._view = View()
         #: What computes a further block of the large image that is shown.
         self._rest: Job | None = None
+        self._is_given_up = False
         self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
         self._failed_engine: str | None = None
         self._shown: tuple[tuple[Array, Array], Window] | None = None
@@ -237,7 +238,7 @@ class Session:
     def _show(self) -> None:
         """Show the present frame under the present settings."""
         with self._changed:
-            self._needs_refresh, self._rest = False, None
+            self._needs_refresh, self._rest, self._is_given_up = False, None, False
         self._dispatcher.start(self._make_job())
         if self._asked.resolved.tool.needs_source:
             # the next frame is decoded while this one is computed
@@ -288,6 +289,8 @@ class Session:
 
     def _make_job(self) -> Job:
         asked, preview = self._asked, self._preview
+        if asked.resolved.settings.get("volumetric") is True:
+            preview.add_block()
         wanted = str(asked.resolved.settings.get("format", "auto"))
         return Job(
             asked.resolved,
@@ -306,7 +309,7 @@ class Session:
     def _refresh(self) -> None:
         """Show what has changed: by the job that has not begun, or by a further one."""
         with self._changed:
-            self._rest = None
+            self._rest, self._is_given_up = None, False
             self._needs_refresh = not self._dispatcher.supersede(self._make_job() if self._has_input else None)
             self._changed.notify()
 
@@ -339,7 +342,8 @@ class Session:
         if message.left:
             with self._changed:
                 # whatever the page has asked for meanwhile comes before it
-                self._rest = None if self._needs_refresh else replace(job, is_rest=True)
+                is_over = self._needs_refresh or self._is_given_up
+                self._rest = None if is_over else replace(job, is_rest=True)
             return None
         return None if perf_counter() < self._histogram_due else self._make_histogram_job(job)
 
@@ -445,6 +449,23 @@ class Session:
         self._preview.limit(max(start, 0), None if stop < 0 else max(stop, start, 0))
         self._tell_state()
 
+    def _order_plane(self, message: dict[str, Any]) -> None:
+        axis = int(read_number(message, "axis"))
+        if axis not in (0, 1, 2):
+            raise ProtocolError(f"axis={axis} is none of a volume; it can be 0, 1 or 2")
+        self._preview.turn(axis)
+        self._dispatcher.supersede(None)
+        self._shown = None
+        self.tell("opened", **self._preview.describe_source())
+        self._resolve_again()
+        self._refresh()
+        self._tell_state()
+
+    def _order_planes(self, message: dict[str, Any]) -> None:
+        point = [int(read_number(message, name, -1)) for name in ("slice", "row", "column")]
+        window = Window.read(self._asked.resolved.settings, self._preview.levels)
+        self.tell("planes", planes=self._preview.draw_planes(point, window))
+
     def _order_probe(self, message: dict[str, Any]) -> None:
         if self._shown is None:
             return
@@ -453,9 +474,14 @@ class Session:
         if found is not None:
             self.tell("pixel", **found)
 
-    def _order_measure(self, message: dict[str, Any]) -> None:  # noqa: ARG002 - all orders are called alike
-        if self._shown is not None:
-            self.tell("image", **measure_image(*self._shown))
+    def _order_measure(self, message: dict[str, Any]) -> None:
+        if self._shown is None:
+            return
+        found = measure_image(*self._shown)
+        if message.get("bands") is True:
+            resolved = self._asked.resolved
+            found["bands"] = resolved.tool.measure_bands(resolved.settings, self._shown[0][0], self._preview.levels)
+        self.tell("image", **found)
 
     def _order_view(self, message: dict[str, Any]) -> None:
         self._view = View.read(message)
@@ -464,7 +490,7 @@ class Session:
 
     def _order_cancel(self, message: dict[str, Any]) -> None:
         with self._changed:
-            self._rest = None
+            self._rest, self._is_given_up = None, True
         if message.get("rest") is not True:
             # the engine cannot be stopped in the middle of a block, and its result is not sent
             self._cancelled = int(read_number(message, "number"))
@@ -504,6 +530,8 @@ class Session:
         "loop": _order_loop,
         "seek": _order_seek,
         "part": _order_part,
+        "plane": _order_plane,
+        "planes": _order_planes,
         "probe": _order_probe,
         "measure": _order_measure,
         "view": _order_view,

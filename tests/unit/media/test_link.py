@@ -229,6 +229,29 @@ def test_one_in_a_hundred_lost_leaves_all_frames_there():
     assert count.incomplete < len(known)
 
 
+def test_frames_that_lost_their_parameters_have_those_of_the_frame_before():
+    packets, known = code(12)
+    # the sequence header, and the parameters
+    kept = [packet for number, frame in enumerate(packets) for k, packet in enumerate(frame) if (number, k) != (2, 1)]
+    found, count = receive(kept)
+    assert (count.lost, len(found)) == (1, 12)
+    assert all(is_same(frame, other) for frame, other in zip(found, known, strict=True))
+
+
+@pytest.mark.parametrize(("patience", "lost"), [(0.3, 0), (0.05, 1)])
+def test_packets_are_waited_for_as_long_as_is_said(patience, lost):
+    packets, known = code(8)
+    flat = [packet for frame in packets for packet in frame]
+    flat.insert(150, flat.pop(20))
+    depacketiser, decoder, found = Depacketiser(patience), Decoder(tolerant=True), []
+    for number, packet in enumerate(flat):
+        for unit in depacketiser.feed(packet, number / 1000):
+            found += decoder.feed(unit)
+    assert (depacketiser.count.lost, depacketiser.count.late) == (lost, lost)
+    assert len(found) == len(known)
+    assert sum(not is_same(frame, other) for frame, other in zip(found, known, strict=True)) == lost
+
+
 def test_numbers_go_round():
     packets, known = code(2)
     shifted = []

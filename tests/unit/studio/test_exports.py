@@ -23,7 +23,9 @@ def start(http, page, source, ending, **settings):
 
 
 def finish(page, number):
-    return page.wait("export", accept=lambda found: found["id"] == number and found["state"] not in ("waiting", "running"))
+    return page.wait(
+        "export", accept=lambda found: found["id"] == number and found["state"] not in ("waiting", "running")
+    )
 
 
 def test_a_picture_is_exported_and_downloaded(http, page):

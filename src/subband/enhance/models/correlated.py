@@ -121,8 +121,7 @@ class Correlated(NoiseModel):
         """Return a stage whose weights of levels are those of their bands, too."""
         if not self.bands or not self.sigma:
             return stage
-        given = np.asarray(stage.level_weights or (1.0,))
-        given = given.reshape(len(given), -1)
+        given = np.array([np.broadcast_to(row, 3) for row in stage.level_weights or (1.0,)])
         count = max(len(given), len(self.bands))
         own, others = (each[np.minimum(np.arange(count), len(each) - 1)] for each in (np.array(self.bands), given))
         return replace(stage, level_weights=tuple(map(tuple, (own / self.sigma * others).tolist())))

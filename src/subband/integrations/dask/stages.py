@@ -235,7 +235,7 @@ class StageWork:
                 looks = {
                     key: self._look_at_band(roundtrip, rule, key, band, position)
                     for key, band in bands.items()
-                    if rule.method is not None and 0 not in band.shape
+                    if rule.method is not None and rule.find_weight(key) != 0 and 0 not in band.shape
                 }
                 groups += [looks] if looks else []
         return draw_statistic(groups, "statistic", BandTally.merge, BandTally.decide, given=[given], facts=[given])

@@ -25,6 +25,11 @@ def _open(path: Path, reading: Reading) -> Source:
 
 
 def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
+    if writing.video.get("codec") == "vc2":
+        from subband.media.vc2 import Vc2FilmSink
+
+        own: dict[str, Any] = {"settings": writing.video.get("settings"), "audio": writing.audio}
+        return Vc2FilmSink(path, info, quality=writing.quality, **own, **writing.kept)
     return FilmSink(path, info, quality=writing.quality, audio=writing.audio, **writing.kept, **writing.video)
 
 

@@ -13,18 +13,22 @@ import { Histogram } from './histogram.js';
 import { History } from './history.js';
 import { listenForKeys } from './keys.js';
 import { Measures } from './measures.js';
+import { Overview } from './overview.js';
+import { Planes } from './planes.js';
 import { Presets } from './presets.js';
 import { Record } from './record.js';
 import { Readout } from './readout.js';
 import { saveScreenshot } from './screenshot.js';
 import { OF_THE_LOOKER, OF_THE_MACHINE, Settings } from './settings.js';
 import { Large } from './large.js';
+import { Sheet } from './sheet.js';
 import { Link, readMessage } from './socket.js';
 import { Sources, formatSource, nameSource } from './sources.js';
 import { Status } from './status.js';
 import { makeTabs } from './tabs.js';
 import { listenForTheme } from './theme.js';
 import { tell } from './toasts.js';
+import { Tour } from './tour.js';
 import { Transport } from './transport.js';
 import { Viewport } from './viewport.js';
 
@@ -67,17 +71,22 @@ export class Studio {
       send(type, content);
     });
     this.histogram = new Histogram((band) => send('histogram', { band }));
-    this.measures = new Measures(() => send('measure'));
+    this.measures = new Measures(() => send('measure', { bands: document.querySelector('.meter') !== null }));
     this.readout = new Readout((pixel) => send('probe', pixel));
     this.viewport = new Viewport({
       picked: (band) => this.histogram.pick(band),
       moved: () => {
         this.divider.follow(this.viewport.hiddenPart);
         this.large.follow();
+        this.overview.follow();
       },
       hovered: (pixel) => this.readout.point(pixel),
     });
     this.large = new Large(this.viewport, (view) => send('view', view));
+    this.overview = new Overview(this.viewport);
+    this.tour = new Tour();
+    this.sheet = new Sheet();
+    this.planes = new Planes({ send, seek: (position) => this.transport.seekTo(position) });
     this.busy = new Busy(() => this.cancel());
     this.history = new History({
       present: () => this.settings.snapshot(), restore: (snapshot) => this.restore(snapshot),
@@ -113,6 +122,7 @@ export class Studio {
     else if (message.type === 'histogram') this.histogram.draw(message);
     else if (message.type === 'image') this.measures.take(message);
     else if (message.type === 'pixel') this.readout.take(message);
+    else if (message.type === 'planes') this.planes.take(message);
     else if (message.type === 'state') this.transport.take(message);
     else if (message.type === 'recording') this.record.take(message);
     else if (message.type === 'progress') this.takeRest(message);
@@ -146,6 +156,7 @@ export class Studio {
       const isVain = !source && problems.length && !media.length;
       if (isVain) this.notice(`Nothing that was named can be shown. ${problems.join(' ')}`);
       this.source = isVain ? '' : source || (isNew ? FIRST.source : this.sources.first());
+      if (isNew) this.measures.next().then(() => this.tour.offer());
     }
     this.large.begin();
     this.sendSettings();
@@ -226,8 +237,10 @@ export class Studio {
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
     find('image').classList.add('drawn');
     this.transport.setPosition(header.position);
+    this.planes.follow(header.position);
     this.measures.refresh(this.transport.playing);
     this.readout.refresh();
+    this.overview.refresh(header.size !== undefined);
     this.finishFrame(header, received, drawn);
     if (this.camera.isOn) this.camera.next();
   }
@@ -473,9 +486,11 @@ export class Studio {
   showSource(info) {
     this.info = info;
     this.settings.scale = info.scale ?? 1;
+    this.settings.kind = info.kind ?? '';
     this.panel.update();
     const isLive = this.source.startsWith('camera');
     this.transport.open(info, isLive);
+    this.planes.open(info);
     this.record.show(isLive);
     find('image').classList.toggle('clear', info.channels === 2 || info.channels === 4);
     this.showTitle();

@@ -84,8 +84,8 @@ class Cut:
     is_split: bool
 
 
-#: What a prepared tool does to a frame of a number.
-Work: TypeAlias = Callable[[Array, int], Shown]
+#: What a prepared tool does to a frame of a number; those that are deep take a slice with those around it, too.
+Work: TypeAlias = Callable[[Any, int], Shown]
 
 
 @dataclass(frozen=True)
@@ -256,6 +256,15 @@ class Tool(ABC):
         levels: Levels,  # noqa: ARG002
     ) -> dict[str, Any] | None:
         """Return the histogram of a band of a frame, if the tool has bands."""
+        return None
+
+    def measure_bands(
+        self,
+        settings: Settings,  # noqa: ARG002 - for tools that have bands
+        pixels: Array,  # noqa: ARG002
+        levels: Levels,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
+        """Return how strong all bands of a frame as it is filtered are, if the tool has bands."""
         return None
 
     def describe(self) -> dict[str, Any]:
