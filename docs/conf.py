@@ -40,7 +40,8 @@ autodoc_typehints = "none"
 # `write_reference` writes the pages.
 autosummary_generate = False
 # The reference describes what needs these libraries, and can be written without them.
-autodoc_mock_imports = [name for name in ("dask", "distributed", "torch", "zarr") if find_spec(name) is None]
+OPTIONAL = ("dask", "distributed", "ipywidgets", "napari", "sklearn", "torch", "xarray", "zarr")
+autodoc_mock_imports = [name for name in OPTIONAL if find_spec(name) is None]
 # "Tensor of shape (rows, columns)": words of types are names of attributes, too, and none of them is meant.
 suppress_warnings = ["ref.python", "config.cache"]
 napoleon_google_docstring = False

@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import subband
-from subband.errors import MissingExtraError
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "reference"
@@ -36,7 +36,7 @@ def find_names() -> dict[str, dict[str, Any]]:
         found[module_name] = {}
         try:
             module = import_module(module_name)
-        except MissingExtraError:
+        except ImportError:  # an optional library is missing
             continue
         for name in module.__all__:
             member = getattr(module, name)
@@ -48,14 +48,17 @@ def find_names() -> dict[str, dict[str, Any]]:
     return found
 
 
-def render_module(module_name: str, names: list[str]) -> str:
-    """Return the page of a module: what it is for, and a table of its names."""
-    entries = "\n".join(f"   {name}" for name in names)
+def render_module(module_name: str, names: Mapping[str, Any]) -> str:
+    """Return the page of a module: what it is for, and a table of its names; constants have no docstring for that."""
+    entries = "\n".join(f"   {name}" for name in names if callable(names[name]))
+    constants = "\n".join(
+        f"* :data:`{name}`: {find_comment(name, names[name])}" for name in names if not callable(names[name])
+    )
     pages = "\n".join(f"   {name.rpartition('.')[2]} <{name}>" for name in names)
     return (
         f"{module_name}\n{'=' * len(module_name)}\n\n.. automodule:: {module_name}\n   :no-members:\n\n"
         # entries are full names, which autosummary takes as such outside of any module
-        f".. currentmodule:: None\n\n.. autosummary::\n   :nosignatures:\n\n{entries}\n\n"
+        f".. currentmodule:: None\n\n.. autosummary::\n   :nosignatures:\n\n{entries}\n\n{constants}\n\n"
         f".. toctree::\n   :hidden:\n\n{pages}\n"
     )
 
@@ -90,7 +93,7 @@ def write_reference() -> None:
     """Write all pages; those that are as they were are not touched, so that Sphinx need not read them again."""
     pages: dict[str, str] = {}
     for module_name, names in find_names().items():
-        pages[module_name] = render_module(module_name, list(names))
+        pages[module_name] = render_module(module_name, names)
         pages |= {name: render_name(name, member) for name, member in names.items()}
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.rst"):

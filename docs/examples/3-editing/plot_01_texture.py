@@ -23,8 +23,8 @@ results = {
     "fine levels, mixed": stylise(portrait, canvas, rule="mix", strength=0.4, levels=(1, 2)),
 }
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
-for panel, (name, image) in zip(axes, results.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.9), layout="constrained")
+for panel, (name, image) in zip(axes.flat, results.items(), strict=True):
     panel.imshow(image)
     panel.set_title(name)
     panel.axis("off")

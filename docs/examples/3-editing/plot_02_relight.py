@@ -24,8 +24,8 @@ results = {
     "lit from the right": relight(photograph, evening, level=6),
 }
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
-for panel, (name, image) in zip(axes, results.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.9), layout="constrained")
+for panel, (name, image) in zip(axes.flat, results.items(), strict=True):
     panel.imshow(image, cmap="gray", vmin=0, vmax=255)
     panel.set_title(name)
     panel.axis("off")

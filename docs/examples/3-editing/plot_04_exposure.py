@@ -17,8 +17,8 @@ radiance = scene * np.geomspace(0.1, 12, 256)[np.newaxis, :, np.newaxis]
 bracket = [(255 * np.clip(radiance * gain, 0, 1) ** (1 / 2.2)).astype(np.uint8) for gain in (0.1, 0.8, 6)]
 fused = fuse(bracket, rule="exposure")
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
-for panel, name, image in zip(axes, ("short", "middle", "long", "fused"), (*bracket, fused), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.9), layout="constrained")
+for panel, name, image in zip(axes.flat, ("short", "middle", "long", "fused"), (*bracket, fused), strict=True):
     panel.imshow(image)
     panel.set_title(name)
     panel.axis("off")

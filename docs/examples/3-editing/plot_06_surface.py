@@ -18,8 +18,8 @@ shapes = {
     "carved": reshape(original, {1: 1.8, 2: 1.9, 3: 0.6}),
 }
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.9), layout="constrained")
-for panel, (name, surface) in zip(axes, shapes.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(6.6, 8.4), layout="constrained")
+for panel, (name, surface) in zip(axes.flat, shapes.items(), strict=True):
     panel.imshow(draw(surface, (320, 260)))
     panel.set_title(name)
     panel.axis("off")

@@ -12,8 +12,8 @@ import subband
 
 image = subband.data.camera().astype(np.float32)
 pyramid = subband.decompose(image, "cdf97", level=5)
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
-for panel, fraction in zip(axes, (0.005, 0.02, 0.05, 0.2), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.9), layout="constrained")
+for panel, fraction in zip(axes.flat, (0.005, 0.02, 0.05, 0.2), strict=True):
     result = pyramid.keep(fraction).reconstruct()
     panel.imshow(result, cmap="gray", vmin=0, vmax=255)
     panel.set_title(f"{fraction:.1%}: {subband.psnr(result, image, peak=255):.1f} dB")

@@ -13,8 +13,8 @@ import subband
 from subband.codecs import jpeg2000
 
 photograph = subband.data.photograph()[:256, 90:346]
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.5), layout="constrained")
-for panel, rate in zip(axes, (0.1, 0.25, 0.5, 2), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.9), layout="constrained")
+for panel, rate in zip(axes.flat, (0.1, 0.25, 0.5, 2), strict=True):
     data = jpeg2000.encode(photograph, rate=rate)
     image = jpeg2000.imread(BytesIO(data))
     panel.imshow(image)

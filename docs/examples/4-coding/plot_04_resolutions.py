@@ -17,8 +17,8 @@ data = jpeg2000.encode(photograph, tile=(128, 128), progression="RPCL")
 parts = {f"reduce={reduce}": jpeg2000.imread(BytesIO(data), reduce=reduce) for reduce in (4, 3, 2)}
 parts["region"] = jpeg2000.imread(BytesIO(data), region=(20, 150, 230, 330))
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.5), layout="constrained")
-for panel, (name, image) in zip(axes, parts.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.9), layout="constrained")
+for panel, (name, image) in zip(axes.flat, parts.items(), strict=True):
     panel.imshow(image, interpolation="nearest")
     panel.set_title(f"{name}: {image.shape[0]} × {image.shape[1]}")
     panel.axis("off")
