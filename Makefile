@@ -18,7 +18,7 @@ SANITIZER ?= compute-sanitizer
 .DELETE_ON_ERROR:
 # Two installations into one environment at a time would break it.
 .NOTPARALLEL:
-.PHONY: help demo test kernels wheel fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
+.PHONY: help demo test test-quick kernels wheel fuzz pictures test-gpu sanitize-gpu lint format docs bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser kernels ## run everything: r
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
 
+test-quick: $(VENV)/.test $(VENV)/.torch kernels ## run some of the tests in three minutes: conftest.py says which
+	@$(BIN)/python -m pytest --quick --numprocesses $(JOBS) $(ARGS)
+
 # Those whose sources have not changed are kept.
 kernels: $(VENV)/.made ## compile the kernels for this processor, so that nothing has to be compiled when it is called
 	@test -e $(VENV)/.demo -o -e $(VENV)/.test || $(MAKE) --no-print-directory $(VENV)/.demo
@@ -44,12 +47,14 @@ fuzz: $(VENV)/.test ## decode twenty thousand damaged JPEG 2000 files, and as ma
 	@$(BIN)/python tests/codecs/fuzz.py 20000
 	@$(BIN)/python tests/codecs/fuzz_vc2.py 20000
 
-pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the gallery anew
+pictures: $(VENV)/.test $(VENV)/.browser ## take the pictures of the studio and of the pages anew
 	@$(BIN)/python -m pytest -q tests/studio/test_access.py tests/studio/test_tools.py
 	@cp out/studio-light.jpg out/studio-dark.jpg out/studio-surface.jpg docs/images
-	@$(BIN)/python docs/make_gallery.py
-	@$(BIN)/python docs/make_surfaces.py
+	@$(BIN)/python docs/draw_editing.py
+	@$(BIN)/python docs/draw_surfaces.py
 	@$(BIN)/python docs/draw_figures.py
+	@$(BIN)/python docs/draw_tutorials.py
+	@$(BIN)/python docs/draw_landing.py
 
 test-gpu: ## run the tests that need an NVIDIA GPU, with the machine's own Python and what it has installed
 	@$(ON_GPU) tests/gpu/spread.py $(ARGS)
@@ -73,6 +78,7 @@ format: $(VENV)/.lint ## repair what ruff can repair
 docs: $(VENV)/.docs ## build the documentation: site/index.html
 	@$(BIN)/python docs/write_cli_page.py
 	@$(BIN)/python docs/write_settings.py
+	@$(BIN)/python docs/draw_charts.py
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 	@echo "site/index.html"
 
@@ -83,7 +89,7 @@ hooks: $(VENV)/.lint ## run ruff and mypy before each commit
 	@$(BIN)/pre-commit install
 
 clean: ## remove what the other targets made, but for .venv
-	rm -rf build dist out site .mypy_cache .ruff_cache .pytest_cache .hypothesis src/subband/compiled/objects
+	rm -rf build dist out site docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis src/subband/compiled/objects
 	find src tests docs -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.made:
@@ -98,10 +104,13 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 	@$(INSTALL) '.[video]'
 	@touch $@
 
-# The build without CUDA, which would bring gigabytes. Where there is none, the tests of Torch are left out.
+# The build without CUDA, which would bring gigabytes, and two libraries that subband is compared with, which need it.
+# Where there is none, the tests of Torch are left out.
 $(VENV)/.torch: $(VENV)/.test
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu' || echo "tests of Torch are left out" >&2
+	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 \
+	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu'; \
+	then $(BIN)/python -m pip install --quiet --disable-pip-version-check ptwt pytorch-wavelets || true; \
+	else echo "tests of Torch are left out" >&2; fi
 	@touch $@
 
 # The tests of the studio drive a real browser. Debian's is installed where that is possible; elsewhere any Chromium will

@@ -1,28 +1,103 @@
-"""Sphinx's settings: one theme, no network."""
+"""Sphinx's settings: one theme, no network, and an executed gallery."""
 
 from importlib.util import find_spec
+from pathlib import Path
+from sys import path
+from typing import Any
 
-from subband import __version__
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.ext.autodoc.mock import mock
+from sphinx.util import logging
+
+import subband
+
+path.insert(0, str(Path(__file__).parent))
+
+from write_reference import write_reference
 
 project = "subband"
 author = "the subband developers"
 copyright = "2026, the subband developers"
-release = __version__
+release = version = subband.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build"]
-html_theme = "furo"
-html_title = "subband"
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+# Sources of the gallery, and what the gallery makes beside its pages.
+exclude_patterns = ["_build", "examples", "sg_execution_times.rst", "gallery/**/*.ipynb", "gallery/**/*.py"]
 # Single backticks in docstrings are code.
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+# `write_reference` writes the pages.
+autosummary_generate = False
 # The reference describes what needs these libraries, and can be written without them.
 autodoc_mock_imports = [name for name in ("dask", "distributed", "torch", "zarr") if find_spec(name) is None]
 # "Tensor of shape (rows, columns)": words of types are names of attributes, too, and none of them is meant.
-suppress_warnings = ["ref.python"]
+suppress_warnings = ["ref.python", "config.cache"]
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 # Attributes that are properties would be described twice otherwise.
 napoleon_use_ivar = True
 myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+# Prompts are not copied.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "subband"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options: dict[str, Any] = {
+    "logo": {"text": f"subband {release}", "alt_text": "subband, start page"},
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["theme-switcher"],
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+# The start page and the pages of two sections need no list of their neighbours.
+html_sidebars = {"index": [], "changelog": []}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("subband",),
+    "within_subsection_order": "FileNameSortKey",
+    "remove_config_comments": True,
+    "download_all_examples": True,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    "thumbnail_size": (480, 336),
+    "matplotlib_animations": False,
+}
+
+
+def check_inventory(_: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of public names that the inventory lacks, so that `make docs` fails."""
+    described = {*env.domains.python_domain.objects, *env.domains.python_domain.modules}
+    for name in subband.__all__:
+        if f"subband.{name}" not in described:
+            logging.getLogger(__name__).warning("subband.%s has no page in the reference", name)
+
+
+def setup(app: Sphinx) -> None:
+    """Write the pages of the reference before they are looked for."""
+    with mock(autodoc_mock_imports):
+        write_reference()
+    app.connect("env-check-consistency", check_inventory)

@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,7 +16,7 @@ import subband
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: What pages need besides the package and its tests.
-NEEDED = {"dask": "dask", "torch": "torch", "tutorial-torch": "torch"}
+NEEDED = {"dask": "dask", "torch": "torch", "integrations": "torch", "tutorial-torch": "torch"}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -45,10 +46,16 @@ def test_pages_link_to_files_that_exist():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_page_is_in_the_table_of_contents():
-    contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").splitlines()
-    for page in PAGES[1:]:
-        assert page.stem == "index" or page.stem in contents
+def test_every_page_is_in_a_table_of_contents():
+    reached, left = set(), ["index"]
+    while left:
+        page = left.pop()
+        reached.add(page)
+        text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        entries = "\n".join(re.findall(r"^```{toctree}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+        found = re.findall(r"^(?:[^:\n]* <)?([\w-]+)>?$", entries, re.MULTILINE)
+        left += [name for name in found if name not in reached]
+    assert reached == {page.stem for page in PAGES[1:]}
 
 
 def test_anchors_of_links_exist():
@@ -59,19 +66,40 @@ def test_anchors_of_links_exist():
             assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, f"{page.name}: #{anchor}"
 
 
-def test_reference_says_where_each_name_comes_from():
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    elsewhere = dict(re.findall(r"^\| `(\S+)` \| (.*) \|$", text, re.MULTILINE))
-    modules = re.findall(r"automodule:: (\S+)", text)
-    assert set(elsewhere) <= set(modules)
-    for name in modules:
-        if name.startswith("subband.integrations.") and find_spec(name.rpartition(".")[2]) is None:
+def test_every_public_name_has_a_page_under_the_name_that_users_type():
+    script = runpy.run_path(str(ROOT / "docs" / "write_reference.py"))
+    pages = script["find_names"]()
+    named = {name for names in pages.values() for name in names} | set(pages)
+    assert {f"subband.{name}" for name in subband.__all__} <= named
+    for module_name, names in pages.items():
+        if module_name.startswith("subband.integrations.") and not names:
+            assert find_spec(module_name.rpartition(".")[2]) is None
             continue
-        module = import_module(name)
-        public = set(module.__all__)
-        cell = elsewhere.get(name, "")
-        named = public if cell == "all" else set(re.findall(r"`(\w+)`", cell))
-        assert named == {each for each in public if getattr(module, each) is not getattr(subband, each, None)}, name
+        module = import_module(module_name)
+        exported = [getattr(module, name) for name in module.__all__]
+        described = {id(member) for each in pages.values() for member in each.values()}
+        assert all(id(each) in described for each in exported if not isinstance(each, ModuleType)), module_name
+
+
+def test_pages_of_the_reference_describe_what_they_are_named_after():
+    script = runpy.run_path(str(ROOT / "docs" / "write_reference.py"))
+    assert ".. autofunction:: subband.dwt2\n" in script["render_name"]("subband.dwt2", subband.dwt2)
+    assert ".. autoclass:: subband.Pyramid\n" in script["render_name"]("subband.Pyramid", subband.Pyramid)
+    assert "dwt2 <subband.dwt2>" in script["render_module"]("subband.transforms", ["subband.dwt2"])
+
+
+def test_charts_are_those_of_the_records():
+    script = runpy.run_path(str(ROOT / "docs" / "draw_charts.py"))
+    for name, make in script["CHARTS"].items():
+        assert make().render() == script["find_path"](name).read_text(encoding="utf-8"), "run: make docs"
+
+
+def test_page_on_citing_is_that_of_the_citation_file():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = dict(re.findall(r'^([a-z-]+): "?(.*?)"?$', text, re.MULTILINE))
+    page = (ROOT / "docs" / "cite.md").read_text(encoding="utf-8")
+    for name in ("title", "version", "license"):
+        assert re.search(rf"{name} += {{{re.escape(fields[name])}}}", page), name
 
 
 def test_changelog_names_what_is_exported_beyond_pywavelets():
@@ -79,6 +107,20 @@ def test_changelog_names_what_is_exported_beyond_pywavelets():
     pywavelets = runpy.run_path(str(ROOT / "tests" / "test_exports.py"))["PYWAVELETS"]
     for name in set(subband.__all__) - pywavelets - {"__version__", "errors"}:
         assert re.search(rf"`(\w+\.)*{name}`", changelog), name
+
+
+def test_the_read_me_of_the_package_index_has_no_dead_links():
+    resolve = runpy.run_path(str(ROOT / "hatch_build.py"))["resolve_links"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.compile(r"\]\((?!https?:|#)")
+    assert relative.search(text)
+    words = resolve(text, None)
+    assert not relative.search(words)
+    assert "\nLearn: getting started" in words
+    linked = resolve(text, "https://host.example/subband")
+    assert not relative.search(linked)
+    assert "[getting started](https://host.example/subband/blob/main/docs/getting-started.md)" in linked
+    assert "](https://host.example/subband/raw/main/docs/images/landing-denoise.jpg)" in linked
 
 
 def test_extras_in_the_read_me_exist():

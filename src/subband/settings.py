@@ -29,6 +29,7 @@ __all__ = [
     "make_settings_table",
     "name_option",
     "read_call",
+    "read_directions",
     "read_numbers",
     "setting",
 ]
@@ -49,7 +50,7 @@ class Setting:
     kind : type
         What a value is: float, int, str, bool or tuple.
     item : type
-        What a tuple holds.
+        What a tuple holds; tuple where an entry may be several numbers.
     default : Any
         Its value if nothing is said; None where the class finds one by itself.
     label : str
@@ -134,6 +135,8 @@ class Setting:
         (1, 2)
         """
         if self.kind is tuple:
+            if self.item is tuple:
+                return tuple(read_directions(self.name, text))
             return tuple(map(self.item, read_numbers(self.name, text)))
         if self.kind is bool:
             check_choice(self.name, text, ("true", "false"))
@@ -208,7 +211,8 @@ def _describe_type(hint: Any) -> dict[str, Any]:
     """Return the type of a field without None, and that of the entries of a tuple."""
     known = [each for each in get_args(hint) or (hint,) if each is not NoneType]
     if get_origin(hint) is tuple or get_origin(known[0]) is tuple:
-        return {"kind": tuple, "item": get_args(hint if get_origin(hint) is tuple else known[0])[0]}
+        item = get_args(hint if get_origin(hint) is tuple else known[0])[0]
+        return {"kind": tuple, "item": item if isinstance(item, type) else tuple}
     # what may also be an object of ours is named by a text
     return {"kind": next((each for each in (float, int, bool) if each in known), str)}
 
@@ -288,13 +292,13 @@ def format_value(value: Any) -> str:
 
     Examples
     --------
-    >>> format_value((1.0, 0.5)), format_value("soft")
-    ('1,0.5', 'soft')
+    >>> format_value((1.0, 0.5)), format_value((1.0, (1.0, 1.0, 0.5))), format_value("soft")
+    ('1,0.5', '1,1/1/0.5', 'soft')
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple | list):
-        return ",".join(map(format_value, value))
+        return ",".join(format_value(each).replace(",", "/") for each in value)
     return format_number(value) if isinstance(value, int | float) else str(value)
 
 
@@ -347,6 +351,21 @@ def read_numbers(name: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise ArgumentError(f"{name} {text} are not numbers with commas between them, such as 1,0.7,0.4") from None
+
+
+def read_directions(name: str, text: str) -> list[float | tuple[float, ...]]:
+    """Read a list of numbers for levels, some of which have one for each direction, such as 1,1/1/0.5.
+
+    Examples
+    --------
+    >>> read_directions("--gains", "1.2,1/1/0.5")
+    [1.2, (1.0, 1.0, 0.5)]
+    """
+    levels: list[float | tuple[float, ...]] = []
+    for entry in text.split(","):
+        numbers = read_numbers(name, entry.replace("/", ","))
+        levels.append(tuple(numbers) if len(numbers) > 1 else numbers[0])
+    return levels
 
 
 def read_call(text: str, find: Callable[[str], Any], what: str) -> Any:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -32,6 +33,8 @@ def small(monkeypatch):
     monkeypatch.setattr(haar, "THEIRS", {64: (47.0, 16.0)})
     peers = [replace(peer, settings=peer.settings[:1]) for peer in speckle.PEERS if "1000" not in peer.name]
     monkeypatch.setattr(speckle, "PEERS", tuple(peers))
+    # figures are the same whatever else is installed
+    monkeypatch.setattr(photographs, "find_spec", lambda _name: None)
     greys, colours, ultrasound = photographs.load_greys, photographs.load_colours, phantom.ultrasound
     monkeypatch.setattr(photographs, "load_greys", lambda size: dict(list(greys(64).items())[:2]))
     monkeypatch.setattr(photographs, "load_colours", lambda size: dict(list(colours(64).items())[:1]))
@@ -87,6 +90,12 @@ def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
     assert "old papers" in text
     assert "old photographs" not in text
     assert read_still(tmp_path / "speckle.png").pixels.ndim == 2
+    crops = read_still(tmp_path / "denoised.png").pixels
+    assert crops.shape == (64, crops.shape[1], 3)
+    clean, noisy, *denoised = (crops[:, start : start + 64].astype(float) for start in range(0, crops.shape[1], 68))
+    errors = [np.mean(np.square(each - clean)) for each in (noisy, *denoised)]
+    assert len(errors) >= 4
+    assert max(errors[1:]) < 0.5 * errors[0]
     assert set(json.loads((tmp_path / "figures.json").read_text())) == {"photographs", "speckle"}
 
 

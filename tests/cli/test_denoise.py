@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from subband import data
 from subband.cli import app
-from subband.enhance import Denoise, Enhancer
+from subband.enhance import Correlated, Denoise, Enhancer
 from subband.quality import measure_psnr
 
 CLEAN = data.photograph()[100:164, 100:180]
@@ -64,6 +64,28 @@ def test_options(noisy, tmp_path, options, enhancer):
     result = run("denoise", noisy, tmp_path / "clean.png", *options)
     assert result.exit_code == 0, result.output
     np.testing.assert_allclose(load(tmp_path / "clean.png").astype(float), enhancer.apply(NOISY).astype(float), atol=1)
+
+
+def test_the_model_of_noise_that_was_chosen_is_told(noisy, tmp_path):
+    result = run("denoise", noisy, tmp_path / "a.png", "--noise", "auto")
+    assert result.exit_code == 0, result.output
+    chain, report = Enhancer(Denoise(), noise="auto").find_noise(NOISY)
+    assert f"{report.kind} noise (" in " ".join(result.output.split())
+    np.testing.assert_allclose(load(tmp_path / "a.png").astype(float), chain.apply(NOISY).astype(float), atol=1)
+    (entry,) = json.loads(run("denoise", noisy, tmp_path / "b.png", "--noise", "auto", "--json").stdout)["files"]
+    assert entry["noise"]["kind"] == report.kind
+    assert entry["noise"]["sigma"] == pytest.approx(report.sigma, abs=1e-5)
+    assert "noise" not in json.loads(run("denoise", noisy, tmp_path / "c.png", "--json").stdout)["files"][0]
+
+
+def test_a_dark_frame_tells_correlated_noise(noisy, tmp_path):
+    dark = save(tmp_path / "dark.png", np.random.default_rng(0).normal(40, 12, (64, 64)).astype(np.uint8))
+    assert run("denoise", noisy, tmp_path / "a.png", "--dark", dark).exit_code == 0
+    expected = Enhancer(Denoise(), noise=Correlated.from_dark(load(dark))).apply(NOISY)
+    np.testing.assert_allclose(load(tmp_path / "a.png").astype(float), expected.astype(float), atol=1)
+    result = run("denoise", noisy, tmp_path / "b.png", "--dark", dark, "--noise", "speckle")
+    assert result.exit_code == 2
+    assert "leave one out" in result.stderr
 
 
 def test_settings_of_a_noise_model(noisy, tmp_path):

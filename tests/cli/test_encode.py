@@ -67,7 +67,8 @@ def test_everything_that_can_be_said(picture, tmp_path):
     output = tmp_path / "a.jp2"
     options = (
         "--bpp 0.5,1,2 --level 3 --tile 64x80 --block 32x16 --precincts 64x64,32 --progression rpcl "
-        "--style bypass,segmentation --sop --eph --plt --tlm --dpi 300 --comment Hello --no-mct --engine cpu"
+        "--style bypass,segmentation --sop --eph --plt --tlm --tile-parts --dpi 300 --comment Hello --no-mct "
+        "--engine cpu"
     )
     result = run("encode", picture, output, *options.split())
     assert result.exit_code == 0, result.output

@@ -109,6 +109,15 @@ class StudioPage:
         assert download.value.suggested_filename.endswith(ending)
         return download.value.path()
 
+    def find_violations(self):
+        """Return what axe-core finds: serious and critical."""
+        axe = pytest.importorskip(
+            "axe_playwright_python.sync_playwright", reason="not installed: pip install axe-playwright-python"
+        )
+        found = axe.Axe().run(self.page).response["violations"]
+        grave = [each for each in found if each["impact"] in ("serious", "critical")]
+        return [(each["id"], each["nodes"][0]["html"][:200]) for each in grave]
+
     def slider(self, label):
         return self.page.locator(f'input[type=range][aria-label^="{label}"]')
 

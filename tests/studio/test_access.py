@@ -9,17 +9,8 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def find_violations(studio):
-    """Return what axe-core finds: serious and critical."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(studio.page).response["violations"]
-    return [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in ("serious", "critical")]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_serious_for_axe_and_pictures_for_the_readme(open_page, out, scheme):
-    pytest.importorskip("axe_playwright_python", reason="axe-core is not installed: pip install axe-playwright-python")
     studio = open_page(1440, 900, color_scheme=scheme)
     if scheme == "light":
         studio.open("sample:clip", filter="bayes", view="split", added_noise="gaussian")
@@ -38,19 +29,19 @@ def test_nothing_serious_for_axe_and_pictures_for_the_readme(open_page, out, sch
     studio.page.locator("#settings").evaluate("(panel, y) => panel.scrollTo(0, y)", 0 if scheme == "light" else 9999)
     studio.page.screenshot(path=out / f"studio-{scheme}.jpg", quality=85)
     studio.page.locator("body").press(" ")
-    assert find_violations(studio) == []
+    assert studio.find_violations() == []
     for opener in ("Help and keys", "Export"):
         studio.page.get_by_role("button", name=opener).click()
-        assert find_violations(studio) == []
+        assert studio.find_violations() == []
         studio.page.keyboard.press("Escape")
     if scheme == "dark":
         studio.page.get_by_text("Transform", exact=True).click()
     field = studio.page.get_by_role("combobox", name="Wavelet")
     field.fill("sym")
-    assert find_violations(studio) == []
+    assert studio.find_violations() == []
     field.press("Escape")
     studio.page.set_viewport_size({"width": 768, "height": 1024})
-    assert find_violations(studio) == []
+    assert studio.find_violations() == []
     assert studio.page.evaluate("() => document.documentElement.scrollWidth") <= 768
     if scheme == "light":
         studio.page.screenshot(path=out / "studio-tablet.jpg", quality=85)

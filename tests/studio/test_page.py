@@ -112,7 +112,7 @@ def test_settings_survive_a_lost_connection(studio):
         server = socket.connect_to_server()
         sockets.append((socket, server))
 
-    studio.page.route_web_socket("**/live", pass_on)
+    studio.page.route_web_socket("**/live*", pass_on)
     studio.open(format="raw")
     studio.page.get_by_label("Threshold", exact=True).fill("33")
     studio.wait()

@@ -39,6 +39,7 @@ __all__ = [
     "SIGMAS",
     "Result",
     "denoise_as_peer",
+    "join_crops",
     "judge_greys",
     "list_non_local",
     "load_colours",
@@ -72,6 +73,8 @@ NEAR, BEST_GAIN, DEFAULT_GAIN = 0.05, 1.2, 0.8
 
 _COLOUR_SIGMA = 25
 _SIZE = 512
+#: Rows and columns of crops that are looked at, and pixels between two of them.
+_CROP, _GAP = 160, 4
 _PEER_WAVELET = "db2"
 
 #: ``contender(noisy, sigma)`` returns the denoised image.
@@ -181,7 +184,7 @@ def measure_colours(images: Mapping[str, Array], sigma: float = _COLOUR_SIGMA) -
 def list_non_local() -> dict[str, Contender]:
     """Return the non-local methods of other libraries, those that are installed.
 
-    BM3D is the package ``bm3d``, whose licence is for research only; OpenCV's non-local means takes bytes.
+    BM3D is the package ``bm3d``, free for non-commercial use; OpenCV's non-local means takes bytes.
 
     Examples
     --------
@@ -216,6 +219,25 @@ def _denoise_with_opencv(y: Array, sigma: float) -> Array:
 def _denoise_with_bm3d(y: Array, sigma: float) -> Array:
     bm3d = import_module("bm3d")
     return np.asarray(bm3d.bm3d(y, sigma) if y.ndim == 2 else bm3d.bm3d_rgb(y, sigma))
+
+
+def join_crops(clean: Array, sigma: float = _COLOUR_SIGMA, size: int = _CROP) -> Array:
+    """Return crops of an image: clean, noisy, by scikit-image, our default and our best, and by BM3D if it is installed.
+
+    Returns
+    -------
+    ndarray of uint8
+        Side by side, of the same rows and colours.
+    """
+    image = _take_middle(clean, size)
+    noisy = image + np.random.default_rng(0).normal(0, sigma, image.shape)
+    peer = _bind_peer() if image.ndim == 2 else _bind_peer(convert2ycbcr=True, channel_axis=-1)
+    others = [denoise for name, denoise in list_non_local().items() if name == BM3D]
+    contenders = [peer, _bind(Denoise()), _bind(Denoise(NON_LOCAL)), *others]
+    crops = [image, noisy, *(denoise(noisy, sigma) for denoise in contenders)]
+    gap = np.full((len(image), _GAP, *image.shape[2:]), 255.0)
+    pieces = [piece for crop in crops for piece in (crop, gap)][:-1]
+    return np.clip(np.rint(np.hstack(pieces)), 0, 255).astype(np.uint8)
 
 
 def _bind_peer(**options: Any) -> Contender:

@@ -7,31 +7,25 @@ browser is about to show the first frame computed under it, by the page's own cl
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import numpy as np
 
+from subband.bench.browsing import browse, move_slider, open_studio, serve
 from subband.bench.figures import BarChart, draw_bars
 from subband.bench.tables import Goal, Report, Sheet
 from subband.bench.video import fit_video
 from subband.data import clip_path
-from subband.errors import DeviceError, MissingExtraError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
-__all__ = ["BAR", "CASES", "LATENCY", "Case", "Showing", "measure", "report"]
+__all__ = ["BAR", "CASES", "FULL", "FULL_CASES", "LATENCY", "Case", "Showing", "measure", "report"]
 
 #: Frames per second of the smaller video, and seconds until a slider shows in it, that are required.
 BAR, LATENCY = 24.0, 0.15
@@ -39,17 +33,11 @@ BAR, LATENCY = 24.0, 0.15
 #: Rows and columns of the smaller video, which is judged, and of the larger one.
 SMALL, LARGE = (360, 640), (720, 1280)
 
-_PATIENCE = 60_000
+#: Those of a full screen, and the part of the engine's own rate that is required of it from file to screen.
+FULL, SHARE = (1080, 1920), 0.8
+
 # what a page needs to come up to speed: the choice of a format rests on some frames of each
 _WARM_FRAMES = 30
-_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 # looks at the engine while frames are counted
 _LOOKS = 8
@@ -59,11 +47,6 @@ _COUNT = """() => {
     return [frames, performance.now(), dropped, engineFps];
 }"""
 _FORMAT = "() => window.studio.stats().format"
-_CHANGE = """([label, value]) => {
-    const slider = document.querySelector(`input[type=range][aria-label^="${label}"]`);
-    slider.value = value;
-    slider.dispatchEvent(new Event('input', {bubbles: true}));
-}"""
 
 
 @dataclass(frozen=True)
@@ -94,15 +77,15 @@ class Case:
         return f"{self.shape[1]} × {self.shape[0]}, {self.title}"
 
 
-#: What is measured; the second filter is what `subband denoise` takes by default.
-CASES = tuple(
-    Case(shape, *rest)
-    for shape in (SMALL, LARGE)
-    for rest in (
-        ("soft", "soft threshold", "Threshold", (8.0, 40.0)),
-        ("bivariate", "bivariate shrinkage", "Strength", (0.5, 2.0)),
-    )
+#: The second filter is what `subband denoise` takes by default.
+_FILTERS = (
+    ("soft", "soft threshold", "Threshold", (8.0, 40.0)),
+    ("bivariate", "bivariate shrinkage", "Strength", (0.5, 2.0)),
 )
+
+#: What is measured, and besides it what is judged by the engine's own rate.
+CASES = tuple(Case(shape, *rest) for shape in (SMALL, LARGE) for rest in _FILTERS)
+FULL_CASES = tuple(Case(FULL, *rest) for rest in _FILTERS)
 
 
 @dataclass(frozen=True)
@@ -173,14 +156,14 @@ def measure(
     DeviceError
         If no Chromium, or no studio, can be started.
     """
-    with TemporaryDirectory(prefix="subband-") as folder, _browse() as browser:
+    with TemporaryDirectory(prefix="subband-") as folder, browse() as browser:
         shapes = dict.fromkeys(case.shape for case in cases)
         videos = {shape: fit_video(clip_path(), Path(folder, f"video-{shape[0]}.mp4"), shape) for shape in shapes}
-        with _serve(list(videos.values()), engine) as address:
+        with serve(list(videos.values()), engine) as server:
             for case in cases:
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 try:
-                    yield _measure_case(page, address, case, videos[case.shape], seconds, changes)
+                    yield _measure_case(page, server.address, case, videos[case.shape], seconds, changes)
                 finally:
                     page.close()
 
@@ -203,6 +186,15 @@ def report(showings: Sequence[Showing], engine_name: str) -> Report:
             showing.middle < LATENCY,
         )
         for showing in judged
+    ]
+    goals += [
+        Goal(
+            f"{showing.case.name}: at least {SHARE:g} of the engine's own rate from file to screen",
+            f"{showing.free_rate:.1f} of {showing.engine_rate:.1f} fps",
+            showing.free_rate >= SHARE * showing.engine_rate,
+        )
+        for showing in showings
+        if showing.case.shape == FULL
     ]
     rows = [
         (
@@ -246,21 +238,15 @@ def report(showings: Sequence[Showing], engine_name: str) -> Report:
 
 
 def _measure_case(page: Page, address: str, case: Case, video: Path, seconds: float, changes: int) -> Showing:
-    page.set_default_timeout(_PATIENCE)
-
     def open_video(pace: str) -> None:
-        settings = {"source": f"media:{video.name}", "filter": case.filter, "pace": pace}
-        page.goto("about:blank")
-        page.goto(f"{address}#{urlencode(settings)}")
-        page.wait_for_function("() => window.studio !== undefined")
-        page.evaluate("() => window.studio.ready")
+        open_studio(page, address, source=f"media:{video.name}", filter=case.filter, pace=pace)
         page.wait_for_function("count => window.studio.stats().frames >= count", arg=_WARM_FRAMES)
 
     open_video("fast")
     free_rate, _, _ = _count_frames(page, seconds / 2)
     open_video("film")
     rate, dropped, engine_rate = _count_frames(page, seconds)
-    latencies = _move_slider(page, case, changes)
+    latencies = move_slider(page, case.label, case.values, changes)
     return Showing(case, rate, free_rate, engine_rate, dropped, latencies, page.evaluate(_FORMAT))
 
 
@@ -272,64 +258,3 @@ def _count_frames(page: Page, seconds: float) -> tuple[float, int, float]:
         looks.append(page.evaluate(_COUNT))
     (first, begin, before, _), (last, end, after, _) = looks[0], looks[-1]
     return 1000 * (last - first) / (end - begin), int(after - before), median(look[3] for look in looks[1:])
-
-
-def _move_slider(page: Page, case: Case, changes: int) -> tuple[float, ...]:
-    """Return the latency of each change of a slider."""
-    page.evaluate("() => { window.studio.before = window.studio.stats().latency.length; }")
-    for number, value in enumerate(np.linspace(*case.values, changes)):
-        page.evaluate(_CHANGE, [case.label, f"{value:.2f}"])
-        page.wait_for_function(
-            "count => window.studio.stats().latency.length >= window.studio.before + count", arg=number + 1
-        )
-        # not in step with the frames of the video
-        page.wait_for_timeout(40 + 13 * (number % 5))
-    found: list[float] = page.evaluate("() => window.studio.stats().latency.slice(window.studio.before)")
-    return tuple(milliseconds / 1000 for milliseconds in found)
-
-
-@contextmanager
-def _browse() -> Iterator[Browser]:
-    """Start a Chromium without a window."""
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError as error:
-        raise MissingExtraError("measuring the studio in a browser", "test") from error
-    named = os.environ.get("SUBBAND_CHROMIUM")
-    found = named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=found, headless=True, args=list(_FLAGS))
-        except Error as error:
-            raise DeviceError(
-                f"no Chromium can be started: {str(error).splitlines()[0]}; install chromium, or name one in "
-                "SUBBAND_CHROMIUM"
-            ) from None
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-@contextmanager
-def _serve(videos: Sequence[Path], engine: str | None) -> Iterator[str]:
-    """Start a studio in a process of its own, as users do, and give its address."""
-    command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--no-token", "--port", "0"]
-    command += map(str, videos)
-    process = subprocess.Popen(
-        command if engine is None else [*command, "--engine", engine], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        name, _, address = process.stdout.readline().strip().partition(": ")
-        if name != "subband studio":
-            raise DeviceError("the studio did not start; try subband studio --no-browser, which says why")
-        yield address
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()

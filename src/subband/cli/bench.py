@@ -279,7 +279,7 @@ def quality(
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--pictures", metavar="FOLDER", help="Write what became of the scan as speckle.png."),
+        typer.Option("--pictures", metavar="FOLDER", help="Write crops as denoised.png, and the scan as speckle.png."),
         Writes("folder"),
     ] = None,
 ) -> None:
@@ -293,7 +293,7 @@ def quality(
     from subband.media import Still, write_still
 
     load_library("scikit-image")
-    others = [] if images is None else [images / "speckle.png"]
+    others = [] if images is None else [images / "speckle.png", images / "denoised.png"]
     for path in others:
         check_file(path, Files(), force=outputs.force)
     outputs.check("photographs", "speckle", others=others)
@@ -313,7 +313,9 @@ def quality(
     }
     outputs.write("Noise and speckle removed", reports)
     if images is not None:
-        write_still(images / "speckle.png", Still(speckle.join_images(phantom, found)), overwrite=outputs.force)
+        crops = photographs.join_crops(next(iter((coloured or grey).values())))
+        for path, pixels in zip(others, (speckle.join_images(phantom, found), crops), strict=True):
+            write_still(path, Still(pixels), overwrite=outputs.force)
 
 
 @app.command()
@@ -357,18 +359,21 @@ def studio(
     engine: EngineName = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="The small video only, and not for long.")] = False,
 ) -> None:
-    """Measure the studio in a real browser: fps from file to screen, and how soon a slider shows.
+    """Measure the studio in a real browser: fps from file to screen, how soon sliders show, seeks, pages and memory.
 
     It needs Playwright and a Chromium, of its own or named in SUBBAND_CHROMIUM. The exit code does not depend on the
     targets.
     """
     from subband.bench import studio as live
+    from subband.bench import studio_waits as pages
 
-    outputs.check("studio")
-    cases = [case for case in live.CASES if case.shape == live.SMALL] if quick else live.CASES
+    outputs.check("studio", "studio waits")
+    cases = [case for case in live.CASES if case.shape == live.SMALL] if quick else [*live.CASES, *live.FULL_CASES]
     seconds, changes = (2.0, 10) if quick else (8.0, 30)
     found = watch_results(live.measure(cases, engine, seconds=seconds, changes=changes), len(cases))
-    outputs.write("The studio in a browser", {"studio": live.report(found, engine)})
+    waits = watch_results(pages.measure_waits(engine, pages.QUICK if quick else pages.Effort()), None)
+    reports = {"studio": live.report(found, engine), "studio waits": pages.report(waits, engine)}
+    outputs.write("The studio in a browser", reports)
 
 
 @app.command()

@@ -15,9 +15,9 @@ from subband.cli.option_names import rename_arguments
 from subband.cli.settings import Command, add_options, make_option
 from subband.enhance import Enhancer
 from subband.enhance.description import STAGES
-from subband.enhance.stages import Stage
+from subband.enhance.stages import DETAILS, Stage
 from subband.errors import ArgumentError
-from subband.settings import Setting, list_settings, name_option, read_numbers
+from subband.settings import Setting, list_settings, name_option, read_directions, read_numbers
 
 __all__ = [
     "CHAIN_KEY",
@@ -161,7 +161,7 @@ def build_stages(
                 raise ArgumentError(f"{name} {text} stands behind no {titles}; put it there")
             own[about.name] = _read_more(name, about, text)
         elif name == "--gains" and kind == "shrink" and "gains" not in own:
-            own["gains"] = read_numbers(name, text)
+            own["gains"] = read_directions(name, text)
         else:
             drafts.append(_draft_stage(name, text))
     given = {"wavelet": wavelet, "level": level, "boundary": boundary, "form": form}
@@ -199,7 +199,7 @@ def _draft_stage(name: str, text: str) -> tuple[str, dict[str, Any]]:
     if name == "--sharpen":
         return "sharpen", {"amount": _read_number(name, text)}
     if name == "--gains":
-        return "shrink", {"gains": read_numbers(name, text)}
+        return "shrink", {"gains": read_directions(name, text)}
     if name == "--firm":
         numbers = read_numbers(name, text)
         if len(numbers) != 2:
@@ -237,7 +237,11 @@ def _nest_filters(drafts: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[st
 
 def _make_stage(kind: type[Any], own: dict[str, Any], common: dict[str, Any]) -> Stage:
     gains = own.get("gains")
-    if gains is not None and len(gains) == 1:
+    if gains is not None and any(isinstance(gain, tuple) for gain in gains):
+        # levels × bands × channels
+        rows = [gain if isinstance(gain, tuple) else (gain,) * len(DETAILS) for gain in gains]
+        own["gains"] = [[(gain,) for gain in row] for row in rows]
+    elif gains is not None and len(gains) == 1:
         own["gains"] = gains[0]
     if "mode" in own or "method" in own or "gains" in own:
         if gains is not None and len(gains) > 1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from subband.cli.enhancing import Reading, Writing
@@ -20,6 +22,7 @@ from subband.cli.options import (
 from subband.cli.outputs import Reads
 from subband.cli.settings import pick_settings, take_files, take_settings
 from subband.enhance import Denoise, Enhancer
+from subband.errors import ArgumentError
 
 app = typer.Typer()
 
@@ -48,6 +51,15 @@ def denoise(
         Reads(),
     ] = None,
     nonfinite: NonFinite = None,
+    dark: Annotated[
+        Path | None,
+        typer.Option(
+            "--dark",
+            metavar="PATH",
+            help="A frame with nothing but noise, for correlated noise as it has in each band.",
+        ),
+        Reads(),
+    ] = None,
     *,
     settings: Settings,
     reading: Reading,
@@ -64,6 +76,8 @@ def denoise(
 
     stage = Denoise(**pick_settings(Denoise, chosen))
     enhancer = Enhancer((stage,), **pick_settings(Enhancer, chosen))
+    if dark is not None:
+        enhancer = _take_dark_frame(enhancer, dark)
     if paths is not None and is_store(paths[-1]):
         denoise_into_store(
             paths,
@@ -103,3 +117,16 @@ def denoise(
         memory=memory,
         nonfinite=nonfinite or "refuse",
     )
+
+
+def _take_dark_frame(enhancer: Enhancer, path: Path) -> Enhancer:
+    """Return the chain with the noise of a frame that has nothing else; its white counts 255, as everywhere."""
+    from subband.enhance import Correlated, Gaussian
+    from subband.media import read_still
+    from subband.pipeline.units import WHITE
+
+    if not isinstance(enhancer.model, Correlated | Gaussian):
+        raise ArgumentError(f"--dark measures correlated noise, and --noise is {enhancer.model.name}; leave one out")
+    pixels = read_still(path).pixels
+    white = np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 1.0
+    return replace(enhancer, noise=Correlated.from_dark(pixels * (WHITE / white)))

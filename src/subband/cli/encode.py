@@ -73,6 +73,9 @@ def encode(
     eph: Annotated[bool, typer.Option("--eph", help="Put a marker behind the header of each packet.")] = False,
     plt: Annotated[bool, typer.Option("--plt", help="Write the lengths of packets, for random access.")] = False,
     tlm: Annotated[bool, typer.Option("--tlm", help="Write the lengths of tiles, for random access.")] = False,
+    tile_parts: Annotated[
+        bool, typer.Option("--tile-parts", help="Divide tiles by resolution, for readers of coarse ones.")
+    ] = False,
     step: Annotated[
         float | None, typer.Option(metavar="S", help="Step of the lossy quantiser in grey levels, instead of a target.")
     ] = None,
@@ -157,6 +160,7 @@ def encode(
         "eph": eph,
         "plt": plt,
         "tlm": tlm,
+        "tile_parts": "R" if tile_parts else "",
         "step": step,
         "comment": comment,
     }

@@ -9,6 +9,7 @@ from subband.errors import SubbandError
 
 if TYPE_CHECKING:
     from subband.cli.files import Job
+    from subband.enhance import NoiseReport
     from subband.pipeline.relay import Report
 
 __all__ = ["describe_result", "format_error", "format_report", "show_error"]
@@ -29,6 +30,19 @@ def describe_result(job: Job, result: Report | BaseException | None) -> dict[str
         "frames_per_second": round(result.rate, 3),
         "stages": {name: round(seconds, 6) for name, seconds in stages.items()},
         "shares": {name: round(share, 4) for name, share in result.shares.items()},
+        **({} if result.noise is None else {"noise": _describe_noise(result.noise)}),
+    }
+
+
+def _describe_noise(report: NoiseReport) -> dict[str, Any]:
+    """Return what was found about noise, for JSON."""
+    from subband.enhance.description import describe
+
+    return {
+        "kind": report.kind,
+        "confidence": round(report.confidence, 4),
+        "sigma": round(report.sigma, 6),
+        "model": describe(report.model),
     }
 
 
@@ -41,10 +55,11 @@ def format_report(report: Report) -> str:
     >>> format_report(Report(frames=1, seconds=0.25, decode=0.1, compute=0.1, encode=0.05))
     '0.25 s'
     """
+    found = "" if report.noise is None else f"; {report.noise}"
     if report.frames == 1:
-        return f"{report.seconds:.2f} s"
+        return f"{report.seconds:.2f} s{found}"
     shares = ", ".join(f"{name} {share:.0%}" for name, share in report.shares.items())
-    return f"{report.frames} frames in {report.seconds:.1f} s, {report.rate:.1f} a second ({shares})"
+    return f"{report.frames} frames in {report.seconds:.1f} s, {report.rate:.1f} a second ({shares}){found}"
 
 
 def format_error(error: BaseException) -> str:

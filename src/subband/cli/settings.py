@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import wraps
 from math import isfinite
 from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
@@ -14,7 +14,7 @@ import typer
 from subband.cli.editing import read_levels
 from subband.cli.enhancing import Reading, Writing
 from subband.cli.files import Settings
-from subband.settings import Setting, list_settings, name_option, read_numbers
+from subband.settings import Setting, list_settings, name_option
 
 __all__ = ["add_options", "make_option", "pick_settings", "take_files", "take_settings"]
 
@@ -191,4 +191,4 @@ def _read(about: Setting, value: Any) -> Any:
     """Return what the class takes for what was typed."""
     if about.kind is not tuple or value is None:
         return value
-    return read_levels(value) if about.item is int else tuple(read_numbers(name_option(about.name), value))
+    return read_levels(value) if about.item is int else replace(about, name=name_option(about.name)).read(value)

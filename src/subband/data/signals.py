@@ -256,8 +256,9 @@ def demo_signal(name: str = "Bumps", n: int | None = None) -> Any:
 
     Notes
     -----
-    The samples equal those of PyWavelets. Lengths that PyWavelets cannot make (multiples of five for the
-    piecewise signals, lengths that eight does not divide for ``'Chirps'``) work here by the same formulas.
+    Most of the signals are those of [1]_ and [2]_. The samples equal those of PyWavelets. Lengths that PyWavelets
+    cannot make (multiples of five for the piecewise signals, lengths that eight does not divide for ``'Chirps'``) work
+    here by the same formulas.
 
     References
     ----------

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from subband.engines.memory import allocate
 from subband.typing import Array
 
 __all__ = ["Arrange", "Job", "Recording", "Replay", "record", "recordings"]
@@ -32,6 +33,9 @@ Arrange: TypeAlias = Callable[[list[Array]], Any]
 #: writes are the result, and how that is made of them.
 MakeReplay: TypeAlias = Callable[[Sequence[int], Sequence[int], Arrange], "Replay | None"]
 
+#: Bytes of constant arrays that are kept for a replay; with more it is not worth it.
+_CONSTANTS = 1 << 20
+
 #: Scratch arrays begin at multiples of so many bytes, a line of the cache.
 _LINE = 64
 
@@ -40,8 +44,11 @@ class Job(Protocol):
     """A kernel over arrays, as it is recorded."""
 
     @property
-    def run_table(self) -> Callable[..., object]:
-        """What runs a table of jobs on arrays: ``run(table, *arrays)``.
+    def is_large(self) -> bool:
+        """Whether it is for several threads, and its arrays are large."""
+
+    def find_runner(self, others: Sequence[Any]) -> Callable[..., object]:
+        """Return what runs a table of this job and others on arrays: ``run(table, *arrays)``.
 
         It returns ``NotImplemented``, having done nothing, if it cannot take an array as it is.
         """
@@ -125,7 +132,8 @@ class Recording:
             return self._repeat_launch(leaves, _find_form(result))
         outputs = {id(x) for x in leaves}
         is_written = all(key in self._written for key in outputs) and len(outputs) == len(leaves)
-        if not (self._is_complete and leaves and is_written):
+        is_small = sum(x.nbytes for x in self._constants) <= _CONSTANTS
+        if not (self._is_complete and leaves and is_written and is_small):
             return None
         inner = [x for key, x in self._written.items() if key not in outputs]
         slots = [*self._inputs, *leaves, *self._constants]
@@ -180,7 +188,8 @@ def _make_replay(
     arrange: Arrange,
 ) -> Replay:
     """Return what runs the table of some jobs, which own the tables that their kernels read."""
-    empty, run = np.empty, jobs[0].run_table
+    run = jobs[0].find_runner(jobs[1:])
+    empty: Callable[[Any, np.dtype[Any]], Array] = allocate if any(job.is_large for job in jobs) else np.empty
     if len(shapes) == 1 and not (constants or size):
         ((shape, dtype),) = shapes
 
@@ -195,7 +204,7 @@ def _make_replay(
 
     def replay(arrays: Sequence[Array], _owners: object = jobs) -> Any:
         made = [empty(shape, dtype) for shape, dtype in shapes]
-        others = (*constants, empty(size, np.uint8)) if size else constants
+        others = (*constants, empty((size,), _BYTE)) if size else constants
         if run(table, *arrays, *made, *others) is not None:
             run(table, *map(_straighten, arrays), *made, *others)
         return arrange(made)
@@ -206,6 +215,8 @@ def _make_replay(
 def _straighten(x: Array) -> Array:
     return x if x.flags.c_contiguous and x.flags.aligned else np.array(x, order="C")
 
+
+_BYTE = np.dtype(np.uint8)
 
 _CONTAINERS = frozenset((list, tuple, dict))
 

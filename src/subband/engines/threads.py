@@ -1,25 +1,32 @@
 """The thread pool of the CPU engine, which shares the tasks of a sweep.
 
-The kernels hold no lock while they run, so ordinary Python threads are enough. Unlike OpenMP's they sleep when they
-have nothing to do, and they survive a ``fork``: a child process simply starts its own.
+Its threads are those of Python. Unlike OpenMP's they sleep when they have nothing to do, and they survive a ``fork``: a
+child process simply starts its own. They wait, and take the tasks of compiled loops (`share_tasks`), without Python's
+lock (`subband.engines.cpu.pool_loops`); for tasks written in Python (`run_tasks`) they come back to it.
 
 The thread that calls works too, and only ever waits for a helper that is in the middle of a task. Where more time is
 lost than is spent computing, other programs have the cores: then calls are left to one thread for a while
-(`_Sharing`).
+(`_Sharing`). Threads that call at the same time have fewer helpers, so that no more compute than `get_threads` says.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Sequence
 from operator import index
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import get_clock_info, perf_counter, thread_time
+from typing import Any
 
+from subband.compiled import Kernels
+from subband.engines.board import HELPERS, MOST, make_board
 from subband.errors import ArgumentError
 
-__all__ = ["get_threads", "run_tasks", "run_together", "set_threads"]
+__all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
+
+_loops = Kernels("subband.engines.cpu.pool_loops")
 
 #: Seconds that a call may lose, to helpers that wake late and do the last task, before it counts as held up.
 _PATIENCE = 2e-4
@@ -36,6 +43,9 @@ _LONGEST_PAUSE = 0.3
 #: What tells how long a thread has computed. Some systems count that in hundredths of a second only; there it seems to
 #: compute as long as it does not wait for its helpers.
 _busy_clock = thread_time if get_clock_info("thread_time").resolution < 1e-5 else perf_counter
+
+#: Seconds that a thread has to end when the program does.
+_FAREWELL = 0.1
 
 #: Helpers that each thread of a job calls, so that many are awake soon, and nobody spends long calling.
 _CALLS = 2
@@ -68,6 +78,11 @@ def get_threads() -> int:
     if _count is None:
         _count = _read_environment() or _count_cores()
     return _count
+
+
+def count_threads() -> int:
+    """Return how many threads a call should use now: one while other programs have the cores."""
+    return 1 if _sharing.is_paused() else get_threads()
 
 
 def _read_environment() -> int:
@@ -116,13 +131,7 @@ def run_tasks(work: Callable[..., object], tasks: Sequence[tuple[int, ...]], *, 
     run_together(take_tasks, min(get_threads(), len(tasks)), is_even=is_even)
 
 
-def run_together(
-    work: Callable[[], object],
-    threads: int,
-    *,
-    is_even: bool = False,
-    has_finished: Callable[[], bool] | None = None,
-) -> None:
+def run_together(work: Callable[[], object], threads: int, *, is_even: bool = False) -> None:
     """Call `work`, which takes tasks from somewhere until there are none left, in so many threads at once.
 
     Parameters
@@ -134,18 +143,35 @@ def run_together(
     is_even : bool
         Whether tasks take about the same time, so that a helper that takes much longer has been held up: by other
         programs, or by other threads of this one.
-    has_finished : callable, optional
-        Tells, perhaps after a moment, whether all tasks are done; then helpers need not say so.
     """
     if threads <= 1 or (is_even and _sharing.is_paused()):
         work()
         return
     pool = _find_pool(threads - 1)
     start = perf_counter()
-    busy = _Job(work, threads - 1, pool).lead(has_finished)
-    lost = perf_counter() - start - busy
+    busy = _Job(work, threads - 1, pool).lead()
     if is_even:
-        _sharing.note(lost, is_held_up=lost > max(_PATIENCE, busy))
+        _sharing.note(perf_counter() - start, busy)
+
+
+def share_tasks(kernel: Callable[..., object], threads: int, *arguments: Any) -> object:
+    """Call a compiled function that shares tasks of about the same size among threads, and return what it does.
+
+    Parameters
+    ----------
+    kernel : callable
+        Called as ``kernel(board, threads, *arguments)``, which it hands to `subband.engines.cpu.pool_loops.share`.
+    threads : int
+        How many threads there should be, this one included, and those that call at the same time.
+    """
+    if threads <= 1:
+        return kernel(_pool.board, 1, *arguments)
+    pool = _find_pool(threads - 1)
+    start, begin = perf_counter(), _busy_clock()
+    outcome = kernel(pool.board, threads, *arguments)
+    busy = _busy_clock() - begin
+    _sharing.note(perf_counter() - start, busy)
+    return outcome
 
 
 class _Job:
@@ -161,7 +187,7 @@ class _Job:
         self._last_left.acquire()
         self._error: BaseException | None = None
 
-    def lead(self, has_finished: Callable[[], bool] | None) -> float:
+    def lead(self) -> float:
         """Do the work with those helpers who come, wait for them, and return how long this thread computed."""
         work = self._work
         assert work is not None
@@ -175,7 +201,7 @@ class _Job:
                 # whoever comes now finds nothing to do, and keeps no array alive
                 self._work = None
                 is_alone = self._inside == 0
-            if not is_alone and not (has_finished is not None and has_finished()):
+            if not is_alone:
                 self._await_helpers()
         if self._error is not None:
             raise self._error
@@ -229,9 +255,13 @@ class _Sharing:
     def is_paused(self) -> bool:
         return perf_counter() < self._resumption
 
-    def note(self, lost: float, *, is_held_up: bool) -> None:
-        """Take into account what became of a call; after a pause, one that is held up again is enough for the next."""
-        self._held_up = self._held_up + 1 if is_held_up else 0
+    def note(self, elapsed: float, busy: float) -> None:
+        """Take into account how long a call took, and how long its thread computed.
+
+        After a pause, one that is held up again is enough for the next.
+        """
+        lost = elapsed - busy
+        self._held_up = self._held_up + 1 if lost > max(_PATIENCE, busy) else 0
         if self._held_up >= _SUSPICION:
             self._resumption = perf_counter() + min(_PAUSE * lost, _LONGEST_PAUSE)
 
@@ -244,9 +274,11 @@ class _Pool:
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._calls: SimpleQueue[_Job] = SimpleQueue()
-        self._count = 0
+        self._calls: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads: list[Thread] = []
         self._starting = Lock()
+        #: Where its threads find the tasks of compiled loops.
+        self.board = make_board()
 
     @property
     def is_own(self) -> bool:
@@ -255,26 +287,41 @@ class _Pool:
 
     def grow(self, count: int) -> None:
         """Start threads until there are `count`, or the system gives no more."""
-        if self._count >= count:
+        if len(self._threads) >= min(count, MOST):
             return
         with self._starting:
-            while self._count < count:
-                name = f"subband-{self._count}"
+            while (number := len(self._threads)) < min(count, MOST):
                 try:
-                    Thread(target=_listen, args=(self._calls,), name=name, daemon=True).start()
+                    thread = Thread(target=self._listen, args=(number,), name=f"subband-{number}", daemon=True)
+                    thread.start()
                 except RuntimeError:
                     return
-                self._count += 1
+                self._threads.append(thread)
+                self.board[HELPERS] = number + 1
 
     def call(self, job: _Job) -> None:
         # helpers that have not even answered earlier calls will not come in time for this one
-        if self._calls.qsize() < self._count:
-            self._calls.put(job)
+        if self._calls.qsize() < len(self._threads):
+            self._put(job)
 
+    def end(self) -> None:
+        """Let all threads end that are not in the middle of a task: what they run is about to go."""
+        for _ in self._threads:
+            self._put(None)
+        for thread in self._threads:
+            thread.join(_FAREWELL)
 
-def _listen(calls: SimpleQueue[_Job]) -> None:
-    while True:
-        calls.get().help()
+    def _put(self, job: _Job | None) -> None:
+        self._calls.put(job)
+        _loops.post_errand(self.board)
+
+    def _listen(self, number: int) -> None:
+        while True:
+            _loops.serve(self.board, number)
+            job = self._calls.get()
+            if job is None:
+                return
+            job.help()
 
 
 def _find_pool(helpers: int) -> _Pool:
@@ -283,6 +330,14 @@ def _find_pool(helpers: int) -> _Pool:
         _pool = _Pool()
     _pool.grow(helpers)
     return _pool
+
+
+@atexit.register
+def _end_pool() -> None:
+    global _pool
+    pool, _pool = _pool, _Pool()
+    if pool.is_own:
+        pool.end()
 
 
 _pool = _Pool()

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from subband.arrays import as_numbers, find_kind
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively
+from subband.enhance.blind import NoiseReport, find_noise
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.layout import as_dtype
 from subband.enhance.methods import Method
-from subband.enhance.models import NoiseModel
+from subband.enhance.models import NoiseModel, NoiseName, find_model
 from subband.enhance.stages import Denoise
 from subband.errors import ArgumentError
 from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike
 
-__all__ = ["denoise"]
+__all__ = ["Denoised", "denoise", "denoise_with_report"]
 
 
 @overload
@@ -32,7 +33,7 @@ def denoise(
     mode: Literal["soft", "hard", "garrote"] | str = ...,
     *,
     method: str | Method = ...,
-    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+    noise: NoiseName | str | NoiseModel = ...,
     strength: float = ...,
     form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = ...,
     boundary: str | None = ...,
@@ -55,7 +56,7 @@ def denoise(
     mode: Literal["soft", "hard", "garrote"] | str = ...,
     *,
     method: str | Method = ...,
-    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+    noise: NoiseName | str | NoiseModel = ...,
     strength: float = ...,
     form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = ...,
     boundary: str | None = ...,
@@ -78,7 +79,7 @@ def denoise(
     mode: Literal["soft", "hard", "garrote"] | str = ...,
     *,
     method: str | Method = ...,
-    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+    noise: NoiseName | str | NoiseModel = ...,
     strength: float = ...,
     form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = ...,
     boundary: str | None = ...,
@@ -100,7 +101,7 @@ def denoise(
     mode: Literal["soft", "hard", "garrote"] | str = Denoise.mode,
     *,
     method: str | Method = Denoise.method,
-    noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = Enhancer.noise,
+    noise: NoiseName | str | NoiseModel = Enhancer.noise,
     strength: float = Denoise.strength,
     form: Literal["decimated", "spun", "undecimated", "dual-tree"] | str | None = Denoise.form,
     boundary: str | None = Denoise.boundary,
@@ -136,7 +137,9 @@ def denoise(
         the good ones, and ``'wiener'`` is between them. Settings of the method itself come behind a colon,
         ``'name:setting=2'``.
     noise : str or NoiseModel
-        ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a model with its parameters.
+        ``'gaussian'``, ``'poisson'``, ``'correlated'``, ``'speckle'``, ``'log-speckle'``, ``'salt-pepper'``,
+        ``'stripes'``, or a model with its parameters. ``'auto'`` takes what `find_noise` finds in the image;
+        `denoise_with_report` also says what that is.
     strength : float
         1 removes the noise that there is.
     form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
@@ -223,6 +226,63 @@ def denoise(
     if out_dtype is not None:
         result = call_natively(_convert, {0: "image"}, (result, out_dtype), {}, "cpu")
     return result
+
+
+class Denoised(NamedTuple):
+    """A denoised image, and what was found about its noise.
+
+    Attributes
+    ----------
+    image : array
+        As `denoise` returns it.
+    report : NoiseReport
+        Which model of noise was chosen, how strong the noise is, and how sure that is.
+    """
+
+    image: Any
+    report: NoiseReport
+
+
+def denoise_with_report(
+    image: Any,
+    *,
+    noise: NoiseName | str | NoiseModel = "auto",
+    axes: Sequence[int] | None = None,
+    channel_axis: int | Literal["auto"] | None = "auto",
+    **settings: Any,
+) -> Denoised:
+    """Denoise an image by the model of noise that it has, and say which that is and how sure.
+
+    Parameters
+    ----------
+    image, axes, channel_axis
+        As in `denoise`.
+    noise : str or NoiseModel
+        With ``'auto'``, white, signal-dependent or correlated noise is chosen by tests on the image. Any other model
+        is taken as it is; the report still says what the image seems to have.
+    **settings
+        As in `denoise`.
+
+    Returns
+    -------
+    Denoised
+        ``image`` and ``report``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import subband
+    >>> from subband.enhance import PoissonGaussian, denoise_with_report
+    >>> clean = subband.data.camera().astype(float)
+    >>> result = denoise_with_report(PoissonGaussian(gain=2.0, sigma=3.0).add(clean, seed=0))
+    >>> result.report.kind, result.report.confidence > 0.99
+    ('signal-dependent', True)
+    >>> subband.psnr(result.image, clean, 255) > 30
+    True
+    """
+    report = find_noise(image, axes=axes, channel_axis=channel_axis)
+    model = report.choose(find_model(noise))
+    return Denoised(denoise(image, noise=model, axes=axes, channel_axis=channel_axis, **settings), report)
 
 
 @lru_cache(maxsize=64, typed=True)

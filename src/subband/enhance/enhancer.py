@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from subband.arrays import is_functional
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
+from subband.enhance.blind import NoiseReport, find_noise
 from subband.enhance.description import describe, read_description, read_toml, write_toml
 from subband.enhance.gaps import fill_gaps
 from subband.enhance.layout import arrange, as_dtype, check_mask, check_pixels, find_layout, find_stack, map_stack
-from subband.enhance.models import MODELS, Gaussian, NoiseModel, find_model
+from subband.enhance.models import MODELS, Gaussian, NoiseModel, NoiseName, find_model
 from subband.enhance.program import prepare_program
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.views import VIEWS, draw_mosaic
@@ -34,9 +35,10 @@ class Enhancer:
     stages : sequence of Denoise, Shrink, Blur or Sharpen
         In the order in which they work. A single stage may stand by itself.
     noise : str or NoiseModel
-        What noise does to the image: ``'gaussian'``, ``'speckle'``, ``'log-speckle'``, ``'poisson'``, or a
-        model with its parameters from `subband.enhance`. The image is stabilised before the first stage and restored
-        after the last.
+        What noise does to the image: ``'gaussian'``, ``'poisson'``, ``'correlated'``, ``'speckle'``,
+        ``'log-speckle'``, ``'salt-pepper'``, ``'stripes'``, or a model with its parameters from `subband.enhance`. The
+        image is stabilised before the first stage and restored after the last. ``'auto'`` takes what `find_noise` finds
+        in each image.
     sigma : float or sequence of float, optional
         Standard deviation of the noise, one for each channel or one for all, in the units of the image; for other
         models than the Gaussian, of the stabilised image. If left out, what the model says, else it is measured in
@@ -107,7 +109,7 @@ class Enhancer:
         def __init__(
             self,
             stages: Stage | Sequence[Stage] = ...,
-            noise: Literal["gaussian", "speckle", "log-speckle", "poisson"] | str | NoiseModel = ...,
+            noise: NoiseName | str | NoiseModel = ...,
             sigma: float | Sequence[float] | None = ...,
             colour: Literal["opponents", "ycbcr", "rgb"] | str = ...,
             precision: Literal["float32", "float16"] | str = ...,
@@ -199,6 +201,43 @@ class Enhancer:
         assert isinstance(self.noise, NoiseModel)
         return self.noise
 
+    @property
+    def weighed_stages(self) -> tuple[Stage, ...]:
+        """The stages, with weights of bands where the noise model has them."""
+        return tuple(self.model.weigh(stage) if isinstance(stage, Denoise) else stage for stage in self.stages)
+
+    def find_noise(
+        self,
+        image: Any,
+        *,
+        axes: Sequence[int] | None = None,
+        channel_axis: int | Literal["auto"] | None = "auto",
+    ) -> tuple[Enhancer, NoiseReport]:
+        """Return the chain with all that its noise model finds in an image, and the report on what was found.
+
+        Parameters
+        ----------
+        image, axes, channel_axis
+            As in `apply`.
+
+        Returns
+        -------
+        Enhancer, NoiseReport
+            With noise ``'auto'`` the model is that of the report, with ``'correlated'`` its bands; any other model
+            stays.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import Enhancer, data
+        >>> noisy = data.camera() + np.random.default_rng(0).normal(0, 20, (256, 256))
+        >>> chain, report = Enhancer(noise="auto").find_noise(noisy)
+        >>> report.kind, report.confidence > 0.9, chain.model == report.model
+        ('white', True, True)
+        """
+        report = find_noise(image, axes=axes, channel_axis=channel_axis)
+        return replace(self, noise=report.choose(self.model)), report
+
     def _apply(
         self,
         image: Any,
@@ -223,7 +262,10 @@ class Enhancer:
         whole = arranged.pixels
         if known is not None:
             whole = fill_gaps(whole, known)
-        result = call_natively(self._run, {0: "image"}, (whole, arranged.is_colour, known, engine), {}, engine)
+        chain = self
+        if self.model.needs_image:
+            chain, _ = self.find_noise(whole, axes=range(whole.ndim - 1), channel_axis=whole.ndim - 1)
+        result = call_natively(chain._run, {0: "image"}, (whole, arranged.is_colour, known, engine), {}, engine)
         if known is not None:
             # what was not known stays as it was
             if is_functional(result):

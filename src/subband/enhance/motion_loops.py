@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, data, shift
+from subband.engines.cpu.loops import OPTIONS, copy, data, keep_apart, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS, WINDOW
 from subband.typing import Array
 
-__all__ = ["balance", "halve", "interpolate", "pick_taps", "prefer_common", "track"]
+__all__ = ["balance", "halve", "interpolate", "prefer_common", "track"]
 
 # Noise of smoothed samples is that of fewer ones, of so many times the variance.
 _ALIKE = 3.0
@@ -29,6 +29,12 @@ _WORTH, _OWN_WORTH = 4.0, 24.0
 
 # A mean square of differences, over what noise makes of it, that leaves nothing to look for.
 _ENOUGH = 1.3
+
+# Samples that a displacement may be off by without a search: so far from the best one, it is what slopes explain.
+_CLOSE = 0.1
+
+# Samples along both axes by which a candidate has to differ to be looked at: a step along the slopes does the rest.
+_SAME = 0.3
 
 # How hard it is to leave the motion of the coarser scale: one over the variance of what is expected, in samples.
 _HOLD = 64.0
@@ -78,25 +84,35 @@ def _compare(new: Array, old: Array, r: int, c: int, down: float, right: float, 
     w00, w01, w10, w11 = (one - a) * (one - b), (one - a) * b, a * (one - b), a * b
     x, y = shift(data(new), r * stride + c), shift(data(old), (r + i) * stride + c + j)
     total = np.float32(0.0)
-    for _ in range(WINDOW):
-        z = shift(y, stride)
-        for m in range(WINDOW):
-            d = x[m] - ((w00 * y[m] + w01 * y[m + 1]) + (w10 * z[m] + w11 * z[m + 1]))
-            total += d * d
-        x, y = shift(x, stride), z
+    if w00 == one:
+        for _ in range(WINDOW):
+            for m in range(WINDOW):
+                d = x[m] - y[m]
+                total += d * d
+            x, y = shift(x, stride), shift(y, stride)
+    else:
+        for _ in range(WINDOW):
+            z = shift(y, stride)
+            for m in range(WINDOW):
+                d = x[m] - ((w00 * y[m] + w01 * y[m + 1]) + (w10 * z[m] + w11 * z[m + 1]))
+                total += d * d
+            x, y = shift(x, stride), z
     return total - WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
 
 
 def _step(
     new: Array, old: Array, r: int, c: int, down: float, right: float, share: float, hold: float
-) -> tuple[float, float]:
-    """Return the step from a displacement towards a better match, by slopes of the image; `hold` keeps it short."""
+) -> tuple[float, float, float, float]:
+    """Return what `compare` does, the step from there towards a better match, and the energy of the image's slopes.
+
+    The step goes along these slopes, and `hold` keeps it short.
+    """
     stride = new.shape[1]
     i, j = floor(down), floor(right)
     a, b, one, half = np.float32(down - i), np.float32(right - j), np.float32(1.0), np.float32(0.5)
     w00, w01, w10, w11 = (one - a) * (one - b), (one - a) * b, a * (one - b), a * b
     x, y = shift(data(new), r * stride + c), shift(data(old), (r + i) * stride + c + j)
-    yy = yx = xx = yd = xd = np.float32(0.0)
+    yy = yx = xx = yd = xd = dd = np.float32(0.0)
     for _ in range(WINDOW):
         before, z, behind = shift(y, -stride), shift(y, stride), shift(y, 2 * stride)
         for m in range(WINDOW):
@@ -114,30 +130,33 @@ def _step(
             xx += dx * dx
             yd += dy * d
             xd += dx * d
+            dd += d * d
         x, y = shift(x, stride), z
+    noise = WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
     # slopes of noise are no slopes of the image
-    noise = half * WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
-    down_slope, right_slope = max(float(yy - noise), 0.0) + hold, max(float(xx - noise), 0.0) + hold
+    down_energy, right_energy = max(float(yy - half * noise), 0.0), max(float(xx - half * noise), 0.0)
+    down_slope, right_slope = down_energy + hold, right_energy + hold
     determinant = down_slope * right_slope - yx * yx
-    if not determinant > 1e-3 * down_slope * right_slope:
-        return 0.0, 0.0
-    by_y, by_x = (right_slope * yd - yx * xd) / determinant, (down_slope * xd - yx * yd) / determinant
-    return min(max(float(by_y), -1.0), 1.0), min(max(float(by_x), -1.0), 1.0)
+    by_y = by_x = 0.0
+    if determinant > 1e-3 * down_slope * right_slope:
+        by_y = min(max(float((right_slope * yd - yx * xd) / determinant), -1.0), 1.0)
+        by_x = min(max(float((down_slope * xd - yx * yd) / determinant), -1.0), 1.0)
+    return dd - noise, by_y, by_x, down_energy + right_energy
 
 
 def _refine(
     new: Array, old: Array, r: int, c: int, down: float, right: float, noise: float, share: float
-) -> tuple[float, float, float]:
-    """Return half a sum of squares over the noise and its displacement, a step on if that is better."""
+) -> tuple[float, float, float, float]:
+    """Return half a sum of squares over the noise and its displacement, a step on if that is better; and slopes."""
     scale = 0.5 / (noise * _ALIKE)
-    best = scale * compare(new, old, r, c, down, right, share)
-    by_y, by_x = step(new, old, r, c, down, right, share, noise * _ALIKE * _HOLD)
+    total, by_y, by_x, slopes = step(new, old, r, c, down, right, share, noise * _ALIKE * _HOLD)
+    best = scale * total
     if is_inside(old, r, c, down + by_y, right + by_x):
         cost = scale * compare(new, old, r, c, down + by_y, right + by_x, share)
         cost += 0.5 * _HOLD * (by_y * by_y + by_x * by_x)
         if cost < best:
-            return cost, down + by_y, right + by_x
-    return best, down, right
+            return cost, down + by_y, right + by_x, slopes
+    return best, down, right, slopes
 
 
 def _track(
@@ -170,8 +189,8 @@ def _track(
             down, right = 2.0 * coarse[above, beside, 0], 2.0 * coarse[above, beside, 1]
             if not is_inside(old, r, c, down, right):
                 down, right = 0.0, 0.0
-            best, down, right = refine(new, old, r, c, down, right, noise, share)
-            if best > enough:
+            best, down, right, slopes = refine(new, old, r, c, down, right, noise, share)
+            if best > enough + scale * _CLOSE * _CLOSE * slopes:
                 # the three blocks nearest at the coarser scale, and none at all
                 found, y0, x0 = best, down, right
                 near_row = min(max(above + (1 if row % 2 else -1), 0), coarse.shape[0] - 1)
@@ -181,7 +200,7 @@ def _track(
                     y, x = 2.0 * coarse[i, j, 0], 2.0 * coarse[i, j, 1]
                     if number == 3:
                         y, x = 0.0, 0.0
-                    if (y == y0 and x == x0) or not is_inside(old, r, c, y, x):
+                    if abs(y - y0) + abs(x - x0) < _SAME or not is_inside(old, r, c, y, x):
                         continue
                     cost = scale * compare(new, old, r, c, y, x, share)
                     if cost < found:
@@ -208,7 +227,7 @@ def _track(
                     if y0 == middle_y and x0 == middle_x:
                         break
                 if found < best:
-                    found, y0, x0 = refine(new, old, r, c, y0, x0, noise, share)
+                    found, y0, x0, _ = refine(new, old, r, c, y0, x0, noise, share)
                     if found + _WORTH < best:
                         best, down, right = found, y0, x0
             motion[row, column, 0] = down
@@ -245,28 +264,51 @@ def _pick_taps(taps: Array, phase: int) -> tuple[float, float, float, float, flo
     return t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
 
 
+def _filter_across(y: Any, a: Any, w: Any, n: int) -> None:
+    """Write samples between others of a row; `a` is the first that has a weight."""
+    keep_apart()
+    w0, w1, w2, w3, w4, w5, w6, w7 = w
+    for m in range(n):
+        y[m] = ((w0 * a[m] + w1 * a[m + 1]) + (w2 * a[m + 2] + w3 * a[m + 3])) + (
+            (w4 * a[m + 4] + w5 * a[m + 5]) + (w6 * a[m + 6] + w7 * a[m + 7])
+        )
+
+
+def _filter_down(y: Any, a: Any, stride: int, w: Any, n: int) -> None:
+    """Write samples between rows; `a` is the first that has a weight."""
+    keep_apart()
+    w0, w1, w2, w3, w4, w5, w6, w7 = w
+    b, c, d = shift(a, stride), shift(a, 2 * stride), shift(a, 3 * stride)
+    e, f, g, h = shift(a, 4 * stride), shift(a, 5 * stride), shift(a, 6 * stride), shift(a, 7 * stride)
+    for m in range(n):
+        y[m] = ((w0 * a[m] + w1 * b[m]) + (w2 * c[m] + w3 * d[m])) + ((w4 * e[m] + w5 * f[m]) + (w6 * g[m] + w7 * h[m]))
+
+
 def _interpolate(
-    x: Any, stride: int, vertical: Any, horizontal: Any, lines: Any, out: Any, out_stride: int, height: int, width: int
-) -> None:
-    """Write a block of samples between others, from the address of the one above and left of the first."""
-    w0, w1, w2, w3, w4, w5, w6, w7 = horizontal
+    x: Any, stride: int, taps: Array, down: int, right: int, lines: Any, out: Any, out_stride: int,
+    height: int, width: int,
+) -> None:  # fmt: skip
+    """Write a block of samples between others, from the address of the one above and left of the first.
+
+    `down` and `right` count `PHASES` of a sample, of which the whole ones are in the address already.
+    """
+    before = TAPS // 2 - 1
+    vertical, horizontal = pick_taps(taps, down), pick_taps(taps, right)
+    if down % PHASES == 0:
+        for k in range(height):
+            if right % PHASES == 0:
+                copy(shift(out, k * out_stride), shift(x, k * stride), width)
+            else:
+                filter_across(shift(out, k * out_stride), shift(x, k * stride - before), horizontal, width)
+        return
+    if right % PHASES == 0:
+        for k in range(height):
+            filter_down(shift(out, k * out_stride), shift(x, (k - before) * stride), stride, vertical, width)
+        return
     for k in range(height + TAPS - 1):
-        a = shift(x, (k - TAPS // 2 + 1) * stride - TAPS // 2 + 1)
-        y = shift(lines, k * width)
-        for m in range(width):
-            y[m] = ((w0 * a[m] + w1 * a[m + 1]) + (w2 * a[m + 2] + w3 * a[m + 3])) + (
-                (w4 * a[m + 4] + w5 * a[m + 5]) + (w6 * a[m + 6] + w7 * a[m + 7])
-            )
-    w0, w1, w2, w3, w4, w5, w6, w7 = vertical
+        filter_across(shift(lines, k * width), shift(x, (k - before) * stride - before), horizontal, width)
     for k in range(height):
-        a = shift(lines, k * width)
-        b, c, d = shift(a, width), shift(a, 2 * width), shift(a, 3 * width)
-        e, f, g, h = shift(a, 4 * width), shift(a, 5 * width), shift(a, 6 * width), shift(a, 7 * width)
-        y = shift(out, k * out_stride)
-        for m in range(width):
-            y[m] = ((w0 * a[m] + w1 * b[m]) + (w2 * c[m] + w3 * d[m])) + (
-                (w4 * e[m] + w5 * f[m]) + (w6 * g[m] + w7 * h[m])
-            )
+        filter_down(shift(out, k * out_stride), shift(lines, k * width), width, vertical, width)
 
 
 def _balance(
@@ -278,7 +320,6 @@ def _balance(
     """
     side, stride, half = BLOCK + 2, old.shape[1], np.float32(0.5)
     line_room, patch_room = np.empty((side + TAPS) * side, np.float32), np.empty(side * side, np.float32)
-    vertical, horizontal = pick_taps(taps, y), pick_taps(taps, x)
     for row in range(first, last):
         for column in range(motion.shape[1]):
             r, c = MARGIN + row * BLOCK, MARGIN + column * BLOCK
@@ -289,7 +330,7 @@ def _balance(
             if not is_inside(old, r, c, y / PHASES, x / PHASES):
                 continue
             begin = shift(data(old), (r + y // PHASES - 1) * stride + c + x // PHASES - 1)
-            interpolate(begin, stride, vertical, horizontal, data(line_room), data(patch_room), side, side, side)
+            interpolate(begin, stride, taps, y, x, data(line_room), data(patch_room), side, side, side)
             yy = yx = xx = yd = xd = np.float32(0.0)
             for k in range(BLOCK):
                 before = shift(data(patch_room), k * side)
@@ -319,5 +360,7 @@ refine = stored(**OPTIONS)(_refine)
 track = stored(**OPTIONS)(_track)
 prefer_common = stored(**OPTIONS)(_prefer_common)
 pick_taps = stored(**OPTIONS)(_pick_taps)
+filter_across = stored(**OPTIONS)(_filter_across)
+filter_down = stored(**OPTIONS)(_filter_down)
 interpolate = stored(**OPTIONS)(_interpolate)
 balance = stored(**OPTIONS)(_balance)

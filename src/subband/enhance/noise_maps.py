@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from subband.compiled import Kernels
 from subband.engines.filters import Filters
+from subband.engines.memory import allocate
+from subband.enhance.motion import share_rows
 from subband.enhance.roundtrip import Coefficients
 from subband.typing import Array
 
 __all__ = ["NoiseMap"]
+
+#: Rows that a thread takes at a time.
+_ROWS = 128
+
+_loops = Kernels("subband.enhance.temporal_loops")
 
 
 class NoiseMap:
@@ -31,7 +40,7 @@ class NoiseMap:
     def __init__(self, variance: Array, noise: Any, filters: Filters) -> None:
         self.noise = noise
         self._filters = filters
-        self._variances = [np.asarray(variance, np.float32)]
+        self._variances = [np.ascontiguousarray(variance, np.float32)]
         self._maps: dict[object, Any] = {}
 
     @property
@@ -56,27 +65,24 @@ class NoiseMap:
         shape = tuple(band.shape[1:])
         key = level, shape, coefficients.begin, coefficients.is_decimated
         if key not in self._maps:
-            drawn = self._filters.upload(self._draw(level, shape, coefficients)).reshape(*shape, 1)
-            self._maps[key] = self._filters.read_pixels(drawn, None, band.dtype)
+            drawn = self._draw(level, shape, coefficients)
+            self._maps[key] = self._filters.upload_planes(drawn[np.newaxis], band.dtype)
         return self._maps[key]
 
     def _draw(self, level: int, shape: tuple[int, ...], coefficients: Coefficients) -> Array:
         while len(self._variances) <= level:
             self._variances.append(_halve(self._variances[-1]))
-        drawn = np.sqrt(self._variances[level])
+        drawn = allocate(shape, np.dtype(np.float32))
         step = 2**level if coefficients.is_decimated else 1
-        begin = coefficients.begin or (0,) * len(shape)
         # a coefficient of an expansive transform stands further to the left
-        away = coefficients.shift * (2**level - 1)
-        for axis, length in enumerate(shape):
-            indices = (np.arange(length) * step + step // 2 - away - begin[axis]) // 2**level
-            drawn = np.take(drawn, np.clip(indices, 0, drawn.shape[axis] - 1), axis)
+        away = step // 2 - coefficients.shift * (2**level - 1)
+        begin = [away - before for before in coefficients.begin or (0, 0)]
+        share_rows(shape[0], partial(_loops.draw, self._variances[level], drawn, step, level, *begin), _ROWS)
         return drawn
 
 
 def _halve(x: Array) -> Array:
     """Return the means of 2 × 2 samples; at an odd end, of fewer."""
-    rows, columns = (length % 2 for length in x.shape)
-    wide = np.pad(x, ((0, rows), (0, columns)), "edge") if rows or columns else x
-    mean: Array = (wide[::2, ::2] + wide[1::2, ::2] + wide[::2, 1::2] + wide[1::2, 1::2]) * np.float32(0.25)
-    return mean
+    means = allocate((-(-x.shape[0] // 2), -(-x.shape[1] // 2)), np.dtype(np.float32))
+    share_rows(len(means), partial(_loops.average, x, means), _ROWS)
+    return means

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from subband.arrays import stack_last, to_host
 from subband.engines import Engine, get_engine
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.filters import find_filters
@@ -17,13 +19,12 @@ from subband.engines.frames import FrameWork, make_frame_program
 from subband.engines.memory import on_release
 from subband.engines.replay import CudaReplay, is_recording, make_replay
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
-from subband.enhance.models import Gaussian
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
 from subband.enhance.shrinking import Refine, make_denoiser, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.enhance.temporal import Past, follow
-from subband.errors import ShapeError
+from subband.errors import ArgumentError, ShapeError
 from subband.typing import Array
 
 if TYPE_CHECKING:
@@ -57,10 +58,18 @@ class Program:
         The engine that computes.
     is_colour : bool
         Whether three channels are red, green and blue of the same image.
+    noise : tuple of float, optional
+        Its standard deviation in each plane, as `find_noise` has found it in the image that the pixels are a part of.
     """
 
     def __init__(
-        self, enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
+        self,
+        enhancer: Enhancer,
+        space: tuple[int, ...],
+        channels: int,
+        engine: Engine,
+        is_colour: bool = True,
+        noise: tuple[float, ...] | None = None,
     ) -> None:
         self.enhancer = enhancer
         self.engine = engine
@@ -68,31 +77,40 @@ class Program:
         self.space = space
         self.channels = channels
         self._model = enhancer.model
-        self._is_gaussian = isinstance(self._model, Gaussian)
-        # noise that is not Gaussian is stabilised in the channels themselves, which must not be mixed before
-        is_mixed = is_colour and channels == 3 and self._is_gaussian
+        if self._model.needs_image:
+            raise ArgumentError(
+                f"noise={self._model.name!r} is found in an image, and here is none yet; use Enhancer.find_noise first"
+            )
+        self.stages = enhancer.weighed_stages
+        # noise that is not added is stabilised in the channels themselves, which must not be mixed before
+        is_mixed = is_colour and channels == 3 and self._model.is_additive
         pair = COLOURS[enhancer.colour] if is_mixed else None
         self._there: Array | None = None if pair is None else pair[0]
         self._back: Array | None = None if pair is None else pair[1]
-        self._sigma = self._find_sigma()
+        self._sigma = self._find_sigma() if noise is None else np.asarray(noise, np.float64)
         self._noise = None if self._sigma is None else self.filters.upload(self._sigma)
         self._shrinkers = {
             stage: make_shrinker(stage, channels, len(space), self.filters)
-            for stage in enhancer.stages
+            for stage in self.stages
             if isinstance(stage, Shrink)
         }
         # levels that are too many are refused before anything is computed
         self._roundtrips = {
             stage: Roundtrip(stage, (channels, *space), engine, self.filters)
-            for stage in enhancer.stages
+            for stage in self.stages
             if isinstance(stage, Denoise | Shrink)
         }
-        self._works = [self._prepare(stage) for stage in enhancer.stages]
+        self._works = [self._prepare(stage) for stage in self.stages]
         self._frames = self._fuse(pair)
-        self._is_replayed = isinstance(engine, DeviceEngine) and self._is_gaussian
+        self._is_replayed = isinstance(engine, DeviceEngine) and self._is_plain
         self._lock = Lock()
         self._counts: Counter[Any] = Counter()
         self._replays: dict[Any, CudaReplay | None] = {}
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether there is nothing to stabilise."""
+        return self._model.is_additive and self._model.is_pointwise
 
     @property
     def joint(self) -> int:
@@ -130,6 +148,26 @@ class Program:
             planes = work(planes, mask, None)
         return self._leave(planes, pixels.dtype, out)
 
+    def find_noise(self, pixels: Any) -> tuple[float, ...] | None:
+        """Return the standard deviation of noise in each plane: what is known, or what the first stage measures.
+
+        None if there is nothing that has to know it. Pixels are as in `run`.
+        """
+        stage = next((stage for stage in self.enhancer.stages if isinstance(stage, Denoise)), None)
+        if stage is None:
+            return None
+        noise = self._noise
+        if noise is None:
+            planes = self._enter(pixels)
+            for work in self._works[: self.enhancer.stages.index(stage)]:
+                planes = work(planes, None, None)
+            # the finest band is the same in all decimated forms, however many levels follow
+            finest = Roundtrip(
+                replace(stage, level=1, form="decimated", filters=()), planes.shape, self.engine, self.filters
+            )
+            noise = measure_planes(self.filters, finest.forward(planes))
+        return tuple(np.asarray(to_host(noise), np.float64).tolist())
+
     def follow(
         self, pixels: Array, past: Past | None, motion: Array | None = None, steps: tuple[int, int] = (1, 1)
     ) -> tuple[Array, Past]:
@@ -153,8 +191,7 @@ class Program:
         """
         host = get_engine("cpu")
         filters = find_filters(host)
-        entered = pixels if self._is_gaussian else self._model.stabilise(pixels)
-        planes = filters.read_pixels(entered, self._there, np.dtype(np.float32))
+        planes = filters.read_pixels(self._stabilise(pixels), self._there, np.dtype(np.float32))
         sigma = self._sigma
         if sigma is None:
             # as `make_denoiser` finds it, whatever the stages are
@@ -174,13 +211,13 @@ class Program:
 
     def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
-        indices = [i for i, stage in enumerate(self.enhancer.stages) if isinstance(stage, Denoise | Shrink)]
+        indices = [i for i, stage in enumerate(self.stages) if isinstance(stage, Denoise | Shrink)]
         if not indices:
             raise ShapeError(f"{self.enhancer} does not transform; its coefficients cannot be looked at")
         planes = self._enter(pixels)
         for work in self._works[: indices[-1]]:
             planes = work(planes, None, None)
-        stage = self.enhancer.stages[indices[-1]]
+        stage = self.stages[indices[-1]]
         assert isinstance(stage, Denoise | Shrink)
         roundtrip = self._roundtrips[stage].as_decimated()
         coefficients = roundtrip.forward(planes)
@@ -197,10 +234,9 @@ class Program:
 
     def _fuse(self, pair: tuple[Array, Array] | None) -> FrameWork | None:
         """Return the work in one piece, if it is given thresholds and nothing else, and the engine has such a thing."""
-        stages = self.enhancer.stages
-        if len(stages) != 1 or not self._is_gaussian or self.channels not in (1, 3):
+        if len(self.stages) != 1 or not self._is_plain or self.channels not in (1, 3):
             return None
-        stage = stages[0]
+        stage = self.stages[0]
         if not isinstance(stage, Shrink) or stage.form != "decimated" or stage.filters:
             return None
         if len(self.space) != 2 or self.enhancer.precision != "float32":
@@ -234,12 +270,19 @@ class Program:
         return np.ascontiguousarray(numbers)
 
     def _enter(self, pixels: Any) -> Any:
-        if not self._is_gaussian:
-            pixels = self._model.stabilise(pixels)
+        pixels = self._stabilise(pixels)
         return self.filters.read_pixels(pixels, self._there, self._choose_dtype(pixels.dtype))
 
+    def _stabilise(self, pixels: Any) -> Any:
+        """Return pixels whose noise is additive; a model that looks at neighbours sees one channel at a time."""
+        if self._is_plain:
+            return pixels
+        if self._model.is_pointwise:
+            return self._model.stabilise(pixels)
+        return stack_last([self._model.stabilise(pixels[..., channel]) for channel in range(self.channels)])
+
     def _leave(self, planes: Any, dtype: Any, out: Any) -> Any:
-        if self._is_gaussian:
+        if self._model.is_additive:
             return self.filters.write_pixels(planes, self._back, dtype, out)
         values = self.filters.write_pixels(planes, None, planes.dtype)
         pixels = self._model.restore(values)
@@ -272,7 +315,7 @@ class Program:
         """Return how the noise model makes noise weaker from a guess, if it can."""
         model = self._model
         before, after = model.stabilised_sigma, model.refined_sigma
-        if self._is_gaussian or before is None or after is None or before == after:
+        if self._model.is_additive or before is None or after is None or before == after:
             return None
         weaker = before / after
         return lambda planes, guess: (model.refine(planes, guess), weaker)
@@ -280,10 +323,15 @@ class Program:
 
 @lru_cache(maxsize=8)
 def prepare_program(
-    enhancer: Enhancer, space: tuple[int, ...], channels: int, engine: Engine, is_colour: bool = True
+    enhancer: Enhancer,
+    space: tuple[int, ...],
+    channels: int,
+    engine: Engine,
+    is_colour: bool = True,
+    noise: tuple[float, ...] | None = None,
 ) -> Program:
     """Return a `Program`, the same one for the same images: it remembers what it has prepared."""
-    return Program(enhancer, space, channels, engine, is_colour)
+    return Program(enhancer, space, channels, engine, is_colour, noise)
 
 
 # programs hold memory of devices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -19,7 +20,7 @@ from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip
-from subband.enhance.stages import Denoise, Shrink, weigh_levels
+from subband.enhance.stages import DETAILS, Denoise, Shrink, weigh_band, weigh_levels
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
@@ -47,9 +48,6 @@ Work = Callable[[Coefficients], None]
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
 ROUNDS = 3
 
-#: The bands of a level in the order of given thresholds.
-_DETAILS = ("ad", "da", "dd")
-
 
 @dataclass(frozen=True)
 class LevelRule:
@@ -63,8 +61,8 @@ class LevelRule:
         Along each transformed axis.
     level : int
         Which, from 1, the finest.
-    weight : float
-        What the noise of this level is multiplied by.
+    weights, parent_weights : tuple of float
+        What the noise of this level, or of each of its three bands, is multiplied by; and that of the next coarser one.
     shift : int
         The parent of coefficient k stands at ``(k + shift) // 2``.
     samples : int
@@ -76,7 +74,8 @@ class LevelRule:
     stage: Denoise | Shrink
     wavelets: tuple[Wavelet | DualTreeFilters, ...]
     level: int
-    weight: float
+    weights: tuple[float, ...]
+    parent_weights: tuple[float, ...]
     shift: int
     samples: int
     is_decimated: bool = True
@@ -84,7 +83,7 @@ class LevelRule:
     @cached_property
     def method(self) -> Method | None:
         """Who decides, if it is not given thresholds, and if there is something to decide."""
-        return find_method(self.stage.method) if isinstance(self.stage, Denoise) and self.weight != 0 else None
+        return find_method(self.stage.method) if isinstance(self.stage, Denoise) and any(self.weights) else None
 
     @cached_property
     def takes_parent(self) -> bool:
@@ -98,20 +97,29 @@ class LevelRule:
 
     def find_gain(self, key: str) -> float:
         """Return what noise of standard deviation one has in a band of this level."""
-        return combine_gains(self.wavelets, self.level, key) * self.weight
+        return combine_gains(self.wavelets, self.level, key) * self.find_weight(key)
+
+    def find_weight(self, key: str) -> float:
+        """Return what the noise of a band of this level is multiplied by; 0 leaves the band as it is."""
+        return self._weigh(self.weights, key)
+
+    def _weigh(self, weights: tuple[float, ...], key: str) -> float:
+        return weights[0] if len(weights) == 1 else weigh_band(np.array(weights), key, len(self.wavelets))
 
     def make_band(self, values: Any, parent: Any, key: str, noise: Any) -> Band:
         """Return all that a method may ask about a band or a part of it; noise is that of each plane, uploaded."""
+        # where a parent has no noise to be weighed by, it is taken for as noisy as the band
+        above = self._weigh(self.parent_weights, key) or self._weigh(self.weights, key)
         return Band(
             values,
             noise,
-            combine_gains(self.wavelets, self.level, key) * self.weight,
+            self.find_gain(key),
             self.stage.mode,
             self.samples,
             len(self.wavelets),
             1 if self.is_decimated else 2**self.level,
             None if parent is None or 0 in parent.shape else parent,
-            combine_gains(self.wavelets, self.level + 1, key) * self.weight,
+            combine_gains(self.wavelets, self.level + 1, key) * above,
             *((self.shift, 2) if self.is_decimated else (0, 1)),
         )
 
@@ -132,13 +140,14 @@ def list_rules(
     --------
     >>> from subband.wavelets import as_wavelet
     >>> rules = list_rules(Denoise("visu", strength=0.5), (as_wavelet("haar"),) * 2, 2, 0, 64, is_decimated=True)
-    >>> [rule.weight for rule in rules]
-    [0.5, 0.5]
+    >>> [rule.weights for rule in rules]
+    [(0.5,), (0.5,)]
     """
-    weights = weigh_levels(stage, levels) * stage.strength if isinstance(stage, Denoise) else np.ones(levels)
+    weights = weigh_levels(stage, levels + 1) * stage.strength if isinstance(stage, Denoise) else np.ones(levels + 1)
+    rows = [tuple(row) for row in weights.reshape(levels + 1, -1).tolist()]
     return tuple(
-        LevelRule(stage, wavelets, number, float(weight), shift, samples, is_decimated)
-        for number, weight in enumerate(weights, 1)
+        LevelRule(stage, wavelets, number, own, above, shift, samples, is_decimated)
+        for number, (own, above) in enumerate(pairwise(rows), 1)
     )
 
 
@@ -168,7 +177,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
     def work(coefficients: Coefficients) -> None:
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
-                columns = [_DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
+                columns = [DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
                 own = [numbers[level, columns] for numbers in (low, high, gain)]
                 values = [_measure_magnitudes(x) if coefficients.is_complex else x for x in bands.values()]
                 shrunk = filters.shrink_bands(values, own[0], stage.mode, own[1], own[2])
@@ -280,7 +289,7 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         if method is None:
             continue
         for key, band in bands.items():
-            if 0 in band.shape:
+            if 0 in band.shape or rule.find_weight(key) == 0:
                 continue
             parent = parents.get(key)
             if coefficients.is_complex:
@@ -349,7 +358,8 @@ def filter_by_guide(
         strengths.level(guide)
     for level, (bands, guides) in enumerate(zip(coefficients.details, guide.details, strict=True), 1):
         for key, band in bands.items():
-            gain = combine_gains(coefficients.wavelets, level, key) * weights[level - 1]
+            weight = weigh_band(weights[level - 1], key, len(coefficients.wavelets))
+            gain = combine_gains(coefficients.wavelets, level, key) * weight
             bands[key] = filters.shrink_wiener(band, guides.pop(key), noise, gain)
     if strengths is not None:
         strengths.restore(coefficients)

@@ -22,12 +22,14 @@ from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
 __all__ = [
+    "DETAILS",
     "FORMS",
     "MODES",
     "POSITIONS",
     "WAVELET",
     "Blur",
     "Denoise",
+    "LevelWeights",
     "PerBand",
     "Sharpen",
     "Shrink",
@@ -56,12 +58,18 @@ POSITIONS = {
     "details": "Details",
 }
 
+#: The bands of a level of two axes, in the order of given thresholds and weights.
+DETAILS = ("ad", "da", "dd")
+
 #: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
 #: other, at several levels.
 SPIN = 5
 
 #: A number for all bands, one for each level, for each level and channel, or for each level, band and channel.
 PerBand: TypeAlias = float | Sequence[Any] | Array
+
+#: Weights of levels, the finest first: a number for all bands of a level, or one for each of ``ad``, ``da``, ``dd``.
+LevelWeights: TypeAlias = tuple[float | tuple[float, ...], ...]
 
 
 def _list_wavelets() -> Mapping[str, str]:
@@ -188,9 +196,10 @@ class Shrink:
         What the bands are multiplied by after that: more than 1 sharpens, less than 1 smoothes.
     boundary : str, optional
         How images go on outside their borders; the wavelet's own choice if left out.
-    level_weights : sequence of float, optional
+    level_weights : sequence of float or of three floats, optional
         What the thresholds of each level, the finest first, are multiplied by. Noise is strongest at the finest, so
-        that weights that fall, such as ``(1, 0.7, 0.4)``, keep more of what is there: wavelet shrinkage.
+        that weights that fall, such as ``(1, 0.7, 0.4)``, keep more of what is there: wavelet shrinkage. Three numbers
+        instead of one are those of the bands ``ad``, ``da`` and ``dd``.
     form : {"decimated", "spun", "undecimated", "dual-tree"}
         See `FORMS`.
     filters : sequence of Blur or Sharpen
@@ -220,10 +229,10 @@ class Shrink:
     upper: PerBand | None = setting(
         None, "The threshold above which firm shrinking leaves coefficients as they are.", unit="of 255"
     )
-    gains: PerBand = setting(1, "What details are multiplied by, the finest level first.")
+    gains: PerBand = setting(1, "What details are multiplied by, the finest level first; 1.2/1/1 for its directions.")
     boundary: str | None = setting(None, **_BOUNDARY)
-    level_weights: tuple[float, ...] | None = setting(
-        None, "What the threshold of each level is multiplied by, the finest first."
+    level_weights: LevelWeights | None = setting(
+        None, "What the threshold of each level is multiplied by, the finest first; 1/1/0.5 for its directions."
     )
     form: str = setting("decimated", "Which coefficients are kept.", choices=FORMS)
     filters: tuple[Spatial, ...] = ()
@@ -264,7 +273,7 @@ class Shrink:
         """
         weights = np.ones((self.level, 1, 1))
         if self.level_weights is not None:
-            weights[:, 0, 0] = weigh_levels(self, self.level)
+            weights = weigh_levels(self, self.level).reshape(self.level, -1, 1)
         low = _weigh(_spread("threshold", self.threshold, self.level, channels), weights)
         high = low if self.upper is None else _weigh(_spread("upper", self.upper, self.level, channels), weights)
         return low, high, _spread("gains", self.gains, self.level, channels)
@@ -292,8 +301,10 @@ class Denoise:
         1 removes the noise that there is; more also removes faint structure, and less leaves noise.
     boundary : str, optional
         How images go on outside their borders; the wavelet's own choice if left out.
-    level_weights : sequence of float, optional
-        What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that.
+    level_weights : sequence of float or of three floats, optional
+        What the noise of each level, the finest first, is multiplied by; levels beyond the last weight have that. Three
+        numbers instead of one are those of its bands ``ad``, ``da`` and ``dd``; where other than two axes are
+        transformed, their root mean square counts.
     form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         See `FORMS`; what suits the method best if left out.
     filters : sequence of Blur or Sharpen
@@ -330,8 +341,8 @@ class Denoise:
         1.0, "1 removes the estimated noise; above 1 more, below 1 less.", least=0, slider=(0, 3, 0.05)
     )
     boundary: str | None = setting(None, **_BOUNDARY)
-    level_weights: tuple[float, ...] | None = setting(
-        None, "What the noise of each level is multiplied by, the finest first."
+    level_weights: LevelWeights | None = setting(
+        None, "What the noise of each level is multiplied by, the finest first; 1/1/0.5 for its directions."
     )
     form: str | None = setting(None, "Which coefficients are kept; what suits the method by default.", choices=FORMS)
     filters: tuple[Spatial, ...] = ()
@@ -361,15 +372,44 @@ Stage: TypeAlias = Blur | Sharpen | Shrink | Denoise
 
 
 def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
-    """Return the weight of each of `count` levels, the finest first; the last one goes on.
+    """Return the weight of each of `count` levels, the finest first, and of its directions; the last one goes on.
 
     Examples
     --------
     >>> weigh_levels(Denoise(level_weights=(1, 0.5)), 4)
     array([1. , 0.5, 0.5, 0.5])
+    >>> weigh_levels(Denoise(level_weights=(1, (1, 1, 0.5))), 2)
+    array([[1. , 1. , 1. ],
+           [1. , 1. , 0.5]])
     """
     given = stage.level_weights or (1.0,)
-    return np.array([given[min(level, len(given) - 1)] for level in range(count)])
+    rows = [given[min(level, len(given) - 1)] for level in range(count)]
+    if not any(isinstance(row, tuple) for row in given):
+        return np.array(rows)
+    return np.array([np.broadcast_to(row, len(DETAILS)) for row in rows]).reshape(count, len(DETAILS))
+
+
+def weigh_band(weights: Array, key: str, dimensions: int) -> float:
+    """Return the weight of a band, from that of its level or from those of its three bands.
+
+    Parameters
+    ----------
+    weights : ndarray
+        One number, or three.
+    key : str
+        Of the band.
+    dimensions : int
+        How many axes are transformed; three weights are those of two.
+
+    Examples
+    --------
+    >>> weights = np.array([0.6, 0.8, 1.0])
+    >>> weigh_band(weights, "da", 2), round(weigh_band(weights, "aad", 3), 2)
+    (0.8, 0.82)
+    """
+    if weights.ndim == 0:
+        return float(weights)
+    return float(weights[DETAILS.index(key[:2])] if dimensions == 2 else np.sqrt(np.mean(np.square(weights))))
 
 
 def _check_at(stage: Spatial) -> None:
@@ -387,10 +427,16 @@ def _check_weights(stage: Shrink | Denoise) -> None:
     if stage.level_weights is None:
         return
     try:
-        weights = tuple(float(weight) for weight in np.atleast_1d(np.asarray(stage.level_weights, np.float64)))
+        given = stage.level_weights if np.iterable(stage.level_weights) else (stage.level_weights,)
+        weights = tuple(_freeze(np.asarray(weight, np.float64).tolist()) for weight in given)
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"level_weights={stage.level_weights!r} are not numbers; use (1, 0.7, 0.4)") from None
-    if not weights or not all(0 <= weight < inf for weight in weights):
+    if any(np.shape(weight) not in ((), (len(DETAILS),)) for weight in weights):
+        raise ShapeError(
+            f"level_weights={stage.level_weights} have something else than a number for each level, or three for its "
+            "bands ad, da and dd; use (1, (0.7, 0.7, 0.4))"
+        )
+    if not weights or not all(0 <= number < inf for weight in weights for number in np.atleast_1d(weight)):
         raise ArgumentError(f"level_weights={stage.level_weights} hold a negative or infinite weight; use 0 or more")
     object.__setattr__(stage, "level_weights", weights)
 

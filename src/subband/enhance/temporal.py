@@ -25,7 +25,7 @@ __all__ = ["Past", "follow"]
 _MEMORY = 16
 
 #: Mean energy of 5 × 5 samples, 3 × 3 and a single one, over that of noise, from which a prediction counts as off.
-_SLACKS = (1.4, 2.2, 9.0)
+_SLACKS = (1.45, 2.3, 10.0)
 
 #: Weight from which a sample counts as new, and part of a frame that has to be new for all of it to count so: a cut.
 _NEW, _CUT = 0.6, 0.5

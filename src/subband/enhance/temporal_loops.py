@@ -1,4 +1,4 @@
-"""The loops of temporal denoising, compiled: prediction along the motion, and the update by the new frame.
+"""The loops of temporal denoising, compiled: prediction along the motion, update by the new frame, maps of the noise.
 
 Arrays of what is known have margins; see `subband.enhance.motion_loops`, also for `first` and `last`.
 """
@@ -6,19 +6,27 @@ Arrays of what is known have margins; see `subband.enhance.motion_loops`, also f
 from __future__ import annotations
 
 from math import floor
+from typing import Any
 
 import numpy as np
 
 from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, data, shift
+from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep_apart, shift
 from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS
-from subband.enhance.motion_loops import interpolate, pick_taps
+from subband.enhance.motion_loops import interpolate
 from subband.typing import Array
 
-__all__ = ["predict", "update"]
+__all__ = ["average", "draw", "predict", "update"]
 
 # What a prediction is off by around a sample, it is off by more at edges: so many times as much counts.
 _DOUBT = 2.0
+
+# Excess from which a prediction is not only doubtful but wrong: hardly anything of it is to be left, and samples beside
+# it are doubted too.
+_SURE = 0.5
+
+# Blocks beside each other that are moved at a time, at most: what their interpolation needs stays in the nearest cache.
+_RUN = 8
 
 
 def _predict(
@@ -48,43 +56,62 @@ def _predict(
     """
     rows, columns = new.shape[1], new.shape[2]
     stride, one = state.shape[2], np.float32(1.0)
-    room = np.empty((block[0] + TAPS) * block[1], np.float32)
+    room = np.empty((block[0] + TAPS) * block[1] * _RUN, np.float32)
     for row in range(first, last):
-        for column in range(motion.shape[1]):
-            r, c = row * block[0], column * block[1]
-            height, width = min(block[0], rows - r), min(block[1], columns - c)
+        r = row * block[0]
+        height = min(block[0], rows - r)
+        end = 0
+        while end < motion.shape[1]:
+            column, end = end, end + 1
+            c = column * block[1]
             y = floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5)
             x = floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5)
             # what comes from beyond the margins was not seen
             down = min(max(y // PHASES, -MARGIN + TAPS - r), rows + MARGIN - TAPS - block[0] - r)
             right = min(max(x // PHASES, -MARGIN + TAPS - c), columns + MARGIN - TAPS - block[1] - c)
+            # blocks that move alike are one wide block
+            while (
+                end < min(motion.shape[1], column + _RUN)
+                and motion[row, end, 0] == motion[row, column, 0]
+                and motion[row, end, 1] == motion[row, column, 1]
+                and right == x // PHASES
+                and right <= columns + MARGIN - TAPS - (end + 1) * block[1]
+            ):
+                end += 1
+            width = min(end * block[1], columns) - c
             top, left = MARGIN + r + down, MARGIN + c + right
             for k in range(height):
-                source = shift(data(ratios), (top + k) * stride + left)
-                ratio = shift(data(predicted_ratios), (r + k) * columns + c)
-                squares = shift(data(energy), (r + k) * columns + c)
-                for m in range(width):
-                    ratio[m] = source[m]
-                    squares[m] = np.float32(0.0)
+                copy(
+                    shift(data(predicted_ratios), (r + k) * columns + c),
+                    shift(data(ratios), (top + k) * stride + left),
+                    width,
+                )
             for plane in range(len(new)):
                 begin = shift(data(state), (plane * state.shape[1] + top) * stride + left)
-                offset = (plane * rows + r) * columns + c
-                goal = shift(data(predicted), offset)
-                if y % PHASES == 0 and x % PHASES == 0:
-                    for k in range(height):
-                        source, target = shift(begin, k * stride), shift(goal, k * columns)
-                        for m in range(width):
-                            target[m] = source[m]
-                else:
-                    vertical, horizontal = pick_taps(taps, y), pick_taps(taps, x)
-                    interpolate(begin, stride, vertical, horizontal, data(room), goal, columns, height, width)
-                for k in range(height):
-                    target, sample = shift(goal, k * columns), shift(data(new), offset + k * columns)
-                    ratio = shift(data(predicted_ratios), (r + k) * columns + c)
-                    squares = shift(data(energy), (r + k) * columns + c)
-                    for m in range(width):
-                        d = sample[m] - target[m]
-                        squares[m] += weights[plane] * d * d / (one + ratio[m])
+                goal = shift(data(predicted), (plane * rows + r) * columns + c)
+                interpolate(begin, stride, taps, y, x, data(room), goal, columns, height, width)
+        for k in range(r, r + height):
+            squares, ratio = shift(data(energy), k * columns), shift(data(predicted_ratios), k * columns)
+            clear(squares, columns)
+            for plane in range(len(new)):
+                offset = (plane * rows + k) * columns
+                add_energy(
+                    squares,
+                    shift(data(new), offset),
+                    shift(data(predicted), offset),
+                    ratio,
+                    weights[plane],
+                    one,
+                    columns,
+                )
+
+
+def _add_energy(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, one: float, n: int) -> None:
+    """Add squares of differences over their variance to a row."""
+    keep_apart()
+    for k in range(n):
+        d = sample[k] - guess[k]
+        y[k] += weight * d * d / (one + ratio[k])
 
 
 def _update(
@@ -110,41 +137,120 @@ def _update(
         Rows of samples.
     """
     rows, columns = energy.shape
-    stride, zero, one = state.shape[2], np.float32(0.0), np.float32(1.0)
-    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
-    lowest, doubt = np.float32(least), np.float32(_DOUBT)
-    wide_room, narrow_room, gain_room = (
-        np.empty(columns + 4, np.float32),
-        np.empty(columns + 4, np.float32),
+    stride, lowest = state.shape[2], np.float32(least)
+    # excess of three rows, with a sample at each end, and the sums that it comes from
+    lines, sums, gains = (
+        np.empty(3 * (columns + 2), np.float32),
+        np.empty(2 * (columns + 4), np.float32),
         np.empty(columns, np.float32),
     )
-    wide, narrow, gains = data(wide_room), data(narrow_room), data(gain_room)
+    for r in range(first - 1, first + 1):
+        measure_excess(energy, r, slacks, data(sums), shift(data(lines), r % 3 * (columns + 2)))
     for r in range(first, last):
-        here = shift(data(energy), r * columns)
-        above, below = shift(data(energy), max(r - 1, 0) * columns), shift(data(energy), min(r + 1, rows - 1) * columns)
-        top, bottom = shift(data(energy), max(r - 2, 0) * columns), shift(data(energy), min(r + 2, rows - 1) * columns)
-        for c in range(columns):
-            total = above[c] + here[c] + below[c]
-            narrow[c + 2] = total
-            wide[c + 2] = total + (top[c] + bottom[c])
-        narrow[1], narrow[columns + 2] = narrow[2], narrow[columns + 1]
-        wide[0], wide[1], wide[columns + 2], wide[columns + 3] = wide[2], wide[2], wide[columns + 1], wide[columns + 1]
-        ratio, after = shift(data(predicted_ratios), r * columns), shift(data(ratios), (MARGIN + r) * stride + MARGIN)
-        for c in range(columns):
-            five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
-            three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
-            excess = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
-            variance = ratio[c] + doubt * excess * (one + ratio[c])
-            gain = max(variance / (one + variance), lowest)
-            gains[c] = gain
-            after[c] = gain
+        measure_excess(energy, r + 1, slacks, data(sums), shift(data(lines), (r + 1) % 3 * (columns + 2)))
+        weigh_new(
+            data(gains),
+            shift(data(lines), r % 3 * (columns + 2)),
+            shift(data(lines), (r - 1) % 3 * (columns + 2)),
+            shift(data(lines), (r + 1) % 3 * (columns + 2)),
+            shift(data(predicted_ratios), r * columns),
+            lowest,
+            columns,
+        )
+        copy(shift(data(ratios), (MARGIN + r) * stride + MARGIN), data(gains), columns)
         for plane in range(len(new)):
             offset = (plane * rows + r) * columns
-            sample, guess = shift(data(new), offset), shift(data(predicted), offset)
             out = shift(data(state), (plane * state.shape[1] + MARGIN + r) * stride + MARGIN)
-            for c in range(columns):
-                out[c] = guess[c] + gains[c] * (sample[c] - guess[c])
+            mix(out, shift(data(new), offset), shift(data(predicted), offset), data(gains), columns)
 
 
+def _measure_excess(energy: Array, r: int, slacks: tuple[float, float, float], sums: Any, out: Any) -> None:
+    """Write by how much the energy around each sample of a row is more than noise explains; nothing beyond borders."""
+    rows, columns = energy.shape
+    if r < 0 or r >= rows:
+        clear(out, columns + 2)
+        return
+    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
+    wide, narrow, zero = sums, shift(sums, columns + 4), np.float32(0.0)
+    here = shift(data(energy), r * columns)
+    above, below = shift(data(energy), max(r - 1, 0) * columns), shift(data(energy), min(r + 1, rows - 1) * columns)
+    top, bottom = shift(data(energy), max(r - 2, 0) * columns), shift(data(energy), min(r + 2, rows - 1) * columns)
+    for c in range(columns):
+        total = above[c] + here[c] + below[c]
+        narrow[c + 2] = total
+        wide[c + 2] = total + (top[c] + bottom[c])
+    narrow[1], narrow[columns + 2] = narrow[2], narrow[columns + 1]
+    wide[0], wide[1], wide[columns + 2], wide[columns + 3] = wide[2], wide[2], wide[columns + 1], wide[columns + 1]
+    for c in range(columns):
+        five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
+        three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
+        out[c + 1] = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
+    out[0], out[columns + 1] = zero, zero
+
+
+def _weigh_new(gains: Any, here: Any, above: Any, below: Any, ratio: Any, lowest: float, n: int) -> None:
+    """Write the weights of the new samples of a row, from the excess of that row and of those beside it."""
+    keep_apart()
+    zero, one, two = np.float32(0.0), np.float32(1.0), np.float32(2.0)
+    doubt, sure = np.float32(_DOUBT), np.float32(_SURE)
+    for c in range(n):
+        # a moving edge is found where it is strong, and goes on where noise hides it
+        beside = max(above[c], above[c + 1], above[c + 2], below[c], below[c + 1], below[c + 2], here[c], here[c + 2])
+        excess = max(here[c + 1], beside - sure)
+        doubtful = doubt * excess * (one + two * max(excess - sure, zero))
+        variance = ratio[c] + doubtful * (one + ratio[c])
+        gains[c] = max(variance / (one + variance), lowest)
+
+
+def _mix(y: Any, sample: Any, guess: Any, gain: Any, n: int) -> None:
+    """Write a row of averages."""
+    keep_apart()
+    for c in range(n):
+        y[c] = guess[c] + gain[c] * (sample[c] - guess[c])
+
+
+def _average(x: Array, means: Array, first: int, last: int) -> None:
+    """Write means of 2 × 2 samples, in some rows; samples at an odd end are repeated."""
+    rows, columns = x.shape
+    for r in range(first, last):
+        above = shift(data(x), 2 * r * columns)
+        below = shift(data(x), min(2 * r + 1, rows - 1) * columns)
+        y = shift(data(means), r * means.shape[1])
+        average_rows(y, above, below, columns // 2)
+        if columns % 2:
+            y[columns // 2] = np.float32(0.5) * (above[columns - 1] + below[columns - 1])
+
+
+def _average_rows(y: Any, above: Any, below: Any, n: int) -> None:
+    keep_apart()
+    for c in range(n):
+        y[c] = np.float32(0.25) * ((above[2 * c] + below[2 * c]) + (above[2 * c + 1] + below[2 * c + 1]))
+
+
+def _draw(variance: Array, out: Array, step: int, level: int, down: int, right: int, first: int, last: int) -> None:
+    """Write standard deviations at coefficients that are `step` samples apart, in some rows.
+
+    `variance` has one number for 2**level samples along each axis; the first coefficient stands at `down`, `right`.
+    """
+    rows, columns = variance.shape
+    for r in range(first, last):
+        source = shift(data(variance), min(max((r * step + down) >> level, 0), rows - 1) * columns)
+        draw_row(shift(data(out), r * out.shape[1]), source, step, level, right, columns - 1, out.shape[1])
+
+
+def _draw_row(y: Any, x: Any, step: int, level: int, right: int, last: int, n: int) -> None:
+    keep_apart()
+    for c in range(n):
+        y[c] = np.sqrt(x[min(max((c * step + right) >> level, 0), last)])
+
+
+add_energy = stored(**OPTIONS)(_add_energy)
+average = stored(**OPTIONS)(_average)
+average_rows = stored(**OPTIONS)(_average_rows)
+draw = stored(**OPTIONS)(_draw)
+draw_row = stored(**OPTIONS)(_draw_row)
+measure_excess = stored(**OPTIONS)(_measure_excess)
+mix = stored(**OPTIONS)(_mix)
 predict = stored(**OPTIONS)(_predict)
 update = stored(**OPTIONS)(_update)
+weigh_new = stored(**OPTIONS)(_weigh_new)

@@ -11,6 +11,7 @@ import numpy as np
 from subband.codecs.jpeg2000 import Picture, decode, encode, read_header
 from subband.codecs.jpeg2000.boxes import pack_box
 from subband.codecs.jpeg2000.files import choose_form
+from subband.codecs.jpeg2000.picture import convert_ycc
 from subband.errors import FormatError
 from subband.media.deep_stills import turn_upright
 from subband.media.faults import BROKEN
@@ -28,9 +29,6 @@ _ORIENTATION = 274
 
 # Channels that an image of the largest size may have.
 _MOST_CHANNELS = 4
-
-# What a pixel of sYCC becomes: red, green and blue of luminance and of both differences.
-_FROM_YCC = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])
 
 
 def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> Still:
@@ -139,8 +137,13 @@ def _arrange(decoded: Picture) -> tuple[Array, Array | None, bytes | None]:
     if len(colours) < 3:
         return np.ascontiguousarray(colours[0]), alpha, pick_profile(header.icc_profile, is_colour=False)
     pixels = np.stack(colours[:3], axis=-1)
+    if header.colour_space == "CIELab":
+        raise FormatError(
+            "its colours are CIELab, which are not turned into RGB here; "
+            "subband.codecs.jpeg2000.imread gives the samples as they are"
+        )
     if header.colour_space == "sYCC":
-        pixels = _convert_ycc(pixels)
+        pixels = convert_ycc(pixels, 8 * pixels.dtype.itemsize)
     elif header.colour_space == "CMYK" and len(colours) == 4:
         pixels = convert_inks(np.stack(colours, axis=-1))
     return pixels, alpha, pick_profile(header.icc_profile, is_colour=True)
@@ -167,9 +170,3 @@ def _stretch(samples: Array, bits: int, is_signed: bool, dtype: np.dtype[Any]) -
         return np.ascontiguousarray(samples)
     values = samples.astype(np.float64) + (1 << (bits - 1) if is_signed else 0)
     return np.asarray(np.rint(values * (np.iinfo(dtype).max / ((1 << bits) - 1))), dtype)
-
-
-def _convert_ycc(pixels: Array) -> Array:
-    peak = np.iinfo(pixels.dtype).max
-    values = pixels - np.array([0, (peak + 1) // 2, (peak + 1) // 2], np.float64)
-    return np.asarray(np.clip(np.rint(values @ _FROM_YCC.T), 0, peak), pixels.dtype)

@@ -198,8 +198,9 @@ def open_volume(name: Path | str, *, series: str | None = None) -> VolumeSource:
     >>> open_volume("video.mp4")
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'video.mp4' does not end like a volume; take .tif, .tiff, .dcm, .h5, .hdf5, .he5,
-    .hdf, .mha, .mhd, .nii, .nii.gz, .nrrd, .nhdr, .npy, .npz or a folder of DICOM slices
+    subband.errors.ArgumentError: 'video.mp4' does not end like a volume; take .tif, .tiff, .dcm, .fits, .fit, .fts,
+    .fits.gz, .fits.fz, .h5, .hdf5, .he5, .hdf, .mha, .mhd, .nii, .nii.gz, .nrrd, .nhdr, .npy, .npz or a folder of DICOM
+    slices
     """
     path, dataset = split_dataset(str(name)) or (Path(name), None)
     form = None if path.is_dir() else find_format(path)

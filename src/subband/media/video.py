@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,9 @@ _MICROSECONDS = 1_000_000
 
 #: Times that are tried to find a frame: that of the nearest keyframe, and some before it.
 _MOST_KEYS = 20
+
+#: Frames before one that was sought that are kept as they were decoded, for steps back.
+_MOST_PASSED = 8
 
 # By FFmpeg's numbers: fields are shown in the order of the first letter, and stored in that of the second.
 _FIELD_ORDERS: dict[int, FieldOrder] = {2: "top", 3: "bottom", 4: "bottom", 5: "top"}
@@ -133,6 +137,7 @@ class FilmSource(Source):
         self._is_scaled = False
         self._is_skipped = False
         self._index: FrameIndex | None = None
+        self._passed: deque[Any] = deque(maxlen=_MOST_PASSED)
         try:
             self._stream = self._choose_stream()
             context = self._stream.codec_context
@@ -187,20 +192,23 @@ class FilmSource(Source):
         self._count = round(shown * self.info.rate)
         return True
 
-    def go_to(self, number: int) -> bool:
+    def go_to(self, number: int, is_wanted: Callable[[], bool] = lambda: True) -> bool:
         """Let a frame be the next one when the video is walked through anew; tell whether that was done.
 
         Decoding begins at the last frame before it that needs no other. Where the header of the file does not say when
         its frames are shown, all its packets are read for that, once. Some say it nowhere, and addresses, cameras and
-        video with opacity are not sought in.
+        video with opacity are not sought in. `is_wanted` is asked now and then on the way whether to go on.
         """
         if self._decoder is not None or not isinstance(self._path, Path):
             return False
-        if self._index is None and (guess := guess_index(self._stream)) is not None and self._find(number, guess):
-            return True
+        if self._index is None and (guess := guess_index(self._stream)) is not None:
+            if self._find(number, guess, is_wanted):
+                return True
+            if not is_wanted():
+                return False
         if self._index is None:
             self._index = self._read_index(self._path)
-        return self._find(number, self._index)
+        return self._find(number, self._index, is_wanted)
 
     def _read_index(self, path: Path) -> FrameIndex:
         """Return the index of the file, which is empty if nothing can be sought in it."""
@@ -210,7 +218,7 @@ class FilmSource(Source):
             return read_index(other, other.streams[self._stream.index]) or FrameIndex([], [])
         return FrameIndex([], [])
 
-    def _find(self, number: int, index: FrameIndex) -> bool:
+    def _find(self, number: int, index: FrameIndex, is_wanted: Callable[[], bool]) -> bool:
         """Decode the frame of a number; False if there is none at its time."""
         import av
 
@@ -224,12 +232,38 @@ class FilmSource(Source):
             except av.FFmpegError:
                 return False
             self._decoded = self._decode()
+            self._passed.clear()
             # some containers go by the times of decoding, and to a frame that is shown after the one that is meant
-            first = next((frame for frame in self._decoded if frame.pts is None or frame.pts >= target), None)
+            first = self._walk_to(target, is_wanted)
             if first is not None and first.pts == target:
                 self._first, self._count = first, number
                 return True
+            if not is_wanted():
+                return False
         return False
+
+    def _walk_to(self, target: int, is_wanted: Callable[[], bool]) -> Any:
+        """Return the first frame that is shown at a time or later; the last ones before it are kept for a look back."""
+        for count, frame in enumerate(self._decoded, 1):
+            if frame.pts is None or frame.pts >= target:
+                return frame
+            self._passed.append(frame)
+            if count % _MOST_PASSED == 0 and not is_wanted():
+                break
+        return None
+
+    def look_back(self, number: int) -> Frame | None:
+        """Return one of the few frames before the one that `go_to` went to, which were decoded for it; else None."""
+        index = self._index or guess_index(self._stream)
+        if index is None or not self._passed or not 0 <= number < len(index.times):
+            return None
+        found = next((frame for frame in self._passed if frame.pts == index.times[number]), None)
+        if found is None:
+            return None
+        count, self._count = self._count, number
+        made = self._make_frame(found)
+        self._count = count
+        return made
 
     @property
     def damage(self) -> str:

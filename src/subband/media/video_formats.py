@@ -59,7 +59,7 @@ _ENCODERS = {
     "vp8": "libvpx",
     "vp9": "libvpx-vp9",
 }
-_LOSSLESS = ("ffv1", "ffvhuff", "huffyuv", "libx264rgb", "png", "qtrle", "rawvideo", "utvideo")
+_LOSSLESS = ("ffv1", "ffvhuff", "huffyuv", "jpeg2000", "libx264rgb", "png", "qtrle", "rawvideo", "utvideo")
 _QUANTISED = ("mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "msmpeg4", "msmpeg4v2", "wmv1", "wmv2")
 
 # Uncompressed video in AVI files that everybody reads.
@@ -140,6 +140,9 @@ def choose_options(codec: str, quality: float | None, preset: str | None) -> dic
         return {"preset": str(12 - PRESETS.index(preset)), "crf": f"{63 - 0.5 * quality:.0f}"}
     if codec == "ffv1":
         return {"level": "3", "slicecrc": "1", "g": "1"}
+    if codec == "jpeg2000":
+        # the 5/3 wavelet of integers
+        return {"pred": "dwt53"}
     if codec in _QUANTISED:
         quantiser = f"{31 ** (1 - quality / 100):.0f}"
         return {"qmin": quantiser, "qmax": quantiser}

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypeAlias
@@ -19,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from subband.engines import Engine
+from subband.enhance.blind import NoiseReport
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.models import Gaussian, NoiseModel, find_model
 from subband.enhance.stages import Shrink
@@ -179,7 +181,7 @@ def enhance_file(
             if isinstance(sink, Sink):
                 sink.abort()
             raise
-        return relay_frames(
+        report = relay_frames(
             frames,
             work,
             target,
@@ -188,6 +190,7 @@ def enhance_file(
             cancelled=cancelled,
             by_fields=view == "synthesis" and bool(enhancer.stages),
         )
+        return replace(report, noise=work.noise) if isinstance(work, NoiseSearch) else report
 
 
 def _enhance_folder(files: Sequence[Path], sink: Any, run: Callable[[Path, Path], Report]) -> Report:
@@ -202,7 +205,9 @@ def _enhance_folder(files: Sequence[Path], sink: Any, run: Callable[[Path, Path]
     except OSError as error:
         raise explain_output_error(Path(sink), error) from error
     reports = [run(file, Path(sink, file.name)) for file in files]
-    return Report(*map(sum, zip(*map(astuple, reports), strict=True)))
+    # what was found about noise is that of each file
+    names = ("frames", "seconds", "decode", "compute", "encode")
+    return Report(**{name: sum(getattr(report, name) for report in reports) for name in names})
 
 
 def add_noise_to_file(
@@ -307,6 +312,15 @@ def choose_work(
         Opens the same volume again, to measure its noise beforehand; from ``info.origin`` if left out.
     """
     check_view(view)
+    if enhancer.model.needs_image and enhancer.stages:
+
+        def choose(known: Enhancer) -> Work:
+            return choose_work(info, known, engine=engine, view=view, memory=memory, nonfinite=nonfinite, reopen=reopen)
+
+        if info.kind == "volume":
+            # one that does not fit into memory is refused before it is read
+            VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
+        return NoiseSearch(info, enhancer, choose)
     enhancer = scale_enhancer(enhancer, choose_scale(info))
     if view != "synthesis":
         if info.kind == "volume":
@@ -332,6 +346,45 @@ def choose_work(
             pixels, axes=(0, 1), channel_axis=channel_axis, nonfinite=nonfinite, engine=engine
         )
     )
+
+
+class NoiseSearch:
+    """What finds out about noise in the first frame, or in a whole volume, and then turns frames into enhanced ones.
+
+    Parameters
+    ----------
+    info : SourceInfo
+        Of the source.
+    enhancer : Enhancer
+        Whose noise model needs an image.
+    choose : callable
+        Returns the work of an enhancer whose model is known.
+
+    Attributes
+    ----------
+    noise : NoiseReport or None
+        What was found, as soon as there was a frame; its numbers are those of the pixels.
+    """
+
+    def __init__(self, info: SourceInfo, enhancer: Enhancer, choose: Callable[[Enhancer], Work]) -> None:
+        self.noise: NoiseReport | None = None
+        self._info = info
+        self._enhancer = enhancer
+        self._choose = choose
+
+    def __call__(self, frames: Iterator[Array]) -> Iterator[Array]:
+        """Apply the enhancer to frames."""
+        is_volume = self._info.kind == "volume"
+        first = list(frames if is_volume else islice(frames, 1))
+        if not first:
+            return iter(())
+        image = np.stack(first) if is_volume else first[0]
+        space = (0, 1, 2) if is_volume else (0, 1)
+        channel_axis = image.ndim - 1 if image.ndim > len(space) else None
+        known, self.noise = self._enhancer.find_noise(image, axes=space, channel_axis=channel_axis)
+        # the work counts as 8 bits do, whatever the pixels are
+        model = scale_model(known.model, 1 / choose_scale(self._info))
+        return self._choose(replace(known, noise=model))(chain(first, frames))
 
 
 def _check_time(info: SourceInfo) -> None:

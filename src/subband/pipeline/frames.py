@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
 from operator import index
 from typing import Any
 
@@ -132,6 +133,17 @@ class Pipeline:
 
     def process(self, frames: Iterable[Any]) -> Generator[Array, None, None]:
         """Apply the operation to frames; see `process_frames`."""
+        if self.enhancer.model.needs_image:
+            frames = iter(frames)
+            for frame in frames:
+                known, _ = self.enhancer.find_noise(_as_frame(frame), axes=(0, 1))
+                resolved = Pipeline(known, engine=self.engine, in_flight=self.in_flight)
+                yield from resolved.process(chain([frame], frames))
+            return
+        if self._device is not None and not self.enhancer.model.is_pointwise:
+            # such models look at an image on the host
+            yield from (self.enhancer.apply(_as_frame(frame), engine=self.engine) for frame in frames)
+            return
         if self.enhancer.temporal:
             sequence = Sequence(self.enhancer, self.engine)
             yield from (sequence.apply(_as_frame(frame)) for frame in frames)

@@ -7,30 +7,38 @@ by itself, and put together again; at a quarter of the size, chroma also takes a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import tee
 
 import numpy as np
 
 from subband.engines import Engine
+from subband.engines.device_engine import DeviceEngine
 from subband.enhance.enhancer import Enhancer
 from subband.pipeline.frames import Pipeline
 from subband.pipeline.sequence import Sequence
 from subband.pipeline.units import pick_plane
 from subband.typing import Array
 
-__all__ = ["PlaneWork", "join_planes", "take_plane"]
+__all__ = ["CHROMA", "PlaneWork", "join_planes", "take_plane"]
+
+#: Channels of Y'CbCr that are at the size of chroma.
+CHROMA = slice(1, 3)
 
 
-def take_plane(pixels: Array, channel: int, steps: tuple[int, int]) -> Array:
-    """Return a channel without repeated samples.
+def take_plane(pixels: Array, channel: int | slice, steps: tuple[int, int]) -> Array:
+    """Return a channel, or those of chroma, without repeated samples.
 
     Examples
     --------
     >>> take_plane(np.arange(24).reshape(2, 4, 3), 1, (2, 2))
     array([[1, 7]])
+    >>> take_plane(np.arange(24).reshape(2, 4, 3), CHROMA, (2, 2)).tolist()
+    [[[1, 2], [7, 8]]]
     """
-    down, across = steps if channel else (1, 1)
+    down, across = (1, 1) if channel == 0 else steps
     return np.ascontiguousarray(pixels[::down, ::across, channel])
 
 
@@ -89,18 +97,37 @@ class PlaneWork:
                 each.close()
 
     def _follow(self, frames: Iterator[Array]) -> Iterator[Array]:
-        """Apply the enhancer to frames, with what is known from those before; chroma moves as the brightness does."""
-        sequences = [
-            Sequence(pipeline.enhancer, pipeline.engine, self._steps if channel else (1, 1))
-            for channel, pipeline in enumerate(self._pipelines)
-        ]
-        for frame in frames:
-            bright = sequences[0].apply(take_plane(frame, 0, self._steps))
-            first, second = (
-                sequences[channel].apply(take_plane(frame, channel, self._steps), leader=sequences[0])
-                for channel in (1, 2)
-            )
-            yield join_planes((bright, first, second), self._steps)
+        """Apply the enhancer to frames, with what is known from those before; chroma moves as the brightness does.
+
+        It needs no more than that motion, so that another thread computes it beside the brightness of the next frame;
+        a device has one thing to do at a time.
+        """
+        engine = self._pipelines[0].engine
+        ahead = 0 if isinstance(engine, DeviceEngine) else 1
+        bright = Sequence(self._pipelines[0].enhancer, engine)
+        colour = Sequence(pick_plane(self._enhancer, CHROMA, self._steps), engine, self._steps)
+        waiting: deque[tuple[Array, Future[Array]]] = deque()
+        failure: Exception | None = None
+
+        def finish() -> Array:
+            result, future = waiting.popleft()
+            chroma = future.result()
+            return join_planes((result, chroma[..., 0], chroma[..., 1]), self._steps)
+
+        with ThreadPoolExecutor(1, "subband chroma") as helper:
+            try:
+                for frame in frames:
+                    result = bright.apply(take_plane(frame, 0, self._steps))
+                    chroma = take_plane(frame, CHROMA, self._steps)
+                    waiting.append((result, helper.submit(colour.apply, chroma, None, bright.past)))
+                    if len(waiting) > ahead:
+                        yield finish()
+            except Exception as error:  # noqa: BLE001 - raised below, after the frame that is on its way
+                failure = error
+            if waiting:
+                yield finish()
+        if failure is not None:
+            raise failure
 
     def _process(self, channel: int, frames: Iterator[Array]) -> Generator[Array, None, None]:
         return self._pipelines[channel].process(take_plane(frame, channel, self._steps) for frame in frames)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from subband.enhance.blind import NoiseReport
 from subband.errors import SubbandError
 from subband.media.base import Frame, Sink, fit_pixels
 from subband.typing import Array
@@ -89,6 +90,8 @@ class Report:
     decode, compute, encode : float
         Seconds that each stage was busy. They add up to more than `seconds` where stages work at the same time;
         transfers to a device and back count as computing.
+    noise : NoiseReport or None
+        What was found about the noise of the first frame, if the enhancer had to know.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class Report:
     decode: float
     compute: float
     encode: float
+    noise: NoiseReport | None = None
 
     @property
     def rate(self) -> float:

@@ -28,7 +28,7 @@ class Sequence:
     engine : Engine
         The engine that computes.
     steps : tuple of int
-        Rows and columns of pixels that share a sample, for a plane of chroma.
+        Rows and columns of pixels that share a sample, for planes of chroma.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Sequence:
         self._before: Past | None = None
         self.past: Past | None = None
 
-    def apply(self, frame: Array, number: int | None = None, leader: Sequence | None = None) -> Array:
+    def apply(self, frame: Array, number: int | None = None, lead: Past | None = None) -> Array:
         """Enhance the next frame.
 
         Parameters
@@ -61,17 +61,15 @@ class Sequence:
         number : int, optional
             Its number, where frames may be repeated, left out or in another order: the same one again gives the same
             result, and what does not follow begins anew. If left out, it follows the last one.
-        leader : Sequence, optional
-            That of the brightness, which has had its plane of this frame, if this is one of chroma.
+        lead : Past, optional
+            What is known of the brightness after this frame, if these are its planes of chroma.
         """
         self._look_back(frame, number)
         assert self._program is not None
-        motion = None
-        if leader is not None:
-            assert leader.past is not None
-            motion = leader.past.motion
+        motion = None if lead is None else lead.motion
+        if lead is not None and motion is None:
             # after a cut, colours are new too
-            self._before = None if motion is None else self._before
+            self._before = None
         pixels = np.ascontiguousarray(frame, frame.dtype.newbyteorder("="))
         shaped = pixels.reshape(*self._program.space, self._program.channels)
         result, self.past = self._program.follow(shaped, self._before, motion, self._steps)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.models import Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle
+from subband.enhance.models import Correlated, Gaussian, LogSpeckle, NoiseModel, PoissonGaussian, Speckle, Stripes
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
 from subband.media.base import SourceInfo
 
@@ -62,7 +62,7 @@ def scale_enhancer(enhancer: Enhancer, scale: float) -> Enhancer:
         return enhancer
     sigma: Any = enhancer.sigma
     # that of a logarithm, or of counts, has no unit
-    if sigma is not None and isinstance(enhancer.model, Gaussian | LogSpeckle):
+    if sigma is not None and (enhancer.model.is_additive or isinstance(enhancer.model, LogSpeckle)):
         sigma = _scale(sigma, scale)
     stages = tuple(_scale_stage(stage, scale) for stage in enhancer.stages)
     return replace(enhancer, stages=stages, sigma=sigma, noise=scale_model(enhancer.model, scale))
@@ -78,6 +78,10 @@ def scale_model(model: NoiseModel, scale: float) -> NoiseModel:
     """
     if isinstance(model, Gaussian):
         return model if model.sigma is None else Gaussian(model.sigma * scale)
+    if isinstance(model, Correlated):
+        return model if model.bands is None else Correlated(_scale(model.bands, scale))
+    if isinstance(model, Stripes):
+        return replace(model, sigma=model.sigma * scale)
     if isinstance(model, PoissonGaussian):
         return PoissonGaussian(model.gain * scale, model.offset * scale, model.sigma * scale)
     if isinstance(model, LogSpeckle):
@@ -98,14 +102,14 @@ def fit_to_ycbcr(enhancer: Enhancer) -> Enhancer:
     return replace(enhancer, colour="rgb")
 
 
-def pick_plane(enhancer: Enhancer, channel: int, steps: tuple[int, int] = (1, 1)) -> Enhancer:
-    """Return the enhancer for one plane of Y'CbCr, of the size that it has in the file.
+def pick_plane(enhancer: Enhancer, channel: int | slice, steps: tuple[int, int] = (1, 1)) -> Enhancer:
+    """Return the enhancer for one plane of Y'CbCr, or for some, of the size that they have in the file.
 
     Parameters
     ----------
     enhancer : Enhancer
         For all three, at full size.
-    channel : int
+    channel : int or slice
         0 for Y', 1 for Cb, 2 for Cr.
     steps : tuple of int
         Rows and columns of pixels that share a sample of the plane.
@@ -121,7 +125,7 @@ def pick_plane(enhancer: Enhancer, channel: int, steps: tuple[int, int] = (1, 1)
     """
     sigma: Any = enhancer.sigma
     if np.ndim(sigma):
-        sigma = np.broadcast_to(np.asarray(sigma, float), 3)[channel].item()
+        sigma = np.broadcast_to(np.asarray(sigma, float), 3)[channel].tolist()
     stages = tuple(_fit_to_steps(stage, steps) for stage in enhancer.stages)
     return replace(enhancer, stages=stages, colour="rgb", sigma=sigma)
 

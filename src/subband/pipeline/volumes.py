@@ -37,6 +37,7 @@ from subband.enhance.blockwise import (
     Reach,
     cut_blocks,
     find_obstacle,
+    fit_to_part,
     gather_blocks,
     measure_reach,
     measure_volume_noise,
@@ -177,7 +178,7 @@ class VolumeWork:
             return
         enhancer = self._learn(group)
         for block, begin, end in gather_blocks(slices, cut_blocks(self.space[0], self.core, self.reach, self._fewest)):
-            result = self._apply(self._fit_to_block(enhancer, len(block)), block)
+            result = self._apply(fit_to_part(enhancer, prod(self.space), len(block) * prod(self.space[1:])), block)
             yield from (each.copy() for each in result[begin:end])
 
     def _apply(self, enhancer: Enhancer, volume: Array) -> Array:
@@ -244,6 +245,12 @@ class VolumeWork:
                 f"nonfinite='mask' looks at all voxels around a gap, and {need}, {limit}; allow more memory, or write "
                 "Zarr, which goes chunk by chunk"
             )
+        model = self.enhancer.model
+        if model.needs_image or not model.is_pointwise:
+            raise ArgumentError(
+                f"noise {model.name!r} is looked for in all slices together, and {need}, {limit}; name another model, "
+                "or allow more memory"
+            )
         for stage in self.enhancer.stages:
             if obstacle := find_obstacle(stage):
                 raise ArgumentError(
@@ -290,17 +297,6 @@ class VolumeWork:
 
     def _format_memory(self, slices: int) -> str:
         return f"{slices * self._slice_bytes / 2**30:.3g} GiB"
-
-    def _fit_to_block(self, enhancer: Enhancer, depth: int) -> Enhancer:
-        """Return the enhancer for a block: some thresholds grow with the number of samples."""
-        whole, part = prod(self.space), depth * prod(self.space[1:])
-        stages = tuple(
-            replace(stage, strength=stage.strength * find_method(stage.method).compensate_part(whole, part))
-            if isinstance(stage, Denoise)
-            else stage
-            for stage in enhancer.stages
-        )
-        return replace(enhancer, stages=stages)
 
     def _learn(self, group: int) -> Enhancer:
         """Return the enhancer with all that has to be known about a whole volume."""

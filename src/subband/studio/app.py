@@ -27,6 +27,7 @@ from subband.studio.protocol import LONGEST_TEXT, ProtocolError, format_error, r
 from subband.studio.security import Guard, format_page, is_loopback
 from subband.studio.session import Session
 from subband.studio.studio import Studio
+from subband.studio.thumbnails import GUIDES, draw_guide
 from subband.studio.uploads import TooMuchError
 
 __all__ = ["make_app"]
@@ -62,6 +63,7 @@ def make_app(
         Route("/", partial(_show_static, files), methods=["GET"]),
         Route("/static/{name:path}", partial(_show_static, files), methods=["GET"]),
         Route("/upload", partial(_take_upload, studio), methods=["POST"]),
+        Route("/guide/{kind}", _show_guide, methods=["GET"]),
         Route("/export", partial(_start_export, studio), methods=["POST"]),
         Route("/exports/{number}", partial(_show_export, studio), methods=["GET"]),
         Route("/exports/{number}", partial(_remove_export, studio), methods=["DELETE"]),
@@ -92,12 +94,14 @@ async def _show_static(files: dict[str, Path], request: Request) -> Response:
 
 
 async def _take_upload(studio: Studio, request: Request) -> Response:
-    length = request.headers.get("content-length", "")
+    length, listed = request.headers.get("content-length", ""), request.query_params.get("list", "")
+    page = studio.pages.find(request.query_params.get("page"))
     try:
         found = await studio.uploads.take(
             request.query_params.get("name", "upload"),
             request.stream(),
             int(length) if length.isdecimal() else None,
+            int(listed) if listed.isdecimal() and len(listed) < 10 else 0,
         )
     except TooMuchError as error:
         # what is still on its way is not read
@@ -106,7 +110,16 @@ async def _take_upload(studio: Studio, request: Request) -> Response:
         return JSONResponse({"error": format_error(error)}, 415)
     except ClientDisconnect:
         return Response(status_code=400)
+    if page is not None:
+        page.uploads.append(found)
     return JSONResponse(found)
+
+
+async def _show_guide(request: Request) -> Response:
+    kind = request.path_params["kind"]
+    if kind not in GUIDES:
+        raise HTTPException(404)
+    return JSONResponse(await anyio.to_thread.run_sync(draw_guide, kind))
 
 
 async def _start_export(studio: Studio, request: Request) -> Response:
@@ -119,8 +132,9 @@ async def _start_export(studio: Studio, request: Request) -> Response:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return JSONResponse({"error": "the request is not JSON"}, 400)
+    page = studio.pages.find(body.get("page")) if isinstance(body, dict) else None
     try:
-        number = await anyio.to_thread.run_sync(studio.exports.start, body)
+        number = await anyio.to_thread.run_sync(studio.exports.start, body, page)
     except (SubbandError, OSError) as error:
         return JSONResponse({"error": format_error(error)}, 400)
     return JSONResponse({"id": number})
@@ -163,7 +177,8 @@ async def _speak(studio: Studio, socket: WebSocket) -> None:
                 task.cancel()
 
     try:
-        session = studio.open_session(emit, is_near=is_loopback(socket.client.host if socket.client else ""))
+        near = is_loopback(socket.client.host if socket.client else "")
+        session = studio.open_session(emit, is_near=near, key=socket.query_params.get("page"))
     except SubbandError as error:
         await socket.send_text(write_text({"type": "error", "message": str(error), "about": "session"}))
         await socket.close(1013)

@@ -1,23 +1,21 @@
-"""Gains of bands as one line of text, as settings and addresses hold them."""
+"""Gains and thresholds of bands as one line of text, as settings and addresses hold them."""
 
 from __future__ import annotations
 
 from math import isfinite
 
+from subband.enhance.stages import DETAILS
 from subband.errors import ArgumentError
 
-__all__ = ["BANDS", "read_gains"]
-
-#: The bands of a level, in the order of `subband.enhance.Shrink`.
-BANDS = ("ad", "da", "dd")
+__all__ = ["read_gains"]
 
 _LARGEST = 100.0
 
 
-def read_gains(text: str, level: int) -> tuple[tuple[float, ...], ...] | None:
-    """Return a gain for each level, the finest first, and each of its bands; None if all are 1.
+def read_gains(text: str, level: int, name: str = "bands") -> tuple[tuple[float, ...], ...] | None:
+    """Return a number for each level, the finest first, and each of its bands; None if all are 1.
 
-    Levels beyond `level` are left out, and so may gains of 1 be in the text.
+    Levels beyond `level` are left out, and so may numbers of 1 be in the text. `name` is that of the setting.
 
     Raises
     ------
@@ -31,18 +29,18 @@ def read_gains(text: str, level: int) -> tuple[tuple[float, ...], ...] | None:
     >>> read_gains("", 3) is None
     True
     """
-    gains = [[1.0] * len(BANDS) for _ in range(level)]
+    gains = [[1.0] * len(DETAILS) for _ in range(level)]
     for entry in filter(None, text.split(";")):
         number, colon, values = entry.partition(":")
         if not colon or not number.strip().isdecimal() or int(number) < 1:
-            raise ArgumentError(f"bands={text!r} cannot be read at {entry!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
+            raise ArgumentError(f"{name}={text!r} cannot be read at {entry!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
         for pair in filter(None, values.split(",")):
             band, _, value = pair.partition("=")
             gain = _read_gain(value)
-            if band.strip() not in BANDS or gain is None:
-                raise ArgumentError(f"bands={text!r} cannot be read at {pair!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
+            if band.strip() not in DETAILS or gain is None:
+                raise ArgumentError(f"{name}={text!r} cannot be read at {pair!r}; write 1:ad=1.5,da=1,dd=1;2:dd=0")
             if int(number) <= level:
-                gains[int(number) - 1][BANDS.index(band.strip())] = gain
+                gains[int(number) - 1][DETAILS.index(band.strip())] = gain
     found = tuple(map(tuple, gains))
     return found if any(gain != 1 for row in found for gain in row) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import Method, find_method, list_methods
-from subband.enhance.stages import Stage
+from subband.enhance.stages import LevelWeights, Stage
 from subband.errors import ArgumentError, SubbandError
 from subband.plan import transform_plan
 from subband.settings import list_settings
@@ -62,9 +62,8 @@ def make_enhancer(settings: Settings) -> Enhancer:
     stages: list[Stage] = []
     if chosen in SHRINKERS:
         mode = "soft" if chosen == "shrinkage" else chosen
-        weights = None
-        if chosen == "shrinkage":
-            weights = tuple(round(float(settings["falloff"]) ** step, 6) for step in range(level))
+        falloff = float(settings["falloff"]) if chosen == "shrinkage" else 1.0
+        weights = _read_weights(settings, [round(falloff**step, 6) for step in range(level)])
         stages.append(
             _make_shrink(
                 settings, mode=mode, threshold=float(settings["threshold"]), level_weights=weights, gains=gains
@@ -79,6 +78,7 @@ def make_enhancer(settings: Settings) -> Enhancer:
                 level,
                 strength=float(settings["strength"]),
                 boundary=_read_boundary(settings),
+                level_weights=_read_weights(settings, [1.0] * level),
                 form=None if settings["form"] == "auto" else str(settings["form"]),
             )
         )
@@ -128,11 +128,12 @@ def correct_settings(settings: dict[str, Scalar], shape: tuple[int, ...] | None)
         settings["boundary"] = "auto"
         modes = choose_modes(None, (wavelet,) * 2, (0, 1))
         yield f"{error}; the boundary is chosen by itself."
-    try:
-        read_gains(str(settings["bands"]), int(settings["level"]))
-    except ArgumentError as error:
-        settings["bands"] = ""
-        yield f"{error}; all gains are 1."
+    for name, what in (("bands", "gains"), ("thresholds", "weights")):
+        try:
+            read_gains(str(settings[name]), int(settings["level"]), name)
+        except ArgumentError as error:
+            settings[name] = ""
+            yield f"{error}; all {what} are 1."
     if shape is not None:
         level = _fit_level(int(settings["level"]), shape[:2], settings, modes)
         if level != settings["level"]:
@@ -161,6 +162,15 @@ def _make_shrink(settings: Settings, *, gains: tuple[tuple[float, ...], ...] | N
         form="decimated" if form == "auto" else form,
         **more,
     )
+
+
+def _read_weights(settings: Settings, of_levels: list[float]) -> LevelWeights | None:
+    """Return what the thresholds of levels and directions are multiplied by; None if by nothing."""
+    rows = read_gains(str(settings["thresholds"]), len(of_levels), "thresholds")
+    if rows is None:
+        return tuple(of_levels) if set(of_levels) - {1.0} else None
+    weights = [tuple(round(weight * each, 6) for each in row) for weight, row in zip(of_levels, rows, strict=True)]
+    return tuple(row[0] if len(set(row)) == 1 else row for row in weights)
 
 
 def name_setting(method: Method, name: str) -> str:

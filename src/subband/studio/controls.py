@@ -18,6 +18,7 @@ __all__ = [
     "choose",
     "give_bands",
     "give_source",
+    "give_thresholds",
     "give_window",
     "lower_level",
     "make_control",
@@ -34,7 +35,7 @@ Scalar: TypeAlias = str | int | float | bool
 Settings: TypeAlias = Mapping[str, Scalar]
 
 #: How the page draws a control.
-Kind: TypeAlias = Literal["choice", "range", "flag", "search", "bands", "source", "window"]
+Kind: TypeAlias = Literal["choice", "range", "flag", "search", "bands", "thresholds", "source", "window"]
 
 _LONGEST = 2000
 
@@ -183,6 +184,11 @@ def switch(name: str, label: str, default: bool = False, **more: Any) -> Control
 def give_bands(name: str, label: str, **more: Any) -> Control:
     """Return the matrix of gains."""
     return Control(name, label, "bands", "", **more)
+
+
+def give_thresholds(name: str, label: str, **more: Any) -> Control:
+    """Return the weights of thresholds, which the page draws over those of the gains."""
+    return Control(name, label, "thresholds", "", **more)
 
 
 def give_window(name: str, label: str, **more: Any) -> Control:

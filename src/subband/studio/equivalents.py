@@ -95,7 +95,13 @@ def _format_stage(stage: Blur | Sharpen | Shrink) -> str | None:
         return f" --sharpen {format_number(stage.amount)}"
     if stage.boundary is not None or stage.form != "decimated" or stage.filters or stage.mode == "firm":
         return None
-    if np.ndim(stage.threshold) or np.ndim(stage.gains) > 1:
+    gains = np.atleast_1d(np.asarray(stage.gains, float))
+    if gains.ndim == 3 and gains.shape[2] == 1:
+        gains = gains[..., 0]
+    elif gains.ndim > 1:
+        # of channels, which the command line has no word for
+        return None
+    if np.ndim(stage.threshold):
         return None
     part = _find_part(float(np.asarray(stage.threshold)))
     if part is None:
@@ -103,8 +109,7 @@ def _format_stage(stage: Blur | Sharpen | Shrink) -> str | None:
     text = f" --{stage.mode} {part}"
     if stage.level_weights is not None:
         text += f" --level-weights {format_value(stage.level_weights)}"
-    gains = np.atleast_1d(np.asarray(stage.gains, float)).tolist()
-    return text if gains == [1.0] else f"{text} --gains {format_value(gains)}"
+    return text if gains.tolist() == [1.0] else f"{text} --gains {format_value(gains.tolist())}"
 
 
 def _find_part(threshold: float) -> str | None:

@@ -1,4 +1,4 @@
-"""Exports: whole files processed by a tool, in a thread of their own."""
+"""Exports: whole files processed by a tool, in a thread of their own, and recordings of the camera."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from subband.engines import get_engine
 from subband.errors import ArgumentError, SubbandError
@@ -20,9 +21,10 @@ from subband.media import Source
 from subband.pipeline import CancelledError, Progress
 from subband.studio.equivalents import name_result
 from subband.studio.library import Item, Library, describe_info
+from subband.studio.pages import Page
 from subband.studio.preview import Preview
 from subband.studio.protocol import format_error
-from subband.studio.session import Session
+from subband.studio.recording import ENDING, Recording
 from subband.studio.settings import Resolved, resolve_settings
 from subband.studio.tools.base import Export
 
@@ -36,6 +38,11 @@ _MOST_JOBS = 4
 _MOST_KEPT = 20
 #: Seconds between two messages about how far a file is.
 _PAUSE = 0.1
+#: Seconds that a recording may take to end.
+_PATIENCE = 5.0
+
+#: Told how far a file is.
+Observe: TypeAlias = Callable[[Progress], None]
 
 
 @dataclass
@@ -46,26 +53,54 @@ class ExportFile:
     ----------
     id : str
         By which it is asked for.
-    page : str
+    page : Page
         Who has asked for it.
     name : str
         What it is called.
     path : Path
         Where it will be.
-    state : {"running", "done", "failed", "cancelled"}
+    state : {"waiting", "running", "done", "failed", "cancelled"}
         How far it is.
+    progress : Progress or None
+        How many frames of it there are.
+    error : str or None
+        Why it failed.
     """
 
     id: str
-    page: str
+    page: Page
     name: str
     path: Path
-    state: str = "running"
+    state: str = "waiting"
+    progress: Progress | None = None
+    error: str | None = None
     cancelled: Event = field(default_factory=Event)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not there yet."""
+        return self.state in ("waiting", "running")
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page is told."""
+        newest = self.progress
+        left = None if newest is None else newest.seconds_left
+        return {
+            "id": self.id,
+            "state": self.state,
+            "name": self.name,
+            "error": self.error,
+            "frames": 0 if newest is None else newest.frames,
+            "count": None if newest is None else newest.count,
+            "seconds_left": None if left is None else round(left, 1),
+        }
 
 
 class Exports:
-    """The files that are made for all pages, one after the other.
+    """The files that are made for all pages, one after the other; recordings of cameras beside them.
+
+    A page that is loaded again finds its files, those that are being made among them; what is made for one that does
+    not come back in time is given up.
 
     Parameters
     ----------
@@ -73,26 +108,26 @@ class Exports:
         What can be opened.
     engine : str
         The engine that computes if a page does not say so.
-    find_session : callable
-        Returns the session of a page, which is told how far its files are; None if there is none.
     """
 
-    def __init__(self, library: Library, engine: str, find_session: Callable[[Any], Session | None]) -> None:
+    def __init__(self, library: Library, engine: str) -> None:
         self._library = library
         self._engine = engine
-        self._find_session = find_session
         self._folder = Path(tempfile.mkdtemp(prefix="subband-studio-exports-"))
         self._pool = ThreadPoolExecutor(1, "studio-export")
+        self._recorders: list[Thread] = []
         self._jobs: dict[str, ExportFile] = {}
         self._lock = Lock()
 
-    def start(self, body: Any) -> str:
+    def start(self, body: Any, page: Page | None) -> str:
         """Begin to make a file, and return its id.
 
         Parameters
         ----------
         body : dict
-            ``page``, ``source``, ``settings`` and ``ending``; ``part``, the first and the last frame, if not all.
+            ``source``, ``settings`` and ``ending``; ``part``, the first and the last frame, if not all.
+        page : Page or None
+            Who asks for it.
 
         Raises
         ------
@@ -101,29 +136,47 @@ class Exports:
         """
         if not isinstance(body, dict):
             raise ArgumentError("an export is an object with page, source, settings and ending")
-        session = self._find_session(body.get("page"))
-        if session is None:
-            raise ArgumentError("an export needs the page that asks for it, and that one is not connected")
+        if page is None:
+            raise ArgumentError("an export needs the page that asks for it, and that one is not known here")
         resolved = resolve_settings(body.get("settings", {}), engine=self._engine)
         item = self._library.find(body.get("source")) if resolved.tool.needs_source else None
         ending = self._check_ending(body.get("ending"), resolved, item)
         trim = _read_part(body.get("part"))
+        stem = PurePath(item.title).stem if item is not None else resolved.tool.name
+        job = self._add(page, name_result(f"{stem}{ending}", resolved.tool.result), ending)
+        self._pool.submit(self._run, job, partial(self._make, job, item, resolved, trim), item)
+        return job.id
+
+    def record(self, page: Page, recording: Recording) -> None:
+        """Make a file of what a camera shows, until the recording ends."""
+        job = self._add(page, f"camera{ENDING}", ENDING)
+
+        def write(observe: Observe) -> None:
+            recording.write(job.path, observe, job.cancelled)
+
+        thread = Thread(target=self._run, args=(job, write, None), name="studio-recording", daemon=True)
+        self._recorders = [*filter(Thread.is_alive, self._recorders), thread]
+        thread.start()
+
+    def list_files(self, page: Page) -> list[dict[str, Any]]:
+        """Return what a page is told about its files that are being made, or ready."""
         with self._lock:
-            running = [job for job in self._jobs.values() if job.page == session.id and job.state == "running"]
-            if len(running) >= _MOST_JOBS:
+            return [job.describe() for job in self._jobs.values() if job.page is page and job.state != "cancelled"]
+
+    def _add(self, page: Page, name: str, ending: str) -> ExportFile:
+        with self._lock:
+            if sum(job.page is page and job.is_open for job in self._jobs.values()) >= _MOST_JOBS:
                 raise ArgumentError(f"{_MOST_JOBS} files are being made already; wait for one, or cancel it")
             number = secrets.token_urlsafe(16)
-            stem = PurePath(item.title).stem if item is not None else resolved.tool.name
-            name = name_result(f"{stem}{ending}", resolved.tool.result)
-            job = ExportFile(number, session.id, name, self._folder / f"{number}{ending}")
+            job = ExportFile(number, page, name, self._folder / f"{number}{ending}")
             self._jobs[number] = job
             self._forget_oldest()
-        self._pool.submit(self._run, job, item, resolved, session, trim)
-        return number
+        page.tell("export", **job.describe())
+        return job
 
     def _forget_oldest(self) -> None:
         """Remove files that nobody has fetched for long."""
-        ended = [job for job in self._jobs.values() if job.state != "running"]
+        ended = [job for job in self._jobs.values() if not job.is_open]
         for job in ended[: max(len(ended) - _MOST_KEPT, 0)]:
             del self._jobs[job.id]
             job.path.unlink(missing_ok=True)
@@ -144,19 +197,14 @@ class Exports:
             job.path.unlink(missing_ok=True)
         return True
 
-    def cancel_page(self, page: str) -> None:
-        """Cancel what a page waits for that has gone; files that are complete stay for a download that goes on."""
-        with self._lock:
-            for job in self._jobs.values():
-                if job.page == page:
-                    job.cancelled.set()
-
     def close(self) -> None:
         """Cancel everything, and remove all files."""
         with self._lock:
             for job in self._jobs.values():
                 job.cancelled.set()
         self._pool.shutdown(cancel_futures=True)
+        for thread in self._recorders:
+            thread.join(_PATIENCE)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _check_ending(self, ending: Any, resolved: Resolved, item: Item | None) -> str:
@@ -170,54 +218,43 @@ class Exports:
             raise ArgumentError(f"ending={str(ending)[:10]!r} cannot be written; it can be {', '.join(known)}")
         return str(ending)
 
-    def _run(self, job: ExportFile, item: Item | None, resolved: Resolved, session: Session, trim: str | None) -> None:
+    def _run(self, job: ExportFile, make: Callable[[Observe], Any], item: Item | None) -> None:
         told = 0.0
-        newest: Progress | None = None
 
-        def tell(error: str | None = None) -> None:
-            left = newest.seconds_left if newest is not None else None
-            session.tell(
-                "export",
-                id=job.id,
-                state=job.state,
-                name=job.name,
-                error=error,
-                frames=newest.frames if newest is not None else 0,
-                count=newest.count if newest is not None else None,
-                seconds_left=None if left is None else round(left, 1),
-            )
+        def tell() -> None:
+            job.page.tell("export", **job.describe())
 
         def observe(progress: Progress) -> None:
-            nonlocal told, newest
-            newest = progress
+            nonlocal told
+            job.progress = progress
+            if job.page.is_gone:
+                job.cancelled.set()
             if perf_counter() - told >= _PAUSE:
                 told = perf_counter()
                 tell()
 
         try:
-            if job.cancelled.is_set():
+            if job.cancelled.is_set() or job.page.is_gone:
                 raise CancelledError("cancelled before it began")
+            job.state = "running"
             tell()
-            self._make(job, item, resolved, observe, trim)
+            make(observe)
             with self._lock:
                 # whoever removes the job looks at its state, and leaves the file to this thread until it is complete
                 job.state = "cancelled" if job.cancelled.is_set() else "done"
             if job.state == "cancelled":
                 job.path.unlink(missing_ok=True)
-            tell()
         except CancelledError:
             job.state = "cancelled"
-            tell()
         except (SubbandError, OSError) as error:
-            job.state = "failed"
             text = format_error(error).replace(str(job.path), job.name)
-            tell(text if item is None else item.hide_path(text))
+            job.state, job.error = "failed", text if item is None else item.hide_path(text)
         except Exception:  # noqa: BLE001 - logged; the thread goes on with the next file
-            job.state = "failed"
             _log.exception("an export failed")
-            tell("the server failed at that; its log says more")
+            job.state, job.error = "failed", "the server failed at that; its log says more"
+        tell()
 
-    def _make(self, job: ExportFile, item: Item | None, resolved: Resolved, observe: Any, trim: str | None) -> None:
+    def _make(self, job: ExportFile, item: Item | None, resolved: Resolved, trim: str | None, observe: Observe) -> None:
         engine = get_engine(str(resolved.settings.get("engine", self._engine)))
         load = self._library.load
         if item is None:

@@ -9,7 +9,7 @@ from subband.studio.protocol import ProtocolError
 __all__ = ["Inbox"]
 
 #: Messages of which only the newest means something.
-_NEWEST = ("settings", "seek", "histogram", "probe", "measure")
+_NEWEST = ("settings", "seek", "histogram", "probe", "measure", "view")
 #: Messages that a page can have waiting.
 _MOST_WAITING = 200
 

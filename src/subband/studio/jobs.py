@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from subband.studio.large import View
 from subband.studio.levels import Window
 from subband.studio.player import DisplayFrame
 from subband.studio.settings import Resolved
@@ -32,6 +33,10 @@ class Job:
         The frame of the source; None for tools that take none.
     choose_format : callable
         Returns the format to encode so many pixels in; see `subband.studio.encoding.Link.choose`.
+    view : View or None
+        What the page sees of a large image that does not move: that is computed and sent; None for all of the frame.
+    is_rest : bool
+        Whether a further block of what was shown last is to be computed, and not what is seen first.
     band : str or None
         Such as ``dd1``: measure the histogram of this band of the frame instead of showing the frame.
     echo : mapping
@@ -42,6 +47,8 @@ class Job:
     engine: str
     frame: DisplayFrame | None
     choose_format: Callable[[int], str]
+    view: View | None = None
+    is_rest: bool = False
     band: str | None = None
     echo: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,6 +73,8 @@ class Message:
         The frame and the result in their own numbers, for measurements.
     window : Window
         Through which they are shown.
+    left : int
+        Blocks of a large image that are not computed yet.
     error : str
         What went wrong, in a sentence; empty if nothing did.
     about : {"", "engine", "settings", "histogram"}
@@ -79,5 +88,6 @@ class Message:
     seconds: Mapping[str, float] = field(default_factory=dict)
     pair: tuple[Array, Array] | None = None
     window: Window = field(default_factory=Window)
+    left: int = 0
     error: str = ""
     about: str = ""

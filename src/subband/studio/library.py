@@ -12,15 +12,19 @@ from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media import Source, SourceInfo, open_source
 from subband.media.formats import find_format, list_endings, list_formats
 from subband.media.limits import TooLargeError, refuse_bomb
+from subband.media.stores import is_zarr
 from subband.studio.levels import Window, as_pixels, measure_levels
 from subband.studio.protocol import format_error
 from subband.studio.samples import SAMPLES, ArraySource
+from subband.studio.stores import open_store
 from subband.typing import Array
 
 __all__ = ["MOST_PIXELS", "Item", "Library", "as_bytes", "describe_info"]
 
 #: Rows × columns of a frame that the studio shows without further permission.
 MOST_PIXELS = 2**25
+#: What the axes of OME are called for people.
+_AXES = {"t": "time", "c": "channel", "z": "slice"}
 #: Files of a folder that are offered.
 _MOST_FILES = 200
 
@@ -68,8 +72,6 @@ class Item:
 
         Raises
         ------
-        ArgumentError
-            If it is a volume that came from a page: some are unpacked whole by whoever opens them.
         FormatError, OSError
             If it cannot be read.
         """
@@ -79,9 +81,8 @@ class Item:
             pixels = SAMPLES[self.name].load()
             assert not isinstance(pixels, Path)
             return ArraySource(pixels)
-        form = find_format(self.path)
-        if form is not None and form.kinds == ("volume",) and self.kind == "upload":
-            raise self._refuse_volume()
+        if is_zarr(self.path):
+            return open_store(self.path, self.most_pixels)
         try:
             # damage must not stop a video that somebody looks at
             source = open_source(
@@ -98,13 +99,7 @@ class Item:
             if not self.path.is_dir():
                 raise
             raise FormatError(f"{self.title!r} is a folder without images, video or slices of a volume") from error
-        if source.info.kind == "volume" and self.kind == "upload":
-            source.close()
-            raise self._refuse_volume()
         return source
-
-    def _refuse_volume(self) -> ArgumentError:
-        return ArgumentError(f"{self.title!r} is a volume; name it on the command line: subband studio FILE")
 
     def describe(self) -> dict[str, Any]:
         """Return what the page says to open it."""
@@ -157,6 +152,10 @@ class Library:
     def add_upload(self, name: str, title: str, path: Path) -> Item:
         """Add a file that came from a page, under a name that nobody can guess."""
         return self._add(Item("upload", name, title, path, self.most_pixels))
+
+    def has_upload(self, name: str) -> bool:
+        """Tell whether a file that came from a page is still there."""
+        return ("upload", name) in self._items
 
     def remove_upload(self, name: str) -> None:
         """Forget a file that came from a page."""
@@ -257,9 +256,16 @@ def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
         "count": info.count,
         "duration": info.duration,
         "bits": info.bits,
+        "axes": _list_axes(info) if kind == "volume" else [],
         # outside the studio volumes are filtered in three dimensions, and not slice by slice
         "endings": [] if info.kind == "volume" else endings,
     }
+
+
+def _list_axes(info: SourceInfo) -> list[list[Any]]:
+    """Return names and lengths of what a slice of a file is chosen by, such as times, channels and slices."""
+    known = info.metadata.get("axes") or [("volume", info.groups), ("slice", (info.count or 1) // info.groups)]
+    return [[_AXES.get(name, name), int(length)] for name, length in known if length > 1]
 
 
 def _list_still_endings(dtype: str) -> list[str]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from subband.enhance import estimate_noise
+from subband.enhance import NoiseReport, find_noise
 from subband.errors import SubbandError
 from subband.studio.levels import Window, find_percentiles
-from subband.transforms import decompose
 from subband.typing import Array
 
 __all__ = ["measure_image", "measure_pixel", "show_difference"]
@@ -38,7 +37,8 @@ def measure_image(pair: tuple[Array, Array], window: Window) -> dict[str, Any]:
     dict
         ``edges`` and ``counts`` of a histogram of the frame, and ``after``, those of the result; ``range`` and
         ``auto``, all numbers and all but a few; ``low`` and ``high`` of the window; the standard deviation ``noise``
-        that the frame seems to have.
+        that the frame seems to have, its kind and how sure that is as ``noise_kind``, and all that in words as
+        ``noise_report``; None where nothing can be said.
 
     Examples
     --------
@@ -53,6 +53,7 @@ def measure_image(pair: tuple[Array, Array], window: Window) -> dict[str, Any]:
         least, most = 0.0, 255.0
     most = most if most > least else least + 1
     counts, edges = np.histogram(before, _BINS, (least, most))
+    found = _find_noise(pair[0])
     low, high = find_percentiles(before)
     return {
         "edges": [float(f"{edge:.6g}") for edge in edges],
@@ -62,7 +63,9 @@ def measure_image(pair: tuple[Array, Array], window: Window) -> dict[str, Any]:
         "auto": [low, high if high > low else low + 1],
         "low": window.low,
         "high": window.high,
-        "noise": _estimate(pair[0]),
+        "noise": None if found is None else found.sigma,
+        "noise_kind": None if found is None else f"{found.kind}, {min(99, int(100 * found.confidence))} %",
+        "noise_report": None if found is None else str(found),
     }
 
 
@@ -103,13 +106,11 @@ def _thin(pixels: Array) -> Array:
     return pixels[::step, ::step]
 
 
-def _estimate(pixels: Array) -> float | None:
-    """Return the deviation of noise in the middle of an image; all channels together."""
+def _find_noise(pixels: Array) -> NoiseReport | None:
+    """Return what is found about noise in the middle of an image; all channels together."""
     rows, columns = pixels.shape[:2]
     top, left = max(0, (rows - _SIDE) // 2), max(0, (columns - _SIDE) // 2)
-    part = pixels[top : top + _SIDE, left : left + _SIDE].astype(np.float32)
     try:
-        found = estimate_noise(decompose(part, level=1, axes=(0, 1)))
+        return find_noise(pixels[top : top + _SIDE, left : left + _SIDE], axes=(0, 1))
     except SubbandError:
         return None
-    return float(np.sqrt(np.mean(np.square(found))))

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from subband.errors import FormatError
+from subband.errors import ArgumentError, FormatError
 from subband.media import Frame, Source, SourceInfo
 from subband.media.faults import DamageWarning
 from subband.media.video import FilmSource
 from subband.media.volumes import VolumeSource
 from subband.studio.levels import PLAIN, Levels, as_pixels, measure_levels
 from subband.studio.library import Item
+from subband.studio.planes import load_volume, turn_volume
 from subband.typing import Array
 
-__all__ = ["Clock", "DisplayFrame", "Player"]
+__all__ = ["Clock", "DisplayFrame", "Player", "Slab"]
 
 #: Frames that are left out at once where computing is slower than the video.
 _MOST_SKIPPED = 8
@@ -27,10 +28,12 @@ _USUAL_RATE = 25.0
 _SLICE_RATE = 10.0
 #: Frames between two looks at whether somebody wants to go elsewhere.
 _STRIDE = 8
-#: Frames that are decoded before one that is sought, because the next step back asks for them.
-_BEFORE = 8
+#: Frames that are kept for steps back, however large they are.
+_FEWEST_KEPT = 8
 #: Frames that are decoded one after the other sooner than one is sought.
 _NEAR = 24
+#: Slices on either side of one that is filtered in three dimensions.
+_AROUND = 12
 #: Bytes of frames that are kept for steps back.
 _MOST_KEPT = 32 * 2**20
 
@@ -49,12 +52,31 @@ class DisplayFrame:
         How long it took to decode.
     levels : Levels
         What is black and white in its source.
+    block : Slab or None
+        The slices around it, for filters in three dimensions.
     """
 
     pixels: Array
     number: int
     seconds: float
     levels: Levels = PLAIN
+    block: Slab | None = None
+
+
+@dataclass(frozen=True)
+class Slab:
+    """A slice of a volume with those around it.
+
+    Attributes
+    ----------
+    values : ndarray
+        Slices × rows × columns, or with colours.
+    middle : int
+        Which of them is shown.
+    """
+
+    values: Array
+    middle: int
 
 
 class Clock:
@@ -135,6 +157,10 @@ class Player:
         self._ahead: DisplayFrame | None = None
         self._kept: OrderedDict[int, DisplayFrame] = OrderedDict()
         self._levels: Levels | None = None
+        #: The volume as it is stored while it is walked along another axis, and one of its volumes in memory.
+        self._stored: VolumeSource | None = None
+        self._volume: tuple[int, Array] | None = None
+        self.axis = 0
         #: The number of the frame that is decoded next, and whether the last one has been.
         self._decoded = 0
         self.info = self._open()
@@ -152,6 +178,12 @@ class Player:
     def is_volume(self) -> bool:
         """Whether frames are slices."""
         return self.info.kind == "volume"
+
+    @property
+    def depth(self) -> int:
+        """How many slices a volume has, as it is stored; 1 for anything else."""
+        info = self.info if self._stored is None else self._stored.info
+        return (info.count or 1) // info.groups if info.kind == "volume" else 1
 
     @property
     def is_video(self) -> bool:
@@ -229,6 +261,10 @@ class Player:
         if frame.pixels.ndim not in (2, 3) or 0 in frame.pixels.shape:
             raise FormatError(f"a frame has the shape {frame.pixels.shape}, which is no image")
         self._decoded = frame.number + 1
+        return self._keep(frame, begun)
+
+    def _keep(self, frame: Frame, begun: float) -> DisplayFrame:
+        """Return a frame as it is shown, and keep it for steps back."""
         pixels = as_pixels(frame.pixels)
         if self._levels is None:
             # of all frames alike, so that a video does not flicker
@@ -236,7 +272,7 @@ class Player:
         shown = DisplayFrame(pixels, frame.number, perf_counter() - begun, self._levels)
         self._kept[frame.number] = shown
         self._kept.move_to_end(frame.number)
-        while len(self._kept) > max(_MOST_KEPT // pixels.nbytes, _BEFORE):
+        while len(self._kept) > max(_MOST_KEPT // pixels.nbytes, _FEWEST_KEPT):
             self._kept.popitem(last=False)
         return shown
 
@@ -256,10 +292,12 @@ class Player:
             return self.current or self.take()
         if self._is_counted and self.count is not None:
             position = min(position, max(self.count - 1, 0))
-        found = self._kept.get(position)
+        found = self._kept.get(position) or self._look_back(position)
         if found is None:
             if not self._decoded <= position < self._decoded + _NEAR:
-                self._jump(max(position - (0 if self.is_volume else _BEFORE), 0))
+                self._jump(position, is_wanted)
+                if self._decoded < 0:
+                    return self.current
             while (frame := self._decode()) is not None:
                 found = frame
                 if frame.number >= position:
@@ -270,22 +308,84 @@ class Player:
             self.current, self._ahead = found, None
         return self.current
 
-    def _jump(self, position: int) -> None:
-        """Let a frame be the next that is decoded; the first one if no other can be sought."""
+    def _look_back(self, position: int) -> DisplayFrame | None:
+        """Return a frame that was decoded on the way to the one that was sought last, and not converted then."""
+        begun, source = perf_counter(), self._source
+        frame = source.look_back(position) if isinstance(source, FilmSource) else None
+        return None if frame is None else self._keep(frame, begun)
+
+    def _jump(self, position: int, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Let a frame be the next that is decoded; the first one if no other can be sought, and none if it is given up.
+
+        A negative number of the next frame says that.
+        """
         source = self._source
         if isinstance(source, VolumeSource):
             self._frames = source.walk(position, source.shape[0])
-        elif isinstance(source, FilmSource) and position and source.go_to(position):
+        elif isinstance(source, FilmSource) and position and source.go_to(position, is_wanted):
             self._frames = iter(source)
+        elif not is_wanted():
+            self._frames, position = iter(()), -1
         else:
             position = 0
             self._open()
         self._decoded = position
 
+    @property
+    def volume(self) -> Array:
+        """The volume that is walked through, whole; of several in a file, the one of the slice that is shown.
+
+        Raises
+        ------
+        ArgumentError
+            If it is none, or too large.
+        """
+        source = self._stored or self._source
+        if not isinstance(source, VolumeSource):
+            raise ArgumentError("this is no volume, and has no other planes")
+        depth = source.shape[0] // source.info.groups
+        if self.axis == 0:
+            group = 0 if self.current is None else self.current.number // depth
+            if self._volume is None or self._volume[0] != group:
+                self._volume = (group, load_volume(source, group))
+        assert self._volume is not None
+        return self._volume[1]
+
+    def turn(self, axis: int) -> DisplayFrame | None:
+        """Walk through a volume along another axis, 0 for slices, 1 for rows, 2 for columns, from its middle."""
+        if axis == self.axis:
+            return self.current
+        volume = self.volume
+        source = self._stored or self._source
+        assert isinstance(source, VolumeSource)
+        assert self._volume is not None
+        self._stored = source if axis else None
+        self._source = turn_volume(source, volume, axis) if axis else source
+        self.info, self.axis = self._source.info, axis
+        self.count, self.start, self.stop = self.info.count, 0, None
+        self.current = self._ahead = None
+        self._kept.clear()
+        self._frames, self._decoded = iter(self._source), 0
+        first = 0 if axis else self._volume[0] * volume.shape[0]
+        return self.seek(first + volume.shape[axis] // 2)
+
+    def add_block(self, frame: DisplayFrame) -> DisplayFrame:
+        """Return a slice of a volume with those around it, of the same volume; any other frame as it is."""
+        source = self._source
+        if not isinstance(source, VolumeSource) or frame.block is not None or (self.count or 0) < 2:
+            return frame
+        depth = source.shape[0] // source.info.groups
+        first = frame.number // depth * depth
+        start, stop = max(first, frame.number - _AROUND), min(first + depth, frame.number + _AROUND + 1)
+        return replace(frame, block=Slab(as_pixels(source.read_block(slice(start, stop))), frame.number - start))
+
     def close(self) -> None:
         """Close the file."""
         self._frames = iter(())
         self._ahead = None
+        if self._stored is not None:
+            self._stored.close()
+            self._stored = None
         if self._source is not None:
             self._source.close()
             self._source = None

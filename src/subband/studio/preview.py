@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from time import perf_counter
 from typing import Any
 
 from subband.errors import ArgumentError
 from subband.pipeline.units import choose_scale
 from subband.studio.camera import CAMERA_INFO, decode_camera_frame
-from subband.studio.levels import PLAIN, Levels
+from subband.studio.large import LARGE
+from subband.studio.levels import PLAIN, Levels, Window
 from subband.studio.library import Item, describe_info
+from subband.studio.planes import draw_planes
 from subband.studio.player import Clock, DisplayFrame, Player
 
 __all__ = ["Preview"]
@@ -53,6 +56,11 @@ class Preview:
     def shape(self) -> tuple[int, ...] | None:
         """The shape of the frames, as soon as there is one."""
         return None if self.frame is None else self.frame.pixels.shape
+
+    @property
+    def is_large(self) -> bool:
+        """Whether frames are so large that only what is seen of them is sent."""
+        return self.frame is not None and prod(self.frame.pixels.shape[:2]) > LARGE
 
     @property
     def is_moving(self) -> bool:
@@ -179,6 +187,26 @@ class Preview:
             self.frame = self._player.seek(position, is_wanted) or self.frame
             self._clock.restart(perf_counter())
 
+    def turn(self, axis: int) -> None:
+        """Show a volume along another axis; see `Player.turn`."""
+        if self._player is not None:
+            self.is_playing = False
+            self.frame = self._player.turn(axis) or self.frame
+
+    def draw_planes(self, point: Sequence[int], window: Window) -> list[dict[str, Any]]:
+        """Return the three planes of a volume that cross in a point, as near to it as can be; below 0 is the middle."""
+        if self._player is None:
+            raise ArgumentError("nothing is open, and has planes")
+        volume = self._player.volume
+        lengths = zip(point, volume.shape[:3], strict=True)
+        inside = [length // 2 if each < 0 else min(each, length - 1) for each, length in lengths]
+        return draw_planes(volume, inside, window)
+
+    def add_block(self) -> None:
+        """Have the slices around the one that is shown with it."""
+        if self._player is not None and self.frame is not None:
+            self.frame = self._player.add_block(self.frame)
+
     def loop(self, *, is_on: bool) -> None:
         """Begin again after the last frame, or stop there."""
         if self._player is not None:
@@ -209,7 +237,8 @@ class Preview:
         if self._player is not None:
             item = self._player.item
             info = describe_info(self._player.info, item)
-            return {"source": item.describe(), "info": {**info, "scale": self.levels.scale}}
+            plane = {"scale": self.levels.scale, "axis": self._player.axis, "depth": self._player.depth}
+            return {"source": item.describe(), "info": {**info, **plane}}
         rows, columns = (0, 0) if self.shape is None else self.shape[:2]
         return {"source": {"kind": "camera"}, "info": {**CAMERA_INFO, "width": columns, "height": rows}}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -14,9 +14,11 @@ from subband.engines import get_engine
 from subband.errors import SubbandError
 from subband.studio.encoding import encode_image
 from subband.studio.jobs import Job, Message
+from subband.studio.large import LargeImage, Original, Place, View
 from subband.studio.levels import Window
+from subband.studio.noise import measure_psnr
 from subband.studio.player import DisplayFrame
-from subband.studio.tools.base import Inputs, Shown, Work
+from subband.studio.tools.base import Cut, Inputs, Shown, Work
 from subband.typing import Array
 
 __all__ = ["Renderer"]
@@ -28,6 +30,16 @@ _log = logging.getLogger("subband.studio")
 
 #: Settings of how a result is shown: where only they change, nothing is computed anew.
 _SHOWING = {"display_window", "display_gamma", "display_colours", "format", "pace"}
+
+
+@dataclass
+class _Large:
+    """The large image that was shown last, under a key."""
+
+    key: Any
+    frame: DisplayFrame
+    noise: Any
+    image: LargeImage
 
 
 class Renderer:
@@ -52,6 +64,7 @@ class Renderer:
         self._load = load
         self._prepared: tuple[Any, Work] | None = None
         self._last: tuple[Any, DisplayFrame, Shown] | None = None
+        self._large: _Large | None = None
 
     def render(self, job: Job) -> Message:
         """Return what the page is to be shown for a job; whatever goes wrong is told in the message."""
@@ -63,14 +76,19 @@ class Renderer:
         settings = [pair for pair in job.resolved.key if pair[0] not in _SHOWING]
         key = (settings, job.engine, frame.pixels.shape, frame.pixels.dtype, frame.levels)
         pixels = frame.pixels if tool.is_deep else Window.read({}, frame.levels).show(frame.pixels)
+        is_block = tool.is_deep and job.resolved.settings.get("volumetric") is True
         failure = Message()
         try:
+            if job.view is not None and (cut := self._find_cut(job, pixels.shape)) is not None:
+                self._last = self._prepared = None
+                return self._render_part(job, job.view, cut, key)
+            self._large = None
             if self._last is not None and self._last[0] == key and self._last[1] is frame:
                 return _encode(job, frame, replace(self._last[2], seconds={}))
             if self._prepared is None or self._prepared[0] != key:
                 inputs = Inputs(pixels.shape, get_engine(job.engine), self._load, frame.levels)
                 self._prepared = (key, tool.prepare(job.resolved.settings, inputs))
-            shown = self._prepared[1](pixels, frame.number)
+            shown = self._prepared[1](frame.block if is_block and frame.block is not None else pixels, frame.number)
             self._last = (key, frame, shown)
         except Exception as error:  # noqa: BLE001 - drivers fail in ways of their own, and the video goes on
             failure = _describe_failure(error, job.engine)
@@ -80,6 +98,46 @@ class Renderer:
             self._prepared = (key, _pass_through)
             shown = _pass_through(pixels, frame.number)
         return replace(_encode(job, frame, shown), error=failure.error, about=failure.about)
+
+    def _find_cut(self, job: Job, shape: tuple[int, ...]) -> Cut | None:
+        assert job.frame is not None
+        inputs = Inputs(shape, get_engine(job.engine), self._load, job.frame.levels)
+        return job.resolved.tool.cut(job.resolved.settings, inputs)
+
+    def _render_part(self, job: Job, view: View, cut: Cut, key: Any) -> Message:
+        """Return what is seen of a large image, or a further block of it."""
+        frame, begun, large = job.frame, perf_counter(), self._large
+        # the same result is in both halves of the screen, or in one
+        key = ([pair for pair in key[0] if pair[0] != "view"], *key[1:])
+        assert frame is not None
+        if large is None or large.key != key or large.frame is not frame:
+            is_known = large is not None and large.frame is frame and large.noise == cut.noise
+            original = (
+                large.image.original if is_known and large else Original(cut.make_noisy(frame.pixels, frame.number))
+            )
+            image = LargeImage(original, cut.enhancer, get_engine(job.engine))
+            self._large = large = _Large(key, frame, cut.noise, image)
+        image, place = large.image, view.place(frame.pixels.shape)
+        where: dict[str, Any] = {"size": [frame.pixels.shape[1], frame.pixels.shape[0]]}
+        part: Place | None = place
+        if job.is_rest and image.left:
+            part = place.intersect(image.advance(place))
+            result = None if part is None else part.cut(image.result)
+            where["at"] = None if part is None else place.locate(part)
+        else:
+            result, is_exact = image.show(place)
+            where |= {"extent": place.extent, "is_sketch": not is_exact}
+        images: list[tuple[str, Array]] = [] if result is None else [("result", result)]
+        if cut.is_split and not job.is_rest:
+            images.append(("before", place.cut(image.original.pixels)))
+        where |= {"left": image.left, "count": image.count}
+        seconds = {"filter": perf_counter() - begun}
+        if image.left:
+            return replace(_encode(job, frame, Shown(tuple(images), (), seconds), where), left=image.left)
+        pair, psnr, before = (image.original.pixels, image.result), None, None
+        if pair[0] is not frame.pixels:
+            psnr, before = (measure_psnr(each, frame.pixels, frame.levels.span) for each in (pair[1], pair[0]))
+        return _encode(job, frame, Shown(tuple(images), (), seconds, psnr, before, pair), where)
 
 
 def _compose(job: Job) -> Message:
@@ -92,19 +150,28 @@ def _compose(job: Job) -> Message:
     return Message({**header, **job.echo}, tuple(payload))
 
 
-def _encode(job: Job, frame: DisplayFrame, shown: Shown) -> Message:
+def _encode(job: Job, frame: DisplayFrame, shown: Shown, where: Mapping[str, Any] | None = None) -> Message:
+    """Return the message with the images of a frame; `where` they lie in a large image, of which they are a part."""
     start = perf_counter()
+    if where is None and job.view is not None:
+        # computed as a whole, and seen in part
+        rows, columns = shown.images[0][1].shape[:2]
+        place = job.view.place((rows, columns))
+        shown = replace(shown, images=tuple((role, place.cut(each)) for role, each in shown.images))
+        where = {"size": [columns, rows], "extent": place.extent, "is_sketch": False, "left": 0, "count": 1}
     pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.images)
     wanted = job.choose_format(pixels)
     window = Window.read(job.resolved.settings, frame.levels)
     own = window if job.resolved.tool.is_deep else window.fit(frame.levels)
     parts = [encode_image(role, own.show(each) if role in _OF_FRAMES else each, wanted) for role, each in shown.images]
     header: dict[str, Any] = {
-        "type": "frame",
+        # a block that is not seen is told of, so that the page knows how far all of it is
+        "type": "frame" if parts else "progress",
         "position": frame.number,
         "parts": [part.describe() for part in parts],
         "stats": {"psnr": shown.psnr, "psnr_before": shown.psnr_before, "removed": shown.removed},
         **job.echo,
+        **(where or {}),
     }
     if shown.bands:
         header["bands"] = [list(region) for region in shown.bands]

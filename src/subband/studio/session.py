@@ -10,7 +10,6 @@ and a page that is paused or hidden costs nothing.
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,11 +24,13 @@ from subband.studio.histogram import read_band
 from subband.studio.inbox import Inbox
 from subband.studio.inflight import InFlight
 from subband.studio.jobs import Job, Message
+from subband.studio.large import View
 from subband.studio.levels import Window
 from subband.studio.library import Library
 from subband.studio.measures import measure_image, measure_pixel
 from subband.studio.preview import Preview
 from subband.studio.protocol import ProtocolError, format_error, pack, read_number, write_text
+from subband.studio.recording import Recording
 from subband.studio.settings import Resolved, resolve_settings
 from subband.typing import Array
 
@@ -70,6 +71,8 @@ class Session:
         The engine that computes if the page does not say so.
     is_near : bool
         Whether the page seems to be on this machine.
+    record : callable
+        Begins to make a file of a recording; see `subband.studio.exports.Exports.record`.
     """
 
     def __init__(
@@ -81,11 +84,13 @@ class Session:
         library: Library,
         engine: str = "cpu",
         is_near: bool = True,
+        record: Callable[[Recording], None] = lambda _: None,
     ) -> None:
-        self.id = secrets.token_urlsafe(12)
         self._emit = emit
         self._library = library
         self._engine = engine
+        self._record = record
+        self._recording: Recording | None = None
         self._changed = Condition()
         self._inbox = Inbox()
         self._preview = Preview()
@@ -95,6 +100,10 @@ class Session:
         self._is_closed = False
         self._is_hidden = False
         self._needs_refresh = False
+        self._view = View()
+        #: What computes a further block of the large image that is shown.
+        self._rest: Job | None = None
+        self._is_given_up = False
         self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
         self._failed_engine: str | None = None
         self._shown: tuple[tuple[Array, Array], Window] | None = None
@@ -104,7 +113,7 @@ class Session:
         self._owes_histogram = False
         self._histogram_due = 0.0
         self._told_state: dict[str, Any] = {}
-        self._thread = Thread(target=self._run, name=f"studio-page-{self.id[:4]}", daemon=True)
+        self._thread = Thread(target=self._run, name="studio-page", daemon=True)
         self._thread.start()
 
     # what the server calls, in its own thread: none of it takes long
@@ -143,6 +152,14 @@ class Session:
             self._changed.notify()
         self._thread.join(patience)
 
+    def remember(self) -> dict[str, Any]:
+        """Return what a page needs to go on after it was loaded again: source, settings, and where it is in a video."""
+        return {
+            "source": self._preview.describe_source()["source"] if self._preview.frame is not None else None,
+            "settings": self._asked.given,
+            "state": self._preview.describe(),
+        }
+
     def tell(self, kind: str, **content: Any) -> None:
         """Send a message to the page, from any thread."""
         if not self._is_closed:
@@ -172,6 +189,7 @@ class Session:
                     self._needs_refresh = False
                     self._tell_state()
         finally:
+            self._stop_recording()
             self._preview.close()
 
     def _attempt(self, action: Callable[[], None], about: str) -> bool:
@@ -201,6 +219,8 @@ class Session:
             due = preview.find_due(is_fast=self._is_fast)
         if self._needs_refresh and self._has_input and (due is None or due - now > _SOON):
             return 0, self._show
+        if self._rest is not None and due is None:
+            return 0, self._go_on
         if due is None and self._owes_histogram and self._band is not None and self._has_input:
             return self._histogram_due - now, self._measure
         return (None if due is None else due - now), self._show_next
@@ -217,7 +237,8 @@ class Session:
 
     def _show(self) -> None:
         """Show the present frame under the present settings."""
-        self._needs_refresh = False
+        with self._changed:
+            self._needs_refresh, self._rest, self._is_given_up = False, None, False
         self._dispatcher.start(self._make_job())
         if self._asked.resolved.tool.needs_source:
             # the next frame is decoded while this one is computed
@@ -226,6 +247,13 @@ class Session:
             if damage != self._told_damage:
                 self._told_damage = damage
                 self.tell("error", message=f"{damage}; what follows may not be what was filmed", about="damage")
+
+    def _go_on(self) -> None:
+        """Compute a further block of a large image."""
+        with self._changed:
+            rest, self._rest = self._rest, None
+        if rest is not None:
+            self._dispatcher.start(rest)
 
     def _show_next(self) -> None:
         """Show the next frame of a video."""
@@ -261,12 +289,15 @@ class Session:
 
     def _make_job(self) -> Job:
         asked, preview = self._asked, self._preview
+        if asked.resolved.settings.get("volumetric") is True:
+            preview.add_block()
         wanted = str(asked.resolved.settings.get("format", "auto"))
         return Job(
             asked.resolved,
             self._choose_engine(),
             preview.frame if asked.resolved.tool.needs_source else None,
             partial(self._link.choose, wanted, is_moving=preview.is_moving),
+            self._view if preview.is_large and not preview.is_moving else None,
             echo={"settings": asked.number, "client_time": asked.time},
         )
 
@@ -278,6 +309,7 @@ class Session:
     def _refresh(self) -> None:
         """Show what has changed: by the job that has not begun, or by a further one."""
         with self._changed:
+            self._rest, self._is_given_up = None, False
             self._needs_refresh = not self._dispatcher.supersede(self._make_job() if self._has_input else None)
             self._changed.notify()
 
@@ -288,6 +320,8 @@ class Session:
         if job.band is None:
             # bands and surfaces have no pixels of the frame, and those of another view would be wrong
             self._shown = None if message.pair is None else (message.pair, message.window)
+            if self._recording is not None and message.pair is not None:
+                self._recording.add(message.pair[1], perf_counter())
         if message.error:
             self.tell("error", message=message.error, about=message.about)
         if message.about == "engine" and job.engine != "cpu":
@@ -305,6 +339,12 @@ class Session:
         if job.band is not None:
             return None
         self._owes_histogram = True
+        if message.left:
+            with self._changed:
+                # whatever the page has asked for meanwhile comes before it
+                is_over = self._needs_refresh or self._is_given_up
+                self._rest = None if is_over else replace(job, is_rest=True)
+            return None
         return None if perf_counter() < self._histogram_due else self._make_histogram_job(job)
 
     def _make_histogram_job(self, job: Job) -> Job | None:
@@ -355,6 +395,7 @@ class Session:
     def _order_open(self, message: dict[str, Any]) -> None:
         source = message.get("source")
         is_camera = isinstance(source, dict) and source.get("kind") == "camera"
+        self._stop_recording()
         if is_camera:
             self._preview.open_camera()
         else:
@@ -408,6 +449,23 @@ class Session:
         self._preview.limit(max(start, 0), None if stop < 0 else max(stop, start, 0))
         self._tell_state()
 
+    def _order_plane(self, message: dict[str, Any]) -> None:
+        axis = int(read_number(message, "axis"))
+        if axis not in (0, 1, 2):
+            raise ProtocolError(f"axis={axis} is none of a volume; it can be 0, 1 or 2")
+        self._preview.turn(axis)
+        self._dispatcher.supersede(None)
+        self._shown = None
+        self.tell("opened", **self._preview.describe_source())
+        self._resolve_again()
+        self._refresh()
+        self._tell_state()
+
+    def _order_planes(self, message: dict[str, Any]) -> None:
+        point = [int(read_number(message, name, -1)) for name in ("slice", "row", "column")]
+        window = Window.read(self._asked.resolved.settings, self._preview.levels)
+        self.tell("planes", planes=self._preview.draw_planes(point, window))
+
     def _order_probe(self, message: dict[str, Any]) -> None:
         if self._shown is None:
             return
@@ -416,19 +474,45 @@ class Session:
         if found is not None:
             self.tell("pixel", **found)
 
-    def _order_measure(self, message: dict[str, Any]) -> None:  # noqa: ARG002 - all orders are called alike
-        if self._shown is not None:
-            self.tell("image", **measure_image(*self._shown))
+    def _order_measure(self, message: dict[str, Any]) -> None:
+        if self._shown is None:
+            return
+        found = measure_image(*self._shown)
+        if message.get("bands") is True:
+            resolved = self._asked.resolved
+            found["bands"] = resolved.tool.measure_bands(resolved.settings, self._shown[0][0], self._preview.levels)
+        self.tell("image", **found)
+
+    def _order_view(self, message: dict[str, Any]) -> None:
+        self._view = View.read(message)
+        if self._preview.is_large and not self._preview.is_moving:
+            self._refresh()
 
     def _order_cancel(self, message: dict[str, Any]) -> None:
-        # the engine cannot be stopped in the middle, and its result is not sent
-        self._cancelled = int(read_number(message, "number"))
-        self._dispatcher.supersede(None)
+        with self._changed:
+            self._rest, self._is_given_up = None, True
+        if message.get("rest") is not True:
+            # the engine cannot be stopped in the middle of a block, and its result is not sent
+            self._cancelled = int(read_number(message, "number"))
+            self._dispatcher.supersede(None)
 
     def _stays(self) -> bool:
         """Tell whether the page has not yet asked for another position."""
         with self._changed:
             return not self._is_closed and not self._inbox.has("seek", "open")
+
+    def _order_record(self, message: dict[str, Any]) -> None:
+        self._stop_recording()
+        if message.get("on") is True and self._preview.is_camera:
+            self._recording = Recording()
+            self._record(self._recording)
+        self.tell("recording", on=self._recording is not None)
+
+    def _stop_recording(self) -> None:
+        if self._recording is not None:
+            self._recording.stop()
+            self._recording = None
+            self.tell("recording", on=False)
 
     def _order_histogram(self, message: dict[str, Any]) -> None:
         band = message.get("band")
@@ -446,8 +530,12 @@ class Session:
         "loop": _order_loop,
         "seek": _order_seek,
         "part": _order_part,
+        "plane": _order_plane,
+        "planes": _order_planes,
         "probe": _order_probe,
         "measure": _order_measure,
+        "view": _order_view,
+        "record": _order_record,
         "cancel": _order_cancel,
         "histogram": _order_histogram,
     }

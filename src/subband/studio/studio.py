@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,6 +14,7 @@ from subband.errors import ArgumentError
 from subband.studio.exports import Exports
 from subband.studio.hardware import describe_hardware, list_engines
 from subband.studio.library import MOST_PIXELS, Item, Library
+from subband.studio.pages import Page, Pages
 from subband.studio.presets import PRESETS
 from subband.studio.rendering import Renderer
 from subband.studio.session import Session
@@ -53,12 +55,15 @@ class Studio:
         self.library = Library(media, most_pixels)
         self.workers = Workers()
         self.uploads = Uploads(self.library, most_upload)
-        self.exports = Exports(self.library, self.engine, self.find_session)
-        self._sessions: dict[str, Session] = {}
+        self.pages = Pages()
+        self.exports = Exports(self.library, self.engine)
+        self._sessions: dict[Session, Page] = {}
         self._lock = Lock()
 
-    def open_session(self, emit: Callable[[str | bytes, str], None], *, is_near: bool) -> Session:
-        """Begin to serve a page.
+    def open_session(
+        self, emit: Callable[[str | bytes, str], None], *, is_near: bool, key: str | None = None
+    ) -> Session:
+        """Begin to serve a page; its key is one that an earlier session has told it, if there was one.
 
         Raises
         ------
@@ -68,6 +73,7 @@ class Studio:
         with self._lock:
             if len(self._sessions) >= _MOST_SESSIONS:
                 raise ArgumentError(f"{_MOST_SESSIONS} pages are open already; close one")
+            page = self.pages.enter(key)
             session = Session(
                 emit,
                 render=Renderer(self.library.load).render,
@@ -75,27 +81,30 @@ class Studio:
                 library=self.library,
                 engine=self.engine,
                 is_near=is_near,
+                record=partial(self.exports.record, page),
             )
-            self._sessions[session.id] = session
+            self.pages.join(page, session)
+            self._sessions[session] = page
             return session
 
     def close_session(self, session: Session) -> None:
-        """End what is done for a page."""
-        self.exports.cancel_page(session.id)
+        """End a connection; what was begun for its page goes on for a while, since pages come back."""
+        with self._lock:
+            page = self._sessions.get(session)
+        if page is not None:
+            self.pages.leave(page, session)
         session.close()
         with self._lock:
-            self._sessions.pop(session.id, None)
-
-    def find_session(self, number: Any) -> Session | None:
-        """Return the session of a page."""
-        return self._sessions.get(number) if isinstance(number, str) else None
+            self._sessions.pop(session, None)
 
     def count_sessions(self) -> int:
         """Return how many pages are open."""
         return len(self._sessions)
 
     def describe(self, session: Session) -> dict[str, Any]:
-        """Return what a page is told first."""
+        """Return what a page is told first, with what it had if it has come back."""
+        page = self._sessions[session]
+        uploads = [each for each in page.uploads if self.library.has_upload(each["id"])]
         tools = [tool.describe() for tool in TOOLS.values()]
         for tool in tools:
             for control in tool["controls"]:
@@ -103,7 +112,8 @@ class Studio:
                     control["default"] = self.engine
         return {
             "type": "hello",
-            "page": session.id,
+            "page": page.key,
+            "kept": {**page.recall(), "uploads": uploads, "exports": self.exports.list_files(page)},
             "version": __version__,
             "hardware": describe_hardware(),
             "engines": [{"name": engine.name, "title": engine.title} for engine in list_engines()],
@@ -119,7 +129,7 @@ class Studio:
     def close(self) -> None:
         """End all sessions and threads, and remove all files."""
         with self._lock:
-            sessions = list(self._sessions.values())
+            sessions = list(self._sessions)
             self._sessions.clear()
         for session in sessions:
             session.close()

@@ -14,7 +14,9 @@ import anyio
 
 from subband.errors import FormatError, SubbandError
 from subband.media.formats import split_ending
+from subband.studio.admission import check_volume
 from subband.studio.library import Library, describe_info
+from subband.studio.parts import write_parts
 
 __all__ = ["MOST_UPLOAD", "TooMuchError", "Uploads"]
 
@@ -56,8 +58,10 @@ class Uploads:
         """Where they are."""
         return self._folder
 
-    async def take(self, name: str, chunks: AsyncIterator[bytes], length: int | None) -> dict[str, Any]:
-        """Write a file as it comes, and return what the page is told about it.
+    async def take(
+        self, name: str, chunks: AsyncIterator[bytes], length: int | None, listed: int = 0
+    ) -> dict[str, Any]:
+        """Write a file as it comes, or several that are one volume, and return what the page is told about it.
 
         Parameters
         ----------
@@ -67,6 +71,8 @@ class Uploads:
             What is in it.
         length : int, optional
             Bytes that are announced.
+        listed : int
+            Bytes of a list of names and sizes, as JSON, that several files begin with; 0 for one file.
 
         Raises
         ------
@@ -82,13 +88,22 @@ class Uploads:
         await anyio.to_thread.run_sync(folder.mkdir)
         path = folder / f"file{_find_ending(title)}"
         size = 0
+
+        async def count() -> AsyncIterator[bytes]:
+            nonlocal size
+            async for chunk in chunks:
+                size += len(chunk)
+                self._coming += len(chunk)
+                self._check_size(size)
+                yield chunk
+
         try:
-            async with await anyio.open_file(path, "wb") as file:
-                async for chunk in chunks:
-                    size += len(chunk)
-                    self._coming += len(chunk)
-                    self._check_size(size)
-                    await file.write(chunk)
+            if listed:
+                await write_parts(path, count(), listed, title)
+            else:
+                async with await anyio.open_file(path, "wb") as file:
+                    async for chunk in count():
+                        await file.write(chunk)
             info = await anyio.to_thread.run_sync(self._look, number, title, path)
         except BaseException:
             self._library.remove_upload(number)
@@ -123,12 +138,14 @@ class Uploads:
 
     def _look(self, number: str, title: str, path: Path) -> dict[str, Any]:
         """Open a file once, so that what cannot be read is refused at once."""
-        with path.open("rb") as file:
-            head = file.read(512)
-        if not head:
-            raise FormatError(f"{title!r} is empty")
-        if is_text(head):
-            raise FormatError(f"{title!r} is a text, and neither an image nor a video")
+        if path.is_file():
+            with path.open("rb") as file:
+                head = file.read(512)
+            if not head:
+                raise FormatError(f"{title!r} is empty")
+            if is_text(head):
+                raise FormatError(f"{title!r} is a text, and neither an image nor a video")
+        check_volume(path, title, self._library.most_pixels)
         item = self._library.add_upload(number, title, path)
         try:
             with item.open() as source:

@@ -13,6 +13,7 @@ from subband.wavelets.wavelet import Wavelet
 
 __all__ = ["WaveletLike", "as_wavelet", "factorise"]
 
+#: What functions take as a wavelet: its name, or a `Wavelet`.
 WaveletLike = str | Wavelet
 """What functions take for a discrete wavelet: its name, or the wavelet itself."""
 

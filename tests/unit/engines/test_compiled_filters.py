@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from subband.engines import get_threads, set_threads, threads
-from subband.engines.cpu import turns
 from subband.engines.filters import PlainFilters, compiled_statistics, launch
 from subband.engines.filters.compiled import CompiledFilters
 from subband.engines.filters.launch import cut_tasks
@@ -272,7 +271,8 @@ def test_results_do_not_depend_on_threads(monkeypatch):
 
 def test_threads_are_as_many_as_set(monkeypatch):
     asked = []
-    monkeypatch.setattr(turns, "run_together", lambda work, threads, **_: asked.append(threads) or work())
+    monkeypatch.setattr(threads, "_sharing", threads._Sharing())
+    monkeypatch.setattr(launch, "share_tasks", lambda kernel, threads, *_: asked.append(threads))
     band = draw((1, 400, 500))
     for count in (1, 2, 3):
         set_threads(count)

@@ -11,7 +11,8 @@ import pytest
 
 import subband
 from subband.compiled import Kernels
-from subband.engines import get_engine
+from subband.engines import get_engine, threads
+from subband.engines.cpu import jobs
 from subband.engines.recording import record, recordings
 from subband.plan import level_plan
 from subband.testing import draw_samples
@@ -71,17 +72,40 @@ def test_an_error_ends_the_recording():
     assert recordings.current is None
 
 
+@pytest.fixture
+def threads_asked(monkeypatch):
+    """The number of threads of each run of large jobs; how many are set is restored."""
+    before, asked = subband.get_threads(), []
+    monkeypatch.setattr(threads, "_sharing", threads._Sharing())
+    share = jobs.share_tasks
+
+    def note(entry, count, *rest):
+        asked.append(count)
+        return share(entry, count, *rest)
+
+    monkeypatch.setattr(jobs, "share_tasks", note)
+    yield asked
+    subband.set_threads(before)
+
+
 @pytest.mark.parametrize("count", [1, 2])
-def test_large_arrays_are_left_to_threads(count):
+def test_large_arrays_are_for_as_many_threads_as_there_are_then(threads_asked, count):
     plan = level_plan((600, 600), (0, 1), (Wavelet("haar"),) * 2, ("zero",) * 2)
     x = draw_samples(plan.shape)
-    threads = subband.get_threads()
     subband.set_threads(count)
-    try:
-        _, replay = record(lambda: CPU.forward(plan, x), [x])
-    finally:
-        subband.set_threads(threads)
-    assert replay is None
+    expected, replay = record(lambda: CPU.forward(plan, x), [x])
+    for other in (1, 2, 3):
+        subband.set_threads(other)
+        for key, band in replay([x]).items():
+            np.testing.assert_array_equal(band, expected[key])
+    assert threads_asked == [count, 1, 2, 3]
+
+
+def test_large_constants_are_not_kept():
+    plan = level_plan((600, 600), (0, 1), (Wavelet("haar"),) * 2, ("zero",) * 2)
+    bands = CPU.forward(plan, draw_samples(plan.shape))
+    assert record(lambda: CPU.inverse(plan, bands), [*bands.values()])[1] is not None
+    assert record(lambda: CPU.inverse(plan, {"aa": bands["aa"]}), [bands["aa"]])[1] is None
 
 
 def test_a_replay_keeps_no_samples():

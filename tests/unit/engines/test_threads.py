@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import subband
-from subband.engines import get_threads, set_threads, threads
+from subband.engines import board, get_threads, set_threads, threads
+from subband.engines.cpu import jobs
 from subband.engines.threads import run_tasks, run_together
 from subband.errors import ArgumentError
 
@@ -151,6 +152,40 @@ def test_a_helper_that_is_held_up_is_not_waited_for(held_up_helper):
     assert threads._find_pool(1)._calls.qsize() <= 1, "calls that nobody answers pile up"
 
 
+def test_compiled_tasks_do_without_a_helper_that_is_held_up(held_up_helper):
+    x = np.random.default_rng(0).normal(size=(700, 700))
+    set_threads(1)
+    expected = subband.dwt2(x, "db4")[0]
+    set_threads(2)
+    for _ in range(5):
+        np.testing.assert_array_equal(subband.dwt2(x, "db4")[0], expected)
+
+
+def test_who_calls_beside_others_calls_no_helper(monkeypatch):
+    """Threads that compute already have the cores that helpers would take."""
+    pool = threads._Pool()
+    monkeypatch.setattr(threads, "_find_pool", lambda helpers: pool)
+    set_threads(2)
+    x = np.zeros((700, 700))
+    for others in (1, 0, 5):
+        pool.board[board.CALLERS] = others
+        posts = pool.board[board.POSTS]
+        subband.dwt2(x, "db4")
+        assert pool.board[board.POSTS] - posts == (others == 0)
+        assert pool.board[board.CALLERS] == others
+
+
+def test_whoever_has_the_last_task_waits_for_a_longer_one(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(2048, 1024))
+    set_threads(1)
+    expected = subband.dwt2(x, "haar")[0]
+    boxes = np.array([(0, 1, 0, 300, 0, 512), (0, 1, 300, 1023, 0, 512), (0, 1, 1023, 1024, 0, 512)])
+    monkeypatch.setattr(jobs, "_tabulate_tasks", lambda *_: boxes)
+    set_threads(2)
+    for _ in range(20):
+        np.testing.assert_array_equal(subband.dwt2(x, "haar")[0], expected)
+
+
 def test_what_is_done_keeps_nothing_alive(held_up_helper):
     array = np.zeros(10)
     gone = weakref.ref(array)
@@ -277,6 +312,18 @@ def test_many_threads_may_call_at_once():
         caller.join()
     for number, band in enumerate(expected):
         np.testing.assert_array_equal(found[number], band)
+    words = threads._pool.board
+    assert words[board.CALLERS] == 0
+    assert not words[board.FREE + board.STATE : board.FIRST : board.SLOT].any(), "a slot that nobody closed"
+
+
+def test_threads_end_with_the_program():
+    pool = threads._Pool()
+    pool.grow(3)
+    pool.end()
+    for thread in pool._threads:
+        thread.join(60.0)
+        assert not thread.is_alive()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

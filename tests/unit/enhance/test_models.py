@@ -6,11 +6,15 @@ from scipy import special, stats
 
 from subband.enhance.models import (
     MODELS,
+    Auto,
+    Correlated,
     Gaussian,
     LogSpeckle,
     NoiseModel,
     PoissonGaussian,
+    SaltAndPepper,
     Speckle,
+    Stripes,
     find_model,
 )
 from subband.enhance.models.laws import digamma, trigamma
@@ -18,6 +22,7 @@ from subband.errors import ArgumentError, ArgumentTypeError, DtypeError
 
 LAWS = [("rayleigh", 1.0), ("rayleigh", 4.0), ("gamma", 1.0), ("gamma", 0.7), ("gamma", 3.0)]
 ALL = [Gaussian(5.0), LogSpeckle(), PoissonGaussian(2.0, 10.0, 3.0), Speckle(), Speckle(3.0, "gamma", 0.25)]
+OTHERS = [Auto(), Correlated(), Correlated(((1.0, 2.0, 3.0),)), SaltAndPepper(0.1), Stripes("both", 5.0)]
 
 
 @pytest.mark.parametrize("x", [1e-3, 0.1, 0.5, 1.0, 2.5, 9.99, 10.0, 100.0, 1e6])
@@ -26,7 +31,7 @@ def test_polygamma_functions_are_those_of_scipy(x):
     assert trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-11)
 
 
-@pytest.mark.parametrize("model", ALL, ids=repr)
+@pytest.mark.parametrize("model", ALL + OTHERS, ids=repr)
 def test_models_are_data(model):
     assert eval(repr(model)) == model
     assert hash(eval(repr(model))) == hash(model)

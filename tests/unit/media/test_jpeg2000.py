@@ -51,6 +51,14 @@ def test_luminance_and_differences_become_colours(tmp_path):
     assert read_still(tmp_path / "red.jp2").pixels[0, 0].tolist() == [170, 64, 100]
 
 
+def test_colours_that_cannot_be_turned_into_rgb_are_no_rgb(tmp_path):
+    imwrite(tmp_path / "a.jp2", COLOUR)
+    data = (tmp_path / "a.jp2").read_bytes()
+    (tmp_path / "a.jp2").write_bytes(data.replace(b"colr\1\0\0\0\0\0\x10", b"colr\1\0\0\0\0\0\x0e"))
+    with pytest.raises(FormatError, match="CIELab"):
+        read_still(tmp_path / "a.jp2")
+
+
 def test_channels_without_a_meaning_are_not_opacity(tmp_path):
     imwrite(tmp_path / "a.jp2", np.dstack([COLOUR, GREY]), alpha=False)
     still = read_still(tmp_path / "a.jp2")

@@ -12,6 +12,7 @@ from subband.errors import ArgumentError, MissingExtraError, NoDeviceError
 from subband.media import SourceInfo, open_source
 from subband.pipeline import Pipeline, process_frames
 from subband.pipeline.files import choose_work
+from subband.pipeline.planes import PlaneWork, join_planes, take_plane
 from subband.pipeline.sequence import Sequence
 from subband.quality import measure_psnr
 from subband.studio.settings import resolve_settings
@@ -170,6 +171,33 @@ def test_every_plane_of_a_file_is_clearer(tmp_path, write_planes, read_planes):
     gains = np.subtract(found[1], found[0])
     assert gains[0] > 1.5
     assert (gains[1:] > 0.8).all()
+
+
+@pytest.mark.parametrize("temporal", [False, True])
+def test_noise_of_chroma_is_found_as_well_as_told(temporal):
+    bright = STILL[0].mean(axis=2)
+    clean = [bright, *(128 + 0.5 * (STILL[0][::2, ::2, channel] - bright[::2, ::2]) for channel in (2, 0))]
+    planes = [add_noise([plane] * 5, seed) for seed, plane in enumerate(clean)]
+    frames = [join_planes(each, (2, 2)) for each in zip(*planes, strict=True)]
+    found = []
+    for sigma in (SIGMA, None):
+        *_, last = PlaneWork(Enhancer(sigma=sigma, temporal=temporal), (2, 2))(iter(frames))
+        parts = [take_plane(last, channel, (2, 2)) for channel in range(3)]
+        found.append([measure_psnr(part, plane, 255) for part, plane in zip(parts, clean, strict=True)])
+    assert np.min(found[0]) > 28
+    assert np.abs(np.subtract(*found)).max() < 0.5
+
+
+def test_an_error_of_the_source_comes_after_the_frames_before_it():
+    def fail():
+        yield from STILL[:3]
+        raise OSError("no more")
+
+    results = []
+    with pytest.raises(OSError, match="no more"):
+        results.extend(PlaneWork(OVER_TIME, (2, 2))(fail()))
+    # extend keeps what came before
+    assert len(results) == 3
 
 
 def test_the_page_plays_as_a_file_is_enhanced():

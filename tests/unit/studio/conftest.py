@@ -47,13 +47,13 @@ class Frame:
 class Page:
     """What a browser's page does, without a browser."""
 
-    def __init__(self, address, host=None, **options):
+    def __init__(self, address, host=None, key=None, **options):
         if host is not None:
             # as a proxy or a foreign name would lead here
             options["sock"] = socket.create_connection((address.host, address.port))
         host = host or f"{address.host}:{address.port}"
         options = {"origin": f"http://{host}", "max_size": None, "compression": None, **options}
-        self.socket = connect(f"ws://{host}/live", **options).__enter__()
+        self.socket = connect(f"ws://{host}/live{'' if key is None else f'?page={key}'}", **options).__enter__()
         self.errors = []
         self.waiting = deque()
         self.number = 0

@@ -12,6 +12,7 @@ from PIL import Image
 from subband import data
 from subband.enhance import Blur, Enhancer, Shrink
 from subband.media import open_source
+from subband.studio import pages
 
 
 def start(http, page, source, ending, **settings):
@@ -22,7 +23,9 @@ def start(http, page, source, ending, **settings):
 
 
 def finish(page, number):
-    return page.wait("export", accept=lambda found: found["id"] == number and found["state"] != "running")
+    return page.wait(
+        "export", accept=lambda found: found["id"] == number and found["state"] not in ("waiting", "running")
+    )
 
 
 def test_a_picture_is_exported_and_downloaded(http, page):
@@ -89,14 +92,15 @@ def test_an_export_can_be_cancelled(http, page, serving):
     assert http.delete(f"/exports/{number}").status_code == 404
 
 
-def test_exports_are_cancelled_when_their_page_goes(http, open_page, serving):
+def test_exports_are_cancelled_when_their_page_goes_and_does_not_come_back(http, open_page, serving, monkeypatch):
+    monkeypatch.setattr(pages, "PATIENCE", -1.0)
     page = open_page()
     number = start(http, page, {"kind": "sample", "name": "clip"}, ".mp4", filter="wiener")
     page.wait("export", accept=lambda each: each["frames"] > 0)
     job = serving.studio.exports.find(number)
     page.close()
     end = time.monotonic() + 300
-    while job.state == "running" and time.monotonic() < end:
+    while job.is_open and time.monotonic() < end:
         time.sleep(0.02)
     assert job.state == "cancelled"
     assert not job.path.exists()

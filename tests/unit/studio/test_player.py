@@ -1,15 +1,21 @@
 """Frames in order, at their pace, with the noise that belongs to them, in the format that suits the link."""
 
+import json
+import struct
+
+import anyio
 import numpy as np
 import pytest
 
 from subband import data
-from subband.errors import ArgumentError
+from subband.errors import FormatError
 from subband.media import open_source
+from subband.studio.admission import check_volume
 from subband.studio.encoding import Link
 from subband.studio.library import Item, Library, as_bytes
 from subband.studio.meter import Meter
 from subband.studio.noise import add_noise
+from subband.studio.parts import write_parts
 from subband.studio.player import Clock, Player
 
 CLIP = Item("sample", "clip", "Clip", data.clip_path())
@@ -87,7 +93,7 @@ def test_stills_have_one_frame():
     player.close()
 
 
-def test_a_volume_is_walked_slice_by_slice_and_refused_from_a_page(tmp_path):
+def test_a_volume_is_walked_slice_by_slice_and_along_other_axes(tmp_path):
     volume = np.arange(4 * 8 * 8, dtype=np.float32).reshape(4, 8, 8)
     np.save(tmp_path / "volume.npy", volume)
     player = Player(Item("media", "volume.npy", "volume.npy", tmp_path / "volume.npy"))
@@ -95,9 +101,58 @@ def test_a_volume_is_walked_slice_by_slice_and_refused_from_a_page(tmp_path):
         frame = player.seek(number)
         assert frame.number == min(number, 3)
         np.testing.assert_array_equal(frame.pixels, volume[frame.number])
+    np.testing.assert_array_equal(player.turn(1).pixels, volume[::-1, 4])
+    assert (player.count, player.info.shape, player.depth) == (8, (4, 8), 4)
+    np.testing.assert_array_equal(player.seek(7).pixels, volume[::-1, 7])
+    np.testing.assert_array_equal(player.turn(2).pixels, volume[::-1, :, 4])
+    back = player.turn(0)
+    assert back.number == 2
+    np.testing.assert_array_equal(back.pixels, volume[2])
+    block = player.add_block(back).block
+    assert block.middle == 2
+    np.testing.assert_array_equal(block.values, volume)
     player.close()
-    with pytest.raises(ArgumentError, match="volume"):
-        Player(Item("upload", "x", "volume.npy", tmp_path / "volume.npy"))
+
+
+def test_volumes_of_pages_are_let_in_by_what_their_headers_claim(tmp_path):
+    np.save(tmp_path / "small.npy", np.zeros((4, 8, 8), np.float32))
+    np.save(tmp_path / "wide.npy", np.zeros((1, 4, 80), np.float32))
+    (tmp_path / "bomb.nii").write_bytes(struct.pack("<i36x8h", 348, 3, 32767, 32767, 1, 1, 1, 1, 1) + bytes(400))
+    (tmp_path / "bomb.h5").write_bytes(bytes(400))
+    check_volume(tmp_path / "small.npy", "small.npy", 100)
+    check_volume(tmp_path / "photo.png", "photo.png", 100)
+    for name, why in (("wide.npy", "80 × 4"), ("bomb.nii", "32767 × 32767"), ("bomb.h5", "unpacked whole")):
+        with pytest.raises(FormatError, match=why):
+            check_volume(tmp_path / name, name, 100)
+
+
+@pytest.mark.parametrize(
+    "names", [["../x", "y"], ["a/../../x"], ["/etc/x"], ["x", "x"], ["a\0b"], [".."], [], ["a/" * 20 + "x"]]
+)
+def test_names_of_several_files_cannot_lead_out_of_their_folder(tmp_path, names):
+    async def give():
+        yield json.dumps([[name, 1] for name in names]).encode()
+        yield b"." * len(names)
+
+    listed = len(json.dumps([[name, 1] for name in names]))
+    with pytest.raises(FormatError, match="names that are not used"):
+        anyio.run(write_parts, tmp_path / "in", give(), listed, "series")
+    assert not (tmp_path / "in").exists()
+
+
+def test_several_files_are_written_as_their_list_says(tmp_path):
+    text = json.dumps([["a/one", 3], [".zattrs", 0], ["two", 2]]).encode()
+
+    async def give(ending):
+        yield text[:5]
+        yield text[5:] + b"AA"
+        yield b"ABB"[: 3 - ending]
+
+    anyio.run(write_parts, tmp_path / "in", give(0), len(text), "store")
+    found = {path.name: path.read_bytes() for path in (tmp_path / "in").rglob("*") if path.is_file()}
+    assert found == {"one": b"AAA", ".zattrs": b"", "two": b"BB"}
+    with pytest.raises(FormatError, match="ended in the middle of 'two'"):
+        anyio.run(write_parts, tmp_path / "again", give(1), len(text), "store")
 
 
 def test_every_frame_is_found_by_its_keyframe_and_steps_go_both_ways(player):
@@ -116,6 +171,23 @@ def test_every_frame_is_found_by_its_keyframe_and_steps_go_both_ways(player):
         assert again.take_back().number == number
         np.testing.assert_array_equal(again.current.pixels, expected[number])
     assert again.take().number == 38
+    again.close()
+
+
+def test_a_step_back_after_a_seek_decodes_nothing_anew(player, monkeypatch):
+    expected = [player.take().pixels for _ in range(60)]
+    again = Player(player.item)
+    again.seek(40)
+
+    def fail(*_):
+        pytest.fail("the video was sought again")
+
+    monkeypatch.setattr(again, "_jump", fail)
+    for number in (39, 38, 37, 36):
+        assert again.take_back().number == number
+        np.testing.assert_array_equal(again.current.pixels, expected[number])
+    assert [again.take().number for _ in range(6)] == [37, 38, 39, 40, 41, 42]
+    np.testing.assert_array_equal(again.current.pixels, expected[42])
     again.close()
 
 

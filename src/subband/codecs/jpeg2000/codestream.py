@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subband.codecs.jpeg2000.faults import warn
-from subband.codecs.jpeg2000.geometry import count_tiles
+from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles
 from subband.codecs.jpeg2000.markers import (
     EOC,
     PART_2_MARKERS,
@@ -48,14 +49,12 @@ __all__ = ["Codestream", "PlacedSegment", "TilePartRange", "TileStream", "read_c
 Bytes = NDArray[np.uint8]
 T = TypeVar("T")
 
-#: The standard numbers tiles with 16 bits.
-_MOST_TILES = 65535
-
 #: What SIZ declares for a stream that uses Part 2.
 _PART_2 = 0x8000
 
-#: Bytes of SOT, with its marker and length.
+#: Bytes of SOT, with its marker and length, and how it begins.
 _SOT_LENGTH = 12
+_SOT_HEAD = bytes.fromhex("ff90000a")
 
 
 @dataclass(frozen=True)
@@ -167,9 +166,10 @@ class Codestream:
             tuple(each for change in changes for each in change.progressions),
         )
 
-    def find_tile_parts(self) -> list[TilePartRange]:
-        """Go from tile-part to tile-part; warn where the stream ends early."""
-        count = int(np.prod(count_tiles(self.size), dtype=object))
+    @cached_property
+    def tile_parts(self) -> list[TilePartRange]:
+        """All tile-parts, found by going from one to the next; warns where the stream ends early."""
+        count = prod(count_tiles(self.size))
         parts: list[TilePartRange] = []
         offset = self.body
         while offset + _SOT_LENGTH <= self.stop:
@@ -196,26 +196,50 @@ class Codestream:
             warn("the stream ends before its last marker")
         return parts
 
-    def find_tile_parts_of(self, tiles: frozenset[int]) -> list[TilePartRange]:
-        """Return the tile-parts of some tiles, by the lengths that TLM tells, or all if it does not."""
+    def find_tile_parts(self, tiles: Iterable[int]) -> dict[int, list[TilePartRange]]:
+        """Return the parts of some tiles by the lengths that TLM tells, of all by going through the stream."""
+        wanted = list(tiles)
+        told = self._told_parts if len(wanted) < prod(count_tiles(self.size)) else {}
+        if told:
+            found = {tile: [self._read_told(tile, *each) for each in told.get(tile, ())] for tile in wanted}
+            parts = {tile: [part for part in several if part is not None] for tile, several in found.items()}
+            if parts == found:
+                return parts
+        return {tile: self._walked_parts.get(tile, []) for tile in wanted}
+
+    def _read_told(self, tile: int, number: int, offset: int, length: int) -> TilePartRange | None:
+        """Return a tile-part where TLM tells that it is, or None if it is not there."""
+        head = self.data[offset : offset + _SOT_LENGTH].tobytes()
+        sot = TilePart.read(head[4:]) if head[:4] == _SOT_HEAD else None
+        if sot is None or sot.tile != tile or sot.length not in (0, length):
+            return None
+        return TilePartRange(offset, offset + length, sot, number)
+
+    @cached_property
+    def _walked_parts(self) -> dict[int, list[TilePartRange]]:
+        """The parts of each tile that has any."""
+        found: dict[int, list[TilePartRange]] = {}
+        for part in self.tile_parts:
+            found.setdefault(part.sot.tile, []).append(part)
+        return found
+
+    @cached_property
+    def _told_parts(self) -> dict[int, list[tuple[int, int, int]]]:
+        """What TLM tells of each tile: number, offset and length of its parts; nothing if it cannot be true."""
         tables = sorted(self.select(TileLengths), key=lambda table: table.index)
         lengths = [length for table in tables for length in table.lengths]
-        numbers = [number for table in tables for number in table.tiles]
-        if not lengths or None in numbers or self.body + sum(lengths) > self.stop:
-            return self.find_tile_parts()
-        parts = []
+        numbers = [number for table in tables for number in table.tiles if number is not None]
+        if (
+            len(numbers) < len(lengths)
+            or self.body + sum(lengths) > self.stop
+            or min(lengths, default=0) < _SOT_LENGTH + 2
+        ):
+            return {}
+        found: dict[int, list[tuple[int, int, int]]] = {}
         ends = accumulate(lengths, initial=self.body)
         for number, (offset, length, tile) in enumerate(zip(ends, lengths, numbers, strict=False)):
-            if tile not in tiles:
-                continue
-            head = self.data[offset : offset + _SOT_LENGTH].tobytes()
-            if length < _SOT_LENGTH + 2 or head[:4] != b"\xff\x90\x00\x0a":
-                return self.find_tile_parts()
-            sot = TilePart.read(head[4:])
-            if sot.tile != tile or sot.length not in (0, length):
-                return self.find_tile_parts()
-            parts.append(TilePartRange(offset, offset + length, sot, number))
-        return parts
+            found.setdefault(tile, []).append((number, offset, length))
+        return found
 
     def read_tile(self, tile: int, parts: Sequence[TilePartRange]) -> TileStream:
         """Read the headers of the parts of a tile.
@@ -327,8 +351,8 @@ def read_codestream(data: Bytes, start: int = 0, stop: int | None = None) -> Cod
     if sizes[0].capabilities & _PART_2:
         warn(f"SIZ declares extensions of Part 2 ({sizes[0].capabilities:#06x}), which are not known here")
     wide, high = count_tiles(sizes[0])
-    if wide * high > _MOST_TILES:
-        raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {_MOST_TILES}")
+    if wide * high > MOST_TILES:
+        raise CodecError(f"SIZ declares {wide} by {high} tiles; there can be {MOST_TILES}")
     return Codestream(data, start, stop, sizes[0], codings[-1], tuple(segments), body)
 
 

@@ -72,6 +72,11 @@ class Coded:
     exponents: Array
     error: float
 
+    @property
+    def guard_bits(self) -> int:
+        """How many bits blocks need beyond those of their steps, and one."""
+        return int((self.blocks.planes - self.exponents + 1).max(initial=0))
+
 
 @dataclass(eq=False)
 class BlockSource:

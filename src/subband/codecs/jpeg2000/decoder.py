@@ -14,7 +14,7 @@ from subband.codecs.jpeg2000.codestream import Codestream, TilePartRange, TileSt
 from subband.codecs.jpeg2000.colours import find_range, join_planes
 from subband.codecs.jpeg2000.faults import TooManyError, warn
 from subband.codecs.jpeg2000.geometry import Rectangle, count_tiles, find_tile_rectangle
-from subband.codecs.jpeg2000.header import Header, open_file
+from subband.codecs.jpeg2000.header import Header, OpenFile, open_file
 from subband.codecs.jpeg2000.picture import (
     MOST_PIXELS,
     Picture,
@@ -28,7 +28,7 @@ from subband.engines import Engine
 from subband.errors import ArgumentError, CodecError
 from subband.typing import Array
 
-__all__ = ["decode"]
+__all__ = ["decode", "decode_file"]
 
 #: Coefficients that are decoded together: enough to keep all threads busy, few enough to stay small.
 _TOGETHER = 1 << 22
@@ -96,8 +96,29 @@ def decode(
     ----------
     ISO/IEC 15444-1 (ITU-T T.800), JPEG 2000 image coding system: core coding system.
     """
+    return decode_file(
+        open_file(data),
+        reduce=reduce,
+        region=region,
+        components=components,
+        layers=layers,
+        engine=engine,
+        most_pixels=most_pixels,
+    )
+
+
+def decode_file(
+    file: OpenFile,
+    *,
+    reduce: int = 0,
+    region: Sequence[int] | None = None,
+    components: Sequence[int] | None = None,
+    layers: int | None = None,
+    engine: str | Engine | None = None,
+    most_pixels: int | None = None,
+) -> Picture:
+    """Decode a file whose headers are read; see `decode`."""
     most = MOST_PIXELS if most_pixels is None else most_pixels
-    file = open_file(data)
     stream, header = file.stream, file.header
     reduce, layers = _check_reduce(reduce), _check_layers(layers)
     window = _find_window(header, stream, region)
@@ -288,13 +309,7 @@ def _find_parts(stream: Codestream, window: Rectangle) -> dict[int, list[TilePar
     wide, _ = count_tiles(size)
     columns = range((window.x0 - size.tile_x0) // size.tile_width, -(-(window.x1 - size.tile_x0) // size.tile_width))
     rows = range((window.y0 - size.tile_y0) // size.tile_height, -(-(window.y1 - size.tile_y0) // size.tile_height))
-    tiles = frozenset(row * wide + column for row in rows for column in columns)
-    is_whole = window == Rectangle(size.x0, size.y0, size.x1, size.y1)
-    parts_of: dict[int, list[TilePartRange]] = {tile: [] for tile in sorted(tiles)}
-    for part in stream.find_tile_parts() if is_whole else stream.find_tile_parts_of(tiles):
-        if part.sot.tile in parts_of:
-            parts_of[part.sot.tile].append(part)
-    return parts_of
+    return stream.find_tile_parts(row * wide + column for row in rows for column in columns)
 
 
 def _read_tiles(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) -> Iterator[TileStream]:

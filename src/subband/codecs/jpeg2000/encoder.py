@@ -14,7 +14,8 @@ import numpy as np
 
 from subband.codecs.jpeg2000.coding import BlockSource, Coded, Observe, Times
 from subband.codecs.jpeg2000.components import Component
-from subband.codecs.jpeg2000.geometry import count_tiles, lay_out_tile
+from subband.codecs.jpeg2000.faults import warn
+from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles, lay_out_tile
 from subband.codecs.jpeg2000.packing import Packer
 from subband.codecs.jpeg2000.parameters import HIGH_THROUGHPUT_STREAM, CodingDefault, ComponentSize, ImageSize
 from subband.codecs.jpeg2000.rate_control import Target, allocate_passes, trace_curves
@@ -35,8 +36,12 @@ _EXCESS, _FALL = 1.15, 0.9
 _LEAST_LOSS, _MOST_LOSS = 0.75, 0.92
 # How often a step is tried for a size in high-throughput blocks, and how near to the size it must come.
 _STEPS, _STEP_TOLERANCE = 8, 0.05
-# How often a PSNR is aimed at, and by how much the error may stay below what is allowed.
-_ATTEMPTS, _NEAR_ENOUGH, _HT_NEAR_ENOUGH = 4, 1.02, 1.06
+# How often a PSNR is aimed at, how often if it was not met, and by how much the error may stay below what is allowed.
+_ATTEMPTS, _MOST_ATTEMPTS, _NEAR_ENOUGH, _HT_NEAR_ENOUGH = 4, 12, 1.02, 1.06
+# Layers that all decoders read.
+_READABLE_LAYERS = 255
+# Bytes, as a part of those of the samples, from which on a lossy file may be larger than one that loses nothing.
+_LARGE = 0.35
 
 
 @dataclass
@@ -77,8 +82,8 @@ class Encoder:
         tile = (min(self._size.tile_height, self.shape[0]), min(self._size.tile_width, self.shape[1]))
         steps = [(component.dy, component.dx) for component in self.components]
         least = [min(-(-tile[axis] // step[axis]) for step in steps) for axis in (0, 1)]
-        self._levels = self.settings.choose_levels(*least)
-        style = self.settings.make_style(self._levels)
+        self.levels = self.settings.choose_levels(*least)
+        style = self.settings.make_style(self.levels)
         with self.times.measure("packets"):
             self._layouts = [
                 lay_out_tile(self._size, [style] * len(self.components), tile) for tile in range(self._count_tiles())
@@ -88,9 +93,19 @@ class Encoder:
         )
         self._writer = StreamWriter(self._size, coding, self._layouts, self.settings)
         self._source = BlockSource(
-            self._size, self.components, self._layouts, self._levels, self._is_mixed, self.settings, self.engine,
+            self._size, self.components, self._layouts, self.levels, self._is_mixed, self.settings, self.engine,
             self.on_progress, self.times,
         )  # fmt: skip
+
+    @property
+    def tile_count(self) -> int:
+        """Number of tiles."""
+        return len(self._layouts)
+
+    @property
+    def part_count(self) -> int:
+        """Number of parts of each tile."""
+        return self.levels + 1 if self.settings.tile_parts else 1
 
     def encode(self, around: int = 0) -> bytes:
         """Return the codestream.
@@ -100,7 +115,31 @@ class Encoder:
         around : int
             Bytes of the file outside the codestream, which count for targets of size.
         """
-        coded, quantiser = self._code_image(around)
+        if self._count_layers() > _READABLE_LAYERS:
+            warn(f"{self._count_layers()} layers are written; FFmpeg, for one, reads {_READABLE_LAYERS} at most")
+        stream = self._encode(around)
+        if self._may_exceed_lossless(len(stream)):
+            settings = replace(
+                self.settings, rate=None, size=None, psnr=None, lossless=True, layers=self._count_layers()
+            )
+            whole = replace(self, settings=settings, on_progress=None).encode(around)
+            # what loses nothing meets every target that is as large
+            stream = min(whole, stream, key=len)
+        self._tell(1.0)
+        return stream
+
+    def _may_exceed_lossless(self, length: int) -> bool:
+        """Return whether a stream may be larger than one that loses nothing, which would then be the better one."""
+        settings = self.settings
+        if settings.lossless is not None or not settings.has_target or settings.step is not None:
+            return False
+        if settings.ht and self._count_layers() > 1:
+            return False
+        raw = sum(component.samples.size * component.precision for component in self.components) / 8
+        return length > _LARGE * raw
+
+    def _encode(self, around: int) -> bytes:
+        coded, quantiser = self._code_image()
         best, ratio = self._write(coded, quantiser, around)
         is_met = ratio >= 1
         for _ in range(_ATTEMPTS if self.settings.ht and self.settings.step is None else 0):
@@ -112,25 +151,61 @@ class Encoder:
             stream, ratio = self._write(self._source.code(quantiser), quantiser, around)
             if ratio >= 1 or not is_met:
                 best, is_met = stream, ratio >= 1
-        self._tell(1.0)
         return best
+
+    def encode_header(self, rows: tuple[int, int, int], guard_bits: int) -> bytes:
+        """Return what stands before the tiles of an image of which this is a part.
+
+        Parameters
+        ----------
+        rows : (int, int, int)
+            Where that image begins and ends on the grid, and where its first tile begins.
+        guard_bits : int
+            Those of `encode_tiles`.
+        """
+        size = replace(self._size, y0=rows[0], y1=rows[1], tile_y0=rows[2])
+        return replace(self._writer, size=size).write_header(self._make_quantiser(), guard_bits)
+
+    def encode_tiles(self, first: int, guard_bits: int) -> tuple[bytes, list[int]]:
+        """Return the tiles alone, numbered from `first` on, and the bytes of each of their parts.
+
+        Nothing that is decided over the whole image may be asked for: no rate, size or PSNR.
+        """
+        coded = self._source.code(self._make_quantiser())
+        if coded.guard_bits > guard_bits:
+            raise ArgumentError(
+                f"step={self.settings.step} leaves {coded.guard_bits - guard_bits} bits too many; use a larger one"
+            )
+        packer = self._make_packer(coded, guard_bits)
+        kept = self._choose_passes(coded, packer, 0, 1.0)
+        return self._writer.write_tiles(packer, kept, range(first, first + len(self._layouts)))
+
+    def encode_tile_lengths(self, lengths: Sequence[int]) -> bytes:
+        """Return what stands between header and tiles: the bytes of each part of all tiles, if they are wanted."""
+        return self._writer.write_tile_lengths(lengths, [number // self.part_count for number in range(len(lengths))])
+
+    def _make_quantiser(self) -> Quantiser:
+        quantiser = Quantiser(self.components, self.levels, self.settings.is_reversible, self._is_mixed, _USUAL)
+        return quantiser if quantiser.is_reversible else replace(quantiser, base=self._choose_base(quantiser))
 
     def _write(self, coded: Coded, quantiser: Quantiser, around: int) -> tuple[bytes, float]:
         """Return the stream of coded blocks, and the error that a PSNR allows as a multiple of what it has."""
-        blocks = coded.blocks
+        guard_bits = max(2, coded.guard_bits)
         with self.times.measure("packets"):
-            spare = blocks.planes - coded.exponents + 1
-            guard_bits = max(2, int(spare.max(initial=0)))
-            first_planes = self.settings.ht_passes[0] if self.settings.ht else blocks.planes - 1
-            zero_planes = (guard_bits + coded.exponents - 2 - first_planes).astype(np.int32)
-            packer = Packer.from_layouts(
-                self._layouts, zero_planes, blocks.ends, blocks.data, blocks.starts, self.settings.style_bits,
-                sop=self.settings.sop, eph=self.settings.eph,
-            )  # fmt: skip
+            packer = self._make_packer(coded, guard_bits)
         if guard_bits > 7:
             raise ArgumentError(f"step={self.settings.step} leaves {guard_bits - 7} bits too many; use a larger one")
         header = self._writer.write_header(quantiser, guard_bits)
         return self._assemble(coded, packer, header, around)
+
+    def _make_packer(self, coded: Coded, guard_bits: int) -> Packer:
+        blocks = coded.blocks
+        first_planes = self.settings.ht_passes[0] if self.settings.ht else blocks.planes - 1
+        zero_planes = (guard_bits + coded.exponents - 2 - first_planes).astype(np.int32)
+        return Packer.from_layouts(
+            self._layouts, zero_planes, blocks.ends, blocks.data, blocks.starts, self.settings.style_bits,
+            sop=self.settings.sop, eph=self.settings.eph,
+        )  # fmt: skip
 
     def _assemble(self, coded: Coded, packer: Packer, header: bytes, around: int) -> tuple[bytes, float]:
         """Choose passes and write the stream; a PSNR is measured, and aimed at anew if it is not met."""
@@ -138,7 +213,9 @@ class Encoder:
         correction = 1.0
         best: bytes | None = None
         ratio = 1.0
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_MOST_ATTEMPTS):
+            if attempt >= _ATTEMPTS and best is not None:
+                break
             with self.times.measure("rate"):
                 kept = self._choose_passes(coded, packer, len(header) + around, correction)
             with self.times.measure("packets"):
@@ -155,7 +232,7 @@ class Encoder:
                     break
             if self.settings.ht and self.settings.ht_passes[1] == 1:
                 return stream, ratio
-            correction *= ratio * 0.998
+            correction *= ratio * (0.998 if attempt < _ATTEMPTS else 0.98)
         return (stream, ratio) if best is None else (best, 1.0)
 
     def _make_size(self) -> ImageSize:
@@ -177,8 +254,8 @@ class Encoder:
 
     def _count_tiles(self) -> int:
         wide, high = count_tiles(self._size)
-        if wide * high > 65535:
-            raise ArgumentError(f"tile={self.settings.tile} makes {wide * high} tiles; there may be 65535")
+        if wide * high > MOST_TILES:
+            raise ArgumentError(f"tile={self.settings.tile} makes {wide * high} tiles; there may be {MOST_TILES}")
         return wide * high
 
     def _choose_mixing(self) -> bool:
@@ -198,21 +275,19 @@ class Encoder:
         if self.on_progress is not None:
             self.on_progress(part)
 
-    def _code_image(self, around: int) -> tuple[Coded, Quantiser]:
+    def _code_image(self) -> tuple[Coded, Quantiser]:
         """Code all blocks, with steps that suit what is asked for."""
-        quantiser = Quantiser(self.components, self._levels, self.settings.is_reversible, self._is_mixed, _USUAL)
-        if not quantiser.is_reversible:
-            quantiser = replace(quantiser, base=self._choose_base(quantiser, around))
+        quantiser = self._make_quantiser()
         while True:
             coded = self._source.code(quantiser)
-            excess = self._measure_excess(coded, around)
+            excess = self._measure_excess(coded)
             is_final = quantiser.is_reversible or self.settings.step is not None or quantiser.base <= _FINEST
             if is_final or excess is None or excess >= 0.99:
                 return coded, quantiser
             base = quantiser.base * min(0.8, (excess / _EXCESS) ** _FALL)
             quantiser = replace(quantiser, base=max(base, _FINEST))
 
-    def _choose_base(self, quantiser: Quantiser, around: int) -> float:
+    def _choose_base(self, quantiser: Quantiser) -> float:
         """Return the step, as a part of the range, that is fine enough for what is asked and no finer."""
         kind, values = self.settings.targets
         if self.settings.step is not None:
@@ -220,10 +295,10 @@ class Encoder:
         if kind == "psnr":
             return self._match_error(quantiser, self._allow_error(values[-1]))
         if kind and self.settings.ht:
-            return self._match_ht_size(quantiser, self._convert_sizes(around)[-1])
+            return self._match_ht_size(quantiser, self._convert_sizes()[-1])
         if not kind or not self._source.is_sampled:
             return _USUAL
-        return self._match_size(quantiser, self._convert_sizes(around)[-1])
+        return self._match_size(quantiser, self._convert_sizes()[-1])
 
     def _match_size(self, quantiser: Quantiser, size: float) -> float:
         """Code a few blocks, and see with which steps they would take a little more than their share of the bytes."""
@@ -266,20 +341,20 @@ class Encoder:
             base *= sqrt(0.5 * (_LEAST_LOSS + _MOST_LOSS) * allowed / error)
         return base if error <= allowed else base / 2
 
-    def _measure_excess(self, coded: Coded, around: int) -> float | None:
+    def _measure_excess(self, coded: Coded) -> float | None:
         """Return the bytes of all passes as a multiple of those that are wanted; None if none are asked for."""
         if self.settings.targets[0] not in ("rate", "size"):
             return None
-        return float(coded.blocks.ends.max(axis=1, initial=0).sum()) / self._convert_sizes(around)[-1]
+        return float(coded.blocks.ends.max(axis=1, initial=0).sum()) / self._convert_sizes()[-1]
 
-    def _convert_sizes(self, around: int) -> list[float]:
+    def _convert_sizes(self) -> list[float]:
         """Return the targets of rate or size in bytes of the file."""
         kind, values = self.settings.targets
         factor = self.shape[0] * self.shape[1] / 8 if kind == "rate" else 1.0
         sizes = [value * factor for value in values]
         if self.settings.layers and len(sizes) == 1:
             sizes = [sizes[0] / 2**number for number in reversed(range(self.settings.layers))]
-        return [max(size, float(around)) for size in sizes]
+        return sizes
 
     def _measure_error(self, stream: bytes) -> float:
         """Return the squared error of the decoded stream, in grey levels of the first component."""
@@ -315,7 +390,12 @@ class Encoder:
             ratios = values if len(values) > 1 else [values[0] - 3 * number for number in reversed(range(layers))]
             targets = [Target(error=self._allow_error(ratio) * correction) for ratio in ratios]
         elif kind:
-            sizes = self._convert_sizes(before)
+            sizes = self._convert_sizes()
+            empty = measure(np.zeros((layers, len(blocks.passes)), blocks.passes.dtype))
+            if kind == "size" and empty > sizes[-1]:
+                raise ArgumentError(
+                    f"size={values[-1]:g} is too small, for headers alone take {empty} bytes; allow more"
+                )
             # even packets without anything take room, which the layers before must leave
             least = len(packer.precincts) * (1 + 6 * self.settings.sop + 2 * self.settings.eph)
             room = [sizes[-1] - least * number for number in reversed(range(len(sizes)))]

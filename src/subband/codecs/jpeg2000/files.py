@@ -27,7 +27,19 @@ from subband.errors import ArgumentError, suggest_names
 from subband.outputs import open_output
 from subband.typing import Array
 
-__all__ = ["ENDINGS", "HT_ENDING", "STREAM_ENDINGS", "choose_form", "encode", "imread", "imwrite"]
+__all__ = [
+    "ENDINGS",
+    "HT_ENDING",
+    "STREAM_ENDINGS",
+    "Colours",
+    "choose_form",
+    "choose_form_of",
+    "describe_colours",
+    "encode",
+    "imread",
+    "imwrite",
+    "resolve_settings",
+]
 
 Form = Literal["jp2", "jph", "j2k"]
 Space = Literal["grey", "rgb", "ycc"]
@@ -92,8 +104,8 @@ def encode(
         Takes what the parts of the work took.
     **settings
         See `subband.codecs.jpeg2000.Settings`: `lossless`, `rate`, `size`, `psnr`, `layers`, `levels`, `tile`, `block`,
-        `precincts`, `progression`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `origin`, `tile_origin`, `step`
-        and `comment`.
+        `precincts`, `progression`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `tile_parts`,
+        `origin`, `tile_origin`, `step` and `comment`.
 
     Returns
     -------
@@ -119,21 +131,14 @@ def encode(
     >>> encode(image, ht=True)[20:24]
     b'jph '
     """
-    if form not in (None, "jp2", "jph", "j2k"):
-        raise ArgumentError(f"form={form!r} is neither 'jp2' nor 'j2k' nor 'jph'")
-    if form == "jph":
-        settings = {"ht": True} | settings
-    chosen = _make_settings(settings)
-    form = form or ("jph" if chosen.ht else "jp2")
-    if form != "j2k" and chosen.ht != (form == "jph"):
-        raise ArgumentError(f"ht={chosen.ht} does not go with form={form!r}; a JPH file has high-throughput blocks")
+    chosen, form = resolve_settings(settings, form)
     components, shape = as_components(image, bits=bits, subsampling=subsampling, origin=chosen.origin)
     encoder = Encoder(components, shape, chosen, engine, on_progress, times or Times())
     if form == "j2k":
         if icc is not None or dpi is not None:
             raise ArgumentError("form='j2k' has no room for icc and dpi; use form='jp2' or form='jph'")
         return encoder.encode()
-    header = _describe(components, shape, _Colours(alpha, space, icc, dpi))
+    header = describe_colours(components, shape, Colours(alpha, space, icc, dpi))
     stream = encoder.encode(around=len(write_jp2(b"", header)))
     return write_jp2(stream, header, brand=f"{form} ")
 
@@ -172,10 +177,7 @@ def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) 
         target.write(encode(image, **options))
         return
     path = Path(fspath(target))
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
-    options.setdefault("form", choose_form(ending))
+    options.setdefault("form", choose_form_of(path))
     data = encode(image, **options)
     with open_output(path, overwrite=True) as file:
         file.write(data)
@@ -190,6 +192,14 @@ def choose_form(ending: str) -> Form:
     ('jph', 'jp2', 'j2k')
     """
     return "j2k" if ending in STREAM_ENDINGS else "jph" if ending == HT_ENDING else "jp2"
+
+
+def choose_form_of(path: Path) -> Form:
+    """Return what a file holds by its name, or raise an `ArgumentError` if that is not one of JPEG 2000."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise ArgumentError(f"{path.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
+    return choose_form(ending)
 
 
 def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
@@ -207,7 +217,8 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     -------
     ndarray of int
         Rows × columns, or rows × columns × channels, of the smallest dtype that holds the samples. Channels with fewer
-        samples are brought to the size of the others by repeating theirs; `decode` gives them as they are.
+        samples are brought to the size of the others by repeating theirs, and sYCC is turned into RGB; `decode` gives
+        them as they are.
 
     Raises
     ------
@@ -224,30 +235,45 @@ def imread(source: str | PathLike[str] | BinaryIO, **options: Any) -> Array:
     True
     """
     data = source if isinstance(source, str | PathLike) else source.read()
-    return decode(data, **options).upsample()
+    decoded = decode(data, **options)
+    return decoded.upsample() if options.get("components") is not None else decoded.show()
 
 
-def _make_settings(given: dict[str, Any]) -> Settings:
+def resolve_settings(given: dict[str, Any], form: Form | None) -> tuple[Settings, Form]:
+    """Return settings that are checked, and what the file is.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them is not known, or they contradict each other.
+    """
+    if form not in (None, "jp2", "jph", "j2k"):
+        raise ArgumentError(f"form={form!r} is neither 'jp2' nor 'j2k' nor 'jph'")
+    if form == "jph":
+        given = {"ht": True} | given
     known = [each.name for each in fields(Settings)]
     for name, value in given.items():
         if name not in known:
             raise ArgumentError(f"{name}={value!r} is no setting of JPEG 2000{suggest_names(name, known)}")
     settings = Settings(**given)
     settings.check()
-    return settings
+    form = form or ("jph" if settings.ht else "jp2")
+    if form != "j2k" and settings.ht != (form == "jph"):
+        raise ArgumentError(f"ht={settings.ht} does not go with form={form!r}; a JPH file has high-throughput blocks")
+    return settings, form
 
 
 @dataclass(frozen=True)
-class _Colours:
+class Colours:
     """What the boxes say beside sizes."""
 
-    alpha: bool | None
-    space: Space | None
-    icc: bytes | None
-    dpi: float | tuple[float, float] | None
+    alpha: bool | None = None
+    space: Space | None = None
+    icc: bytes | None = None
+    dpi: float | tuple[float, float] | None = None
 
 
-def _describe(components: Sequence[Component], shape: tuple[int, int], colours: _Colours) -> Jp2Header:
+def describe_colours(components: Sequence[Component], shape: tuple[int, int], colours: Colours) -> Jp2Header:
     """Return the boxes of an image."""
     count = len(components)
     depths = tuple((component.precision, component.is_signed) for component in components)

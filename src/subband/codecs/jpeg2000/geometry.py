@@ -24,6 +24,7 @@ from subband.compiled import Kernels
 __all__ = [
     "BLOCK_COLUMNS",
     "CELL_COLUMNS",
+    "MOST_TILES",
     "Band",
     "Rectangle",
     "Resolution",
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.layout")
+
+#: The standard numbers tiles with 16 bits.
+MOST_TILES = 65535
 
 #: What the columns of `TileLayout.cells` hold: its band, its blocks across and down, its first block, and the first of
 #: the nodes that its tag trees have.

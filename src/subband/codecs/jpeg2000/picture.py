@@ -12,7 +12,18 @@ from subband.codecs.jpeg2000.header import Header
 from subband.errors import CodecError
 from subband.typing import Array
 
-__all__ = ["MOST_PIXELS", "Picture", "apply_palette", "check_samples", "choose_dtype", "sort_channels"]
+__all__ = [
+    "MOST_PIXELS",
+    "Picture",
+    "apply_palette",
+    "check_samples",
+    "choose_dtype",
+    "convert_ycc",
+    "sort_channels",
+]
+
+# What a pixel of sYCC becomes: red, green and blue of luminance and of both differences.
+_FROM_YCC = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])
 
 #: Samples that are decoded unless the caller allows more.
 MOST_PIXELS = 1 << 28
@@ -80,9 +91,44 @@ class Picture:
             whole[..., number] = plane[y[:, None], x]
         return whole[..., 0] if len(planes) == 1 else whole
 
+    def show(self) -> Array:
+        """Return one array of all channels as they are to be seen: as `upsample`, with sYCC turned into RGB.
+
+        Raises
+        ------
+        CodecError
+            If that makes more samples than are acceptable.
+        """
+        pixels = self.upsample()
+        first = self.header.components[0]
+        is_palette = self.header.jp2 is not None and self.header.jp2.palette is not None
+        if (
+            self.header.colour_space != "sYCC"
+            or pixels.ndim < 3
+            or pixels.shape[2] < 3
+            or is_palette
+            or first.is_signed
+        ):
+            return pixels
+        return np.concatenate([convert_ycc(pixels[..., :3], first.precision), pixels[..., 3:]], axis=-1)
+
     def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> Array:
         samples = self.upsample() if isinstance(self.samples, tuple) else self.samples
         return np.array(samples, dtype, copy=copy)
+
+
+def convert_ycc(pixels: Array, bits: int) -> Array:
+    """Return red, green and blue of luminance and two differences, all of so many bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> convert_ycc(np.array([[[100, 128, 128], [100, 128, 178]]], np.uint8), 8).tolist()
+    [[[100, 100, 100], [170, 64, 100]]]
+    """
+    half = 1 << (bits - 1)
+    values = (pixels - np.array([0, half, half], np.float64)) @ _FROM_YCC.T
+    return np.asarray(np.clip(np.rint(values), 0, 2 * half - 1), pixels.dtype)
 
 
 def check_samples(total: int, most_pixels: int) -> None:

@@ -45,9 +45,10 @@ class Settings:
         `rate`, `size`, `psnr` or `step` is given. With one of the first three, ``lossless=True`` chooses the 5/3
         wavelet all the same, and cuts its passes off.
     rate : float or sequence of float, optional
-        Bits per pixel (bpp) of the file; several for as many layers, rising.
+        Bits per pixel (bpp) of the file; several for as many layers, rising. Headers are written even if they alone
+        take more, as they do for the smallest images.
     size : int or sequence of int, optional
-        Bytes of the file; several for as many layers, rising.
+        Bytes of the file, headers included; several for as many layers, rising.
     psnr : float or sequence of float, optional
         Peak signal-to-noise ratio in dB; several for as many layers, rising.
     layers : int, optional
@@ -78,6 +79,9 @@ class Settings:
         Whether a marker stands before each packet, and behind the header of each packet.
     plt, tlm : bool
         Whether the lengths of packets and of tiles are written, for random access.
+    tile_parts : {"", "R"}
+        ``"R"`` divides tiles into parts by resolution, so that a reader of coarse ones skips the rest; for the orders
+        ``"RLCP"`` and ``"RPCL"``.
     origin : (int, int)
         Row and column of the first sample on the reference grid.
     tile_origin : (int, int)
@@ -115,6 +119,7 @@ class Settings:
     eph: bool = False
     plt: bool = False
     tlm: bool = False
+    tile_parts: str = ""
     origin: tuple[int, int] = (0, 0)
     tile_origin: tuple[int, int] = (0, 0)
     step: float | None = None
@@ -182,6 +187,12 @@ class Settings:
             if style not in BLOCK_STYLES:
                 hint = suggest_names(style, BLOCK_STYLES)
                 raise ArgumentError(f"style={style!r} is not known{hint}; use some of {', '.join(BLOCK_STYLES)}")
+        if self.tile_parts not in ("", "R"):
+            raise ArgumentError(f"tile_parts={self.tile_parts!r} is not known; use 'R' for parts by resolution, or ''")
+        if self.tile_parts and not self.progression.upper().startswith("R"):
+            raise ArgumentError(
+                f"tile_parts='R' does not go with progression={self.progression!r}; use 'RLCP' or 'RPCL'"
+            )
         if self.ht:
             self._check_ht()
         if self.step is not None and self.lossless:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -17,10 +17,43 @@ from subband.codecs.jpeg2000.steps import Quantiser
 from subband.errors import ArgumentError
 from subband.typing import Array
 
-__all__ = ["StreamWriter"]
+__all__ = ["END", "StreamWriter"]
 
 # Lengths that fit into one segment, whatever they are.
 _PLT_LENGTHS, _TLM_LENGTHS = 13000, 10000
+
+
+# Bytes of a tile-part beside packets and their lengths: SOT and SOD.
+_PART_BYTES = 14
+
+#: What stands behind the last tile.
+END = EOC.to_bytes(2, "big")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A tile-part: its tile among those that are written, its number and that of all, its head, and its packets."""
+
+    tile: int
+    number: int
+    count: int
+    head: bytes
+    packets: slice
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What becomes of tiles: their parts, the numbers of packets in their order, and the bytes of each."""
+
+    parts: list[_Part]
+    order: Array
+    packets: Array
+
+    @property
+    def lengths(self) -> list[int]:
+        """Bytes of each part."""
+        return [part.length for part in self.parts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +90,14 @@ class StreamWriter:
 
     def measure(self, before: int, sizes: Array) -> int:
         """Return the bytes of the file: what stands before the tiles, and packets with all that goes with them."""
-        tiles = len(self.layouts)
-        total = before + int(sizes.sum()) + 14 * tiles + 2
+        cuts = [self._cut_tile(layout, sizes.shape[1]) for layout in self.layouts]
+        parts = sum(len(cut) - 1 for cut in cuts)
+        total = before + int(sizes.sum()) + _PART_BYTES * parts + len(END)
         if self.settings.tlm:
-            total += 6 * tiles + 6 * -(-tiles // _TLM_LENGTHS)
+            total += 6 * parts + 6 * -(-parts // _TLM_LENGTHS)
         if self.settings.plt:
             total += int(sum((sizes >= 1 << bits).sum() for bits in (0, 7, 14, 21, 28)))
-            counts = np.array([layout.precinct_count * sizes.shape[1] for layout in self.layouts])
-            total += int((5 * -(-counts // _PLT_LENGTHS)).sum())
+            total += sum(5 * -(-int(count) // _PLT_LENGTHS) for cut in cuts for count in np.diff(cut))
         return total
 
     def write(
@@ -80,36 +113,88 @@ class StreamWriter:
 
         Tiles may have their own progressions, segments of headers and numbers; else they are alike, and all there.
         """
+        tiles = range(len(self.layouts)) if tiles is None else tiles
+        plan = self._plan(packer, kept, progressions, segments)
+        header += self.write_tile_lengths(plan.lengths, [tiles[part.tile] for part in plan.parts])
+        out = np.empty(len(header) + sum(plan.lengths) + len(END), np.uint8)
+        out[: len(header)] = np.frombuffer(header, np.uint8)
+        out[-len(END) :] = np.frombuffer(END, np.uint8)
+        self._fill(out, len(header), plan, packer, kept, tiles)
+        return out.tobytes()
+
+    def write_tiles(self, packer: Packer, kept: Array, tiles: Sequence[int]) -> tuple[bytes, list[int]]:
+        """Return tiles alone, which have these numbers, and the bytes of their parts."""
+        plan = self._plan(packer, kept, None, None)
+        out = np.empty(sum(plan.lengths), np.uint8)
+        self._fill(out, 0, plan, packer, kept, tiles)
+        return out.tobytes(), plan.lengths
+
+    def write_tile_lengths(self, lengths: Sequence[int], tiles: Sequence[int]) -> bytes:
+        """Return the lengths of tile-parts, if they are wanted."""
+        if not self.settings.tlm:
+            return b""
+        return b"".join(
+            TileLengths(
+                number, tuple(tiles[first : first + _TLM_LENGTHS]), tuple(lengths[first : first + _TLM_LENGTHS])
+            ).write()
+            for number, first in enumerate(range(0, len(lengths), _TLM_LENGTHS))
+        )  # fmt: skip
+
+    def _cut_tile(self, layout: TileLayout, layers: int) -> list[int]:
+        """Return behind which packets of a tile its parts end, 0 first."""
+        if not self.settings.tile_parts:
+            return [0, layout.precinct_count * layers]
+        levels = max(map(len, layout.resolutions))
+        counts = [
+            sum(found[level].precinct_count for found in layout.resolutions if level < len(found))
+            for level in range(levels)
+        ]
+        return [0, *accumulate(count * layers for count in counts)]
+
+    def _plan(
+        self,
+        packer: Packer,
+        kept: Array,
+        progressions: Sequence[Sequence[Progression]] | None,
+        segments: Sequence[bytes] | None,
+    ) -> _Plan:
+        """Return how long tiles and packets become."""
         sizes = packer.measure(kept)
         layers = sizes.shape[1]
         order = list_packets(self.size, self.layouts, progressions or self.settings.order, layers)
-        lengths = sizes.reshape(-1)[order]
-        counts = np.array([layout.precinct_count * layers for layout in self.layouts])
-        firsts = np.concatenate([[0], np.cumsum(counts)])
-        heads = [self._write_lengths(lengths[a:b]) for a, b in pairwise(firsts)]
-        if segments is not None:
-            heads = [own + head for own, head in zip(segments, heads, strict=True)]
-        tiles = range(len(self.layouts)) if tiles is None else tiles
-        bodies = np.add.reduceat(np.append(lengths, 0), firsts[:-1]) * (counts > 0)
-        parts = [14 + len(head) + int(body) for head, body in zip(heads, bodies, strict=True)]
-        header += self._write_tile_lengths(parts, tiles)
-        out = np.empty(len(header) + sum(parts) + 2, np.uint8)
-        out[: len(header)] = np.frombuffer(header, np.uint8)
-        offsets, numbers = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
-        at = len(header)
-        for tile, (head, length) in enumerate(zip(heads, parts, strict=True)):
-            if length >= 2**32:
-                raise ArgumentError(f"tile {tile} has {length} bytes, and 2³² - 1 are allowed; use smaller tiles")
-            text = TilePart(tiles[tile], length, 0, 1).write() + head + SOD.to_bytes(2, "big")
+        packets = sizes.reshape(-1)[order]
+        parts, first = [], 0
+        for tile, layout in enumerate(self.layouts):
+            cuts = self._cut_tile(layout, layers)
+            for number, (start, stop) in enumerate(pairwise(cuts)):
+                own = slice(first + start, first + stop)
+                head = self._write_lengths(packets[own])
+                if segments is not None and number == 0:
+                    head = segments[tile] + head
+                length = _PART_BYTES + len(head) + int(packets[own].sum())
+                parts.append(_Part(tile, number, len(cuts) - 1, head, own, length))
+            first += cuts[-1]
+        return _Plan(parts, order, packets)
+
+    def _fill(self, out: Array, at: int, plan: _Plan, packer: Packer, kept: Array, tiles: Sequence[int]) -> None:
+        """Write tiles into a buffer, from a byte on."""
+        packets, order = plan.packets, plan.order
+        offsets, numbers = np.empty(packets.size, np.int64), np.empty(packets.size, np.int64)
+        first = 0
+        for part in plan.parts:
+            tile = tiles[part.tile]
+            if part.length >= 2**32:
+                raise ArgumentError(f"tile {tile} has {part.length} bytes, and 2³² - 1 are allowed; use smaller tiles")
+            text = TilePart(tile, part.length, part.number, part.count).write() + part.head + SOD.to_bytes(2, "big")
             out[at : at + len(text)] = np.frombuffer(text, np.uint8)
-            own = slice(firsts[tile], firsts[tile + 1])
-            ends = np.cumsum(lengths[own])
-            offsets[order[own]] = at + len(text) + ends - lengths[own]
-            numbers[order[own]] = np.arange(counts[tile])
-            at += length
-        packer.write(kept, offsets.reshape(sizes.shape), numbers.reshape(sizes.shape), out)
-        out[-2:] = divmod(EOC, 256)
-        return out.tobytes()
+            own = part.packets
+            ends = np.cumsum(packets[own])
+            offsets[order[own]] = at + len(text) + ends - packets[own]
+            # packets are counted through all parts of a tile
+            first = first if part.number else own.start
+            numbers[order[own]] = np.arange(own.start - first, own.stop - first)
+            at += part.length
+        packer.write(kept, offsets.reshape(-1, len(kept)), numbers.reshape(-1, len(kept)), out)
 
     def _write_lengths(self, lengths: Array) -> bytes:
         """Return the lengths of the packets of a tile, if they are wanted."""
@@ -121,14 +206,3 @@ class StreamWriter:
             PacketLengths(number, tuple(lengths[first : first + _PLT_LENGTHS].tolist())).write()
             for number, first in enumerate(range(0, len(lengths), _PLT_LENGTHS))
         )
-
-    def _write_tile_lengths(self, parts: Sequence[int], tiles: Sequence[int]) -> bytes:
-        """Return the lengths of tiles, if they are wanted."""
-        if not self.settings.tlm:
-            return b""
-        return b"".join(
-            TileLengths(
-                number, tuple(tiles[first : first + _TLM_LENGTHS]), tuple(parts[first : first + _TLM_LENGTHS])
-            ).write()
-            for number, first in enumerate(range(0, len(parts), _TLM_LENGTHS))
-        )  # fmt: skip

@@ -105,7 +105,7 @@ class _Transcoder:
         """Return the new codestream."""
         stream = self.stream
         parts_of: dict[int, list[TilePartRange]] = {}
-        for part in stream.find_tile_parts():
+        for part in stream.tile_parts:
             parts_of.setdefault(part.sot.tile, []).append(part)
         works, found, planes = [], [], [np.zeros(0, np.int32)]
         for tile in sorted(parts_of):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.compiled.compiling import gathering
-from subband.engines.cpu.loops import data, shift
-from subband.engines.cpu.program import ARRAYS, BOX, JOB, KERNEL, OFFSETS, SIZES, TABLES
-from subband.engines.cpu.turn_loops import finish_task, take_task
+from subband.compiled.compiling import gathering, pointed
+from subband.engines.cpu.loops import data, keep, shift
+from subband.engines.cpu.pool_loops import address_of, pointer_to, share
+from subband.engines.cpu.program import ARRAYS, BOX, BOX_COUNT, BOXES, JOB, KERNEL, OFFSETS, SIZES, TABLES
 
-__all__ = ["run_jobs", "share_job"]
+__all__ = ["run_box", "run_jobs", "share_jobs"]
+
+#: Numbers of a box.
+_BOX = 6
 
 
 @intrinsic
@@ -48,12 +52,22 @@ def run_jobs(jobs, addresses):
         _call_kernel(job, data(addresses), shift(job, BOX))
 
 
+@pointed(nogil=True)
+def run_box(shared, number):
+    """Run a job over one of many boxes; all three are given by their addresses."""
+    job, addresses, boxes = pointer_to(shared[0]), pointer_to(shared[1]), pointer_to(shared[2])
+    _call_kernel(job, addresses, shift(boxes, number * _BOX))
+
+
 @gathering(nogil=True)
-def share_job(jobs, tasks, turns, addresses):
-    """Take tasks of a job until there are none left; any number of threads may do so at once."""
-    while True:
-        turn = take_task(turns)
-        if turn >= tasks.shape[0]:
-            return
-        _call_kernel(data(jobs), data(addresses), shift(data(tasks), turn * tasks.shape[1]))
-        finish_task(turns)
+def share_jobs(board, threads, run, jobs, addresses):
+    """Run jobs in turn, those of many boxes by several threads; each box by `run`, the address of `run_box`."""
+    shared = np.empty(3, np.int64)
+    for k in range(jobs.shape[0]):
+        job = shift(data(jobs), k * JOB)
+        if job[BOX_COUNT]:
+            shared[0], shared[1], shared[2] = address_of(job), address_of(data(addresses)), job[BOXES]
+            share(board, run, data(shared), job[BOX_COUNT], threads)
+        else:
+            _call_kernel(job, data(addresses), shift(job, BOX))
+    keep(shared)

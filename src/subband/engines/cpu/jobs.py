@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from subband.compiled import Kernel, Kernels
-from subband.engines.cpu.program import ARRAYS, BASE, BOX, JOB, KERNEL, OFFSETS, SIZES, TABLES, TICK
-from subband.engines.cpu.turns import share_tasks
+from subband.engines.cpu.program import ARRAYS, BASE, BOX, BOX_COUNT, BOXES, JOB, KERNEL, OFFSETS, SIZES, TABLES, TICK
 from subband.engines.recording import recordings
-from subband.engines.threads import get_threads
+from subband.engines.threads import count_threads, share_tasks
 from subband.schedule.sweeps import cut_range
 from subband.typing import Array
 
@@ -31,6 +31,28 @@ TASKS = 8
 
 #: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
 _INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
+
+
+class _Work(NamedTuple):
+    """How much a job has to do: images, rows and columns, how many images at a time, and columns of a task at least."""
+
+    extent: tuple[int, int, int]
+    channels: int
+    tile: int
+
+    @property
+    def samples(self) -> int:
+        return 4 * prod(self.extent) * self.channels
+
+    def cut(self, threads: int) -> Array | None:
+        """Return the boxes that so many threads share; None if one is enough."""
+        if self.samples < SMALL or threads <= 1:
+            return None
+        count = min(max(self.samples // TASK, threads), threads * TASKS)
+        if self.channels > 1:
+            # tasks that are larger by themselves, and as many for each thread
+            count = -(-count // (self.channels * threads)) * threads
+        return _tabulate_tasks(self.extent, count, self.tile)
 
 
 class Job:
@@ -75,10 +97,7 @@ class Job:
         is_inverse: bool = False,
     ) -> None:
         images, rows, columns = extent
-        self._samples = 4 * images * rows * columns
-        self._extent = images // channels, rows, columns
-        self._channels = channels
-        self._tile = tile
+        self._work = _Work((images // channels, rows, columns), channels, tile)
         self._is_inverse = is_inverse
         self._tables = tuple(tables)  # of which the table has the addresses
         self._table = np.zeros((1, JOB), np.int64)
@@ -88,7 +107,8 @@ class Job:
         row[TABLES : TABLES + 4] = [each.ctypes.data for each in tables]
         row[SIZES : SIZES + len(sizes)] = sizes
         row[SIZES + TICK] = tick
-        row[BOX + 1 : BOX + 6 : 2] = self._extent
+        row[BOX + 1 : BOX + 6 : 2] = self._work.extent
+        self._run_shared = _share_jobs([self._work]) if self.is_large else None
 
     def replace_table(self, ints: Array) -> Job:
         """Return the same job with another first table."""
@@ -96,18 +116,22 @@ class Job:
         other._tables = (ints, *self._tables[1:])
         other._table = self._table.copy()
         other._table[0, TABLES] = ints.ctypes.data
+        other._run_shared = _share_jobs([self._work]) if self.is_large else None
         return other
 
     def run(self, *arrays: Array) -> None:
         """Run it over C-contiguous arrays, by several threads if there is enough to do."""
-        threads = min(get_threads(), max(1, self._samples // TASK))
-        if self._samples >= SMALL and threads > 1:
-            self._share(arrays, threads)
-            return
-        self.run_here(*arrays)
-        # what is large may be for several threads the next time
-        if self._samples < SMALL and (recording := recordings.current) is not None:
+        if self._run_shared is None:
+            self.run_here(*arrays)
+        else:
+            _check(self._run_shared(self._table, *arrays))
+        if (recording := recordings.current) is not None:
             recording.note_job(self, arrays, arrays[:1] if self._is_inverse else arrays[1:])
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there is enough to do for several threads."""
+        return self._work.samples >= SMALL
 
     def run_here(self, *arrays: Array) -> None:
         """Run it over C-contiguous arrays by this thread alone."""
@@ -120,23 +144,13 @@ class Job:
         table[0, BOX + 2 : BOX + 4] = rows
         _run(table, arrays)
 
-    def _share(self, arrays: Sequence[Array], threads: int) -> None:
-        count = min(max(self._samples // TASK, threads), threads * TASKS)
-        if self._channels > 1:
-            # tasks that are larger by themselves, and as many for each thread
-            count = -(-count // (self._channels * threads)) * threads
-        entry = _loops.share_job.find_entry("int64[2C], int64[2C], int64[1C], addresses")
-        tasks = _tabulate_tasks(self._extent, count, self._tile)
+    def find_runner(self, others: Sequence[Job]) -> Callable[..., object]:
+        """Return what runs a table of this job and others: ``run(table, *arrays)``.
 
-        def take_tasks(*shared: Array) -> None:
-            _check(entry(*shared, *arrays))
-
-        share_tasks(take_tasks, (self._table,), tasks, threads)
-
-    @property
-    def run_table(self) -> Callable[..., Any]:
-        """What runs a table of jobs: ``run(table, *arrays)``, and ``NotImplemented`` if an array is not in order."""
-        return _find_runner()
+        It returns ``NotImplemented``, having done nothing, if an array is not in order.
+        """
+        jobs = [self, *others]
+        return _share_jobs([job._work for job in jobs]) if any(job.is_large for job in jobs) else _find_runner()
 
     def locate(self, numbers: Sequence[int], offsets: Sequence[int]) -> Array:
         """Return its table for arrays of these numbers among all that are given, each so many bytes behind."""
@@ -149,6 +163,30 @@ class Job:
 
 def _find_runner() -> Callable[..., Any]:
     return _loops.run_jobs.find_entry("int64[2C], addresses")
+
+
+def _share_jobs(works: Sequence[_Work]) -> Callable[..., object]:
+    """Return what runs the table of some jobs, large ones by several threads."""
+    entry = _loops.share_jobs.find_entry("int64[1C], int64, int64, int64[2C], addresses")
+    run_box = _loops.run_box.find_address("int64*, int64")
+    cuts: dict[int, tuple[Array, list[Array | None]]] = {}  # the boxes are kept with the table of their addresses
+
+    def run(table: Array, *arrays: Array) -> object:
+        threads = count_threads()
+        if threads not in cuts:
+            cuts[threads] = _enter_boxes(table, [work.cut(threads) for work in works])
+        return share_tasks(entry, threads, run_box, cuts[threads][0], *arrays)
+
+    return run
+
+
+def _enter_boxes(table: Array, boxes: list[Array | None]) -> tuple[Array, list[Array | None]]:
+    """Return a table of jobs with the boxes of each, and these."""
+    table = table.copy()
+    for row, own in zip(table, boxes, strict=True):
+        if own is not None:
+            row[BOXES], row[BOX_COUNT] = own.ctypes.data, len(own)
+    return table, boxes
 
 
 def _run(table: Array, arrays: Sequence[Array]) -> None:

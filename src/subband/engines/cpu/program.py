@@ -70,10 +70,11 @@ WEIGHTS = 5
 
 # A job: one kernel over some arrays. A kernel takes the addresses of five arrays, of two tables of integers with one of
 # numbers each, of the sizes, and of the box to compute: first and last image, row and column.
-# In the table of a job an array is the number of one that is given, and the bytes before it begins.
+# In the table of a job an array is the number of one that is given, and the bytes before it begins. A job for several
+# threads has many boxes, and their address instead of one.
 KERNEL = 0
-ARRAYS, OFFSETS, TABLES, SIZES, BOX = 1, 6, 11, 15, 24
-JOB = 30
+ARRAYS, OFFSETS, TABLES, SIZES, BOX, BOXES, BOX_COUNT = 1, 6, 11, 15, 24, 30, 31
+JOB = 32
 
 # The sizes: of samples, and of the bands that are low or high down the rows and along them; columns done at a time, and
 # the pair of rows with which the arrays begin; the address of a tick, or 0 where steps run one by one.

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.arrays import cast
 from subband.engines.filters import tallies
 from subband.engines.filters.constants import ENOUGH
 from subband.engines.filters.groups import Groups
@@ -36,6 +37,10 @@ class Filters(ABC):
     @abstractmethod
     def upload(self, numbers: Array) -> Any:
         """Bring numbers of the host to where the planes are."""
+
+    def upload_planes(self, planes: Array, dtype: Any) -> Any:
+        """Bring planes of the host to where the others are, as an array of some dtype."""
+        return cast(self.upload(planes), dtype)
 
     @abstractmethod
     def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from subband.compiled import Kernel, Kernels
-from subband.engines.cpu.turns import share_tasks
 from subband.engines.filters.constants import MOST
-from subband.engines.threads import get_threads
+from subband.engines.threads import count_threads, share_tasks
 from subband.errors import ShapeError
 from subband.typing import Array
 
@@ -56,6 +55,7 @@ class TaskKernel:
 
     def __init__(self, name: str, kernel: Kernel) -> None:
         self._name, self._kernel = name, kernel
+        self._found: dict[tuple[np.dtype[Any], ...], int] = {}
 
     def __call__(
         self,
@@ -95,13 +95,20 @@ class TaskKernel:
         padded = [*arrays, *[arrays[0]] * (3 - len(arrays))]
         addresses = [array.ctypes.data for array in padded]
         tables = np.array(numbers, np.float64).reshape(-1), np.array(sizes, np.int64)
-        threads = get_threads() if samples >= SMALL else 1
-        share_tasks(_calls.work_off, (self._find(padded), *addresses, *tables), tasks, threads)
+        threads = count_threads() if samples >= SMALL else 1
+        run = _calls.run_task.find_address("int64*, int64")
+        share_tasks(_calls.work_off, threads, run, self._find(padded), *addresses, *tables, tasks)
 
     def _find(self, arrays: Sequence[Array]) -> int:
         """Return the address of the function compiled for the dtypes of these arrays."""
-        kinds = [f"{array.dtype.name}*" for array in arrays]
-        return self._kernel.find_address(", ".join([*kinds, "float64*, int64*, int64*"]))
+        # names of dtypes cost more than a small task
+        dtypes = tuple(array.dtype for array in arrays)
+        address = self._found.get(dtypes)
+        if address is None:
+            kinds = [f"{dtype.name}*" for dtype in dtypes]
+            address = self._kernel.find_address(", ".join([*kinds, "float64*, int64*, int64*"]))
+            self._found[dtypes] = address
+        return address
 
 
 def cut_tasks(images: int, rows: int, columns: int, widest: int | None = None) -> Array:

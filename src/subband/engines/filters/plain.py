@@ -35,6 +35,9 @@ class PlainFilters(Filters):
     def upload(self, numbers: Array) -> Array:
         return np.asarray(numbers, np.float64)
 
+    def upload_planes(self, planes: Array, dtype: Any) -> Array:
+        return np.ascontiguousarray(planes, dtype)
+
     def allocate_pixels(self, shape: tuple[int, ...], dtype: Any) -> Array:
         return np.empty(shape, dtype)
 

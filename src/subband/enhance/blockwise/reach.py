@@ -118,8 +118,8 @@ def reach_of_spatial(spatial: Spatial) -> Reach:
     return Reach(half, half)
 
 
-def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
-    """Return the reach of a stage along the first axis of a volume.
+def measure_reach(stage: Stage, level: int, is_refined: bool = False, dimensions: int = 3) -> Reach:
+    """Return the reach of a stage along the first axis of a volume, or along each axis of an image.
 
     Parameters
     ----------
@@ -129,31 +129,36 @@ def measure_reach(stage: Stage, level: int, is_refined: bool = False) -> Reach:
         Number of levels, if it transforms.
     is_refined : bool
         Whether its noise model makes noise weaker step by step.
+    dimensions : int
+        Axes of space: 3 for a volume, 2 for an image.
 
     Examples
     --------
     >>> measure_reach(Blur(2.0), 0)
     Reach(before=4, behind=4, step=1)
+    >>> measure_reach(Sharpen(), 0), measure_reach(Sharpen(), 0, dimensions=2)
+    (Reach(before=0, behind=0, step=1), Reach(before=1, behind=1, step=1))
     >>> measure_reach(Denoise("visu"), level=2)
     Reach(before=25, behind=21, step=4)
     """
-    if isinstance(stage, Sharpen) or (level == 0 and not isinstance(stage, Blur)):
-        # Laplacians are those of the slices
+    # Laplacians are those of the slices
+    is_flat = dimensions == 3
+    if isinstance(stage, Blur | Sharpen):
+        return Reach(0, 0) if is_flat and isinstance(stage, Sharpen) else reach_of_spatial(stage)
+    if level == 0:
         return Reach(0, 0)
-    if isinstance(stage, Blur):
-        return reach_of_spatial(stage)
     wavelet = as_wavelet(stage.wavelet)
     method = find_method(stage.method) if isinstance(stage, Denoise) else None
-    # where three axes are transformed
-    beside = 0 if method is None else method.measure_window(3) // 2
+    beside = 0 if method is None else method.measure_window(dimensions) // 2
     has_parents = method is not None and method.takes_parent
-    filters = sum(_reach_of_filter(each, level) for each in stage.filters)
+    filters = sum(
+        _reach_of_filter(each, level) for each in stage.filters if not (is_flat and isinstance(each, Sharpen))
+    )
     (mode,) = choose_modes(stage.boundary, (wavelet,), (0,))
     # the shifted image of cycle spinning reaches as far, from coefficients that stand elsewhere
     reach = _measure_decimated(wavelet, mode, level, beside, has_parents)
     reach += Reach(filters, filters)
-    # where three axes are transformed, as above
-    passes = () if method is None else method.list_passes(3)
+    passes = () if method is None else method.list_passes(dimensions)
     rounds = ROUNDS if is_refined else 1
     for groups in passes * rounds:
         reach += Reach(groups.margin, groups.margin, groups.step)
@@ -194,8 +199,6 @@ def find_obstacle(stage: Stage) -> str:
 
 def _reach_of_filter(spatial: Spatial, level: int) -> int:
     """Return the reach of a filter between the transforms; on the way down it counts at every level."""
-    if isinstance(spatial, Sharpen):
-        return 0
     half = reach_of_spatial(spatial).before
     scale: int = 2 ** (level + 1) if spatial.at == "between" else 2**level
     return half * scale

@@ -80,7 +80,7 @@ class BandShrink(_Work):
             the array, and what the method has decided about whole bands.
         """
         *parents, noise, decisions = rest
-        if 0 in band.shape:
+        if 0 in band.shape or self.rule.find_weight(self.key) == 0:
             return band
 
         def shrink(values: Any, _engine: Engine, filters: Filters) -> Any:

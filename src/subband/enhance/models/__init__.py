@@ -3,7 +3,8 @@
 A `NoiseModel` is data. ``stabilise`` transforms an image so that its noise is additive with the standard deviation
 ``stabilised_sigma``; the result is denoised; ``restore`` is the unbiased inverse, which is not the algebraic one: the
 mean of a function is not the function of the mean. All of it is one formula for each pixel, and for counts also a
-look-up in a small table.
+look-up in a small table. Salt and pepper, and stripes, are removed by ``stabilise`` itself, which looks at neighbours;
+what is left is additive noise. Correlated noise tells the stages how strong it is in each band.
 
 >>> import numpy as np
 >>> model = Speckle()
@@ -17,18 +18,43 @@ look-up in a small table.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from subband.enhance.models.auto import Auto
 from subband.enhance.models.base import Gaussian, NoiseModel
+from subband.enhance.models.correlated import Correlated
 from subband.enhance.models.counts import PoissonGaussian
+from subband.enhance.models.impulses import SaltAndPepper
 from subband.enhance.models.speckle import LogSpeckle, Speckle
+from subband.enhance.models.stripes import Stripes
 from subband.errors import ArgumentError, suggest_names
 from subband.settings import read_call
 
-__all__ = ["MODELS", "Gaussian", "LogSpeckle", "NoiseModel", "PoissonGaussian", "Speckle", "find_model"]
+__all__ = [
+    "MODELS",
+    "Auto",
+    "Correlated",
+    "Gaussian",
+    "LogSpeckle",
+    "NoiseModel",
+    "NoiseName",
+    "PoissonGaussian",
+    "SaltAndPepper",
+    "Speckle",
+    "Stripes",
+    "find_model",
+]
+
+#: The names, for those who check types.
+NoiseName: TypeAlias = Literal[
+    "auto", "correlated", "gaussian", "log-speckle", "poisson", "salt-pepper", "speckle", "stripes"
+]
 
 #: Every model by its name.
-MODELS: dict[str, type[NoiseModel]] = {model.name: model for model in (Gaussian, LogSpeckle, PoissonGaussian, Speckle)}
+MODELS: dict[str, type[NoiseModel]] = {
+    model.name: model
+    for model in (Auto, Correlated, Gaussian, LogSpeckle, PoissonGaussian, SaltAndPepper, Speckle, Stripes)
+}
 
 
 def find_model(model: Any) -> NoiseModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from subband.arrays import as_numbers, cast, find_owner, namespace, to_host
 from subband.errors import ArgumentError, DtypeError
 from subband.settings import check_settings, setting
 from subband.typing import Array
+
+if TYPE_CHECKING:
+    from subband.enhance.stages import Denoise
 
 __all__ = ["Gaussian", "NoiseModel", "compute"]
 
@@ -29,9 +32,21 @@ class NoiseModel(ABC):
     ----------
     name : str
         What `find_model` and the command line call it.
+    is_additive : bool
+        Whether noise is added to the image, whatever that is: nothing has to be stabilised, and colours may be mixed.
+    is_pointwise : bool
+        Whether `stabilise` looks at each pixel by itself; what looks at its neighbours takes whole images or slices,
+        rows × columns.
     """
 
     name: ClassVar[str]
+    is_additive: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
+
+    @property
+    def needs_image(self) -> bool:
+        """Whether its parameters are still to be found in the image, by `subband.enhance.find_noise`."""
+        return False
 
     @property
     @abstractmethod
@@ -42,6 +57,10 @@ class NoiseModel(ABC):
     def refined_sigma(self) -> float | None:
         """Standard deviation of the noise after `refine`."""
         return self.stabilised_sigma
+
+    def weigh(self, stage: Denoise) -> Denoise:
+        """Return a stage that knows how strong this noise is in each band, beside white noise."""
+        return stage
 
     def stabilise(self, picture: Any) -> Any:
         """Apply the variance-stabilising transform: noise becomes additive and of equal strength everywhere."""
@@ -124,6 +143,7 @@ class Gaussian(NoiseModel):
 
     sigma: float | None = setting(None, "Standard deviation; measured by default.", unit="of 255", least=0)
     name: ClassVar[str] = "gaussian"
+    is_additive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -23,7 +23,7 @@ from subband.enhance.layout import Layout, find_layout
 from subband.enhance.models import Speckle
 from subband.enhance.program import Program
 from subband.enhance.stages import Denoise
-from subband.errors import DtypeError, ShapeError
+from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.integrations.dask.gaps import draw_filled, draw_filling, find_known, restore
 from subband.integrations.dask.graphs import draw_array
 from subband.integrations.dask.grids import find_grid
@@ -164,6 +164,11 @@ def _begin(
     computed_dtype(image.dtype, "image")
     if image.dtype.kind == "c":
         raise DtypeError(f"image has dtype {image.dtype}; an image is real: give image.real or abs(image)")
+    if (model := enhancer.model).needs_image or not model.is_pointwise:
+        raise ArgumentError(
+            f"noise={model.name!r} is looked for in a whole image, and this one is in chunks; name another model, as "
+            "find_noise finds it in a part that fits into memory"
+        )
     layout = find_layout(tuple(image.shape), axes, channel_axis)
     known = find_known(image, layout, mask, nonfinite)
     return _Work(enhancer, layout, tuple(image.shape), engine), image, known
@@ -221,7 +226,7 @@ class _Work:
         pixels = self._arrange(image)
         form, flow = self._enter(pixels, known, findings)
         noise = self._prepare_noise() if findings.noise is None else findings.noise
-        for stage in self.enhancer.stages:
+        for stage in self.enhancer.weighed_stages:
             flow.planes = self._stages.run(stage, flow, replace(findings, noise=noise), form.enhancer.model)
         result = _draw_each(form.leave, flow.planes, "pixels", form.result_dtype)
         if known is not None:
@@ -239,7 +244,7 @@ class _Work:
 
         pixels = self._arrange(image)
         filling = None if known is None else compute(draw_filling(pixels, known))[0]
-        stages = self.enhancer.stages
+        stages = self.enhancer.weighed_stages
         stage = stages[0] if stages else None
         if not isinstance(stage, Denoise) or any(isinstance(each, Denoise) for each in stages[1:]):
             return Findings(filling=filling)

@@ -235,7 +235,7 @@ class StageWork:
                 looks = {
                     key: self._look_at_band(roundtrip, rule, key, band, position)
                     for key, band in bands.items()
-                    if rule.method is not None and 0 not in band.shape
+                    if rule.method is not None and rule.find_weight(key) != 0 and 0 not in band.shape
                 }
                 groups += [looks] if looks else []
         return draw_statistic(groups, "statistic", BandTally.merge, BandTally.decide, given=[given], facts=[given])
@@ -290,7 +290,7 @@ class StageWork:
         for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
             has_parents = rule.takes_parent and rule.level < len(way.details)
             parents = way.details[rule.level] if has_parents else {}
-            if rule.weight != 0:
+            if any(rule.weights):
                 looks = {
                     key: self._shrink(roundtrip, rule, key, band, parents.get(key), position)
                     for key, band in bands.items()

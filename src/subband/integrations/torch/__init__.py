@@ -18,6 +18,7 @@ if find_spec("torch") is None:
     raise MissingExtraError("subband.integrations.torch", "torch")
 
 from subband.integrations.torch.functions import decompose, dwt2, dwtn, idwt2, idwtn, reconstruct
+from subband.integrations.torch.images import DenoiseImage, RandomBands
 from subband.integrations.torch.layers import WaveDec2, WaveletPackets2, WaveRec2
 from subband.integrations.torch.learned import LearnedWavelet
 from subband.integrations.torch.modules import DWT2, IDWT2, DWTn, IDWTn, WaveletDenoise
@@ -26,8 +27,10 @@ __all__ = [
     "DWT2",
     "IDWT2",
     "DWTn",
+    "DenoiseImage",
     "IDWTn",
     "LearnedWavelet",
+    "RandomBands",
     "WaveDec2",
     "WaveRec2",
     "WaveletDenoise",

@@ -57,13 +57,14 @@ FORMATS = (
     _describe("MPEG", ".mpg", ".mpeg", muxer="mpeg", codec="mpeg1video", is_steady=True),
     _describe("MPEG transport stream", ".ts", muxer="mpegts", codec="libx264"),
     _describe("MXF", ".mxf", muxer="mxf", codec="mpeg2video", is_steady=True),
+    _describe("Motion JPEG 2000", ".mj2", muxer="mov", codec="jpeg2000"),
     _describe("WebM", ".webm", muxer="webm", codec="libvpx-vp9"),
     _describe("Windows Media", ".wmv", muxer="asf", codec="wmv2", is_steady=True),
     _describe("Y4M", ".y4m", muxer="yuv4mpegpipe", codec="rawvideo", is_steady=True, is_streamed=True),
     Format(
         "other containers that FFmpeg knows",
         (
-            ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mj2", ".mjpeg", ".mts", ".ogv", ".vob",
+            ".3gp", ".asf", ".dv", ".flv", ".h264", ".m1v", ".m2ts", ".m2v", ".mjpeg", ".mts", ".ogv", ".vob",
         ),
         ("video",),
         extra="video",

@@ -6,6 +6,22 @@ export function readAddress() {
 }
 
 /**
+ * Add what an address cannot say: uploads, which only this page has and finds again after a reload.
+ * @param {Record<string, any>} values what the address says
+ * @param {{source?: any, settings?: any, uploads?: any[]}} kept what the server remembers of this page
+ */
+export function recall(values, { source, settings = {}, uploads = [] }) {
+  const ids = new Set(uploads.map(({ id }) => id));
+  const found = { ...values };
+  if (!found.source && source?.kind === 'upload' && ids.has(source.id)) found.source = `upload:${source.id}`;
+  for (const [name, value] of Object.entries(settings ?? {})) {
+    const [kind, id] = String(value).split(':');
+    if (!(name in found) && kind === 'upload' && ids.has(id)) found[name] = value;
+  }
+  return found;
+}
+
+/**
  * Format the address of the present state.
  * @param {import('./settings.js').Settings} settings
  * @param {string} source such as "sample:bunny"

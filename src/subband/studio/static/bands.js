@@ -1,6 +1,8 @@
-// The band matrix: a gain for each band, set by dragging up and down. Grey is 1, darker more, lighter less.
+// The equaliser of bands: a gain for each, dragged up and down, and above it its energy and its threshold.
+// Grey is a gain of 1, darker is more, lighter is less.
 
 import { make } from './dom.js';
+import { findLoudest, makeMeter } from './equaliser.js';
 
 /** The bands of a level. */
 export const KEYS = ['ad', 'da', 'dd'];
@@ -42,15 +44,23 @@ export function shadeOf(gain, most) {
 }
 
 /**
- * @param {{control: import('./settings.js').Control, changed: (value: string) => void}} about
- * @returns {{element: HTMLElement, update: (value: string, levels: number) => void}}
+ * @param {{control: import('./settings.js').Control, changed: (name: string, value: string) => void,
+ *   measures: import('./measures.js').Measures}} about
+ * @returns {{element: HTMLElement, update: (value: string, levels: number, weights: string|undefined) => void}} weights:
+ *   those of thresholds, if the filter has any
  */
-export function makeBands({ control, changed }) {
+export function makeBands({ control, changed, measures }) {
   const least = control.min ?? 0;
   const most = control.max ?? 4;
   const step = control.step ?? 0.05;
   let gains = new Map();
+  /** What thresholds are multiplied by; null if there are none. @type {Map<string, number>|null} */
+  let weights = null;
   let levels = 0;
+  /** @type {Record<string, import('./equaliser.js').Strength>} */
+  let strengths = {};
+  /** @type {Map<string, ReturnType<typeof makeMeter>>} */
+  const meters = new Map();
   /** @type {Map<string, HTMLElement>} */
   const cells = new Map();
 
@@ -60,12 +70,22 @@ export function makeBands({ control, changed }) {
   const element = make('div', { class: 'control bands' }, head, grid,
     make('p', { class: 'hint', text: control.help ?? 'Drag a band up for more, down for less.' }));
 
-  const report = () => changed(formatGains(gains, levels));
+  const report = () => changed(control.name, formatGains(gains, levels));
+  const reportWeights = () => changed(control.thresholds, formatGains(weights, levels));
   reset.addEventListener('click', () => {
     gains = new Map();
+    if (weights?.size) {
+      weights = new Map();
+      reportWeights();
+    }
     draw();
     report();
   });
+  const setWeight = (names, weight) => {
+    for (const name of names) weights.set(name, weight);
+    draw();
+    reportWeights();
+  };
 
   /** Handles stand for one band, or for all of a level or a direction. @param {string[]} names */
   const gainOf = (names) => names.reduce((sum, name) => sum + (gains.get(name) ?? 1), 0) / names.length;
@@ -91,7 +111,12 @@ export function makeBands({ control, changed }) {
       cell.querySelector('b').textContent = Number(gain.toFixed(2));
       cell.dataset.name = name;
     }
-    reset.disabled = formatGains(gains, levels) === '';
+    const loudest = findLoudest(strengths);
+    for (const [name, meter] of meters) {
+      meter.element.hidden = weights === null;
+      if (weights !== null) meter.draw(strengths[name], loudest);
+    }
+    reset.disabled = formatGains(gains, levels) === '' && formatGains(weights ?? new Map(), levels) === '';
   };
 
   const makeHandle = (names, label, ...inside) => {
@@ -131,6 +156,7 @@ export function makeBands({ control, changed }) {
 
   const build = () => {
     cells.clear();
+    meters.clear();
     grid.replaceChildren(make('span', { class: 'corner', 'aria-hidden': 'true' }));
     const numbers = Array.from({ length: levels }, (_, index) => index + 1);
     for (const key of KEYS) {
@@ -146,19 +172,38 @@ export function makeBands({ control, changed }) {
         const label = `Level ${level}, ${TITLES[key]} (${key}${level})`;
         const cell = makeHandle([key + level], label, make('b', { text: '1' }));
         cells.set(key + level, cell);
-        grid.append(cell);
+        if (!control.thresholds) {
+          grid.append(cell);
+          continue;
+        }
+        const others = KEYS.filter((each) => each !== key).map((each) => each + level);
+        const meter = makeMeter({
+          names: [key + level, ...others], label: `level ${level}, ${TITLES[key]} (${key}${level})`,
+          least, most, step, weightOf: (name) => weights?.get(name) ?? 1, set: setWeight,
+        });
+        meters.set(key + level, meter);
+        grid.append(make('div', { class: 'strip' }, meter.element, cell));
       }
     }
   };
 
+  if (control.thresholds) {
+    measures.watch(({ bands }) => {
+      if (!bands) return;
+      strengths = bands;
+      draw();
+    }, grid);
+  }
+
   return {
     element,
-    update(value, wanted) {
+    update(value, wanted, wantedWeights) {
       if (wanted !== levels) {
         levels = wanted;
         build();
       }
       gains = readGains(value);
+      weights = wantedWeights === undefined ? null : readGains(wantedWeights);
       draw();
     },
   };

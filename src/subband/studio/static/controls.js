@@ -3,6 +3,7 @@
 import { makeBands } from './bands.js';
 import { makeCombobox } from './combobox.js';
 import { make } from './dom.js';
+import { addGuide } from './guide.js';
 import { formatNumber } from './measures.js';
 import { makeWindow } from './window.js';
 
@@ -118,9 +119,16 @@ function makeSearch(control, { changed }) {
   return { element: make('div', { class: 'control' }, label, box.element), update: box.update };
 }
 
-function makeMatrix(control, { changed }) {
-  const { element, update } = makeBands({ control, changed: (value) => changed(control.name, value) });
-  return { element, update: (value, settings) => update(value, settings.levels(control)) };
+function makeMatrix(control, { changed, measures }) {
+  const { element, update } = makeBands({ control, changed, measures });
+  return {
+    element,
+    update(value, settings) {
+      const thresholds = control.thresholds && settings.control(control.thresholds);
+      const isUsed = thresholds && settings.isShown(thresholds);
+      update(value, settings.levels(control), isUsed ? settings.value(control.thresholds) : undefined);
+    },
+  };
 }
 
 function makeSource(control, { changed, sources }) {
@@ -191,7 +199,8 @@ export class Panel {
       if (elsewhere.includes(control.name)) continue;
       const maker = MAKERS[control.kind];
       if (maker === undefined) continue;
-      const drawn = maker(control, this.surroundings);
+      const plain = maker(control, this.surroundings);
+      const drawn = control.lines ? addGuide(control, plain, this.surroundings.changed) : plain;
       if (control.help && control.kind !== 'bands') explain(drawn.element, control);
       this.drawn.push([control, drawn]);
       const title = control.group ?? 'Settings';

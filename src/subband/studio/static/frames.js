@@ -46,6 +46,11 @@ export class Frames {
       this.pens[layer] = canvas.getContext('2d', { willReadFrequently: true });
     }
     this.last = Promise.resolve();
+    /** Where the canvases begin in the image, and how much of its width they have. */
+    this.from = 0;
+    this.span = 1;
+    /** Left, top, right and bottom of the part of a large image that they hold; null if they hold all. */
+    this.extent = null;
   }
 
   /**
@@ -73,18 +78,43 @@ export class Frames {
         : this.#spread(part, bytes);
       ready.push([LAYERS[part.role] ?? 'result', part, bitmap]);
     }
+    // a part of a large image is drawn into what is seen of it
+    const [x, y] = header.at ?? [0, 0];
+    if (!header.at) this.#lay(header);
     for (const [layer, part, bitmap] of ready) {
       const canvas = this.canvases[layer];
-      if (canvas.width !== part.width || canvas.height !== part.height) {
+      if (!header.at && (canvas.width !== part.width || canvas.height !== part.height)) {
         Object.assign(canvas, { width: part.width, height: part.height });
       }
       if (bitmap instanceof ImageData) {
-        this.pens[layer].putImageData(bitmap, 0, 0);
+        this.pens[layer].putImageData(bitmap, x, y);
       } else {
-        this.pens[layer].drawImage(bitmap, 0, 0);
+        this.pens[layer].drawImage(bitmap, x, y);
         bitmap.close();
       }
     }
+  }
+
+  /** Put the canvases where the part of the image lies that they hold: all of it, unless it is large. */
+  #lay({ size = [1, 1], extent = null }) {
+    this.extent = extent;
+    const [width, height] = size;
+    const [left, top, right, bottom] = extent ?? [0, 0, 1, 1];
+    this.from = left / width;
+    this.span = (right - left) / width;
+    for (const { style } of Object.values(this.canvases)) {
+      Object.assign(style, {
+        left: `${100 * this.from}%`, top: `${(100 * top) / height}%`,
+        width: `${100 * this.span}%`, height: `${(100 * (bottom - top)) / height}%`,
+      });
+      style.setProperty('--from', `${100 * this.from}%`);
+      style.setProperty('--span', String(this.span));
+    }
+  }
+
+  /** What percent of the width of a canvas lie before some percent of that of the image. @param {number} split */
+  locate(split) {
+    return Math.min(100, Math.max(0, (split - 100 * this.from) / this.span));
   }
 
   /** One buffer for each layer, used again by the next frame of the same size. */

@@ -9,6 +9,24 @@ export function read(key) {
   }
 }
 
+/** What is kept for this tab alone, until it is closed. @param {string} key */
+export function readTab(key) {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} key @param {string} value */
+export function writeTab(key, value) {
+  try {
+    sessionStorage.setItem(key, value);
+  } catch {
+    // a page that is loaded again is a new one then
+  }
+}
+
 /** @param {string} key @param {string} value */
 export function write(key, value) {
   try {

@@ -19,6 +19,8 @@ window.studio = {
     format: studio.status.format,
     sent: studio.sent,
     drawn: studio.drawn,
+    left: studio.left,
+    extent: studio.frames.extent,
     position: studio.transport.position,
     playing: studio.transport.playing,
     connected: studio.link.isOpen,

@@ -19,12 +19,19 @@ export class Measures {
     this.asked = 0;
     /** What is called with a new message, and the element that it is for. */
     this.watchers = new Map();
+    /** Who waits for the next one. @type {((message: any) => void)[]} */
+    this.waiting = [];
   }
 
   /** @param {(message: any) => void} changed @param {HTMLElement} element as long as it is on the page */
   watch(changed, element) {
     this.watchers.set(changed, element);
     if (this.last) window.requestAnimationFrame(() => this.last && changed(this.last));
+  }
+
+  /** The next message. @returns {Promise<any>} */
+  next() {
+    return new Promise((resolve) => { this.waiting.push(resolve); });
   }
 
   /** Another frame is shown: ask a moment later, and not for every frame. @param {boolean} isPlaying */
@@ -45,8 +52,12 @@ export class Measures {
       if (element.isConnected) changed(message);
       else this.watchers.delete(changed);
     }
-    const { noise } = message;
+    const { noise, noise_kind: kind, noise_report: report } = message;
     find('status-noise-box').hidden = typeof noise !== 'number';
-    if (typeof noise === 'number') find('status-noise').textContent = formatNumber(noise);
+    this.waiting.splice(0).forEach((resolve) => resolve(message));
+    if (typeof noise !== 'number') return;
+    find('status-noise').textContent = formatNumber(noise);
+    find('status-noise-kind').textContent = kind;
+    find('status-noise-box').title = report;
   }
 }

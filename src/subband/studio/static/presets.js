@@ -2,9 +2,11 @@
 
 import { find, make } from './dom.js';
 import { read, write } from './keeping.js';
+import { PresetBook } from './presetbook.js';
 
 const KEY = 'subband-presets';
 const MOST = 30;
+const OWN = 'Kept in this browser';
 
 export class Presets {
   /** @param {{chosen: (settings: Record<string, any>) => void, present: () => Record<string, any>}} handlers */
@@ -18,6 +20,7 @@ export class Presets {
       if (preset) handlers.chosen(preset.settings);
     });
     find('preset-save').addEventListener('click', () => this.save());
+    this.book = new PresetBook({ list: () => this.own, changed: (own) => this.#keep(own) });
     this.show();
   }
 
@@ -30,11 +33,14 @@ export class Presets {
   save() {
     const settings = this.handlers.present();
     const words = ['filter', 'wavelet'].map((name) => settings[name]).filter(Boolean);
-    this.own.push({ title: `${words.join(', ') || settings.tool} · ${new Date().toLocaleString()}`, settings });
-    this.own = this.own.slice(-MOST);
+    this.#keep([...this.own, { title: `${words.join(', ') || settings.tool} · ${new Date().toLocaleString()}`, settings }]);
+    this.select.value = String(this.given.length + this.own.length - 1);
+  }
+
+  #keep(own) {
+    this.own = own.slice(-MOST);
     write(KEY, JSON.stringify(this.own));
     this.show();
-    this.select.value = String(this.given.length + this.own.length - 1);
   }
 
   /** No preset is chosen any more, since something else was. */
@@ -43,12 +49,13 @@ export class Presets {
   }
 
   show() {
-    const offer = ({ title }, index) => make('option', { value: index, text: title });
-    const offerOwn = (preset, index) => offer(preset, this.given.length + index);
-    this.select.replaceChildren(make('option', { value: '', text: 'Choose…' }), ...this.given.map(offer));
-    if (this.own.length) {
-      this.select.append(make('optgroup', { label: 'Kept in this browser' }, ...this.own.map(offerOwn)));
-    }
+    const groups = new Map();
+    [...this.given, ...this.own].forEach(({ title, group = OWN }, index) => {
+      if (!groups.has(group)) groups.set(group, []);
+      groups.get(group).push(make('option', { value: index, text: title }));
+    });
+    this.select.replaceChildren(make('option', { value: '', text: 'Choose…' }),
+      ...[...groups].map(([label, options]) => make('optgroup', { label }, ...options)));
     this.select.value = '';
   }
 }

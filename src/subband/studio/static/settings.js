@@ -3,7 +3,7 @@
 /**
  * @typedef {{name: string, label: string, kind: string, default: any, group?: string, options?: any[][],
  *   min?: number, max?: number, step?: number, unit?: string, help?: string, auto?: boolean, auto_value?: number,
- *   levels?: number, shown?: Record<string, any[]>}} Control
+ *   levels?: number, shown?: Record<string, any[]>, only?: string}} Control
  * @typedef {{name: string, title: string, inputs?: number, controls: Control[]}} Tool
  */
 
@@ -28,6 +28,8 @@ export class Settings {
     this.chosen = new Map();
     /** What a setting of 255 shades is multiplied by to count as the data does. */
     this.scale = 1;
+    /** What is open, such as "volume". */
+    this.kind = '';
   }
 
   /** Everything that was chosen, for `restore`. */
@@ -92,6 +94,7 @@ export class Settings {
 
   /** Whether a control has anything to say with the present values. @param {Control} control */
   isShown(control) {
+    if (control.only && control.only !== this.kind) return false;
     return Object.entries(control.shown ?? {}).every(([name, values]) => values.includes(this.value(name)));
   }
 

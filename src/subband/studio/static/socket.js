@@ -1,8 +1,11 @@
 // The WebSocket to the server: JSON both ways, binary frames, and a new try when it drops.
 
+import { readTab, writeTab } from './keeping.js';
+
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
 const NO_TOKEN = 4401;
+const PAGE = 'subband-page';
 
 /**
  * Take a binary message apart.
@@ -47,13 +50,19 @@ export class Link {
     const address = new URL('live', document.baseURI);
     address.protocol = address.protocol.replace('http', 'ws');
     address.hash = address.search = '';
+    // a page that comes back finds its uploads and exports
+    const page = readTab(PAGE);
+    if (page) address.searchParams.set('page', page);
     const socket = new WebSocket(address);
     socket.binaryType = 'arraybuffer';
     socket.onmessage = ({ data }) => {
       if (typeof data !== 'string') return this.handlers.binary(data);
       const message = JSON.parse(data);
       // the server has let this page in, so that the next loss is a new one
-      if (message.type === 'hello') this.wait = FIRST_WAIT;
+      if (message.type === 'hello') {
+        this.wait = FIRST_WAIT;
+        writeTab(PAGE, message.page);
+      }
       return this.handlers.message(message);
     };
     socket.onclose = ({ code }) => {

@@ -1,6 +1,7 @@
 // Where images come from: samples, media of the command line, uploads, the camera.
 
 import { find, make } from './dom.js';
+import { groupFiles, listenForFiles } from './dropping.js';
 
 export class Sources {
   /**
@@ -22,7 +23,7 @@ export class Sources {
       this.select.value = this.present;
     }, this.select);
     this.select.addEventListener('change', () => handlers.opened(this.select.value));
-    this.#listenForFiles();
+    listenForFiles((files) => this.#take(files));
   }
 
   /**
@@ -43,7 +44,11 @@ export class Sources {
   }
 
   /** Take the lists from the server's hello. */
-  offer({ samples = [], media = [], limits = {} }) {
+  offer({ samples = [], media = [], limits = {}, kept = {}, page = '' }) {
+    this.page = page;
+    // those of before a reload
+    const known = new Set(this.uploads.map(({ name }) => name));
+    this.uploads.push(...(kept.uploads ?? []).filter(({ id }) => !known.has(id)).map(describeUpload));
     this.samples = samples;
     this.media = media;
     this.most = limits.upload ?? Infinity;
@@ -76,14 +81,18 @@ export class Sources {
   }
 
   /**
-   * Send a file to the server.
-   * @param {File} file
+   * Send a file to the server, or several that are one volume: behind a list of their names and sizes, one after the other.
+   * @param {File|{name: string, files: {file: File, path: string}[]}} given
    * @returns {Promise<string|null>} the source, such as "upload:3f"; null if it failed and that was told
    */
-  upload(file) {
-    if (file.size > this.most) {
-      const [size, most] = [file.size, this.most].map((bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`);
-      this.handlers.failed(`${file.name} has ${size}, and ${most} can be sent; name it when starting subband studio`);
+  upload(given) {
+    const { name } = given;
+    const files = given.files ?? [];
+    const list = new Blob(files.length ? [JSON.stringify(files.map(({ file, path }) => [path, file.size]))] : []);
+    const body = files.length ? new Blob([list, ...files.map(({ file }) => file)]) : given;
+    if (body.size > this.most) {
+      const [size, most] = [body.size, this.most].map((bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`);
+      this.handlers.failed(`${name} has ${size}, and ${most} can be sent; name it when starting subband studio`);
       return Promise.resolve(null);
     }
     const progress = find('upload-progress');
@@ -96,65 +105,48 @@ export class Sources {
         if (message) this.handlers.failed(message);
         resolve(source);
       };
-      request.open('POST', `upload?name=${encodeURIComponent(file.name)}`);
+      const query = `name=${encodeURIComponent(name)}&page=${this.page}${list.size ? `&list=${list.size}` : ''}`;
+      request.open('POST', `upload?${query}`);
       request.responseType = 'json';
       request.upload.onprogress = ({ loaded, total }) => { bar.value = total ? loaded / total : 0; };
       request.onload = () => {
         const answer = request.response;
-        if (!answer?.id) return finish(null, answer?.error ?? `${file.name} was refused (${request.status})`);
-        this.uploads.push({ ...answer.info, name: answer.id, title: answer.name ?? file.name });
+        if (!answer?.id) return finish(null, answer?.error ?? `${name} was refused (${request.status})`);
+        this.uploads.push(describeUpload(answer));
         this.#tell();
         return finish(`upload:${answer.id}`);
       };
-      request.onerror = () => finish(null, `${file.name} did not reach the server`);
+      request.onerror = () => finish(null, `${name} did not reach the server`);
       request.onabort = () => finish(null);
       find('upload-cancel').onclick = () => request.abort();
       bar.value = 0;
       progress.hidden = false;
-      request.send(file);
+      request.send(body);
     });
   }
 
-  #listenForFiles() {
-    const file = find('upload-file');
-    const drop = find('drop');
-    const take = async (chosen) => {
-      const source = chosen && (await this.upload(chosen));
-      if (source) this.handlers.opened(source);
-    };
-    find('upload').addEventListener('click', () => file.click());
-    file.addEventListener('change', () => {
-      take(file.files[0]);
-      file.value = '';
-    });
-    let depth = 0;
-    const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
-    window.addEventListener('dragenter', (event) => {
-      if (!hasFiles(event)) return;
-      depth += 1;
-      drop.hidden = false;
-    });
-    window.addEventListener('dragleave', (event) => {
-      if (!hasFiles(event)) return;
-      depth = Math.max(0, depth - 1);
-      drop.hidden = depth === 0;
-    });
-    window.addEventListener('dragover', (event) => hasFiles(event) && event.preventDefault());
-    window.addEventListener('drop', (event) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      depth = 0;
-      drop.hidden = true;
-      take(event.dataTransfer.files[0]);
-    });
+  /** Send what was dropped, pasted or picked, one thing after the other, and open the first. */
+  async #take(files) {
+    let isOpen = false;
+    for (const group of await groupFiles(files)) {
+      const source = await this.upload(group.files.length > 1 ? group : group.files[0].file);
+      if (source && !isOpen) this.handlers.opened(source);
+      isOpen ||= source !== null;
+    }
   }
 }
+
+/** An entry of the list. @param {{id: string, name: string, info: any}} upload as the server tells of it */
+const describeUpload = ({ id, name, info }) => ({ ...info, name: id, title: name });
 
 function describe({ title, name, kind, width, height }) {
   const size = width && height ? ` · ${width}×${height}` : '';
   const shown = title ?? name;
   return `${shown}${kind === 'film' && !shown.includes('video') ? ' · video' : ''}${size}`;
 }
+
+/** The page's form of a source. @param {{kind: string, name?: string, id?: string}} source as messages have it */
+export const nameSource = ({ kind, name, id }) => `${kind}:${name ?? id ?? ''}`;
 
 /** The message's form of a source. @param {string} source such as "sample:bunny" */
 export function formatSource(source) {

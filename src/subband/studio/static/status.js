@@ -39,7 +39,13 @@ export class Status {
     this.stats = header.stats ?? {};
     this.drawMilliseconds = drawn - received;
     this.format = header.parts[0]?.format ?? '';
-    this.size = { width: header.parts[0]?.width ?? 0, height: header.parts[0]?.height ?? 0 };
+    const [width, height] = header.size ?? [header.parts[0]?.width ?? 0, header.parts[0]?.height ?? 0];
+    this.size = { width, height };
+  }
+
+  /** A further part of the image that was noted last; the last one brings what only the whole tells. @param {any} header */
+  add({ stats = {} }) {
+    if (typeof stats.psnr === 'number') this.stats = { ...this.stats, psnr: stats.psnr, psnr_before: stats.psnr_before };
   }
 
   /**

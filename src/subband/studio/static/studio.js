@@ -1,6 +1,6 @@
 // The studio: what comes from the server, what comes from the user, and what is on the screen.
 
-import { Address, readAddress, formatAddress } from './address.js';
+import { Address, formatAddress, readAddress, recall } from './address.js';
 import { Busy } from './busy.js';
 import { Camera } from './camera.js';
 import { listenForCopies } from './clipboard.js';
@@ -13,16 +13,22 @@ import { Histogram } from './histogram.js';
 import { History } from './history.js';
 import { listenForKeys } from './keys.js';
 import { Measures } from './measures.js';
+import { Overview } from './overview.js';
+import { Planes } from './planes.js';
 import { Presets } from './presets.js';
+import { Record } from './record.js';
 import { Readout } from './readout.js';
 import { saveScreenshot } from './screenshot.js';
 import { OF_THE_LOOKER, OF_THE_MACHINE, Settings } from './settings.js';
+import { Large } from './large.js';
+import { Sheet } from './sheet.js';
 import { Link, readMessage } from './socket.js';
-import { Sources, formatSource } from './sources.js';
+import { Sources, formatSource, nameSource } from './sources.js';
 import { Status } from './status.js';
 import { makeTabs } from './tabs.js';
 import { listenForTheme } from './theme.js';
 import { tell } from './toasts.js';
+import { Tour } from './tour.js';
 import { Transport } from './transport.js';
 import { Viewport } from './viewport.js';
 
@@ -42,6 +48,8 @@ export class Studio {
     this.info = {};
     this.sent = 0;
     this.drawn = 0;
+    /** Blocks of a large image that are not computed yet. */
+    this.left = 0;
     this.equivalent = {};
     this.surface = null;
     this.ready = new Promise((resolve) => { this.isReady = resolve; });
@@ -54,7 +62,6 @@ export class Studio {
       binary: (buffer) => this.takeBinary(buffer),
       lost: (seconds) => {
         this.notice(`The connection was lost; the next try is in ${seconds} s.`);
-        this.export.lose();
       },
       refused: () => this.notice('This server wants its token: open the address that it printed when it started.'),
     });
@@ -64,13 +71,22 @@ export class Studio {
       send(type, content);
     });
     this.histogram = new Histogram((band) => send('histogram', { band }));
-    this.measures = new Measures(() => send('measure'));
+    this.measures = new Measures(() => send('measure', { bands: document.querySelector('.meter') !== null }));
     this.readout = new Readout((pixel) => send('probe', pixel));
     this.viewport = new Viewport({
       picked: (band) => this.histogram.pick(band),
-      moved: () => this.divider.follow(this.viewport.hiddenPart),
+      moved: () => {
+        this.divider.follow(this.viewport.hiddenPart);
+        this.large.follow();
+        this.overview.follow();
+      },
       hovered: (pixel) => this.readout.point(pixel),
     });
+    this.large = new Large(this.viewport, (view) => send('view', view));
+    this.overview = new Overview(this.viewport);
+    this.tour = new Tour();
+    this.sheet = new Sheet();
+    this.planes = new Planes({ send, seek: (position) => this.transport.seekTo(position) });
     this.busy = new Busy(() => this.cancel());
     this.history = new History({
       present: () => this.settings.snapshot(), restore: (snapshot) => this.restore(snapshot),
@@ -81,6 +97,7 @@ export class Studio {
       chosen: (settings) => this.adopt(settings, OF_THE_LOOKER),
       present: () => ({ tool: this.settings.tool.name, ...this.settings.differing() }),
     });
+    this.record = new Record((on) => send('record', { on }));
     this.export = new Export({ describe: () => this.describe(), failed: tell });
     this.address = new Address(() => formatAddress(this.settings, this.source), () => this.followAddress());
     this.nextTheme = listenForTheme(() => {
@@ -105,7 +122,10 @@ export class Studio {
     else if (message.type === 'histogram') this.histogram.draw(message);
     else if (message.type === 'image') this.measures.take(message);
     else if (message.type === 'pixel') this.readout.take(message);
+    else if (message.type === 'planes') this.planes.take(message);
     else if (message.type === 'state') this.transport.take(message);
+    else if (message.type === 'recording') this.record.take(message);
+    else if (message.type === 'progress') this.takeRest(message);
   }
 
   welcome(hello) {
@@ -115,13 +135,14 @@ export class Studio {
     find('status-hardware').title = hello.hardware ?? '';
     this.sources.offer(hello);
     this.presets.offer(hello.presets);
+    this.export.offer(hello.kept.exports);
     this.notice('');
     // a new socket counts from the beginning, and knows nothing of what was said on the last
     this.sent = this.drawn = this.status.answered = 0;
     this.opened = '';
     if (isFirst) {
       this.settings = new Settings(hello.tools);
-      const { source, ...values } = readAddress();
+      const { source, ...values } = recall(readAddress(), hello.kept);
       const { problems = [], media = [] } = hello;
       const isNew = !source && !Object.keys(values).length && !media.length && !problems.length;
       this.settings.adopt(isNew ? FIRST.settings : values);
@@ -135,24 +156,32 @@ export class Studio {
       const isVain = !source && problems.length && !media.length;
       if (isVain) this.notice(`Nothing that was named can be shown. ${problems.join(' ')}`);
       this.source = isVain ? '' : source || (isNew ? FIRST.source : this.sources.first());
+      if (isNew) this.measures.next().then(() => this.tour.offer());
     }
+    this.large.begin();
     this.sendSettings();
     if (document.hidden) this.link.send('pause', { hidden: true });
     if (isFirst) {
       this.open(this.source);
+      const { source, state } = hello.kept;
+      // a page that was loaded again goes on where it was; others have nothing that is kept
+      if (source && state?.count > 1 && this.source === nameSource(source)) this.resume(state);
       return;
     }
     if (!this.source) return;
-    const { position, playing, loop, hasPart, part } = this.transport;
     this.link.send('open', { source: formatSource(this.source) });
-    if (this.transport.isVideo && !this.camera.isOn) {
-      this.link.send('loop', { on: loop });
-      if (hasPart) this.link.send('part', part[1] === null ? { start: part[0] } : { start: part[0], stop: part[1] });
-      this.link.send('seek', { position });
-      if (!playing) this.link.send('pause');
-    }
+    if (this.transport.isVideo && !this.camera.isOn) this.resume(this.transport);
     this.camera.next();
     this.histogram.request(true);
+  }
+
+  /** Go on in a video where it was. @param {{position: number, playing: boolean, loop: boolean, part: any}} state */
+  resume({ position, playing, loop, part }) {
+    this.link.send('loop', { on: loop });
+    const [start, stop] = part ?? [0, null];
+    if (start > 0 || stop !== null) this.link.send('part', stop === null ? { start } : { start, stop });
+    this.link.send('seek', { position });
+    if (!playing) this.link.send('pause');
   }
 
   takeError({ message, about }) {
@@ -197,23 +226,49 @@ export class Studio {
     }
     const drawn = performance.now();
     this.link.send('ack', { frame: header.frame, received, drawn });
-    const [{ width, height }] = header.parts;
+    if (header.at) {
+      this.takeRest(header);
+      return;
+    }
+    const [width, height] = header.size ?? [header.parts[0].width, header.parts[0].height];
     this.viewport.setSize(width, height);
+    this.large.take(header);
     this.viewport.setBands(header.bands ?? []);
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
     find('image').classList.add('drawn');
     this.transport.setPosition(header.position);
+    this.planes.follow(header.position);
     this.measures.refresh(this.transport.playing);
     this.readout.refresh();
+    this.overview.refresh(header.size !== undefined);
     this.finishFrame(header, received, drawn);
     if (this.camera.isOn) this.camera.next();
+  }
+
+  /** A further part of a large image. @param {any} header */
+  takeRest(header) {
+    this.status.add(header);
+    this.followRest(header);
+    if (header.left === 0) {
+      this.measures.refresh();
+      this.readout.refresh();
+    }
+  }
+
+  /** Say how much of a large image is left to compute. @param {any} header */
+  followRest({ settings, left = 0, count }) {
+    this.left = left;
+    if (settings < this.sent) return;
+    if (left) this.busy.follow(1 - left / count);
+    else this.busy.stop();
   }
 
   finishFrame(header, received, drawn) {
     this.drawn = header.settings ?? 0;
     if (header.parts) this.status.note(header, received, drawn);
     this.status.answer(header.settings, header.client_time);
-    if (this.drawn >= this.sent) this.busy.stop();
+    this.isSketch = Boolean(header.is_sketch);
+    this.followRest(header);
     this.notice('');
     this.isReady();
   }
@@ -280,6 +335,12 @@ export class Studio {
 
   /** Give up what is being computed: the settings before it are those of the image that is shown. */
   cancel() {
+    if (this.busy.isRest) {
+      this.link.send('cancel', { number: this.sent, rest: true });
+      this.busy.stop();
+      if (this.isSketch) this.notice('A preview at the resolution of the screen: the exact image was not computed.');
+      return;
+    }
     this.link.send('cancel', { number: this.sent });
     this.busy.stop();
     if (!this.history.undo()) this.sendSettings();
@@ -325,6 +386,7 @@ export class Studio {
       this.sendSettings();
     }
     this.source = isCamera ? 'camera:' : source;
+    this.large.begin();
     this.busy.start('Opening…', false);
     this.sources.mark(this.source);
     this.status.clear();
@@ -371,7 +433,7 @@ export class Studio {
   }
 
   screenshot() {
-    const share = find('divider').hidden ? null : this.divider.split;
+    const share = find('divider').hidden ? null : this.frames.locate(this.divider.split);
     const title = (this.info.title ?? 'image').replace(/\.\w+$/, '').replace(/[^\w-]+/g, '-');
     const view = this.settings.value('view') ?? this.settings.tool.name;
     saveScreenshot(share, `subband-${title}-${view}.png`).catch((error) => tell(error.message));
@@ -417,16 +479,19 @@ export class Studio {
 
   takeSource({ source, info = {} }) {
     // not what was asked for last: that may be on its way, and fail
-    this.opened = source ? `${source.kind}:${source.name ?? source.id ?? ''}` : this.source;
+    this.opened = source ? nameSource(source) : this.source;
     this.showSource(info);
   }
 
   showSource(info) {
     this.info = info;
     this.settings.scale = info.scale ?? 1;
+    this.settings.kind = info.kind ?? '';
     this.panel.update();
     const isLive = this.source.startsWith('camera');
     this.transport.open(info, isLive);
+    this.planes.open(info);
+    this.record.show(isLive);
     find('image').classList.toggle('clear', info.channels === 2 || info.channels === 4);
     this.showTitle();
     if (isLive) this.camera.next();
@@ -496,6 +561,7 @@ export class Studio {
       ['-', '', () => this.viewport.zoomBy(-1)],
       ['0', '', () => this.viewport.setZoom('fit')],
       ['r', 'Reset settings', () => this.reset()],
+      ['Escape', 'Give up what is being computed', () => this.busy.canEnd && this.cancel(), 'Esc'],
       ['t', 'Light or dark', () => this.nextTheme()],
       ['?', 'This help', () => find('help').showModal()],
     ]);

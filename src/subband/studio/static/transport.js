@@ -34,11 +34,7 @@ export class Transport {
     for (const event of ['pointerup', 'pointercancel', 'blur']) {
       this.seek.addEventListener(event, () => { this.isSeeking = false; });
     }
-    this.seek.addEventListener('input', () => {
-      this.wanted = Number(this.seek.value);
-      this.send('seek', { position: this.wanted });
-      this.show();
-    });
+    this.seek.addEventListener('input', () => this.seekTo(Number(this.seek.value)));
     this.show();
   }
 
@@ -77,6 +73,13 @@ export class Transport {
     if (this.playing && performance.now() - this.shown < EVERY) return;
     this.shown = performance.now();
     this.showPosition();
+  }
+
+  /** @param {number} position of the frame that is to be shown */
+  seekTo(position) {
+    this.wanted = position;
+    this.send('seek', { position });
+    this.show();
   }
 
   toggle() {

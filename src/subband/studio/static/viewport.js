@@ -92,6 +92,14 @@ export class Viewport {
     this.arrange();
   }
 
+  /** Let a point of the image be in the middle. @param {number} across @param {number} down as parts of the image */
+  centre(across, down) {
+    const { width, height } = this.#box;
+    const { scale, size } = this;
+    this.offset = { x: width / 2 - across * size.width * scale, y: height / 2 - down * size.height * scale };
+    this.arrange();
+  }
+
   /** @param {number} width @param {number} height of the frame */
   setSize(width, height) {
     if (this.size.width === width && this.size.height === height) return;

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from subband.engines import Engine
+from subband.enhance import Enhancer
 from subband.enhance.views import Region
 from subband.errors import ArgumentError
 from subband.media import Source, open_sink
@@ -28,7 +29,7 @@ from subband.studio.controls import Control, Scalar, Settings
 from subband.studio.levels import PLAIN, Levels, Window, as_pixels, measure_levels
 from subband.typing import Array
 
-__all__ = ["Equivalent", "Export", "Inputs", "Shown", "Tool", "Work"]
+__all__ = ["Cut", "Equivalent", "Export", "Inputs", "Shown", "Tool", "Work"]
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,30 @@ class Shown:
     removed: Mapping[str, float] | None = None
 
 
-#: What a prepared tool does to a frame of a number.
-Work: TypeAlias = Callable[[Array, int], Shown]
+@dataclass(frozen=True)
+class Cut:
+    """A tool under some settings, for images that are so large that they are computed in parts.
+
+    Attributes
+    ----------
+    enhancer : Enhancer
+        What it does.
+    make_noisy : callable
+        Takes a frame and its number, and returns it with the noise that is to be removed.
+    noise : tuple
+        What that noise depends on besides.
+    is_split : bool
+        Whether the frame before the filter is shown, too.
+    """
+
+    enhancer: Enhancer
+    make_noisy: Callable[[Array, int], Array]
+    noise: tuple[Scalar, ...]
+    is_split: bool
+
+
+#: What a prepared tool does to a frame of a number; those that are deep take a slice with those around it, too.
+Work: TypeAlias = Callable[[Any, int], Shown]
 
 
 @dataclass(frozen=True)
@@ -157,6 +180,10 @@ class Tool(ABC):
     def prepare(self, settings: Settings, inputs: Inputs) -> Work:
         """Return what is done to each frame under settings that were resolved."""
 
+    def cut(self, settings: Settings, inputs: Inputs) -> Cut | None:  # noqa: ARG002 - for tools that can
+        """Return how a large image is computed in parts; None if only the whole can be."""
+        return None
+
     @abstractmethod
     def format_equivalent(self, settings: Settings, name: str, scale: float = 1.0) -> Equivalent:
         """Return the command line, Python and TOML that do the same to a file of some name.
@@ -229,6 +256,15 @@ class Tool(ABC):
         levels: Levels,  # noqa: ARG002
     ) -> dict[str, Any] | None:
         """Return the histogram of a band of a frame, if the tool has bands."""
+        return None
+
+    def measure_bands(
+        self,
+        settings: Settings,  # noqa: ARG002 - for tools that have bands
+        pixels: Array,  # noqa: ARG002
+        levels: Levels,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
+        """Return how strong all bands of a frame as it is filtered are, if the tool has bands."""
         return None
 
     def describe(self) -> dict[str, Any]:

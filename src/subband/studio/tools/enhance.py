@@ -15,12 +15,15 @@ from subband.pipeline.sequence import Sequence
 from subband.pipeline.units import WHITE, scale_enhancer
 from subband.studio.chains import correct_settings, make_enhancer, make_view_enhancer
 from subband.studio.controls import Control, Scalar, Settings
+from subband.studio.energies import measure_energies
 from subband.studio.equivalents import format_enhancer
 from subband.studio.histogram import measure_histogram
 from subband.studio.levels import PLAIN, Levels
 from subband.studio.measures import show_difference
 from subband.studio.noise import add_noise, measure_psnr
-from subband.studio.tools.base import Equivalent, Export, Inputs, Shown, Tool, Work
+from subband.studio.player import Slab
+from subband.studio.slabs import filter_slab
+from subband.studio.tools.base import Cut, Equivalent, Export, Inputs, Shown, Tool, Work
 from subband.studio.tools.enhance_controls import list_controls
 from subband.typing import Array
 
@@ -51,21 +54,28 @@ class Enhance(Tool):
         enhancer = scale_enhancer(chosen, levels.scale)
         sequence = Sequence(enhancer, inputs.engine) if enhancer.temporal else None
 
-        def work(pixels: Array, number: int) -> Shown:
+        def work(given: Array | Slab, number: int) -> Shown:
             start = perf_counter()
+            slab = given if isinstance(given, Slab) else None
+            pixels = given if slab is None else slab.values
             noisy = add_noise(pixels, kind, sigma, number, levels.scale)
             added = perf_counter()
+            if slab is not None and view == "synthesis":
+                result = filter_slab(enhancer, noisy, inputs.engine) if enhancer.stages else noisy
+                noisy, result, pixels = (each[slab.middle] for each in (noisy, result, pixels))
+            elif slab is not None:
+                noisy, pixels = noisy[slab.middle], pixels[slab.middle]
             if view != "synthesis":
                 mosaic, regions = _draw_mosaic(chosen, noisy, view, inputs)
                 seconds = {"noise": added - start, "filter": perf_counter() - added}
                 return Shown((("analysis", mosaic),), tuple(regions), seconds)
-            if sequence is not None:
+            if slab is None and sequence is not None:
                 result = sequence.apply(noisy, number)
-            else:
+            elif slab is None:
                 result = enhancer.apply(noisy, engine=inputs.engine) if enhancer.stages else noisy
             filtered = perf_counter()
             psnr = before = None
-            if noisy is not pixels:
+            if kind != "none" and noisy is not pixels:
                 psnr, before = (measure_psnr(each, pixels, levels.span) for each in (result, noisy))
             seconds = {"noise": added - start + perf_counter() - filtered, "filter": filtered - added}
             pair, removed = (noisy, result), None
@@ -77,6 +87,19 @@ class Enhance(Tool):
 
         return work
 
+    def cut(self, settings: Settings, inputs: Inputs) -> Cut | None:
+        """Return how a large image is computed in parts, in the views that show it."""
+        chosen, _ = _read_enhancer(settings)
+        if settings["view"] not in ("synthesis", "split") or chosen.temporal or settings["volumetric"]:
+            return None
+        kind, sigma, scale = str(settings["added_noise"]), float(settings["added_sigma"]), inputs.levels.scale
+        return Cut(
+            scale_enhancer(chosen, scale),
+            lambda pixels, number: add_noise(pixels, kind, sigma, number, scale),
+            (kind, 0.0 if kind == "none" else sigma),
+            settings["view"] == "split",
+        )
+
     def measure_band(
         self, settings: Settings, pixels: Array, number: int, band: str, levels: Levels
     ) -> dict[str, Any] | None:
@@ -84,6 +107,10 @@ class Enhance(Tool):
         kind, sigma = str(settings["added_noise"]), float(settings["added_sigma"])
         noisy = add_noise(pixels, kind, sigma, number, levels.scale)
         return measure_histogram(settings, noisy, band, levels.scale)
+
+    def measure_bands(self, settings: Settings, pixels: Array, levels: Levels) -> dict[str, Any] | None:
+        """Return how strong all bands of a frame are, and what the filter takes for noise in them."""
+        return measure_energies(settings, pixels, levels.scale)
 
     def format_equivalent(self, settings: Settings, name: str, scale: float = 1.0) -> Equivalent:
         """Return the command line, Python and TOML that do the same."""

@@ -8,7 +8,18 @@ from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import list_methods
 from subband.settings import list_settings
 from subband.studio.chains import SHRINKERS, SPECKLE, list_denoisers, name_setting
-from subband.studio.controls import Control, choose, give_bands, give_window, make_control, make_controls, slide
+from subband.studio.controls import (
+    Control,
+    choose,
+    give_bands,
+    give_thresholds,
+    give_window,
+    make_control,
+    make_controls,
+    slide,
+    switch,
+)
+from subband.studio.guidance import explain_filters, explain_wavelets
 from subband.studio.hardware import list_engines
 from subband.studio.levels import COLOUR_MAPS
 
@@ -61,7 +72,7 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
     # a page starts with what can be seen
     return (
         choose("view", "View", "synthesis", VIEWS, group="View"),
-        choose("filter", "Filter", "soft", filters, group="Filter"),
+        choose("filter", "Filter", "soft", filters, group="Filter", more={"lines": explain_filters()}),
         *make_controls(Shrink, "threshold", {"threshold": 12}, group="Filter", shown={"filter": SHRINKERS}),
         slide(
             "falloff", "Falls per level to", 0.6, 0, 1, 0.05, group="Filter", shown={"filter": ("shrinkage",)},
@@ -80,12 +91,22 @@ def _list_controls(filters: tuple[tuple[str, str], ...]) -> tuple[Control, ...]:
             help="Standard deviation of the noise; measured in each frame if automatic.",
         ),
         *make_controls(Enhancer, "temporal", group="Filter", shown={"filter": denoisers}),
+        switch(
+            "volumetric", "In three dimensions", group="Filter", shown={"filter": (*SHRINKERS, *denoisers)},
+            help="On the block of slices around the one that is shown, as files of volumes are filtered.",
+            more={"only": "volume"},
+        ),
         *make_controls(LogSpeckle, "dynamic_range", group="Filter", shown={"filter": (SPECKLE,)}),
         list_wavelet_control(),
         *make_controls(Shrink, "level", {"level": 4}, group="Transform"),
         *make_controls(Denoise, "boundary form", group="Transform"),
         *make_controls(Enhancer, "colour", group="Transform"),
-        give_bands("bands", "Gains of bands", group="Bands", help="What each band is multiplied by."),
+        give_bands(
+            "bands", "Gains of bands", group="Bands",
+            help="Drag a number up for more of a band, down for less; the line in its bar is the threshold.",
+            more={"thresholds": "thresholds"},
+        ),
+        give_thresholds("thresholds", "Thresholds of bands", shown={"filter": (*SHRINKERS, *denoisers)}),
         choose(
             "added_noise", "Added noise", "none",
             (("none", "None"), ("gaussian", "Gaussian"), ("speckle", "Speckle")), group="Noise",
@@ -129,7 +150,7 @@ def list_working_controls() -> tuple[Control, ...]:
 @cache
 def list_wavelet_control() -> Control:
     """Return the choice of the wavelet."""
-    return make_control(list_settings(Denoise)["wavelet"], group="Transform")
+    return make_control(list_settings(Denoise)["wavelet"], group="Transform", more={"lines": explain_wavelets()})
 
 
 @cache

@@ -5,10 +5,11 @@ import io
 import numpy as np
 import pytest
 
-from subband.codecs.jpeg2000 import Settings, Times, decode, encode, imread, imwrite, read_header
+from subband.codecs.jpeg2000 import CodecWarning, Settings, Times, decode, encode, imread, imwrite, read_header
 from subband.codecs.jpeg2000.components import as_components
 from subband.codecs.jpeg2000.geometry import lay_out_tile
 from subband.codecs.jpeg2000.inspection import inspect
+from subband.codecs.jpeg2000.lazy import open_image
 from subband.codecs.jpeg2000.packing import list_packets
 from subband.codecs.jpeg2000.parameters import CodingStyle, ComponentSize, ImageSize, Order, Progression
 from subband.codecs.jpeg2000.progressions import iterate_packets, tabulate_precincts
@@ -211,3 +212,78 @@ def test_settings_know_their_defaults():
 def test_a_step_is_lossy_by_itself():
     assert encode(GREY, step=6.0) == encode(GREY, step=6.0, lossless=False)
     assert len(encode(GREY, step=6.0)) < len(encode(GREY))
+
+
+@pytest.mark.parametrize("lossless", [None, True])
+def test_a_psnr_is_met(lossless):
+    for psnr in (30.0, 40.0, 47.0):
+        error = read_back(encode(COLOUR, psnr=psnr, lossless=lossless)).astype(float) - COLOUR
+        assert 10 * np.log10(255**2 / np.mean(error**2)) >= psnr
+
+
+@pytest.mark.parametrize("target", [{"psnr": 90.0}, {"rate": 40.0}, {"size": 10**6}, {"rate": [1.0, 40.0]}], ids=str)
+@pytest.mark.parametrize("ht", [False, True])
+def test_a_target_beyond_lossless_loses_nothing(target, ht):
+    if ht and isinstance(target.get("rate"), list):
+        target = {"psnr": 120.0}
+    data = encode(COLOUR, ht=ht, **target)
+    layers = read_header(data).layers
+    assert len(data) <= len(encode(COLOUR, ht=ht, lossless=True, layers=layers))
+    np.testing.assert_array_equal(read_back(data), COLOUR)
+
+
+def test_a_size_below_the_headers_is_refused():
+    with pytest.raises(ArgumentError, match=r"size=50 is too small, for headers alone take \d+ bytes; allow more"):
+        encode(GREY, size=50)
+    # bits per pixel are for folders of images of any size
+    assert read_back(encode(GREY, rate=0.001)).shape == GREY.shape
+
+
+def test_more_layers_than_others_read_are_told():
+    with pytest.warns(CodecWarning, match="300 layers are written"):
+        encode(GREY[:16, :16], layers=300)
+
+
+def test_luminance_and_differences_are_shown_as_colours():
+    planes = [np.full((8, 8), 100, np.uint8), np.full((8, 8), 128, np.uint8), np.full((8, 8), 178, np.uint8)]
+    data = encode(planes, space="ycc", colour=False)
+    assert imread(io.BytesIO(data))[0, 0].tolist() == [170, 64, 100]
+    assert imread(io.BytesIO(data), components=[0, 1, 2])[0, 0].tolist() == [100, 128, 178]
+    assert open_image(data)[0, 0].tolist() == [170, 64, 100]
+    assert decode(data).samples[0, 0].tolist() == [100, 128, 178]
+
+
+@pytest.mark.parametrize("progression", ["RLCP", "RPCL"])
+@pytest.mark.parametrize("options", [{}, {"rate": 2.0, "layers": 2}, {"ht": True}], ids=str)
+def test_tiles_divided_by_resolution(progression, options):
+    options = {
+        "progression": progression,
+        "tile": (32, 40),
+        "levels": 2,
+        "plt": True,
+        "tlm": True,
+        "form": "j2k",
+    } | options
+    data = encode(COLOUR, tile_parts="R", **options)
+    stream = open_image(data).file.stream
+    parts = [(part.sot.tile, part.sot.part, part.sot.count) for part in stream.tile_parts]
+    assert parts == [(tile, part, 3) for tile in range(6) for part in range(3)]
+    assert [part.start for part in stream.find_tile_parts([4])[4]] == [part.start for part in stream.tile_parts[12:15]]
+    if "rate" in options:
+        assert len(data) <= 2 * GREY.size / 8
+    else:
+        np.testing.assert_array_equal(read_back(data), read_back(encode(COLOUR, **options)))
+    # the coarsest resolution needs the packets of first parts only
+    cut = bytearray(data)
+    for part in stream.tile_parts:
+        if part.sot.part:
+            _, body = stream.read_tile_part_header(part)
+            cut[body : part.stop] = bytes(part.stop - body)
+    np.testing.assert_array_equal(read_back(bytes(cut), reduce=2), read_back(data, reduce=2))
+
+
+def test_parts_by_resolution_need_an_order_by_resolution():
+    with pytest.raises(ArgumentError, match="does not go with progression='LRCP'"):
+        encode(GREY, tile_parts="R")
+    with pytest.raises(ArgumentError, match="tile_parts='L'"):
+        encode(GREY, tile_parts="L", progression="RPCL")

@@ -1,14 +1,15 @@
-"""The task loop that threads of a kernel share, and primitives of all kernels: scratch memory, runs, mirroring."""
+"""Tasks of a kernel that threads share, and primitives of all kernels: scratch memory, runs, mirroring."""
 
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.compiled.compiling import stored
-from subband.engines.cpu.loops import OPTIONS, data, keep_apart, shift
-from subband.engines.cpu.turn_loops import finish_task, take_task
+from subband.compiled.compiling import pointed, stored
+from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, shift
+from subband.engines.cpu.pool_loops import address_of, pointer_to, share
 
 __all__ = [
     "add_run",
@@ -17,6 +18,7 @@ __all__ = [
     "copy_run",
     "mirror",
     "reflect",
+    "run_task",
     "scale_run",
     "stand_alone",
     "work_off",
@@ -38,16 +40,23 @@ def _call_kernel(typingctx, kernel, out, x, y, numbers, sizes, task):
     return nb.types.none(kernel, out, x, y, numbers, sizes, task), codegen
 
 
+@pointed(nogil=True)
+def run_task(shared, number):
+    """Run a kernel for one of many tasks; everything is given by its address, but how long a task is."""
+    numbers, sizes, tasks = pointer_to(shared[4]), pointer_to(shared[5]), pointer_to(shared[6])
+    task = shift(tasks, number * shared[7])
+    _call_kernel(shared[0], shared[1], shared[2], shared[3], numbers, sizes, task)
+
+
 @stored(nogil=True)
-def work_off(kernel, out, x, y, numbers, sizes, tasks, turns):
-    """Run tasks until none is left; any number of threads may do so at once."""
-    while True:
-        turn = take_task(turns)
-        if turn >= tasks.shape[0]:
-            return
-        task = shift(data(tasks), turn * tasks.shape[1])
-        _call_kernel(kernel, out, x, y, data(numbers), data(sizes), task)
-        finish_task(turns)
+def work_off(board, threads, run, kernel, out, x, y, numbers, sizes, tasks):
+    """Run all tasks of a kernel by several threads, each by `run`, the address of `run_task`."""
+    shared = np.empty(8, np.int64)
+    shared[0], shared[1], shared[2], shared[3] = kernel, out, x, y
+    shared[4], shared[5], shared[6] = address_of(data(numbers)), address_of(data(sizes)), address_of(data(tasks))
+    shared[7] = tasks.shape[1]
+    share(board, run, data(shared), tasks.shape[0], threads)
+    keep(shared)
 
 
 @intrinsic

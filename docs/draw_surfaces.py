@@ -1,4 +1,4 @@
-"""Make the pictures of surfaces and of edges in the gallery: `python docs/make_surfaces.py`."""
+"""Make the images of surfaces and of edges in editing.md: `python docs/draw_surfaces.py`."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def main() -> None:
     """Write both pictures."""
     IMAGES.mkdir(exist_ok=True)
     edges = make_edges().quantize(64, dither=Image.Dither.NONE)
-    for name, picture in (("gallery-surfaces.png", make_surfaces()), ("gallery-edges.png", edges)):
+    for name, picture in (("editing-surfaces.png", make_surfaces()), ("editing-edges.png", edges)):
         with open_output(IMAGES / name, overwrite=True) as file:
             picture.save(file, "PNG", optimize=True)
-    for name in ("gallery-surfaces.png", "gallery-edges.png"):
+    for name in ("editing-surfaces.png", "editing-edges.png"):
         print(f"{IMAGES / name}: {(IMAGES / name).stat().st_size // 1024} KiB")
 
 

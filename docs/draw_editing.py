@@ -1,6 +1,6 @@
-"""Make the pictures of the gallery: bumps carried over, light taken away, and stacks fused.
+"""Make the images of editing.md: bumps carried over, light taken away, and stacks fused.
 
-Run it from anywhere; it writes ``docs/images/gallery-*.png``. All pictures come with subband or are drawn here.
+Run it from anywhere; it writes ``docs/images/editing-*.png``. All pictures come with subband or are drawn here.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def save(name: str, pictures: Sequence[np.ndarray], colours: int = 256) -> Path:
     for each in pictures:
         whole = each if each.dtype == np.uint8 else as_bytes(each / 255)
         parts += [np.full((height, GAP, 3), PAPER, np.uint8), whole]
-    path = IMAGES / f"gallery-{name}.png"
+    path = IMAGES / f"editing-{name}.png"
     joined = Image.fromarray(np.hstack(parts[1:]))
     with open_output(path, overwrite=True) as file:
         joined.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
