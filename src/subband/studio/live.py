@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 
 from subband.errors import SubbandError
 from subband.media import Frame, Source, SourceInfo
@@ -32,21 +32,21 @@ class Live:
         self._source, self._reopen = source, reopen
         self._newest: tuple[int, Frame] | None = None
         self._has_come = Condition()
-        self._is_closed = False
+        self._is_closed = Event()
         self._thread = Thread(target=self._walk, name="subband live", daemon=True)
         self._thread.start()
 
     def _walk(self) -> None:
         count = 0
         with suppress(SubbandError):
-            while not self._is_closed:
+            while not self._is_closed.is_set():
                 with self._source:
                     for frame in self._source:
                         with self._has_come:
                             self.info, self._newest = self._source.info, (count, frame)
                             self._has_come.notify_all()
                         count += 1
-                        if self._is_closed:
+                        if self._is_closed.is_set():
                             return
                 self._source = self._reopen()
 
@@ -62,7 +62,7 @@ class Live:
 
     def close(self) -> None:
         """End the thread after the frame that it waits for, or at once if the source has been told to end."""
-        self._is_closed = True
+        self._is_closed.set()
         self._thread.join(1.0)
 
 

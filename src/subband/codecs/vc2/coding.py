@@ -94,7 +94,7 @@ def _tabulate_windows() -> tuple[Array, Array]:
         if bits <= _WINDOW:
             own = slice(code << _WINDOW - bits, code + 1 << _WINDOW - bits)
             first[own], length[own] = number, bits
-    values, entries = np.zeros((1 << _WINDOW, _ENTRY), np.int16), np.zeros(1 << _WINDOW, np.int16)
+    values, entries = np.zeros((1 << _WINDOW, _ENTRY), np.int8), np.zeros(1 << _WINDOW, np.int16)
     windows, taken = np.arange(1 << _WINDOW), np.zeros(1 << _WINDOW, np.int64)
     for entry in range(_ENTRY):
         left = windows << taken & (1 << _WINDOW) - 1

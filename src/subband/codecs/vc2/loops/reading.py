@@ -126,17 +126,20 @@ def _read_block(out, n, stream, begin, end, tail, values, entries):
 
 @nb.njit(**_OPTIONS)
 def _restore_block(y, stride, x, rows, columns, factor, offset):
-    """Write the coefficients that numbers behind each other stand for to some rows."""
+    """Write the coefficients that numbers behind each other stand for to some rows; the numbers are lost."""
     keep_apart()
     factor, offset = np.int32(factor), np.int32(offset)
+    # rows are short, and all of them together are not
+    for k in range(rows * columns):
+        x[k] = restore(x[k], factor, offset)
     whole = columns // _LANES * _LANES
     for row in range(rows):
         goal, line = shift(y, row * stride), shift(x, row * columns)
         for k in range(0, whole, _LANES):
             for j in range(_LANES):
-                goal[k + j] = restore(line[k + j], factor, offset)
+                goal[k + j] = line[k + j]
         for k in range(whole, columns):
-            goal[k] = restore(line[k], factor, offset)
+            goal[k] = line[k]
 
 
 @nb.njit(**_OPTIONS)
