@@ -31,7 +31,8 @@ _loops = Kernels("subband.engines.cpu.pool_loops")
 #: Seconds that a call may lose, to helpers that wake late and do the last task, before it counts as held up.
 _PATIENCE = 2e-4
 
-#: So many calls in a row have to be held up: the first ones of a kernel are, by whoever loads or compiles it.
+#: So many calls of Python in a row have to be held up: the first ones of a kernel are, by whoever loads or compiles it.
+#: Compiled tasks wait for other programs only.
 _SUSPICION = 4
 
 #: After that, calls are left to one thread for so many times as long: what waiting costs stays a ninth of all.
@@ -170,7 +171,7 @@ def share_tasks(kernel: Callable[..., object], threads: int, *arguments: Any) ->
     start, begin = perf_counter(), _busy_clock()
     outcome = kernel(pool.board, threads, *arguments)
     busy = _busy_clock() - begin
-    _sharing.note(perf_counter() - start, busy)
+    _sharing.note(perf_counter() - start, busy, suspicion=1)
     return outcome
 
 
@@ -255,14 +256,14 @@ class _Sharing:
     def is_paused(self) -> bool:
         return perf_counter() < self._resumption
 
-    def note(self, elapsed: float, busy: float) -> None:
+    def note(self, elapsed: float, busy: float, suspicion: int = _SUSPICION) -> None:
         """Take into account how long a call took, and how long its thread computed.
 
-        After a pause, one that is held up again is enough for the next.
+        So many have to be held up in a row. After a pause, one that is held up again is enough for the next.
         """
         lost = elapsed - busy
         self._held_up = self._held_up + 1 if lost > max(_PATIENCE, busy) else 0
-        if self._held_up >= _SUSPICION:
+        if self._held_up >= suspicion:
             self._resumption = perf_counter() + min(_PAUSE * lost, _LONGEST_PAUSE)
 
     def resume(self) -> None:
