@@ -14,19 +14,20 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import index
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import get_clock_info, perf_counter, thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from subband.compiled import Kernels
 from subband.engines.board import HELPERS, MOST, make_board
 from subband.errors import ArgumentError
 
-__all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
+if TYPE_CHECKING:
+    from subband.compiled import Kernels
 
-_loops = Kernels("subband.engines.cpu.pool_loops")
+__all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
 
 #: Seconds that a call may lose, to helpers that wake late and do the last task, before it counts as held up.
 _PATIENCE = 2e-4
@@ -314,15 +315,23 @@ class _Pool:
 
     def _put(self, job: _Job | None) -> None:
         self._calls.put(job)
-        _loops.post_errand(self.board)
+        _find_loops().post_errand(self.board)
 
     def _listen(self, number: int) -> None:
         while True:
-            _loops.serve(self.board, number)
+            _find_loops().serve(self.board, number)
             job = self._calls.get()
             if job is None:
                 return
             job.help()
+
+
+@cache
+def _find_loops() -> Kernels:
+    """Return the compiled half of the pool, which takes more modules than are loaded with the package."""
+    from subband.compiled import Kernels
+
+    return Kernels("subband.engines.cpu.pool_loops")
 
 
 def _find_pool(helpers: int) -> _Pool:

@@ -163,6 +163,7 @@ def test_compiled_tasks_do_without_a_helper_that_is_held_up(held_up_helper):
 
 def test_who_calls_beside_others_calls_no_helper(monkeypatch):
     """Threads that compute already have the cores that helpers would take."""
+    monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
     pool = threads._Pool()
     monkeypatch.setattr(threads, "_find_pool", lambda helpers: pool)
     set_threads(2)
