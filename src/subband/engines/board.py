@@ -37,7 +37,7 @@ INSIDE, OWNED, OPEN, SLEEPER = (1 << 32) - 1, 1 << 32, 1 << 33, 1 << 34
 #: Where the helpers begin, and what each takes: whether it sleeps, and the lock that it sleeps on.
 FIRST, HELPER = FREE + SLOTS * SLOT, _LINE
 ASLEEP, AWAKE = 1, 0
-BED = 1
+HELPER_LOCK = 1
 
 #: The most helpers that there may be.
 MOST = 1024

@@ -14,24 +14,26 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import index
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import get_clock_info, perf_counter, thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from subband.compiled import Kernels
 from subband.engines.board import HELPERS, MOST, make_board
 from subband.errors import ArgumentError
 
-__all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
+if TYPE_CHECKING:
+    from subband.compiled import Kernels
 
-_loops = Kernels("subband.engines.cpu.pool_loops")
+__all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
 
 #: Seconds that a call may lose, to helpers that wake late and do the last task, before it counts as held up.
 _PATIENCE = 2e-4
 
-#: So many calls in a row have to be held up: the first ones of a kernel are, by whoever loads or compiles it.
+#: So many calls of Python in a row have to be held up: the first ones of a kernel are, by whoever loads or compiles it.
+#: Compiled tasks wait for other programs only.
 _SUSPICION = 4
 
 #: After that, calls are left to one thread for so many times as long: what waiting costs stays a ninth of all.
@@ -170,7 +172,7 @@ def share_tasks(kernel: Callable[..., object], threads: int, *arguments: Any) ->
     start, begin = perf_counter(), _busy_clock()
     outcome = kernel(pool.board, threads, *arguments)
     busy = _busy_clock() - begin
-    _sharing.note(perf_counter() - start, busy)
+    _sharing.note(perf_counter() - start, busy, suspicion=1)
     return outcome
 
 
@@ -255,14 +257,14 @@ class _Sharing:
     def is_paused(self) -> bool:
         return perf_counter() < self._resumption
 
-    def note(self, elapsed: float, busy: float) -> None:
+    def note(self, elapsed: float, busy: float, suspicion: int = _SUSPICION) -> None:
         """Take into account how long a call took, and how long its thread computed.
 
-        After a pause, one that is held up again is enough for the next.
+        So many have to be held up in a row. After a pause, one that is held up again is enough for the next.
         """
         lost = elapsed - busy
         self._held_up = self._held_up + 1 if lost > max(_PATIENCE, busy) else 0
-        if self._held_up >= _SUSPICION:
+        if self._held_up >= suspicion:
             self._resumption = perf_counter() + min(_PAUSE * lost, _LONGEST_PAUSE)
 
     def resume(self) -> None:
@@ -313,15 +315,23 @@ class _Pool:
 
     def _put(self, job: _Job | None) -> None:
         self._calls.put(job)
-        _loops.post_errand(self.board)
+        _find_loops().post_errand(self.board)
 
     def _listen(self, number: int) -> None:
         while True:
-            _loops.serve(self.board, number)
+            _find_loops().serve(self.board, number)
             job = self._calls.get()
             if job is None:
                 return
             job.help()
+
+
+@cache
+def _find_loops() -> Kernels:
+    """Return the compiled half of the pool, which takes more modules than are loaded with the package."""
+    from subband.compiled import Kernels
+
+    return Kernels("subband.engines.cpu.pool_loops")
 
 
 def _find_pool(helpers: int) -> _Pool:

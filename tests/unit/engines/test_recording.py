@@ -77,6 +77,7 @@ def threads_asked(monkeypatch):
     """The number of threads of each run of large jobs; how many are set is restored."""
     before, asked = subband.get_threads(), []
     monkeypatch.setattr(threads, "_sharing", threads._Sharing())
+    monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
     share = jobs.share_tasks
 
     def note(entry, count, *rest):

@@ -13,7 +13,7 @@ import pytest
 import subband
 from subband.engines import board, get_threads, set_threads, threads
 from subband.engines.cpu import jobs
-from subband.engines.threads import run_tasks, run_together
+from subband.engines.threads import count_threads, run_tasks, run_together, share_tasks
 from subband.errors import ArgumentError
 
 
@@ -163,6 +163,7 @@ def test_compiled_tasks_do_without_a_helper_that_is_held_up(held_up_helper):
 
 def test_who_calls_beside_others_calls_no_helper(monkeypatch):
     """Threads that compute already have the cores that helpers would take."""
+    monkeypatch.setattr(threads, "_PATIENCE", float("inf"))
     pool = threads._Pool()
     monkeypatch.setattr(threads, "_find_pool", lambda helpers: pool)
     set_threads(2)
@@ -223,6 +224,22 @@ def test_calls_that_lose_time_are_left_to_one_thread(monkeypatch):
     now[0] += threads._LONGEST_PAUSE
     assert run(0.0, is_even=True) == count + 3
     assert run(0.0, is_even=True) == count + 4
+
+
+def test_compiled_tasks_that_lose_time_are_left_to_one_thread_at_once(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(threads, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(threads, "_busy_clock", lambda: 0.0)
+    set_threads(2)
+
+    def run(lost):
+        share_tasks(lambda board, count: now.__setitem__(0, now[0] + lost), 2)
+        return count_threads()
+
+    assert run(threads._PATIENCE / 2) == 2
+    assert run(0.01) == 1
+    now[0] += threads._LONGEST_PAUSE
+    assert count_threads() == 2
 
 
 def test_an_interrupted_caller_leaves_nobody_behind():

@@ -21,7 +21,6 @@ from subband.engines.board import (
     ARGUMENT,
     ASLEEP,
     AWAKE,
-    BED,
     CALLERS,
     CALLS,
     COUNT,
@@ -30,6 +29,7 @@ from subband.engines.board import (
     FREE,
     FUNCTION,
     HELPER,
+    HELPER_LOCK,
     HELPERS,
     INSIDE,
     LOCK,
@@ -168,7 +168,7 @@ def _wake(words, count):
             return
         helper = shift(words, FIRST + number * HELPER)
         if _look(helper) == ASLEEP and _swap(helper, ASLEEP, AWAKE):
-            _release(helper[BED])
+            _release(helper[HELPER_LOCK])
             count -= 1
 
 
@@ -242,9 +242,9 @@ def serve(board, number):
     """Be a helper: take tasks, and sleep between them. Returns when there is work for it in Python."""
     words = data(board)
     own = shift(words, FIRST + number * HELPER)
-    if own[BED] == 0:
-        own[BED] = _make_lock()
-        _acquire(own[BED])
+    if own[HELPER_LOCK] == 0:
+        own[HELPER_LOCK] = _make_lock()
+        _acquire(own[HELPER_LOCK])
     while True:
         posts = _look(shift(words, POSTS))
         for k in range(SLOTS):
@@ -259,7 +259,7 @@ def serve(board, number):
         # whoever posts afterwards finds it asleep; before, it finds that out here
         if _look(shift(words, POSTS)) != posts and _swap(own, ASLEEP, AWAKE):
             continue
-        _acquire(own[BED])
+        _acquire(own[HELPER_LOCK])
 
 
 # --- Callers. ---
