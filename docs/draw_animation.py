@@ -112,9 +112,7 @@ def main() -> None:
         server.terminate()
         server.wait()
     target = IMAGES / "studio.webp"
-    images[0].save(
-        target, save_all=True, append_images=images[1:], duration=1000 // RATE, loop=0, quality=55, method=4
-    )
+    images[0].save(target, save_all=True, append_images=images[1:], duration=1000 // RATE, loop=0, quality=55, method=4)
     print(f"{target}: {target.stat().st_size / 2**20:.2f} MiB, {len(images) / RATE:g} s")
 
 

@@ -30,7 +30,6 @@ GIVE = """([kind, names]) => {
 }"""
 
 
-@pytest.mark.firefox
 def test_it_opens_before_and_after_with_the_estimate_and_a_tour_that_stays_skipped(studio, out):
     studio.page.goto(studio.address)
     tour = studio.page.get_by_role("region", name="Before and after")
@@ -98,7 +97,6 @@ def test_several_files_are_dropped_or_pasted(studio, kind):
     studio.wait_for("() => window.studio.pixels().data[0] === 150")
 
 
-@pytest.mark.firefox
 def test_the_map_shows_where_one_is_and_goes_elsewhere(studio):
     studio.open("sample:camera", filter="none", format="raw")
     overview = studio.page.locator("#overview")
