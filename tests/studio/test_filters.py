@@ -72,7 +72,6 @@ def test_every_filter_shows_what_the_library_computes_and_only_its_sliders(studi
         assert shown_sliders(studio) == sliders, title
 
 
-@pytest.mark.firefox
 def test_views_show_result_before_and_bands(studio):
     studio.open(format="raw", threshold=40)
     enhancer = Enhancer([Shrink(level=4, threshold=40.0)])
@@ -126,7 +125,6 @@ def test_slider_and_number_change_pixels(studio):
     assert all(0 < each < 1e6 for each in latency)
 
 
-@pytest.mark.firefox
 def test_wavelet_is_searched_by_keyboard(studio):
     studio.open(format="raw")
     field = studio.page.get_by_role("combobox", name="Wavelet")
@@ -145,7 +143,6 @@ def test_wavelet_is_searched_by_keyboard(studio):
     assert field.input_value().startswith("db4")
 
 
-@pytest.mark.firefox
 def test_band_matrix_takes_keys_and_drags(studio):
     studio.open(format="raw", filter="none", level=2)
     cell = studio.page.get_by_role("slider", name="Level 1, diagonal (dd1)")

@@ -31,7 +31,6 @@ def test_the_document_is_as_high_as_the_window_on_every_tab(open_page, out, widt
     studio.page.screenshot(path=out / f"studio-{width}-{scheme}.png")
 
 
-@pytest.mark.firefox
 def test_settings_are_a_sheet_on_phones_and_the_image_stays(open_page):
     studio = open_page(390, 844, has_touch=True).open("sample:camera")
     handle = studio.page.get_by_role("separator", name="Height of the settings")

@@ -121,7 +121,6 @@ def test_what_takes_long_is_said_and_can_be_given_up(studio):
     np.testing.assert_array_equal(studio.colours(), before)
 
 
-@pytest.mark.firefox
 def test_reset_is_undone_and_so_is_everything_else(studio):
     studio.open("sample:camera", format="raw", threshold=50)
     undo, redo = (studio.page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
