@@ -100,7 +100,7 @@ class StudioPage:
 
     def export(self, ending):
         """Export what is open, and return the path of the downloaded file."""
-        self.page.get_by_role("button", name="Export").click()
+        self.page.get_by_role("button", name="Export", exact=True).click()
         self.page.get_by_label("File type").select_option(ending)
         with self.page.expect_download() as download:
             self.page.get_by_role("button", name="Start").click()

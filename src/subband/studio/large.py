@@ -195,7 +195,7 @@ class LargeImage:
     >>> crop = View(500, 400).crop(original.pixels.shape)
     >>> sketch, is_exact = image.show(crop)
     >>> sketch.shape, is_exact, image.count, image.left
-    ((750, 1000), False, 4, 4)
+    ((375, 500), False, 4, 4)
     >>> while image.left:
     ...     block = image.advance(crop)
     >>> image.show(crop)[1]
