@@ -59,8 +59,8 @@ class DenoisePanel(widgets.VBox):
     >>> from subband.integrations.notebook import DenoisePanel
     >>> panel = DenoisePanel(subband.data.camera()[:64, :64])
     >>> panel.controls["strength"].value = 1.5
-    >>> print(panel.enhancer.stages[0])
-    Denoise(strength=1.5)
+    >>> panel.enhancer.stages[0].strength
+    1.5
     >>> panel.result.shape
     (64, 64)
     """
