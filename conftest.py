@@ -27,8 +27,8 @@ NEEDED = {
     "integrations/zarr": "zarr",
 }
 
-#: Folders that ``--quick`` leaves out: they drive browsers, compilers and other programs, or measure.
-THOROUGH = ("bench", "codecs", "faults", "gpu", "kernels", "pywavelets", "studio")
+#: Folders of tests that ``--quick`` leaves out: they drive browsers, compilers and other programs, or measure.
+THOROUGH = ("bench", "cli", "codecs", "faults", "gpu", "kernels", "pywavelets", "studio")
 #: Markers of tests that ``--quick`` leaves out.
 COSTLY = ("browser", "opencl", "slow")
 #: How many of the parameter sets of a test ``--quick`` keeps, spread over all of them.
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out the examples of a package that could not even be imported."""
     path = collection_path.as_posix()
-    if config.getoption("quick") and any(path.endswith(f"/tests/{folder}") for folder in THOROUGH):
+    if config.getoption("quick") and "/tests/" in path and collection_path.name in THOROUGH:
         return True
     for package, library in NEEDED.items():
         if f"src/subband/{package}" in path and find_spec(library) is None:

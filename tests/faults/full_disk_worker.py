@@ -20,7 +20,7 @@ from subband.errors import SubbandError
 from subband.media import Frame, SourceInfo, open_sink
 from subband.media.formats import list_formats
 
-SIZES = 100
+SIZES = 40
 # Files of icons hold a dozen sizes of one, and take as long each time.
 LARGE = 100_000
 # Other names of formats that are tried under their usual one.
@@ -83,7 +83,7 @@ def clear(folder):
 
 def choose_sizes(size):
     """Return limits: one after the other at the end, and wider apart before it."""
-    count = SIZES if size < LARGE else SIZES // 20
+    count = SIZES if size < LARGE else SIZES // 8
     near = range(size - count // 2, size)
     far = np.linspace(0, max(0, size - count // 2), count - len(near)).astype(int)
     return sorted({max(0, int(limit)) for limit in (*near, *far)})

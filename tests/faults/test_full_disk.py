@@ -1,4 +1,4 @@
-"""A disk that takes no more: every format at a hundred sizes around its end, and what else writes files."""
+"""A disk that takes no more: every format at forty sizes, the last of them one by one, and what else writes files."""
 
 import json
 import os

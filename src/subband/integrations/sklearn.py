@@ -108,7 +108,7 @@ class WaveletFeatures(_Rows):
     --------
     >>> import numpy as np
     >>> from subband.integrations.sklearn import WaveletFeatures
-    >>> signals = np.sin(np.outer([0.1, 1.5], np.arange(64)))
+    >>> signals = np.sin(np.outer([0.1, 2.5], np.arange(64)))
     >>> features = WaveletFeatures("db2", level=2, statistics=["energy"]).fit(signals)
     >>> print(*features.get_feature_names_out())
     a2_energy d2_energy d1_energy

@@ -41,12 +41,12 @@ import subband
 from subband.data import camera
 rng = np.random.default_rng(0)
 results = {}
-for dtype in ("float32", "float64"):
+# as few kernels as tell: Numba takes seconds to compile each, and they come from the same sources for both dtypes
+for dtype, wavelet in (("float32", "haar"), ("float32", "bior4.4"), ("float64", "db4")):
     x = rng.normal(size=(120, 130)).astype(dtype)
-    for wavelet in ("haar", "db4", "bior4.4"):
-        pyramid = subband.wavedec2(x, wavelet, level=2)
-        results[f"{dtype} {wavelet}"] = subband.coeffs_to_array(pyramid, padding=0)[0]
-    results[f"{dtype} denoise"] = subband.denoise(camera()[:128, :128].astype(dtype))
+    pyramid = subband.wavedec2(x, wavelet, level=2)
+    results[f"{dtype} {wavelet}"] = subband.coeffs_to_array(pyramid, padding=0)[0]
+results["float32 denoise"] = subband.denoise(camera()[:128, :128].astype(np.float32))
 np.savez(sys.argv[1], **results)
 """
 
@@ -58,7 +58,7 @@ def test_results_are_those_of_numba(tmp_path, monkeypatch):
         path = tmp_path / f"{name}.npz"
         subprocess.run([sys.executable, "-c", RESULTS, str(path)], check=True)
         found[name] = dict(np.load(path))
-    assert len(found["here"]) == 8
+    assert len(found["here"]) == 4
     for name, wanted in found["here"].items():
         tolerance = 1e-12 if wanted.dtype == np.float64 else 2e-5
         largest = np.abs(wanted).max()
