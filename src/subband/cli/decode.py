@@ -46,14 +46,14 @@ def decode(
     import warnings
     from time import perf_counter
 
-    from subband.cli.video import copy_video, is_vc2
+    from subband.cli.video import copy_video, may_hold_vc2
     from subband.codecs.jpeg2000 import CodecWarning
     from subband.codecs.jpeg2000 import decode as decode_image
     from subband.media import place_output, write_still
     from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
 
-    if is_vc2(source) or source.suffix.lower() == ".mkv":
+    if may_hold_vc2(source):
         if reduce or region is not None or layers is not None:
             raise ArgumentError("--reduce, --region and --layers are for JPEG 2000, not for video")
         copy_video(source, output, {}, force, dry_run, most_pixels, as_json, quiet)

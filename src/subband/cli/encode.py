@@ -116,7 +116,7 @@ def encode(
     from time import perf_counter
 
     from subband.cli.progress import watch_progress
-    from subband.cli.video import copy_video, is_vc2, make_settings
+    from subband.cli.video import copy_video, is_vc2, make_settings, may_hold_vc2
     from subband.codecs.jpeg2000 import encode as encode_image
     from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.media import place_output, read_still
@@ -124,7 +124,7 @@ def encode(
     from subband.pipeline.relay import Progress
 
     ending = output.suffix.lower()
-    if is_vc2(output) or ending == ".mkv":
+    if may_hold_vc2(output):
         still_only = {
             "--bpp": rate,
             "--bytes": size,

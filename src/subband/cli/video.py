@@ -12,7 +12,7 @@ from subband.errors import ArgumentError
 if TYPE_CHECKING:
     from subband.codecs.vc2 import Settings
 
-__all__ = ["copy_video", "is_vc2", "make_settings", "read_rate"]
+__all__ = ["copy_video", "is_vc2", "make_settings", "may_hold_vc2", "read_rate"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -23,6 +23,13 @@ def is_vc2(path: Path) -> bool:
 
     form = find_format(path)
     return form is not None and form.name == "VC-2"
+
+
+def may_hold_vc2(path: Path) -> bool:
+    """Tell by its name whether a file is one of VC-2, or Matroska, in which it may lie."""
+    from subband.media.formats import find_format
+
+    return is_vc2(path) or getattr(find_format(path), "muxer", None) == "matroska"
 
 
 def read_rate(text: str) -> float:

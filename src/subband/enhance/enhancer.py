@@ -230,7 +230,7 @@ class Enhancer:
         --------
         >>> import numpy as np
         >>> from subband import Enhancer, data
-        >>> noisy = data.camera() + np.random.default_rng(0).normal(0, 20, (256, 256))
+        >>> noisy = data.camera() + np.random.default_rng(0).normal(0, 20, (512, 512))
         >>> chain, report = Enhancer(noise="auto").find_noise(noisy)
         >>> report.kind, report.confidence > 0.9, chain.model == report.model
         ('white', True, True)

@@ -113,7 +113,7 @@ class WaveletFeatures(_Rows):
     >>> print(*features.get_feature_names_out())
     a2_energy d2_energy d1_energy
     >>> features.transform(signals).argmax(axis=1)
-    array([0, 1])
+    array([0, 2])
     """
 
     def __init__(

@@ -96,8 +96,8 @@ class FilmSink(Sink):
     >>> FilmSink(Path("video.xyz"), SourceInfo("film", (48, 64, 3), np.dtype("uint8")))
     Traceback (most recent call last):
         ...
-    subband.errors.ArgumentError: 'video.xyz' does not end like a video; take one of .avi, .m4v, .mkv, .mov, .mp4,
-    .mpeg, .mpg, .mxf, .ts, .webm, .wmv, .y4m
+    subband.errors.ArgumentError: 'video.xyz' does not end like a video; take one of .avi, .m4v, .mj2, .mkv, .mov,
+    .mp4, .mpeg, .mpg, .mxf, .ts, .webm, .wmv, .y4m
     """
 
     def __init__(

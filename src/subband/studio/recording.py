@@ -15,13 +15,14 @@ import numpy as np
 
 from subband.errors import ArgumentError
 from subband.media import Frame, SourceInfo, open_sink
+from subband.media.formats import list_endings
 from subband.pipeline import CancelledError, Progress
 from subband.typing import Array
 
 __all__ = ["ENDING", "Recording"]
 
 #: What a recording is written as.
-ENDING = ".mp4"
+ENDING = list_endings("video")[0]
 
 _RATE = 25
 #: Frames that may wait for the encoder; others are left out, and the one before them is repeated.

@@ -49,7 +49,7 @@ class SaltAndPepper(NoiseModel):
     >>> from subband.enhance import SaltAndPepper
     >>> clean = data.camera().astype(float)
     >>> noisy = SaltAndPepper(0.1).add(clean, seed=0)
-    >>> round(psnr(noisy, clean, 255)), psnr(SaltAndPepper().stabilise(noisy), clean, 255) > 33
+    >>> round(psnr(noisy, clean, 255)), psnr(SaltAndPepper().stabilise(noisy), clean, 255) > 30
     (15, True)
     """
 

@@ -88,7 +88,7 @@ def list_endings(kind: Holding) -> list[str]:
     --------
     >>> from subband.media.formats import list_endings
     >>> list_endings("video")[:4]
-    ['.mp4', '.mkv', '.avi', '.mpg']
+    ['.mp4', '.mkv', '.avi', '.mj2']
     """
     written = [form.written for form in list_formats(kind) if form.written]
     return [*(endings[0] for endings in written), *chain.from_iterable(endings[1:] for endings in written)]
