@@ -50,13 +50,12 @@ def check_volume(path: Path, title: str, most_pixels: int) -> None:
     form = find_format(path)
     if form is None or form.kinds != ("volume",) or form.is_store:
         return
-    checks = {".dcm": _check_dicom, ".nii": _check_nifti, ".nii.gz": _check_nifti, ".npy": _check_npy}
-    ending = next((ending for ending in form.endings if path.name.lower().endswith(ending)), "")
-    if ending not in checks:
-        raise FormatError(
-            f"{title!r} is a volume that is unpacked whole; name it on the command line: subband studio FILE"
-        )
-    checks[ending](path, title, most_pixels)
+    check = {"DICOM": _check_dicom, "NIfTI": _check_nifti, "NumPy": _check_npy}.get(form.name, _refuse)
+    check(path, title, most_pixels)
+
+
+def _refuse(path: Path, title: str, most_pixels: int) -> None:  # noqa: ARG001 - as all checks
+    raise FormatError(f"{title!r} is a volume that is unpacked whole; name it on the command line: subband studio FILE")
 
 
 def _check_shape(title: str, rows: int, columns: int, slices: int, most_pixels: int) -> None:
@@ -107,7 +106,9 @@ def _check_npy(path: Path, title: str, most_pixels: int) -> None:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise FormatError(f"{title!r} holds no volume that can be read as NumPy's") from error
-    if not isinstance(array, np.ndarray) or array.ndim < 2 or array.dtype.itemsize > _WIDEST:
+    if not isinstance(array, np.ndarray):
+        _refuse(path, title, most_pixels)
+    if array.ndim < 2 or array.dtype.itemsize > _WIDEST:
         raise FormatError(f"{title!r} holds no volume of numbers")
     *rest, rows, columns = array.shape if array.shape[-1] != 3 or array.ndim < 4 else array.shape[:-1]
     _check_shape(title, rows, columns, prod(rest), most_pixels)
