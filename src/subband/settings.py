@@ -363,7 +363,13 @@ def read_directions(name: str, text: str) -> list[float | tuple[float, ...]]:
     """
     levels: list[float | tuple[float, ...]] = []
     for entry in text.split(","):
-        numbers = read_numbers(name, entry.replace("/", ","))
+        try:
+            numbers = read_numbers(name, entry.replace("/", ","))
+        except ArgumentError:
+            raise ArgumentError(
+                f"{name} {text} is not a list of numbers with commas between levels, and slashes between directions, "
+                "such as 1,0.7/0.7/0.4"
+            ) from None
         levels.append(tuple(numbers) if len(numbers) > 1 else numbers[0])
     return levels
 

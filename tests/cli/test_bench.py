@@ -184,7 +184,7 @@ def test_video(run, tmp_path, monkeypatch):
 
 
 def test_studio(run, tmp_path, monkeypatch):
-    from subband.bench import studio
+    from subband.bench import studio, studio_waits
 
     asked = []
 
@@ -192,15 +192,22 @@ def test_studio(run, tmp_path, monkeypatch):
         asked.append((engine, lengths))
         return (studio.Showing(case, 25.0, 40.0, 300.0, 0, (0.05, 0.06), "jpeg") for case in cases)
 
+    waits = (studio_waits.Wait("first frame of a page", "ms", (90.0, 80.0), 100.0),)
     monkeypatch.setattr(studio, "measure", measure)
+    monkeypatch.setattr(studio_waits, "measure_waits", lambda *_: iter(waits))
     page = tmp_path / "page.md"
-    page.write_text("<!-- measured studio: begin -->\nold\n<!-- measured studio: end -->\n", encoding="utf-8")
+    parts = [
+        f"<!-- measured {part}: begin -->\nold\n<!-- measured {part}: end -->\n" for part in ("studio", "studio waits")
+    ]
+    page.write_text("".join(parts), encoding="utf-8")
     html = tmp_path / "studio.html"
     result = run("studio", "--output", tmp_path / "figures.json", "--markdown", page, "--html", html)
     assert result.exit_code == 0, result.output
     assert "<img alt='The studio in a browser'" in html.read_text(encoding="utf-8")
-    assert "4 of 4 targets met" in result.output
-    assert len(json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["studio"]["showings"]) == 4
+    assert "4 of 6 targets met" in result.output
+    assert "1 of 1 targets met" in result.output
+    assert len(json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["studio"]["showings"]) == 6
+    assert "| first frame of a page | 85 |" in page.read_text(encoding="utf-8")
     assert "| 1280 × 720, soft threshold | 25.0 |" in page.read_text(encoding="utf-8")
     assert "1280" not in run("studio", "--quick", "--engine", "opencl").output
     assert asked[0] == ("cpu", {"seconds": 8.0, "changes": 30})

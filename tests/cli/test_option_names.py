@@ -34,6 +34,10 @@ def list_options_of(command):
     return [each for each in command.params if each.param_type_name == "option" and each.name not in OF_TYPER]
 
 
+#: Names that choose a view where they have a value, and open one where they have none.
+TWICE = {"--view"}
+
+
 def find_conflicts(commands):
     """Return what is wrong: a name with two meanings, a short name of two options, two names for one meaning."""
     meanings, shorts, names = defaultdict(dict), defaultdict(dict), defaultdict(dict)
@@ -51,7 +55,7 @@ def find_conflicts(commands):
         f"{name}: {found}"
         for table in (meanings, shorts, names)
         for name, found in table.items()
-        if len(found) > 1
+        if len(found) > 1 and name not in TWICE
     ]  # fmt: skip
 
 

@@ -73,5 +73,5 @@ def test_deep_pictures_to_a_rate():
     assert measure_psnr(imread(io.BytesIO(file)), deep, 65535) > 33
 
 
-def test_a_target_below_the_headers_gives_the_least_there_is():
-    assert len(encode(GREY, size=10)) < 300
+def test_a_rate_below_the_headers_gives_the_least_there_is():
+    assert len(encode(GREY, rate=0.001)) < 300
