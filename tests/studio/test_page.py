@@ -74,7 +74,7 @@ def test_link_reproduces_settings_and_pixels(studio, open_page):
     studio.open("sample:camera", format="raw")
     studio.choose("Filter", "Hard threshold")
     studio.page.get_by_label("Threshold", exact=True).fill("25")
-    studio.page.get_by_role("slider", name="Level 2, across (ad2)").press("Home")
+    studio.page.get_by_role("slider", name="Level 2, across (ad2)", exact=True).press("Home")
     studio.page.get_by_label("Boundary").select_option(label="reflect")
     studio.wait()
     studio.wait_for("() => location.hash.includes('reflect')")

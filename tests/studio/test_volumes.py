@@ -71,6 +71,8 @@ def test_a_series_is_dropped_and_seen_in_three_planes_and_filtered_in_three_dime
     settings = {"filter": "none", "format": "raw", "display_window": "-1000:2000"}
     studio.open("sample:camera", **settings)
     drop(studio, make_slices(tmp_path))
+    # the address follows what is seen, and names no source that others cannot open
+    studio.wait_for("() => !location.hash.includes('source=')")
     studio.page.evaluate("() => { location.hash = location.hash + '&display_window=-1000:2000'; }")
     studio.wait()
     assert studio.page.locator("#position").inner_text() == "slice 7/12"

@@ -165,7 +165,7 @@ def test_a_film_waits_while_a_surface_is_shown(page):
 def test_surfaces_are_exported(http, page, ending):
     body = {"page": page.hello["page"], "settings": {"tool": "surface", "shape": "ring"}, "ending": ending}
     number = http.post("/export", json=body).json()["id"]
-    found = page.wait("export", accept=lambda each: each["state"] != "running")
+    found = page.wait("export", accept=lambda each: each["state"] not in ("waiting", "running"))
     assert (found["state"], found["name"]) == ("done", f"surface-reshaped{ending}")
     text = http.get(f"/exports/{number}").content
     assert text.startswith(b"ply") if ending == ".ply" else b"\nv " in text
@@ -192,7 +192,7 @@ def test_a_tool_is_exported_frame_by_frame(http, page, tmp_path):
         "ending": ".png",
     }
     number = http.post("/export", json=body).json()["id"]
-    found = page.wait("export", accept=lambda each: each["state"] != "running")
+    found = page.wait("export", accept=lambda each: each["state"] not in ("waiting", "running"))
     assert found["state"] == "done", found
     path = tmp_path / "a.png"
     path.write_bytes(http.get(f"/exports/{number}").content)
