@@ -1,6 +1,7 @@
 """The live link: what is sent over the loopback is received, whatever happens to packets and to either side."""
 
 import socket
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from threading import Event, Thread
@@ -45,8 +46,16 @@ class Receiver(Thread):
         self.frames, self.stop, self.count, self.missing = [], Event(), None, None
         self.start()
 
+    def listen(self):
+        """Open the port, which whoever waits for that may hold for a moment."""
+        for _ in range(500):
+            with suppress(ArgumentError):
+                return LinkSource(f"rtp://:{self.port}", colours="ycbcr", stop=self.stop)
+            self.stop.wait(0.01)
+        raise AssertionError("the port is not free")
+
     def run(self):
-        with LinkSource(f"rtp://:{self.port}", colours="ycbcr", stop=self.stop) as source:
+        with self.listen() as source:
             self.info = source.info
             for frame in source:
                 self.frames.append(frame)
