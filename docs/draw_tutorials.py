@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -85,8 +86,8 @@ def draw_torch() -> None:
     axes.legend()
     save_figure(figure, "tutorial-training.png", dpi=100)
 
-    def join(patches: object) -> np.ndarray:
-        return np.hstack([patch[0] for patch in patches.detach().numpy()[2:5]])  # type: ignore[attr-defined]
+    def join(patches: Any) -> np.ndarray:
+        return np.hstack([patch[0] for patch in patches.detach().numpy()[2:5]])
 
     with names["torch"].no_grad():
         images = {

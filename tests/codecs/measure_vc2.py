@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from heapq import heappop, heappush
 
 import numpy as np
@@ -53,6 +54,16 @@ def draw(columns: int, rows: int, count: int = 4) -> list[np.ndarray]:
     return frames
 
 
+def feed_all(reader, pieces):
+    """Return all that comes out of a reader that is fed piece by piece."""
+    return [found for piece in pieces for found in reader.feed(piece)]
+
+
+def decode_all(decoder, data):
+    """Return the frames of a stream."""
+    return feed_all(decoder, find_units(data))
+
+
 def measure_speed(columns: int, rows: int, rounds: int) -> dict[str, float]:
     """Encode and decode in turn with FFmpeg; return the shortest times in milliseconds, and those of the processor."""
     import av
@@ -72,9 +83,9 @@ def measure_speed(columns: int, rows: int, rounds: int) -> dict[str, float]:
     decoder = Decoder()
     times: dict[str, list[float]] = {name: [] for name in ("encode", "encode_ffmpeg", "decode", "decode_ffmpeg")}
 
-    def time_call(name, call):
+    def time_call(name, call, *arguments):
         begin, spent = time.perf_counter(), time.process_time()
-        result = call()
+        result = call(*arguments)
         times[name].append(1e3 * (time.perf_counter() - begin))
         times.setdefault(f"{name}_processor", []).append(1e3 * (time.process_time() - spent))
         return result
@@ -84,11 +95,11 @@ def measure_speed(columns: int, rows: int, rounds: int) -> dict[str, float]:
         frame.pts = number
         for plane, values in zip(frame.planes, planes[number % 4], strict=True):
             np.frombuffer(plane, np.uint16).reshape(plane.height, -1)[:, : plane.width] = values
-        data = time_call("encode", lambda: ours.encode(planes[number % 4]))  # noqa: B023 - called at once
-        packets = time_call("encode_ffmpeg", lambda: theirs.encode(frame))  # noqa: B023
-        (mine,) = time_call("decode", lambda: [frame for unit in find_units(data) for frame in decoder.feed(unit)])  # noqa: B023
+        data = time_call("encode", ours.encode, planes[number % 4])
+        packets = time_call("encode_ffmpeg", theirs.encode, frame)
+        (mine,) = time_call("decode", decode_all, decoder, data)
         for packet in packets:
-            time_call("decode_ffmpeg", lambda: reader.decode(av.Packet(bytes(packet))))  # noqa: B023
+            time_call("decode_ffmpeg", reader.decode, av.Packet(bytes(packet)))
         assert np.abs(mine.planes[0].astype(int) - planes[number % 4][0]).max() < 200
     return {name: round(min(found), 2) for name, found in times.items()}
 
@@ -101,28 +112,26 @@ def profile(columns: int, rows: int, rounds: int, rate: float, wavelet: str) -> 
     frames, maker = draw(columns, rows), FrameMaker(made.video, "ycbcr")
     times: dict[str, list[float]] = {}
 
-    def time_call(name, call):
+    def time_call(name, call, *arguments, **options):
         begin = time.process_time()
-        result = call()
+        result = call(*arguments, **options)
         times.setdefault(name, []).append(1e3 * (time.process_time() - begin))
         return result
 
     def time_calls(module, *names):
         for name in names:
             own = getattr(module, name)
-            setattr(
-                module, name, lambda *args, own=own, name=name, **k: time_call(f"  {name}", lambda: own(*args, **k))
-            )
+            setattr(module, name, partial(time_call, f"  {name}", own))
 
     time_calls(encoding, "analyse", "fit_quantisers", "encode_slices")
     time_calls(decoding, "decode_slices", "synthesise")
     for number in range(rounds):
-        planes = time_call("split", lambda: made.make(Frame(frames[number % 4], number)))  # noqa: B023 - called at once
-        units = time_call("encode", lambda: encoder.make_units(planes))  # noqa: B023
-        packets = time_call("packets", lambda: packetiser.make(units, 3600 * number))  # noqa: B023
-        units = time_call("sort", lambda: [unit for packet in packets for unit in depacketiser.feed(packet)])  # noqa: B023
-        (found,) = time_call("decode", lambda: [frame for unit in units for frame in decoder.feed(unit)])  # noqa: B023
-        time_call("join", lambda: maker.make(found, number))  # noqa: B023
+        planes = time_call("split", made.make, Frame(frames[number % 4], number))
+        units = time_call("encode", encoder.make_units, planes)
+        packets = time_call("packets", packetiser.make, units, 3600 * number)
+        units = time_call("sort", feed_all, depacketiser, packets)
+        (found,) = time_call("decode", feed_all, decoder, units)
+        time_call("join", maker.make, found, number)
     return {name: round(float(np.median(found)), 2) for name, found in times.items()}
 
 

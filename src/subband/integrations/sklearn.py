@@ -227,7 +227,7 @@ class WaveletDenoiser(OneToOneFeatureMixin, _Rows):
         self,
         sigma: float | None = None,
         *,
-        method: str = Denoise.method,  # type: ignore[assignment]
+        method: str = Denoise.method,  # type: ignore[assignment]  # which may also be a method itself
         wavelet: WaveletLike = Denoise.wavelet,
         level: int | None = Denoise.level,
         mode: str = Denoise.mode,
@@ -248,7 +248,7 @@ class WaveletDenoiser(OneToOneFeatureMixin, _Rows):
         self.noise = noise
         self.shape = shape
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - names of scikit-learn
         """Check the settings.
 
         Parameters

@@ -49,7 +49,7 @@ def open_zarr(image: LazyImage) -> zarr.Group:
     return zarr.open_group(ImageStore(image), mode="r", zarr_format=3)
 
 
-class ImageStore(Store):  # type: ignore[misc]
+class ImageStore(Store):  # type: ignore[misc]  # Zarr is not looked into for types
     """What Zarr reads from: descriptions of arrays, and chunks that are slices of an image.
 
     Parameters
@@ -72,7 +72,8 @@ class ImageStore(Store):  # type: ignore[misc]
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ImageStore) and other._levels[0].file is self._levels[0].file
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return id(self._levels[0].file)
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """Return a description, or decode a chunk."""
