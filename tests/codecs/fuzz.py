@@ -1,24 +1,28 @@
 """Decode damaged files: ``python tests/codecs/fuzz.py 20000`` makes as many, each from its number alone.
 
-Every one has to end in a picture of the size that its header tells, with or without a warning, or in a `CodecError`,
-within bounded time and memory. What does not is told with its number; ``fuzz.py 1 --first NUMBER`` repeats it.
+The whole files come from four encoders: ours, OpenJPEG, OpenJPH and FFmpeg. Every damaged one has to end in a picture
+of the size that its header tells, with or without a warning, or in a `CodecError`, within bounded time and memory. What
+does not is told with its number; ``fuzz.py 1 --first NUMBER`` repeats it.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections import Counter
 from functools import lru_cache
 
+import av
 import fuzzing
+import imagecodecs
 import numpy as np
 
 from subband.codecs.jpeg2000 import CodecWarning, decode, encode
 from subband.errors import CodecError
 
 MOST_SAMPLES = 1 << 22
-MOST_SECONDS = 10.0
+MOST_SECONDS = 2.0
 MOST_BYTES = 1 << 30
 
 _SETTINGS = (
@@ -32,13 +36,57 @@ _SETTINGS = (
     {"ht": True},
     {"ht": True, "form": "j2k", "rate": [1.0, 3.0], "block": (16, 32), "tile": (40, 57), "style": ["causal"]},
 )
-# Files that are damaged: each kind of image with several settings.
-_FILES = 36
+# Files that are damaged: each kind of image with several settings of ours, and some of each other encoder.
+_OURS, _THEIRS = 36, 12
+_FILES = _OURS + 3 * _THEIRS
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def make_file(number: int) -> bytes:
     """Return one of a few whole files."""
+    if number >= _OURS:
+        makers = (_write_with_openjpeg, _write_with_openjph, _write_with_ffmpeg)
+        return makers[(number - _OURS) // _THEIRS](number)
+    values, bits = _draw_image(number)
+    return encode(values, bits=bits, **_SETTINGS[number % len(_SETTINGS)])
+
+
+def _write_with_openjpeg(number: int) -> bytes:
+    values, bits = _draw_image(number)
+    return bytes(
+        imagecodecs.jpeg2k_encode(
+            values, bitspersample=bits, codecformat=("jp2", "j2k")[number % 2], level=None if number % 3 else 40.0,
+            reversible=number % 3 > 0, resolutions=1 + number % 6,
+        )
+    )  # fmt: skip
+
+
+def _write_with_openjph(number: int) -> bytes:
+    # it knows neither two components nor depths other than those of the dtype
+    values, _ = _draw_image(6 + number % 4)
+    options = {"tile": (40, 33)} if number % 4 == 1 else {}
+    level = {} if number % 3 else {"level": 0.01}
+    return bytes(
+        imagecodecs.htj2k_encode(values, reversible=number % 3 > 0, resolutions=number % 6, **level, **options)
+    )
+
+
+def _write_with_ffmpeg(number: int) -> bytes:
+    values, _ = _draw_image(number % 2)
+    values = np.ascontiguousarray(values.squeeze())
+    frame = av.VideoFrame.from_ndarray(values, format="rgb24" if values.ndim == 3 else "gray")
+    target = io.BytesIO()
+    with av.open(target, "w", format="image2pipe") as container:
+        stream = container.add_stream("jpeg2000", rate=1)
+        stream.width, stream.height, stream.pix_fmt = frame.width, frame.height, frame.format.name
+        stream.options = {"format": ("jp2", "j2k")[number % 2], "pred": str(number % 3 % 2)}
+        for packet in [*stream.encode(frame), *stream.encode()]:
+            container.mux(packet)
+    return target.getvalue()
+
+
+def _draw_image(number: int) -> tuple[np.ndarray, int]:
+    """Return waves and noise, and how many bits they have."""
     rng = np.random.default_rng(number)
     rows, columns = (int(side) for side in rng.integers(20, 90, 2))
     components, bits = [(1, 8), (3, 8), (4, 8), (1, 16), (3, 12), (2, 1)][number % 6]
@@ -47,7 +95,7 @@ def make_file(number: int) -> bytes:
         np.sin(x / (3 + each)) * np.cos(y / (5 + each)) + rng.normal(0, 0.1, x.shape) for each in range(components)
     ]
     values = np.clip(np.rint((np.stack(planes, -1) / 2.6 + 0.5) * (2**bits - 1)), 0, 2**bits - 1)
-    return encode(values.astype(np.uint8 if bits <= 8 else np.uint16), bits=bits, **_SETTINGS[number % len(_SETTINGS)])
+    return values.astype(np.uint8 if bits <= 8 else np.uint16), bits
 
 
 def damage_file(number: int) -> bytes:

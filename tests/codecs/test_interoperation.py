@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from subband.codecs.jpeg2000 import decode, encode, imread
+from subband.codecs.jpeg2000 import decode, encode, imread, read_header
+from subband.media import read_still, write_still
 
 imagecodecs = pytest.importorskip("imagecodecs")
 
@@ -143,10 +144,29 @@ def test_pillow_reads_what_we_write(seed):
         assert measure_difference(theirs, imread(io.BytesIO(data))) <= 1
 
 
-@pytest.mark.parametrize("seed", range(0, 150, 3))
+@pytest.mark.parametrize("seed", range(150))
 def test_files_are_valid(seed, tmp_path):
     case = draw_case(seed)
     check_file(encode(case.picture, bits=case.bits, dpi=300.0 if seed % 2 else None, **case.options), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(0, 150, 5))
+def test_ffmpeg_reads_what_we_write(seed):
+    av = pytest.importorskip("av")
+    case = draw_case(seed)
+    # it has no formats of two and five components, nor of signed ones, and takes subsampled tiles for others
+    components = min(1 if case.picture.ndim == 2 else case.picture.shape[2], 4)
+    components = {2: 1}.get(components, components)
+    picture = draw_picture(np.random.default_rng(seed), *case.picture.shape[:2], components, 8)
+    options = {name: value for name, value in case.options.items() if name not in ("origin", "tile_origin", "style")}
+    data = encode(picture, **options)
+    with av.open(io.BytesIO(data)) as container:
+        frame = next(container.decode(video=0))
+    found = frame.to_ndarray(format={1: "gray", 3: "rgb24", 4: "rgba"}[components])
+    if case.is_lossless:
+        np.testing.assert_array_equal(found, picture)
+    else:
+        assert measure_difference(found, imread(io.BytesIO(data))) <= 1
 
 
 def test_boxes_are_valid(tmp_path):
@@ -340,3 +360,49 @@ def test_we_read_what_openjph_writes_with_all_its_options(seed, tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
     for own, plane in zip(decode(tmp_path / "out.j2c").planes, planes, strict=True):
         np.testing.assert_array_equal(own, plane)
+
+
+def read_bands(rasterio, path):
+    """Return what GDAL reads, as rows × columns × bands or without these."""
+    with rasterio.open(path, driver="JP2OpenJPEG") as file:
+        bands = file.read()
+    return bands[0] if len(bands) == 1 else np.moveaxis(bands, 0, -1)
+
+
+@pytest.mark.filterwarnings("ignore:.*no geotransform")
+@pytest.mark.parametrize("seed", range(0, 150, 5))
+def test_gdal_reads_what_we_write(seed, tmp_path):
+    rasterio = pytest.importorskip("rasterio", reason="GDAL comes with rasterio, which is not installed")
+    case = draw_case(seed)
+    # it reads images from the origin of the grid alone, and takes 8 bits with a sign for such without
+    options = {name: value for name, value in case.options.items() if "origin" not in name}
+    picture = case.picture.view(np.uint8) if case.picture.dtype == np.int8 else case.picture
+    bits = 8 * picture.dtype.itemsize if case.picture.dtype == np.int8 else case.bits
+    path = tmp_path / "image.jp2"
+    path.write_bytes(encode(picture, bits=bits, **options))
+    found = read_bands(rasterio, path)
+    if case.is_lossless:
+        np.testing.assert_array_equal(found, picture)
+    else:
+        assert measure_difference(found, imread(path)) <= allow_difference(bits)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_places_on_earth_stay(tmp_path):
+    rasterio = pytest.importorskip("rasterio", reason="GDAL comes with rasterio, which is not installed")
+    place = rasterio.transform.from_origin(500000.0, 5400000.0, 10.0, 10.0)
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 40, 50), dtype=np.uint8)
+    first = tmp_path / "first.jp2"
+    options = {"driver": "JP2OpenJPEG", "height": 40, "width": 50, "count": 3, "dtype": "uint8"}
+    with rasterio.open(
+        first, "w", crs="EPSG:32632", transform=place, QUALITY="100", REVERSIBLE="YES", **options
+    ) as file:
+        file.write(pixels)
+    assert any(content.startswith(bytes.fromhex("b14bf8bd")) for _, content in read_header(first).extras)
+    write_still(tmp_path / "second.jp2", read_still(first))
+    (tmp_path / "third.jp2").write_bytes(encode(imread(first), boxes=read_header(first).extras))
+    for name in ("second.jp2", "third.jp2"):
+        with rasterio.open(tmp_path / name) as file:
+            assert file.crs.to_epsg() == 32632
+            assert file.transform.almost_equals(place)
+            np.testing.assert_array_equal(file.read(), pixels)

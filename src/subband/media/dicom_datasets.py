@@ -12,6 +12,7 @@ import numpy as np
 
 from subband.errors import ArgumentError
 from subband.media.base import SourceInfo
+from subband.media.dicom_jpeg2000 import Packing
 from subband.media.dicom_slices import DicomSeries, Slice, find_text
 from subband.media.faults import require
 from subband.media.geometry import PlaceWarning, find_affine, flip_sides
@@ -144,8 +145,8 @@ class DatasetMaker:
     def _round(self, number: float) -> float:
         return float(self.pydicom.valuerep.format_number_as_ds(number))
 
-    def make_single(self, number: int, pixels: Array) -> Any:
-        """Return the data set of one slice, with the header of the one that it comes from."""
+    def make_single(self, number: int, pixels: Array, packing: Packing | None = None) -> Any:
+        """Return the data set of one slice, with the header of the one that it comes from, and perhaps packed."""
         source, plane = self._find_source(number), self.find_plane(number, pixels)
         known = self.known
         head = None if source is None else self._read(source.file)
@@ -164,7 +165,26 @@ class DatasetMaker:
             data.RescaleSlope, data.RescaleIntercept = self._write(plane.slope), self._write(plane.intercept)
         data.InstanceNumber = number + 1
         self._derive(data, [] if source is None else [source])
+        if packing is not None:
+            bits = int(data.BitsStored)
+            self.set_packed(data, packing, [packing.pack(plane.stored, bits)], plane.stored.nbytes)
         return data
+
+    def set_packed(self, data: Any, packing: Packing, frames: list[bytes], size: int) -> None:
+        """Set the pixels of a data set that are packed, and were so many bytes before."""
+        data.PixelData = self.pydicom.encaps.encapsulate(frames)
+        data["PixelData"].VR, data["PixelData"].is_undefined_length = "OB", True
+        data.file_meta.TransferSyntaxUID = self.pydicom.uid.UID(packing.syntax)
+        if self.info.is_colour:
+            data.PhotometricInterpretation, data.PlanarConfiguration = packing.colours, 0
+        if packing.is_lossy:
+            data.LossyImageCompression = "01"
+            ratios, methods = (
+                [*([known] if isinstance(known := data.get(name), str | float) else known or [])]
+                for name in ("LossyImageCompressionRatio", "LossyImageCompressionMethod")
+            )
+            data.LossyImageCompressionRatio = [*ratios, self._write(round(size / sum(map(len, frames)), 2))]
+            data.LossyImageCompressionMethod = [*methods, packing.method]
 
     def make_multiframe(self, planes: list[tuple[float, float]], stored: np.dtype[Any]) -> Any:
         """Return the data set of all slices, without their pixels.

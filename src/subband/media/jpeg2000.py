@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.codecs.jpeg2000 import Picture, decode, encode, read_header
+from subband.codecs.jpeg2000 import Header, Picture, decode, encode, read_header
 from subband.codecs.jpeg2000.boxes import pack_box
 from subband.codecs.jpeg2000.files import choose_form
 from subband.codecs.jpeg2000.picture import convert_ycc
@@ -26,6 +26,9 @@ __all__ = ["order_resolution", "pack_metadata", "read_jpeg2000", "write_jpeg2000
 # Boxes of others, by their UUID: what Adobe says that XMP has, and what writers of EXIF agree on.
 _XMP, _EXIF = bytes.fromhex("be7acfcb97a942e89c71999491e3afac"), b"JpgTiffExif->JP2"
 _ORIENTATION = 274
+
+# What profiles call colours that are not red, green and blue.
+_PROFILES = {b"CMYK": "CMYK", b"Lab ": "CIELab", b"YCbr": "sYCC"}
 
 # Channels that an image of the largest size may have.
 _MOST_CHANNELS = 4
@@ -57,23 +60,27 @@ def read_jpeg2000(path: Path, most_pixels: int, **options: Any) -> Still:
     except FormatError as error:
         raise FormatError(f"{str(path)!r} cannot be read as an image: {error}") from error
     pixels, alpha, icc = _arrange(decoded)
-    exif, turn, metadata = _read_metadata(path, options.get("reduce", 0))
+    exif, turn, metadata = _read_metadata(decoded.header, options.get("reduce", 0))
+    if turn != 1 or any(options.get(name) for name in ("reduce", "region")):
+        # where pixels lie on Earth is not true any more
+        metadata.pop("boxes", None)
     alpha = None if alpha is None else turn_upright(alpha, turn)
     return Still(turn_upright(pixels, turn), alpha, icc, exif, metadata)
 
 
-def _read_metadata(path: Path, reduce: int) -> tuple[bytes | None, int, dict[str, Any]]:
-    """Return EXIF, the orientation that it asks for, and resolution and XMP, from the boxes of a JP2 file.
+def _read_metadata(header: Header, reduce: int) -> tuple[bytes | None, int, dict[str, Any]]:
+    """Return EXIF, the orientation that it asks for, and resolution, XMP and others, from the boxes of a JP2 file.
 
     The resolution is that of an image of which `reduce` levels are left out.
     """
     from PIL import Image
 
-    header = read_header(path)
-    content = path.read_bytes()
-    boxes = [content[box.start : box.stop] for box in header.boxes if box.kind == "uuid"]
-    found = {box[:16]: box[16:] for box in reversed(boxes)}
+    uuids = [content for kind, content in header.extras if kind == "uuid"]
+    found = {content[:16]: content[16:] for content in reversed(uuids)}
     metadata: dict[str, Any] = {}
+    others = tuple(each for each in header.extras if each[0] != "uuid" or each[1][:16] not in (_EXIF, _XMP))
+    if others:
+        metadata["boxes"] = others
     if header.jp2 is not None and header.jp2.resolutions:
         known = header.jp2.resolutions[0]
         metadata["dpi"] = tuple(float(each) * 0.0254 / 2**reduce for each in (known.horizontal, known.vertical))
@@ -112,9 +119,10 @@ def order_resolution(metadata: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def pack_metadata(exif: bytes | None, metadata: Mapping[str, Any]) -> bytes:
-    """Return the boxes that hold EXIF and XMP, to be put behind a JP2 file."""
+    """Return the boxes that hold EXIF, XMP and what is kept of others, to be put behind a JP2 file."""
     boxes = [(_EXIF, exif.removeprefix(b"Exif\0\0") if exif else None), (_XMP, metadata.get("xmp"))]
-    return b"".join(pack_box("uuid", name + content) for name, content in boxes if content)
+    own = [pack_box("uuid", name + content) for name, content in boxes if content]
+    return b"".join([*own, *(pack_box(kind, content) for kind, content in metadata.get("boxes", ()))])
 
 
 def _arrange(decoded: Picture) -> tuple[Array, Array | None, bytes | None]:
@@ -137,16 +145,25 @@ def _arrange(decoded: Picture) -> tuple[Array, Array | None, bytes | None]:
     if len(colours) < 3:
         return np.ascontiguousarray(colours[0]), alpha, pick_profile(header.icc_profile, is_colour=False)
     pixels = np.stack(colours[:3], axis=-1)
-    if header.colour_space == "CIELab":
+    space = _name_colours(header)
+    if space == "CIELab":
         raise FormatError(
             "its colours are CIELab, which are not turned into RGB here; "
             "subband.codecs.jpeg2000.imread gives the samples as they are"
         )
-    if header.colour_space == "sYCC":
+    if space == "sYCC":
         pixels = convert_ycc(pixels, 8 * pixels.dtype.itemsize)
-    elif header.colour_space == "CMYK" and len(colours) == 4:
+    elif space == "CMYK" and len(colours) == 4:
         pixels = convert_inks(np.stack(colours, axis=-1))
     return pixels, alpha, pick_profile(header.icc_profile, is_colour=True)
+
+
+def _name_colours(header: Header) -> str:
+    """Return the name of the colour space; of a profile, that of the colours it is for, where these are not RGB."""
+    profile = header.icc_profile
+    if header.colour_space != "ICC" or profile is None:
+        return header.colour_space
+    return _PROFILES.get(profile[16:20], "ICC")
 
 
 def _find_opacity(decoded: Picture, count: int) -> int | None:
@@ -159,7 +176,7 @@ def _find_opacity(decoded: Picture, count: int) -> int | None:
         first = count - len(others)
         roles = {entry.channel: entry.role for entry in definitions}
         return next((first + number for number, each in enumerate(others) if roles[each] in (1, 2)), None)
-    if header.colour_space == "CMYK":
+    if _name_colours(header) == "CMYK":
         return None
     return count - 1 if count in (2, 4) else None
 

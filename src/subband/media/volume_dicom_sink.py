@@ -15,6 +15,7 @@ import numpy as np
 from subband.errors import ArgumentError, FormatError, SubbandError
 from subband.media.base import Frame, Sink, SourceInfo
 from subband.media.dicom_datasets import DatasetMaker
+from subband.media.dicom_jpeg2000 import Packing
 from subband.media.faults import BROKEN, explain_output_error
 from subband.media.volume_sinks import VolumeSink
 from subband.outputs import Unfinished, open_output
@@ -33,12 +34,19 @@ class DicomSink(VolumeSink):
     """
 
     keeps_position = True
+    _packing: Packing | None = None
     _shelf: IO[bytes] | None = None
+
+    def __init__(self, path: Path, info: SourceInfo, *, packing: Packing | None = None, **options: Any) -> None:
+        self._packing = packing
+        super().__init__(path, info, **options)
 
     def _begin(self, unfinished: Unfinished) -> None:
         self._maker = DatasetMaker(self.info)
         self._planes: list[tuple[float, float]] = []
         self._single: Any = None
+        # what is packed is small, and its lengths stand before all of it
+        self._packed: list[bytes] = []
         nbytes = int(np.prod(self.info.shape, dtype=np.int64)) * min(self.info.dtype.itemsize, 2)
         if nbytes * (self.info.count or 0) > _MOST_BYTES:
             raise ArgumentError(f"{self.path.name!r} cannot hold more than 4 GiB; write to .nii, .tiff or .h5")
@@ -50,7 +58,7 @@ class DicomSink(VolumeSink):
         assert self._shelf is not None
         if self.info.count == 1:
             with _explain_headers(self.info):
-                self._single = self._maker.make_single(0, frame.pixels)
+                self._single = self._maker.make_single(0, frame.pixels, self._packing)
             return
         plane = self._maker.find_plane(self.count, frame.pixels)
         if plane.stored.dtype.itemsize > self._stored.itemsize:
@@ -60,7 +68,11 @@ class DicomSink(VolumeSink):
             # such files hold no sign
             low = np.iinfo(values.dtype).min
             values, intercept = values.astype(np.int64) - low, intercept + plane.slope * low
-        self._shelf.write(np.ascontiguousarray(values, self._stored.newbyteorder("<")).data)
+        values = np.ascontiguousarray(values, self._stored)
+        if self._packing is not None:
+            self._packed.append(self._packing.pack(values, 8 * self._stored.itemsize))
+        else:
+            self._shelf.write(values.astype(self._stored.newbyteorder("<"), copy=False).data)
         self._planes.append((plane.slope, intercept))
 
     def _end(self) -> None:
@@ -72,6 +84,10 @@ class DicomSink(VolumeSink):
 
     def _make_multiframe(self, shelf: IO[bytes]) -> Any:
         data = self._maker.make_multiframe(self._planes, self._stored)
+        if self._packing is not None:
+            size = int(np.prod(self.info.shape, dtype=np.int64)) * self._stored.itemsize
+            self._maker.set_packed(data, self._packing, self._packed, size * len(self._packed))
+            return data
         if shelf.tell() % 2:
             shelf.write(b"\0")
         shelf.flush()
@@ -94,6 +110,8 @@ class DicomFolderSink(Sink):
         The folder; until it is complete, it grows beside it under a ``.part`` name.
     info : SourceInfo
         Of a source of DICOM.
+    packing : Packing, optional
+        How pixels are packed; they are not if it is left out.
     keep_partial : bool
         Keep what there is when the sink is aborted.
 
@@ -105,13 +123,16 @@ class DicomFolderSink(Sink):
         If no folder can be made there.
     """
 
-    def __init__(self, path: Path, info: SourceInfo, *, keep_partial: bool = False) -> None:
+    def __init__(
+        self, path: Path, info: SourceInfo, *, packing: Packing | None = None, keep_partial: bool = False
+    ) -> None:
         if path.exists():
             raise ArgumentError(f"{str(path)!r} is there already, and series are not mixed; take another name")
         if not path.parent.is_dir():
             raise ArgumentError(f"the folder {str(path.parent)!r} of {path.name!r} does not exist; make it first")
         self.path, self.info = path, info
         self._keep_partial = keep_partial
+        self._packing = packing
         self._maker = DatasetMaker(info)
         known = self._maker.known
         names = [] if known is None else [each.file.name for each in known.slices]
@@ -125,7 +146,8 @@ class DicomFolderSink(Sink):
         self.info.check_frame(frame)
         name = self._names[self.count] if self.count < len(self._names) else f"{self.count + 1:05d}.dcm"
         with open_output(self._part / name, overwrite=True) as file, _explain_headers(self.info):
-            self._maker.make_single(self.count, frame.pixels).save_as(file, enforce_file_format=True)
+            made = self._maker.make_single(self.count, frame.pixels, self._packing)
+            made.save_as(file, enforce_file_format=True)
 
     def _finish(self) -> None:
         if self.path.exists():

@@ -59,6 +59,29 @@ def test_colours_that_cannot_be_turned_into_rgb_are_no_rgb(tmp_path):
         read_still(tmp_path / "a.jp2")
 
 
+@pytest.mark.parametrize("profile", [None, bytes(16) + b"CMYK" + bytes(108)])
+def test_inks_are_neither_colours_nor_opacity(tmp_path, profile):
+    inks = np.dstack([COLOUR, np.zeros_like(GREY)])
+    imwrite(tmp_path / "a.jp2", inks, alpha=False, icc=profile)
+    data = (tmp_path / "a.jp2").read_bytes()
+    at = data.index(b"cdef") - 4
+    length = int.from_bytes(data[at : at + 4], "big")
+    outer = data.index(b"jp2h") - 4
+    whole = int.from_bytes(data[outer : outer + 4], "big") - length
+    data = data[:outer] + whole.to_bytes(4, "big") + data[outer + 4 : at] + data[at + length :]
+    (tmp_path / "a.jp2").write_bytes(data.replace(b"colr\1\0\0\0\0\0\x10", b"colr\1\0\0\0\0\0\x0c"))
+    still = read_still(tmp_path / "a.jp2")
+    assert still.alpha is None
+    assert still.icc is None
+    np.testing.assert_array_equal(still.pixels, 255 - COLOUR)
+
+
+def test_profiles_of_colours_that_cannot_be_turned_into_rgb(tmp_path):
+    imwrite(tmp_path / "a.jp2", COLOUR, icc=bytes(16) + b"Lab " + bytes(108))
+    with pytest.raises(FormatError, match="CIELab"):
+        read_still(tmp_path / "a.jp2")
+
+
 def test_channels_without_a_meaning_are_not_opacity(tmp_path):
     imwrite(tmp_path / "a.jp2", np.dstack([COLOUR, GREY]), alpha=False)
     still = read_still(tmp_path / "a.jp2")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from subband.codecs.jpeg2000.coding import Times
 from subband.codecs.jpeg2000.decoder import decode
+from subband.codecs.jpeg2000.device_decoder import Decoder
+from subband.codecs.jpeg2000.device_encoder import Encoder
 from subband.codecs.jpeg2000.faults import CodecWarning
 from subband.codecs.jpeg2000.files import Colours, encode, imread, imwrite
 from subband.codecs.jpeg2000.header import Header, read_header
 from subband.codecs.jpeg2000.inspection import Element, inspect
 from subband.codecs.jpeg2000.lazy import LazyImage
 from subband.codecs.jpeg2000.lazy import open_image as open  # noqa: A004 - as one opens files with other libraries
+from subband.codecs.jpeg2000.parameters import Order, Progression
 from subband.codecs.jpeg2000.picture import Picture
 from subband.codecs.jpeg2000.rows import imwrite_rows
 from subband.codecs.jpeg2000.settings import Settings
@@ -18,10 +21,14 @@ from subband.codecs.jpeg2000.transcoding import transcode
 __all__ = [
     "CodecWarning",
     "Colours",
+    "Decoder",
     "Element",
+    "Encoder",
     "Header",
     "LazyImage",
+    "Order",
     "Picture",
+    "Progression",
     "Settings",
     "Times",
     "decode",

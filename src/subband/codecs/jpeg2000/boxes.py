@@ -19,6 +19,7 @@ from subband.codecs.jpeg2000.fields import FieldReader
 from subband.errors import CodecError
 
 __all__ = [
+    "EXTRAS",
     "SIGNATURE",
     "BitsPerComponent",
     "Box",
@@ -28,8 +29,10 @@ __all__ = [
     "Jp2Header",
     "Palette",
     "Resolution",
+    "find_image_boxes",
     "pack_box",
     "read_boxes",
+    "read_fragments",
     "write_jp2",
 ]
 
@@ -38,6 +41,9 @@ SIGNATURE = bytes.fromhex("0000000c6a5020200d0a870a")
 
 #: Boxes that hold boxes.
 SUPERBOXES = frozenset({"jp2h", "res ", "uinf", "asoc", "jpch", "jplh", "cgrp", "ftbl"})
+
+#: Boxes that stand beside the image, and go from file to file as they are.
+EXTRAS = ("uuid", "xml ", "uinf", "asoc")
 
 _DEEPEST = 8
 _MOST_BOXES = 10_000
@@ -94,6 +100,44 @@ def _iterate_boxes(data: NDArray[np.uint8], start: int, stop: int, depth: int, c
 
 def _is_super(kind: str, depth: int) -> bool:
     return kind in SUPERBOXES and depth < _DEEPEST
+
+
+def find_image_boxes(boxes: Sequence[Box]) -> Box | None:
+    """Return the box that describes the image, ``jp2h``, with what other headers of a JPX file say where it is silent.
+
+    A JPX file may describe its codestreams in ``jpch`` and how they are composed in ``jplh``; the first of each count.
+    """
+    first = {box.kind: box for box in reversed(boxes)}
+    found = list(first["jp2h"].boxes) if "jp2h" in first else []
+    others = [inner for kind in ("jpch", "jplh") if kind in first for inner in first[kind].boxes]
+    others += [inner for box in others if box.kind == "cgrp" for inner in box.boxes]
+    known = {box.kind for box in found}
+    found += [box for box in others if box.kind not in known]
+    if not found:
+        return first.get("jp2h")
+    return Box("jp2h", found[0].offset, found[0].start, found[-1].stop, tuple(found))
+
+
+def read_fragments(data: NDArray[np.uint8], box: Box) -> list[tuple[int, int]]:
+    """Return where the pieces of a codestream begin and end, which ``flst`` tells.
+
+    Raises
+    ------
+    CodecError
+        If they lie in another file, or beyond the end of this one.
+    """
+    fields = FieldReader(bytes(data[box.start : box.stop]), "flst")
+    pieces = []
+    for _ in range(fields.short()):
+        start, length, other = fields.long() << 32 | fields.long(), fields.long(), fields.short()
+        if other:
+            raise CodecError("flst tells that a part of the codestream lies in another file, which is not read")
+        if start + length > len(data):
+            raise CodecError(f"flst tells of bytes {start} to {start + length}; the file has {len(data)}")
+        pieces.append((start, start + length))
+    if not pieces:
+        raise CodecError("flst tells of no part of the codestream")
+    return pieces
 
 
 def pack_box(kind: str, content: bytes) -> bytes:

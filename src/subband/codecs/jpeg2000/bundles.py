@@ -18,6 +18,7 @@ from subband.codecs.jpeg2000.geometry import Rectangle, TileLayout
 from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork
 from subband.codecs.jpeg2000.transform import find_scale, synthesise
 from subband.engines import Engine
+from subband.engines.memory import allocate
 from subband.typing import Array
 
 __all__ = ["decode_tiles"]
@@ -53,16 +54,29 @@ def decode_tiles(
         The engine of the wavelet transform.
     """
     bundles: dict[object, _Bundle] = {}
+    # tiles that are alike share their parts
+    known: dict[int, object] = {}
     for tile, work in enumerate(works):
         for group in work.groups:
-            bundles.setdefault(_describe(group), _Bundle()).members.append((tile, group))
-    origins = [np.zeros((len(work.layout.bands), 4), np.int64) for work in works]
+            key = known.get(id(group.parts))
+            if key is None:
+                key = known[id(group.parts)] = _describe(group)
+            bundles.setdefault(key, _Bundle()).members.append((tile, group))
+    stacks, rows = _stack_origins(works)
     sizes = {True: 0, False: 0}
     for bundle in bundles.values():
         is_reversible = bundle.first.is_reversible
-        sizes[is_reversible] = _allocate_bands(bundle, works, origins, sizes[is_reversible])
-    buffers: dict[bool, Array] = {True: np.zeros(sizes[True], np.int32), False: np.zeros(sizes[False], np.float32)}
-    tables = [_tabulate_blocks(work.layout, own, work.chosen) for work, own in zip(works, origins, strict=True)]
+        sizes[is_reversible] = _allocate_bands(bundle, works, stacks, rows, sizes[is_reversible])
+    tables = [
+        _tabulate_blocks(work.layout, stacks[id(work.layout)][row], work.chosen)
+        for work, row in zip(works, rows, strict=True)
+    ]
+    # memory is used again only where blocks fill all of it; zeros take none before they are written to
+    is_full = sum(int(np.sum(table[:, 2] * table[:, 3])) for table in tables) == sum(sizes.values())
+    buffers: dict[bool, Array] = {}
+    for is_reversible, size in sizes.items():
+        dtype = np.dtype(np.int32 if is_reversible else np.float32)
+        buffers[is_reversible] = allocate((size,), dtype) if is_full else np.zeros(size, dtype)
     _decode_all_blocks(works, tables, buffers)
     for bundle in bundles.values():
         planes = _build_planes(stream, works, bundle, buffers[bundle.first.is_reversible], engine)
@@ -87,66 +101,106 @@ def _describe(group: PlaneGroup) -> object:
     )
 
 
-def _allocate_bands(bundle: _Bundle, works: Sequence[TileWork], origins: Sequence[Table], size: int) -> int:
+def _stack_origins(works: Sequence[TileWork]) -> tuple[dict[int, Table], list[int]]:
+    """Return room for where the bands of tiles begin, those of one layout in an array, and the row of each tile there.
+
+    Of each band it is told where it begins, its first column and row, and its width.
+    """
+    counts: dict[int, int] = {}
+    rows = []
+    for work in works:
+        row = counts.get(id(work.layout), 0)
+        counts[id(work.layout)] = row + 1
+        rows.append(row)
+    bands = {id(work.layout): len(work.layout.bands) for work in works}
+    return {layout: np.zeros((count, bands[layout], 4), np.int64) for layout, count in counts.items()}, rows
+
+
+def _allocate_bands(
+    bundle: _Bundle, works: Sequence[TileWork], stacks: dict[int, Table], rows: Sequence[int], size: int
+) -> int:
     """Allocate each band of a bundle in a buffer that has `size` numbers so far; return its new size.
 
-    A band is a stack of all components of all tiles. `origins` is set, for each band of each tile, where it begins, its
-    first column and row, and its width.
+    A band is a stack of all components of all tiles. `stacks` are told where each begins.
     """
+    # tiles of one layout go together: where they lie, and where each of them is among all
+    alike: dict[tuple[int, int], tuple[int, PlaneGroup, list[int], list[int]]] = {}
+    for number, (tile, group) in enumerate(bundle.members):
+        key = (id(works[tile].layout), id(group.parts))
+        _, _, own, numbers = alike.setdefault(key, (tile, group, [], []))
+        own.append(rows[tile])
+        numbers.append(number)
+    count = len(bundle.first.components)
     for resolution, level in enumerate(bundle.first.parts):
         offsets = {}
         for index, kind in enumerate(level):
             offsets[kind] = size
-            for tile, group in bundle.members:
-                area = group.parts[resolution][kind].area
-                for component in group.components:
-                    band = works[tile].layout.resolutions[component][resolution].bands[index]
-                    origins[tile][band] = (size, area.x0, area.y0, area.width)
-                    size += area.area
+            # groups of a bundle have bands of the same size
+            area = level[kind].area.area
+            for tile, group, own, numbers in alike.values():
+                layout, part = works[tile].layout, group.parts[resolution][kind].area
+                first = size + np.array(numbers) * (count * area)
+                for number, component in enumerate(group.components):
+                    band = layout.resolutions[component][resolution].bands[index]
+                    stacks[id(layout)][own, band, 0] = first + number * area
+                    stacks[id(layout)][own, band, 1:] = (part.x0, part.y0, part.width)
+            size += len(bundle.members) * count * area
         bundle.offsets.append(offsets)
     return size
 
 
 def _tabulate_blocks(layout: TileLayout, origins: Table, chosen: Table) -> Table:
     """Return what the block decoder takes, for positions within the buffers of the tile."""
-    x0, y0, x1, y1, band = layout.blocks[chosen].T
+    blocks = layout.blocks if len(chosen) == len(layout.blocks) else layout.blocks[chosen]
+    x0, y0, x1, y1, band = blocks.T
     offset, left, top, width = origins[band].T
-    orientations = np.array([each.orientation for each in layout.bands], np.int64)
-    return np.stack([offset + (y0 - top) * width + (x0 - left), width, y1 - y0, x1 - x0, orientations[band]], axis=1)
+    table = np.empty((len(blocks), 5), np.int64)
+    table[:, 0], table[:, 1] = offset + (y0 - top) * width + (x0 - left), width
+    table[:, 2], table[:, 3], table[:, 4] = y1 - y0, x1 - x0, layout.orientations[band]
+    return table
 
 
 def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffers: dict[bool, Array]) -> None:
     """Decode the blocks of all tiles, those that are coded alike together."""
-    jobs: dict[tuple[int, int, bool], list[tuple[int, Table]]] = {}
+    jobs: dict[tuple[int, int, bool], list[tuple[int, Table | slice]]] = {}
     for tile, work in enumerate(works):
-        component = np.array([band.component for band in work.layout.bands])[work.layout.blocks[work.chosen, 4]]
         # components that are alike, and then blocks: where both kinds are mixed, each has its own style
         keys = [
             (shift, style.is_reversible) for style, shift in zip(work.stream.styles, work.stream.shifts, strict=True)
         ]
         kinds = list(dict.fromkeys(keys))
-        which = np.array([kinds.index(key) for key in keys])[component]
         styles = work.blocks.styles[work.chosen]
+        if len(kinds) == 1 and (styles == styles[0]).all():
+            jobs.setdefault((int(styles[0]), *kinds[0]), []).append((tile, slice(None)))
+            continue
+        component = np.array(work.layout.band_components)[work.layout.blocks[work.chosen, 4]]
+        which = np.array([kinds.index(key) for key in keys])[component]
         for kind, style in sorted(set(zip(which.tolist(), styles.tolist(), strict=True))):
-            rows = np.flatnonzero((which == kind) & (styles == style))
-            jobs.setdefault((style, *kinds[kind]), []).append((tile, rows))
-    damaged = 0
+            own = np.flatnonzero((which == kind) & (styles == style))
+            jobs.setdefault((style, *kinds[kind]), []).append((tile, own))
+    damaged, excessive = 0, 0
     for (style, shift, is_reversible), parts in jobs.items():
         data, segments, counts, rows_of, planes, passes = [], [], [], [], [], []
         start = 0
+        firsts: dict[int, int] = {}
         for tile, rows in parts:
             work = works[tile]
             chosen = work.chosen[rows]
             blocks = work.blocks
             mine, own_starts = blocks.select(chosen)
-            mine[:, 0] += start
-            data.append(blocks.data)
+            # most tiles point into the bytes of the stream, which are there once
+            if id(blocks.data) not in firsts:
+                firsts[id(blocks.data)] = start
+                data.append(blocks.data)
+                start += len(blocks.data)
+            mine[:, 0] += firsts[id(blocks.data)]
             segments.append(mine)
             counts.append(np.diff(own_starts))
             rows_of.append(tables[tile][rows])
             planes.append(work.planes[rows])
-            passes.append(np.minimum(blocks.passes[chosen], 3 * work.planes[rows] - 2))
-            start += len(blocks.data)
+            most = 3 * work.planes[rows] - 2
+            excessive += int(np.count_nonzero(blocks.passes[chosen] > most))
+            passes.append(np.minimum(blocks.passes[chosen], most))
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))])
         is_damaged = decode_blocks(
             data[0] if len(data) == 1 else np.concatenate(data),
@@ -163,6 +217,8 @@ def _decode_all_blocks(works: Sequence[TileWork], tables: Sequence[Table], buffe
         damaged += int(np.count_nonzero(is_damaged))
     if damaged:
         warn(f"{damaged} code-blocks are damaged")
+    if excessive:
+        warn(f"{excessive} code-blocks have more passes than their bit planes; these are left out")
 
 
 def _build_planes(

@@ -54,6 +54,9 @@ _PART_2 = 0x8000
 
 #: Bytes of SOT, with its marker and length, and how it begins.
 _SOT_LENGTH = 12
+
+# What a tile-part tells of the lengths of its packets if it tells nothing.
+_NO_LENGTHS = np.zeros(0, np.int64)
 _SOT_HEAD = bytes.fromhex("ff90000a")
 
 
@@ -141,6 +144,7 @@ class Codestream:
     segments: tuple[PlacedSegment, ...]
     body: int
     _packed: list[Bytes] = field(default_factory=list, repr=False)
+    _known: dict[object, tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def select(self, kind: type[T]) -> list[T]:
         """Return the segments of the main header that are of a kind."""
@@ -168,33 +172,71 @@ class Codestream:
 
     @cached_property
     def tile_parts(self) -> list[TilePartRange]:
-        """All tile-parts, found by going from one to the next; warns where the stream ends early."""
+        """All tile-parts, found by going from one to the next; warns where the stream ends early.
+
+        Where there is none, or one does not end where another begins, the next one is looked for by its marker.
+        """
         count = prod(count_tiles(self.size))
         parts: list[TilePartRange] = []
         offset = self.body
         while offset + _SOT_LENGTH <= self.stop:
             code = int.from_bytes(self.data[offset : offset + 2].tobytes(), "big")
-            if code != SOT:
-                if code != EOC:
-                    warn(f"byte {offset} holds {name_marker(code)} where a tile-part or the end belongs")
+            if code == EOC:
                 return parts
             sot = TilePart.read(self.data[offset + 4 : offset + _SOT_LENGTH].tobytes())
-            if sot.tile >= count:
-                warn(f"a tile-part at byte {offset} names tile {sot.tile}; there are {count}")
-                return parts
-            length = sot.length or self.stop - offset
-            if length < _SOT_LENGTH + 2:
-                warn(f"a tile-part at byte {offset} declares {length} bytes, less than its own header")
-                return parts
-            is_cut = offset + length > self.stop
-            parts.append(TilePartRange(offset, min(offset + length, self.stop), sot, len(parts), is_cut))
+            fault = self._find_fault(offset, code, sot, count)
+            if fault:
+                warn(fault)
+                offset = self._find_next(offset + 1)
+                continue
+            end = offset + (sot.length or self.stop - offset)
+            if not self._may_end(end):
+                end = self._find_next(offset + _SOT_LENGTH)
+                if end < self.stop:
+                    warn(f"a part of tile {sot.tile} declares {sot.length} bytes, and another begins at byte {end}")
+                else:
+                    end = offset + sot.length
+            is_cut = end > self.stop
+            parts.append(TilePartRange(offset, min(end, self.stop), sot, len(parts), is_cut))
             if is_cut:
                 warn(f"the stream ends within a part of tile {sot.tile}")
                 return parts
-            offset += length
+            offset = end
         if offset + 2 > self.stop and (not parts or parts[-1].sot.length):
             warn("the stream ends before its last marker")
         return parts
+
+    @staticmethod
+    def _find_fault(offset: int, code: int, sot: TilePart, count: int) -> str:
+        """Return what is wrong with a tile-part of an image of so many tiles, or nothing."""
+        if code != SOT:
+            return f"byte {offset} holds {name_marker(code)} where a tile-part or the end belongs"
+        if sot.tile >= count:
+            return f"a tile-part at byte {offset} names tile {sot.tile}; there are {count}"
+        if 0 < sot.length < _SOT_LENGTH + 2:
+            return f"a tile-part at byte {offset} declares {sot.length} bytes, less than its own header"
+        return ""
+
+    def _may_end(self, offset: int) -> bool:
+        """Tell whether a tile-part may end at an offset: another, or the end of the stream, comes there."""
+        if offset >= self.stop:
+            return offset == self.stop
+        code = self.data[offset : offset + 2].tobytes()
+        return code in (_SOT_HEAD[:2], EOC.to_bytes(2, "big")) or offset + 1 == self.stop
+
+    @cached_property
+    def _marked(self) -> NDArray[np.int64]:
+        """Where all tile-parts begin, by their markers, which look like nothing else."""
+        body = self.data[self.body : self.stop]
+        at = np.flatnonzero(body[: max(len(body) - _SOT_LENGTH + 1, 0)] == _SOT_HEAD[0])
+        for step in range(1, len(_SOT_HEAD)):
+            at = at[body[at + step] == _SOT_HEAD[step]]
+        return at + self.body
+
+    def _find_next(self, offset: int) -> int:
+        """Return where the next tile-part from an offset on begins; the end of the stream if there is none."""
+        after = int(np.searchsorted(self._marked, offset))
+        return int(self._marked[after]) if after < len(self._marked) else self.stop
 
     def find_tile_parts(self, tiles: Iterable[int]) -> dict[int, list[TilePartRange]]:
         """Return the parts of some tiles by the lengths that TLM tells, of all by going through the stream."""
@@ -249,14 +291,16 @@ class Codestream:
         CodecError
             If they do not tell all that is needed.
         """
+        if len(parts) == 1 and (plain := self._read_plain_tile(tile, parts[0])) is not None:
+            return plain
         segments: list[Segment] = []
         bodies, lengths, packed = [], [], []
         parts = sorted(parts, key=lambda part: part.sot.part)
         for part in parts:
             found, body = self.read_tile_part_header(part)
-            segments += [placed.segment for placed in found]
-            told = sorted((s for s in segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
-            segments = [s for s in segments if not isinstance(s, PacketLengths)]
+            own_segments = [placed.segment for placed in found]
+            segments += [s for s in own_segments if isinstance(s, _LAYERED)]
+            told = sorted((s for s in own_segments if isinstance(s, PacketLengths)), key=lambda each: each.index)
             lengths.append(np.array([length for each in told for length in each.lengths], np.int64))
             # their numbers may begin anew in each tile-part, or go on
             pieces = [placed.segment for placed in found if isinstance(placed.segment, PackedTileHeaders)]
@@ -265,11 +309,11 @@ class Codestream:
         own: dict[type, list[Any]] = {kind: [s for s in segments if isinstance(s, kind)] for kind in _LAYERED}
         coding: CodingDefault = own[CodingDefault][-1] if own[CodingDefault] else self.coding
         styles, quantisations, shifts, progressions = self._defaults
-        styles = _spread(styles, own[CodingDefault], own[CodingComponent], "style")
-        quantisations = _spread(quantisations, own[QuantisationDefault], own[QuantisationComponent], "quantisation")
+        styles = self._share(styles, own[CodingDefault], own[CodingComponent], "style")
+        quantisations = self._share(quantisations, own[QuantisationDefault], own[QuantisationComponent], "quantisation")
         if None in quantisations:
             raise CodecError(f"nothing tells how component {quantisations.index(None)} is quantised: QCD is missing")
-        shifts = _spread(shifts, (), own[RegionOfInterest], "shift")
+        shifts = self._share(shifts, (), own[RegionOfInterest], "shift")
         if own[ProgressionChange]:
             progressions = tuple(each for change in own[ProgressionChange] for each in change.progressions)
         return TileStream(
@@ -283,6 +327,29 @@ class Codestream:
             tuple(lengths),
             self._join_headers(packed, parts),
             any(part.is_cut for part in parts),
+        )
+
+    def _share(self, values: tuple[Any, ...], default: Sequence[Any], own: Sequence[Any], name: str) -> tuple[Any, ...]:
+        """Return what `_spread` does, the same object for tiles that say the same."""
+        if not default and not own:
+            return values
+        key = (name, tuple(default[-1:]), tuple(own))
+        if key not in self._known:
+            self._known[key] = _spread(values, default, own, name)
+        return self._known[key]
+
+    def _read_plain_tile(self, tile: int, part: TilePartRange) -> TileStream | None:
+        """Return a tile of one part whose header says nothing of its own, as most do; None if it is not one."""
+        body = part.start + _SOT_LENGTH
+        if part.stop - body < 2 or self.data[body] != SOD >> 8 or self.data[body + 1] != SOD & 255:
+            return None
+        styles, quantisations, shifts, progressions = self._defaults
+        if None in quantisations or self._split_packed_headers():
+            return None
+        progressions = progressions or (Progression(self.coding.order),)
+        bodies = ((body + 2, part.stop),)
+        return TileStream(
+            tile, self.coding, styles, quantisations, shifts, progressions, bodies, (_NO_LENGTHS,), None, part.is_cut
         )
 
     def read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:

@@ -10,11 +10,12 @@ from time import perf_counter
 import numpy as np
 
 from subband.codecs.jpeg2000.blocks import EncodedBlocks, encode_blocks
-from subband.codecs.jpeg2000.coefficients import TileBands, measure_loss, quantise_tiles, sample_blocks, transform_tile
+from subband.codecs.jpeg2000.coefficients import TileBands, measure_loss, quantise_tiles, sample_blocks, transform_tiles
 from subband.codecs.jpeg2000.components import Component
 from subband.codecs.jpeg2000.geometry import TileLayout
 from subband.codecs.jpeg2000.parameters import ImageSize
 from subband.codecs.jpeg2000.quantisation import quantise
+from subband.codecs.jpeg2000.regions import find_shift, raise_regions
 from subband.codecs.jpeg2000.settings import Settings
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.typing import Array
@@ -65,12 +66,15 @@ class Coded:
         Those of the steps of each block's band.
     error : float
         The squared error that quantising alone leaves, if it was asked for.
+    shift : int
+        By how many bits regions of interest are shifted; the exponents have it too.
     """
 
     blocks: EncodedBlocks
     weights: Array
     exponents: Array
     error: float
+    shift: int = 0
 
     @property
     def guard_bits(self) -> int:
@@ -129,20 +133,41 @@ class BlockSource:
         """Code all blocks."""
         found, weights, exponents = [], [], []
         error = 0.0
+        shift = self._find_shift(quantiser)
         for number, layouts in enumerate(self._batches):
             tiles = self._transform(layouts)
             with self.times.measure("transform"):
                 samples, table = quantise_tiles(tiles, quantiser)
+                if shift:
+                    raise_regions(
+                        samples, table, self.size, layouts, self.settings.regions, shift,
+                        is_reversible=self.settings.is_reversible,
+                    )  # fmt: skip
                 if self.settings.psnr is not None:
                     error += measure_loss(tiles, quantiser)
             with self.times.measure("blocks"):
                 found.append(self._code_blocks(samples, table, number, len(self._batches)))
+            known: dict[int, tuple[Array, Array]] = {}
             for layout in layouts:
-                which = layout.blocks[:, 4]
-                weights.append(np.array([quantiser.weigh(band) for band in layout.bands])[which])
-                steps = [quantiser.steps[band.component][band.number].exponent for band in layout.bands]
-                exponents.append(np.array(steps, np.int32)[which])
-        return Coded(join_blocks(found), np.concatenate(weights), np.concatenate(exponents), error)
+                if id(layout.bands) not in known:
+                    which = layout.blocks[:, 4]
+                    steps = [quantiser.steps[band.component][band.number].exponent for band in layout.bands]
+                    weights_of = np.array([quantiser.weigh(band) for band in layout.bands])
+                    known[id(layout.bands)] = weights_of[which], np.array(steps, np.int32)[which]
+                own_weights, own_exponents = known[id(layout.bands)]
+                weights.append(own_weights)
+                exponents.append(own_exponents + np.int32(shift))
+        return Coded(join_blocks(found), np.concatenate(weights), np.concatenate(exponents), error, shift)
+
+    def _find_shift(self, quantiser: Quantiser) -> int:
+        """Return by how many bits regions of interest have to be shifted to be larger than all else."""
+        if not self.settings.regions:
+            return 0
+        largest = 0
+        for layouts in self._batches:
+            samples, _ = quantise_tiles(self._transform(layouts), quantiser)
+            largest = max(largest, int(samples.max(initial=0)), -int(samples.min(initial=0)))
+        return find_shift(largest)
 
     def measure_loss(self, quantiser: Quantiser) -> float:
         """Return the squared error that quantising alone leaves."""
@@ -157,8 +182,9 @@ class BlockSource:
         """Code a few blocks; return them, and which part of all samples they hold."""
         # of many tiles, a few from all over the image
         spread = max(1, len(self.layouts) // _SAMPLED)
-        tiles = self._transform(self.layouts if len(self._batches) == 1 else self.layouts[spread // 2 :: spread])
-        count = sum(len(tile.layout.blocks) for tile in tiles)
+        layouts = self.layouts if len(self._batches) == 1 else self.layouts[spread // 2 :: spread]
+        tiles = self._transform(layouts)
+        count = sum(len(layout.blocks) for layout in layouts)
         with self.times.measure("transform"):
             values, table = sample_blocks(tiles, quantiser, max(1, min(_SAMPLED, count // _FEWEST)))
             samples = np.empty(len(values), np.int32)
@@ -180,22 +206,19 @@ class BlockSource:
         return batches
 
     def _transform(self, layouts: Sequence[TileLayout]) -> list[TileBands]:
-        if self._known is not None and len(self._known) == len(layouts):
+        if self._known is not None and len(layouts) == len(self.layouts):
             return self._known
         with self.times.measure("transform"):
-            tiles = [
-                transform_tile(
-                    self.size,
-                    self.components,
-                    layout,
-                    self.levels,
-                    is_reversible=self.settings.is_reversible,
-                    is_mixed=self.is_mixed,
-                    engine=self.engine,
-                )
-                for layout in layouts
-            ]
-        if len(tiles) == len(self.layouts):
+            tiles = transform_tiles(
+                self.size,
+                self.components,
+                layouts,
+                self.levels,
+                is_reversible=self.settings.is_reversible,
+                is_mixed=self.is_mixed,
+                engine=self.engine,
+            )
+        if len(layouts) == len(self.layouts):
             self._known = tiles
         return tiles
 

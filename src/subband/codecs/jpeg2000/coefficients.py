@@ -14,36 +14,50 @@ from subband.codecs.jpeg2000.parameters import ImageSize
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.codecs.jpeg2000.transform import analyse, find_scale
 from subband.compiled import Kernels
+from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.typing import Array
 
-__all__ = ["TileBands", "measure_loss", "quantise_tiles", "sample_blocks", "transform_tile"]
+__all__ = ["TileBands", "measure_loss", "quantise_tiles", "sample_blocks", "transform_tiles"]
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.quantising")
 
 # Rows that a thread treats at once.
 _ROWS = 64
+# How many times the samples of tiles may be converted to planes at once, with what lies between them.
+_SPARSE = 2
 
 
 @dataclass(frozen=True, eq=False)
 class TileBands:
-    """The coefficients of a tile: where they lie, and one array for each band of the layout."""
+    """The coefficients of tiles that are alike.
 
-    layout: TileLayout
+    Attributes
+    ----------
+    layouts : sequence of TileLayout
+        Where they lie; all share their bands.
+    numbers : sequence of int
+        Which tiles of a batch they are.
+    bands : sequence of arrays
+        One for each band of the layout: tiles × rows × columns.
+    """
+
+    layouts: Sequence[TileLayout]
+    numbers: Sequence[int]
     bands: Sequence[Array]
 
 
-def transform_tile(
+def transform_tiles(
     size: ImageSize,
     components: Sequence[Component],
-    layout: TileLayout,
+    layouts: Sequence[TileLayout],
     levels: int,
     *,
     is_reversible: bool,
     is_mixed: bool,
     engine: str | None = None,
-) -> TileBands:
-    """Transform the samples of a tile.
+) -> list[TileBands]:
+    """Transform the samples of a batch of tiles, those that are alike together.
 
     Parameters
     ----------
@@ -51,8 +65,8 @@ def transform_tile(
         The grid.
     components : sequence of Component
         Of the whole image.
-    layout : TileLayout
-        The tile.
+    layouts : sequence of TileLayout
+        The tiles; see `lay_out_tiles`.
     levels : int
         Of decomposition.
     is_reversible : bool
@@ -62,28 +76,84 @@ def transform_tile(
     engine : str, optional
         Which engine transforms.
     """
-    samples = [_cut(size, component, area) for component, area in zip(components, layout.components, strict=True)]
-    found: list[list[Array]] = []
+    alike: dict[int, list[int]] = {}
+    for number, layout in enumerate(layouts):
+        alike.setdefault(id(layout.bands), []).append(number)
+    return [
+        TileBands(
+            [layouts[number] for number in numbers],
+            numbers,
+            _transform_alike(
+                size, components, [layouts[number] for number in numbers], levels, is_reversible, is_mixed, engine
+            ),
+        )
+        for numbers in alike.values()
+    ]
+
+
+def _transform_alike(
+    size: ImageSize, components: Sequence[Component], layouts: Sequence[TileLayout], levels: int,
+    is_reversible: bool, is_mixed: bool, engine: str | None,
+) -> list[Array]:  # fmt: skip
+    """Return the bands of tiles that are alike, each tiles × rows × columns."""
+    areas = layouts[0].components
+    found: list[Array] = []
     number = 0
-    while number < len(samples):
+    while number < len(areas):
         # components of one size are transformed together
         last = number + 1
-        while last < len(samples) and layout.components[last] == layout.components[number]:
+        while last < len(areas) and areas[last] == areas[number]:
             last += 1
         mixed = 3 if number == 0 and is_mixed else 0
         parts = [
-            split_planes(
-                samples[a:b], size.components[a:b], is_reversible=is_reversible, has_colour_transform=a < mixed
-            )
+            _load_planes(size, components, layouts, a, b, is_reversible, is_mixed=a < mixed)
             for a, b in ((number, mixed), (max(mixed, number), last))
             if a < b
         ]
         planes = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        levels_found = analyse(planes, layout.components[number], levels, is_reversible, engine)
-        bands = [band for level in levels_found for band in level.values()]
-        found += [[band[row] for band in bands] for row in range(last - number)]
+        stack = planes.reshape(-1, *planes.shape[2:])
+        bands = [
+            band.reshape(*planes.shape[:2], *band.shape[1:])
+            for level in analyse(stack, areas[number], levels, is_reversible, engine)
+            for band in level.values()
+        ]
+        found += [band[row] for row in range(last - number) for band in bands]
         number = last
-    return TileBands(layout, [band for bands in found for band in bands])
+    return found
+
+
+def _load_planes(
+    size: ImageSize, components: Sequence[Component], layouts: Sequence[TileLayout], first: int, last: int,
+    is_reversible: bool, *, is_mixed: bool,
+) -> Array:  # fmt: skip
+    """Return samples around zero of some components: components × tiles × rows × columns."""
+    areas = [layout.components[first] for layout in layouts]
+    around = Rectangle(
+        min(area.x0 for area in areas),
+        min(area.y0 for area in areas),
+        max(area.x1 for area in areas),
+        max(area.y1 for area in areas),
+    )
+    # tiles that lie far from each other would take all that is between them
+    wholes = [around] if around.area <= _SPARSE * len(areas) * areas[0].area else areas
+    planes = [
+        split_planes(
+            [_cut(size, component, whole) for component in components[first:last]],
+            size.components[first:last],
+            is_reversible=is_reversible,
+            has_colour_transform=is_mixed,
+        )
+        for whole in wholes
+    ]
+    if len(areas) == 1:
+        return planes[0][:, None]
+    if len(wholes) > 1:
+        return np.stack(planes, axis=1)
+    stack = allocate((last - first, len(areas), areas[0].height, areas[0].width), planes[0].dtype)
+    for number, area in enumerate(areas):
+        x, y = area.x0 - around.x0, area.y0 - around.y0
+        stack[:, number] = planes[0][:, y : y + area.height, x : x + area.width]
+    return stack
 
 
 def quantise_tiles(tiles: Sequence[TileBands], quantiser: Quantiser) -> tuple[Array, Array]:
@@ -96,40 +166,53 @@ def quantise_tiles(tiles: Sequence[TileBands], quantiser: Quantiser) -> tuple[Ar
     table : ndarray of int64
         Offset, stride, height, width and orientation of each code-block, as the block coder takes them.
     """
-    samples = np.empty(sum(band.size for tile in tiles for band in tile.bands), np.int32)
-    tables, works = [], []
+    samples = allocate((sum(band.size for tile in tiles for band in tile.bands),), np.dtype(np.int32))
+    tables: dict[int, Array] = {}
+    works = []
     offset = 0
     for tile in tiles:
-        offsets, strides, orientations, edges = [], [], [], []
-        for band, values in zip(tile.layout.bands, tile.bands, strict=True):
+        offsets, strides, orientations, edges, areas = [], [], [], [], []
+        layout = tile.layouts[0]
+        for band, values in zip(layout.bands, tile.bands, strict=True):
+            count, height, width = values.shape
             offsets.append(offset)
-            strides.append(max(values.shape[1], 1))
+            strides.append(max(width, 1))
             orientations.append(band.orientation)
             edges.append((band.rectangle.x0, band.rectangle.y0))
+            areas.append(height * width)
             if values.size:
                 scale = find_scale(band.kind, band.level, False) / quantiser.measure_step(band)
-                works.append((values, scale, samples[offset : offset + values.size].reshape(values.shape)))
+                goal = samples[offset : offset + values.size].reshape(count * height, width)
+                works.append((values.reshape(goal.shape), scale, goal))
             offset += values.size
-        tables.append(_tabulate(tile.layout.blocks, *map(np.array, (offsets, strides, orientations, edges))))
+        table = _tabulate(layout.blocks, *map(np.array, (offsets, strides, orientations, edges)))
+        moved = np.zeros_like(table)
+        moved[:, 0] = np.array(areas)[layout.blocks[:, 4]]
+        for row, number in enumerate(tile.numbers):
+            tables[number] = table + row * moved
     _share_rows(_pick_loop(quantiser.is_reversible), works)
-    return samples, np.concatenate(tables)
+    return samples, np.concatenate([tables[number] for number in sorted(tables)])
 
 
 def sample_blocks(tiles: Sequence[TileBands], quantiser: Quantiser, stride: int) -> tuple[Array, Array]:
     """Return the coefficients of every so-many-th code-block, in steps, one block behind the other, and their table."""
     parts: list[Array] = [np.zeros(0, np.float32)]
     rows = []
-    offset, number = 0, stride // 2
-    for tile in tiles:
-        scales = [find_scale(band.kind, band.level, False) / quantiser.measure_step(band) for band in tile.layout.bands]
-        for x0, y0, x1, y1, which in tile.layout.blocks[number::stride].tolist():
-            band = tile.layout.bands[which]
+    offset, first = 0, stride // 2
+    # in the order of the batch, whatever is alike
+    turns = sorted((number, which, row) for which, tile in enumerate(tiles) for row, number in enumerate(tile.numbers))
+    for _, bundle, row in turns:
+        tile = tiles[bundle]
+        layout = tile.layouts[0]
+        for x0, y0, x1, y1, which in layout.blocks[first::stride].tolist():
+            band = layout.bands[which]
+            scale = find_scale(band.kind, band.level, False) / quantiser.measure_step(band)
             left, top = band.rectangle.x0, band.rectangle.y0
-            values = tile.bands[which][y0 - top : y1 - top, x0 - left : x1 - left]
-            parts.append((values * np.float32(scales[which])).ravel())
+            values = tile.bands[which][row, y0 - top : y1 - top, x0 - left : x1 - left]
+            parts.append((values * np.float32(scale)).ravel())
             rows.append((offset, x1 - x0, y1 - y0, x1 - x0, band.orientation))
             offset += values.size
-        number = (number - len(tile.layout.blocks)) % stride
+        first = (first - len(layout.blocks)) % stride
     return np.concatenate(parts), np.array(rows, np.int64).reshape(-1, 5)
 
 
@@ -139,10 +222,11 @@ def measure_loss(tiles: Sequence[TileBands], quantiser: Quantiser) -> float:
         return 0.0
     works = []
     for tile in tiles:
-        for band, values in zip(tile.layout.bands, tile.bands, strict=True):
+        for band, values in zip(tile.layouts[0].bands, tile.bands, strict=True):
             if values.size:
                 scale = find_scale(band.kind, band.level, False) / quantiser.measure_step(band)
-                works.append((values, np.float32(scale), quantiser.weigh(band)))
+                flat = values.reshape(-1, values.shape[2])
+                works.append((flat, np.float32(scale), quantiser.weigh(band)))
     tasks = [(number, first, last) for number, each in enumerate(works) for first, last in _cut_rows(len(each[0]))]
     found: list[float] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -10,12 +11,16 @@ import numpy as np
 
 from subband.codecs.jpeg2000.parameters import ComponentSize
 from subband.compiled import Kernels
+from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.typing import Array
 
 __all__ = ["find_range", "join_planes", "split_planes"]
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.colour")
+
+# Samples that a thread treats at once.
+_RUN = 1 << 15
 
 
 def find_range(component: ComponentSize) -> tuple[int, int, int]:
@@ -53,7 +58,7 @@ def join_planes(planes: Array, out: Array, components: Sequence[ComponentSize], 
     [[[145, 137, 133]]]
     """
     is_integer = planes.dtype.kind == "i"
-    shifts, lows, highs = (np.array(column, np.int64) for column in zip(*map(find_range, components), strict=True))
+    shifts, lows, highs = _tabulate_ranges(tuple(components))
     if has_colour_transform:
         _run(planes, lambda a, b: _loops.join_three(planes, out, a, b, shifts, lows, highs, is_integer))
         return
@@ -90,7 +95,8 @@ def split_planes(
     >>> split_planes(samples, [ComponentSize(8)] * 3, is_reversible=True, has_colour_transform=True).ravel().tolist()
     [10, -4, 8]
     """
-    planes = np.empty((len(samples), *samples[0].shape), np.int32 if is_reversible else np.float32)
+    dtype = np.dtype(np.int32 if is_reversible else np.float32)
+    planes = allocate((len(samples), *samples[0].shape), dtype)
     shifts = np.array([find_range(component)[0] for component in components], np.int64)
     if has_colour_transform:
         red, green, blue = samples
@@ -99,6 +105,13 @@ def split_planes(
     for number, sample in enumerate(samples):
         _run(planes[number], _bind(_loops.split_one, sample, planes[number], (shifts[number],)))
     return planes
+
+
+@lru_cache(maxsize=64)
+def _tabulate_ranges(components: tuple[ComponentSize, ...]) -> tuple[Array, Array, Array]:
+    """Return the level shifts of components, their lowest samples and their highest."""
+    shifts, lows, highs = (np.array(column, np.int64) for column in zip(*map(find_range, components), strict=True))
+    return shifts, lows, highs
 
 
 def _bind(loop: Callable[..., Any], first: Array, second: Array, rest: tuple[Any, ...]) -> Callable[[int, int], None]:
@@ -113,7 +126,10 @@ def _bind(loop: Callable[..., Any], first: Array, second: Array, rest: tuple[Any
 def _run(planes: Array, work: Callable[[int, int], None]) -> None:
     """Call `work` for runs of rows, in as many threads as there are."""
     rows = planes.shape[-2]
+    if planes.size < 2 * _RUN:
+        work(0, rows)
+        return
     # a run of less than some ten thousand samples is over before another thread has woken up
-    count = max(1, min(4 * get_threads(), planes.size >> 15))
+    count = max(1, min(4 * get_threads(), planes.size // _RUN))
     edges = [rows * number // count for number in range(count + 1)]
     run_tasks(work, [(a, b) for a, b in pairwise(edges) if a < b])

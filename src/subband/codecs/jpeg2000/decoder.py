@@ -21,9 +21,10 @@ from subband.codecs.jpeg2000.picture import (
     apply_palette,
     check_samples,
     choose_dtype,
+    join_channels,
     sort_channels,
 )
-from subband.codecs.jpeg2000.tiles import PlaneGroup, TileWork, count_room, prepare_tile
+from subband.codecs.jpeg2000.tiles import KnownTiles, PlaneGroup, TileWork, count_room, prepare_tile
 from subband.engines import Engine
 from subband.errors import ArgumentError, CodecError
 from subband.typing import Array
@@ -36,6 +37,10 @@ _TOGETHER = 1 << 22
 #: Components and resolutions of tiles, for each byte of their parts, beyond those that any stream may have.
 _PARTS_A_BYTE = 1
 _FREE_PARTS = 1 << 14
+
+#: Changes of the progression of all tiles, for each byte of their parts, beyond those that any stream may have.
+_CHANGES_A_BYTE = 1 / 16
+_FREE_CHANGES = 1 << 14
 
 #: 32 bits hold no more, with their sign.
 _MOST_BITS = 31
@@ -126,6 +131,7 @@ def decode_file(
     parts_of = _find_parts(stream, window)
     _check_parts(stream, parts_of)
     tiles = list(_read_tiles(stream, parts_of))
+    _check_progressions(tiles)
     has_colours = any(tile.coding.has_colour_transform for tile in tiles)
     needed = sorted({*chosen, *(range(3) if has_colours and min(chosen) < 3 else ())})
     if needed[-1] >= len(header.components):
@@ -162,10 +168,11 @@ def _collect(
     batch: list[TileWork] = []
     waiting = 0
     room = count_room(tiles)
+    known = KnownTiles.of(tiles)
     for tile in tiles:
         try:
-            work = prepare_tile(stream, tile, canvas.windows, reduce, layers, room)
-            room -= max(len(work.layout.blocks), work.layout.precinct_count)
+            work = prepare_tile(stream, tile, canvas.windows, reduce, layers, room, known)
+            room -= work.layout.cost
         except CodecError as error:
             if len(tiles) == 1 or isinstance(error, TooManyError):
                 raise
@@ -199,6 +206,8 @@ class _Canvas:
         if len({*windows.values()}) > 1:
             triple = [0, 1, 2] if has_colours and 0 in windows else []
             together = [triple] * bool(triple) + [[number] for number in windows if number not in triple]
+        # components of one array that have the same steps are blanked at once
+        self._blanks: list[tuple[Array, Array, int]] = []
         for numbers in together:
             sizes = {(windows[number].height, windows[number].width) for number in numbers}
             if len(sizes) > 1:
@@ -207,16 +216,20 @@ class _Canvas:
             base = np.zeros((*sizes.pop(), len(numbers)), np.result_type(*dtypes))
             for channel, number in enumerate(numbers):
                 self._homes[number] = (base, channel)
+            middles = np.array([find_range(components[number])[0] for number in numbers], base.dtype)
+            is_even = len({(components[number].dx, components[number].dy) for number in numbers}) == 1
+            pieces = [slice(None)] if is_even else [slice(each, each + 1) for each in range(len(numbers))]
+            self._blanks += [(base[..., piece], middles[piece], numbers[piece][0]) for piece in pieces]
 
     def blank(self, tile: int) -> None:
         """Paint a tile of which nothing is there in the middle of its range, which is what no coefficients lead to."""
         area = find_tile_rectangle(self._size, tile)
         scale = 1 << self._reduce
-        for number, (base, channel) in self._homes.items():
+        for base, middles, number in self._blanks:
             component, whole = self._size.components[number], self.windows[number]
             part = area.divide(component.dx, component.dy).divide(scale, scale).intersect(whole)
             rows = slice(part.y0 - whole.y0, part.y1 - whole.y0)
-            base[rows, part.x0 - whole.x0 : part.x1 - whole.x0, channel] = find_range(component)[0]
+            base[rows, part.x0 - whole.x0 : part.x1 - whole.x0] = middles
 
     def write(self, tile: TileStream, group: PlaneGroup, planes: Array) -> None:
         """Write the planes of a group of components, those of a colour transform once all three are there."""
@@ -272,18 +285,19 @@ def _present(header: Header, canvas: _Canvas, chosen: Sequence[int], *, has_sele
     if whole is not None and (has_selection or is_plain):
         return Picture(whole, header, tuple(steps))
     planes = [canvas.take(number) for number in chosen]
-    if jp2 is not None and not has_selection:
-        if jp2.palette is not None:
-            sources = [component for component, _ in jp2.mapping] or [0] * len(jp2.palette.bits)
-            planes = apply_palette(planes, jp2)
-            steps = [steps[component] for component in sources]
+    if jp2 is not None and not has_selection and jp2.palette is not None:
+        sources = [component for component, _ in jp2.mapping] or [0] * len(jp2.palette.bits)
+        order = sort_channels(len(sources), jp2)
+        planes = apply_palette(planes, jp2, order)
+        steps = [steps[sources[channel]] for channel in order]
+    elif jp2 is not None and not has_selection:
         order = sort_channels(len(planes), jp2)
-        if whole is not None and jp2.palette is None and order == sorted(order):
+        if whole is not None and order == sorted(order):
             return Picture(whole, header, tuple(steps))
         planes, steps = [planes[number] for number in order], [steps[number] for number in order]
     if len({plane.shape for plane in planes}) > 1:
         return Picture(tuple(np.ascontiguousarray(plane) for plane in planes), header, tuple(steps))
-    return Picture(planes[0] if len(planes) == 1 else np.stack(planes, axis=-1), header, tuple(steps))
+    return Picture(join_channels(planes), header, tuple(steps))
 
 
 def _find_window(header: Header, stream: Codestream, region: Sequence[int] | None) -> Rectangle:
@@ -352,6 +366,14 @@ def _check_parts(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) -
     most = _FREE_PARTS + _PARTS_A_BYTE * size
     if parts > most:
         raise CodecError(f"the tiles declare {parts} resolutions of components; the stream can hold {most}")
+
+
+def _check_progressions(tiles: Sequence[TileStream]) -> None:
+    """Make sure that tiles do not change their progression more often than their packets can be worth."""
+    changes = sum(len(tile.progressions) for tile in tiles if len(tile.progressions) > 1)
+    most = _FREE_CHANGES + _CHANGES_A_BYTE * sum(stop - start for tile in tiles for start, stop in tile.bodies)
+    if changes > most:
+        raise CodecError(f"the progression of tiles changes {changes} times; the stream can hold {most:.0f}")
 
 
 def _check_levels(reduce: int, tiles: Sequence[TileStream], needed: Sequence[int]) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 from subband.codecs.jpeg2000.coding import BlockSource, Coded, Observe, Times
 from subband.codecs.jpeg2000.components import Component
 from subband.codecs.jpeg2000.faults import warn
-from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles, lay_out_tile
+from subband.codecs.jpeg2000.geometry import MOST_TILES, count_tiles
+from subband.codecs.jpeg2000.layouts import lay_out_tiles
 from subband.codecs.jpeg2000.packing import Packer
 from subband.codecs.jpeg2000.parameters import HIGH_THROUGHPUT_STREAM, CodingDefault, ComponentSize, ImageSize
 from subband.codecs.jpeg2000.rate_control import Target, allocate_passes, trace_curves
@@ -84,10 +85,9 @@ class Encoder:
         least = [min(-(-tile[axis] // step[axis]) for step in steps) for axis in (0, 1)]
         self.levels = self.settings.choose_levels(*least)
         style = self.settings.make_style(self.levels)
+        self._check_tiles()
         with self.times.measure("packets"):
-            self._layouts = [
-                lay_out_tile(self._size, [style] * len(self.components), tile) for tile in range(self._count_tiles())
-            ]
+            self._layouts = lay_out_tiles(self._size, [style] * len(self.components))
         coding = CodingDefault(
             self.settings.order, self._count_layers(), self._is_mixed, style, self.settings.sop, self.settings.eph
         )
@@ -151,6 +151,14 @@ class Encoder:
             stream, ratio = self._write(self._source.code(quantiser), quantiser, around)
             if ratio >= 1 or not is_met:
                 best, is_met = stream, ratio >= 1
+        can_be_finer = self.settings.step is None and not quantiser.is_reversible
+        for _ in range(_ATTEMPTS if can_be_finer and not is_met else 0):
+            # with all passes, what is lost is lost by the quantiser: where samples use a small part of their range, its
+            # step can be larger than most coefficients, and says little about their error
+            quantiser = replace(quantiser, base=quantiser.base / 2)
+            best, ratio = self._write(self._source.code(quantiser), quantiser, around)
+            if ratio >= 1:
+                break
         return best
 
     def encode_header(self, rows: tuple[int, int, int], guard_bits: int) -> bytes:
@@ -195,7 +203,7 @@ class Encoder:
             packer = self._make_packer(coded, guard_bits)
         if guard_bits > 7:
             raise ArgumentError(f"step={self.settings.step} leaves {guard_bits - 7} bits too many; use a larger one")
-        header = self._writer.write_header(quantiser, guard_bits)
+        header = self._writer.write_header(quantiser, guard_bits, coded.shift)
         return self._assemble(coded, packer, header, around)
 
     def _make_packer(self, coded: Coded, guard_bits: int) -> Packer:
@@ -252,11 +260,10 @@ class Encoder:
             x1, y1, x0, y0, width, height, tile_x0, tile_y0, sizes, HIGH_THROUGHPUT_STREAM if settings.ht else 0
         )
 
-    def _count_tiles(self) -> int:
+    def _check_tiles(self) -> None:
         wide, high = count_tiles(self._size)
         if wide * high > MOST_TILES:
             raise ArgumentError(f"tile={self.settings.tile} makes {wide * high} tiles; there may be {MOST_TILES}")
-        return wide * high
 
     def _choose_mixing(self) -> bool:
         """Decide whether the first three components are mixed, which they can be if they are alike."""
@@ -296,7 +303,8 @@ class Encoder:
             return self._match_error(quantiser, self._allow_error(values[-1]))
         if kind and self.settings.ht:
             return self._match_ht_size(quantiser, self._convert_sizes()[-1])
-        if not kind or not self._source.is_sampled:
+        if not kind or not self._source.is_sampled or self.settings.roi is not None:
+            # a region of interest may get nearly all of the bytes
             return _USUAL
         return self._match_size(quantiser, self._convert_sizes()[-1])
 

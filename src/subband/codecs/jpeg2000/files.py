@@ -9,13 +9,18 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+import numpy as np
+
 from subband.codecs.jpeg2000.boxes import (
+    EXTRAS,
     BitsPerComponent,
     ChannelDefinition,
     ColourSpecification,
     ImageHeader,
     Jp2Header,
+    Palette,
     Resolution,
+    pack_box,
     write_jp2,
 )
 from subband.codecs.jpeg2000.coding import Times
@@ -69,6 +74,8 @@ def encode(
     space: Space | None = None,
     icc: bytes | None = None,
     dpi: float | tuple[float, float] | None = None,
+    palette: Any = None,
+    boxes: Sequence[tuple[str, bytes]] = (),
     engine: str | None = None,
     on_progress: Callable[[float], None] | None = None,
     times: Times | None = None,
@@ -96,6 +103,11 @@ def encode(
         A colour profile, instead of `space`.
     dpi : float or (float, float), optional
         Samples for an inch, down and across.
+    palette : array_like of int, optional
+        Entries × channels, uint8 or uint16: colours, which the samples of a single component are the numbers of.
+    boxes : sequence of (str, bytes), optional
+        Type and content of boxes to stand beside the image, such as those of `Header.extras`: ``"uuid"``, which begins
+        with its 16 bytes, ``"xml "``, ``"uinf"`` or ``"asoc"``.
     engine : str, optional
         Which engine transforms.
     on_progress : callable, optional
@@ -104,7 +116,7 @@ def encode(
         Takes what the parts of the work took.
     **settings
         See `subband.codecs.jpeg2000.Settings`: `lossless`, `rate`, `size`, `psnr`, `layers`, `levels`, `tile`, `block`,
-        `precincts`, `progression`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `tile_parts`,
+        `precincts`, `progression`, `changes`, `roi`, `style`, `ht`, `colour`, `sop`, `eph`, `plt`, `tlm`, `tile_parts`,
         `origin`, `tile_origin`, `step` and `comment`.
 
     Returns
@@ -135,12 +147,13 @@ def encode(
     components, shape = as_components(image, bits=bits, subsampling=subsampling, origin=chosen.origin)
     encoder = Encoder(components, shape, chosen, engine, on_progress, times or Times())
     if form == "j2k":
-        if icc is not None or dpi is not None:
-            raise ArgumentError("form='j2k' has no room for icc and dpi; use form='jp2' or form='jph'")
+        if icc is not None or dpi is not None or palette is not None or len(boxes):
+            raise ArgumentError("form='j2k' has no room for icc, dpi, palette and boxes; use form='jp2' or form='jph'")
         return encoder.encode()
-    header = describe_colours(components, shape, Colours(alpha, space, icc, dpi))
-    stream = encoder.encode(around=len(write_jp2(b"", header)))
-    return write_jp2(stream, header, brand=f"{form} ")
+    header = describe_colours(components, shape, Colours(alpha, space, icc, dpi, palette))
+    others = [_pack_extra(kind, content) for kind, content in boxes]
+    stream = encoder.encode(around=len(write_jp2(b"", header, others)))
+    return write_jp2(stream, header, others, brand=f"{form} ")
 
 
 def imwrite(target: str | PathLike[str] | BinaryIO, image: Any, **options: Any) -> None:
@@ -271,12 +284,44 @@ class Colours:
     space: Space | None = None
     icc: bytes | None = None
     dpi: float | tuple[float, float] | None = None
+    palette: Any = None
+
+
+def _pack_extra(kind: str, content: bytes) -> bytes:
+    """Return a box that stands beside an image, or raise an `ArgumentError` if it is none of these."""
+    if kind not in EXTRAS:
+        raise ArgumentError(f"boxes have the type {kind!r}; use one of {', '.join(map(repr, EXTRAS))}")
+    if kind == "uuid" and len(content) < 16:
+        raise ArgumentError(f"a box 'uuid' begins with its 16 bytes, and has {len(content)}")
+    return pack_box(kind, bytes(content))
+
+
+def _make_palette(palette: Any, components: Sequence[Component]) -> Palette | None:
+    """Return a table of colours that fits a single component."""
+    if palette is None:
+        return None
+    entries = np.asarray(palette)
+    if entries.dtype not in (np.uint8, np.uint16) or entries.ndim != 2:
+        raise ArgumentError(
+            f"palette has shape {entries.shape} and holds {entries.dtype}; give entries × channels as uint8 or uint16"
+        )
+    count, columns = entries.shape
+    if not (1 <= count <= 1024 and 1 <= columns <= 255) or len(components) != 1 or components[0].is_signed:
+        raise ArgumentError(
+            f"palette has {count} entries of {columns} channels for {len(components)} components; there are 1 to 1024 "
+            "entries of 1 to 255 channels for one without a sign"
+        )
+    largest = int(components[0].samples.max())
+    if largest >= count:
+        raise ArgumentError(f"the image names entry {largest} of a palette of {count}")
+    return Palette(entries.astype(np.int64), ((8 * entries.dtype.itemsize, False),) * columns)
 
 
 def describe_colours(components: Sequence[Component], shape: tuple[int, int], colours: Colours) -> Jp2Header:
     """Return the boxes of an image."""
-    count = len(components)
+    palette = _make_palette(colours.palette, components)
     depths = tuple((component.precision, component.is_signed) for component in components)
+    count = len(components) if palette is None else len(palette.bits)
     has_alpha = count in (2, 4) if colours.alpha is None else colours.alpha
     space: Space = colours.space or ("rgb" if count - has_alpha >= 3 else "grey")
     if space not in _SPACES:
@@ -297,9 +342,10 @@ def describe_colours(components: Sequence[Component], shape: tuple[int, int], co
             others[-1] = ChannelDefinition(count - 1, _OPACITY, 0)
         channels = (*first, *others)
     is_uniform = len(set(depths)) == 1
-    image = ImageHeader(shape[0], shape[1], count, depths[0] if is_uniform else None)
+    image = ImageHeader(shape[0], shape[1], len(components), depths[0] if is_uniform else None)
+    mapping = () if palette is None else tuple((0, column) for column in range(count))
     return Jp2Header(
-        image, None if is_uniform else BitsPerComponent(depths), (colour,), None, (), channels,
+        image, None if is_uniform else BitsPerComponent(depths), (colour,), palette, mapping, channels,
         _make_resolutions(colours.dpi),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ __all__ = [
     "BLOCK_COLUMNS",
     "CELL_COLUMNS",
     "MOST_TILES",
+    "PRECINCT_COST",
     "Band",
     "Rectangle",
     "Resolution",
@@ -37,8 +39,13 @@ __all__ = [
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.layout")
 
+_ORIENTATIONS = {"LL": 0, "LH": 0, "HL": 1, "HH": 2}
+
 #: The standard numbers tiles with 16 bits.
 MOST_TILES = 65535
+
+#: Code-blocks that take as much memory as a precinct, which takes a byte of a stream even if nothing is in it.
+PRECINCT_COST = 8
 
 #: What the columns of `TileLayout.cells` hold: its band, its blocks across and down, its first block, and the first of
 #: the nodes that its tag trees have.
@@ -87,6 +94,11 @@ class Rectangle:
         """Return the samples of a grid that has only every `dx`-th column and `dy`-th row."""
         return Rectangle(-(-self.x0 // dx), -(-self.y0 // dy), -(-self.x1 // dx), -(-self.y1 // dy))
 
+    def holds(self, other: Rectangle) -> bool:
+        """Return whether another one lies inside, and is not empty."""
+        is_inside = self.x0 <= other.x0 and self.y0 <= other.y0 and other.x1 <= self.x1 and other.y1 <= self.y1
+        return is_inside and other.x0 < other.x1 and other.y0 < other.y1
+
     def intersect(self, other: Rectangle) -> Rectangle:
         """Return what lies in both, perhaps nothing."""
         x0, y0 = max(self.x0, other.x0), max(self.y0, other.y0)
@@ -125,7 +137,7 @@ class Band:
     @property
     def orientation(self) -> int:
         """What the block coder takes: 0 for LL and LH, 1 for HL, 2 for HH."""
-        return {"LL": 0, "LH": 0, "HL": 1, "HH": 2}[self.kind]
+        return _ORIENTATIONS[self.kind]
 
     @property
     def gain_bits(self) -> int:
@@ -210,6 +222,21 @@ class TileLayout:
         """Number of precincts."""
         return len(self.precinct_cells) - 1
 
+    @property
+    def cost(self) -> int:
+        """Code-blocks, or precincts as such."""
+        return max(len(self.blocks), PRECINCT_COST * self.precinct_count)
+
+    @cached_property
+    def band_components(self) -> tuple[int, ...]:
+        """The component of each band."""
+        return tuple(band.component for band in self.bands)
+
+    @cached_property
+    def orientations(self) -> Table:
+        """What the block coder takes for the blocks of each band."""
+        return np.array([band.orientation for band in self.bands], np.int64)
+
 
 def count_tiles(size: ImageSize) -> tuple[int, int]:
     """Return the number of tiles across and down.
@@ -234,9 +261,10 @@ def find_tile_rectangle(size: ImageSize, tile: int) -> Rectangle:
     Rectangle(x0=5, y0=32, x1=32, y1=50)
     """
     row, column = divmod(tile, count_tiles(size)[0])
-    x0, y0 = size.tile_x0 + column * size.tile_width, size.tile_y0 + row * size.tile_height
-    whole = Rectangle(size.x0, size.y0, size.x1, size.y1)
-    return Rectangle(x0, y0, x0 + size.tile_width, y0 + size.tile_height).intersect(whole)
+    left, top = size.tile_x0 + column * size.tile_width, size.tile_y0 + row * size.tile_height
+    x0, y0 = max(left, size.x0), max(top, size.y0)
+    x1, y1 = min(left + size.tile_width, size.x1), min(top + size.tile_height, size.y1)
+    return Rectangle(x0, y0, max(x0, x1), max(y0, y1))
 
 
 def find_component_rectangle(size: ImageSize, component: int, reduce: int = 0) -> Rectangle:
@@ -260,7 +288,7 @@ def lay_out_tile(
     tile : int
         The number of the tile.
     most_blocks : int, optional
-        How many precincts, and how many code-blocks, are acceptable.
+        How many code-blocks are acceptable; a precinct counts as `PRECINCT_COST` of them.
 
     Raises
     ------
@@ -298,8 +326,10 @@ def lay_out_tile(
             precinct_count += resolution.precinct_count
             found.append(resolution)
         resolutions.append(tuple(found))
-    if precinct_count > most:
-        raise TooManyError(f"a tile declares {precinct_count} precincts; its stream can hold {most} at most")
+    if PRECINCT_COST * precinct_count > most:
+        raise TooManyError(
+            f"a tile declares {precinct_count} precincts; its stream can hold {most // PRECINCT_COST} at most"
+        )
     rows = np.array([_tabulate_resolution(each) for found in resolutions for each in found], np.int64)
     edges = np.array([_tabulate_band(band) for band in bands], np.int64)
     precinct_cells, cells, blocks, nodes = _loops.tabulate_blocks(rows, edges, most)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subband.codecs.jpeg2000.boxes import SIGNATURE, Box, Jp2Header, read_boxes
+from subband.codecs.jpeg2000.boxes import (
+    EXTRAS,
+    SIGNATURE,
+    Box,
+    Jp2Header,
+    find_image_boxes,
+    read_boxes,
+    read_fragments,
+)
 from subband.codecs.jpeg2000.codestream import Codestream, read_codestream
+from subband.codecs.jpeg2000.faults import warn
 from subband.codecs.jpeg2000.geometry import count_tiles
 from subband.codecs.jpeg2000.parameters import CodingComponent, ComponentSize, Order
 from subband.errors import ArgumentTypeError, CodecError
@@ -19,6 +28,9 @@ from subband.errors import ArgumentTypeError, CodecError
 __all__ = ["Header", "OpenFile", "open_file", "read_header", "view_bytes"]
 
 _SOC_SIZ = bytes.fromhex("ff4fff51")
+
+#: Bytes that boxes beside the image may have together.
+_MOST_EXTRAS = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +61,9 @@ class Header:
         Colours, palette and channels.
     comments : tuple of str
         The texts of the codestream.
+    extras : tuple of (str, bytes)
+        Type and content of boxes that stand beside the image: ``"uuid"``, such as EXIF, XMP and GeoJP2, ``"xml "``,
+        ``"uinf"`` and ``"asoc"``; `encode` takes them as `boxes`.
     """
 
     width: int
@@ -63,6 +78,7 @@ class Header:
     boxes: tuple[Box, ...]
     jp2: Jp2Header | None
     comments: tuple[str, ...]
+    extras: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
 
     @property
     def colour_space(self) -> str:
@@ -109,15 +125,37 @@ def open_file(data: bytes | bytearray | memoryview | str | PathLike[str]) -> Ope
         start = array[:4].tobytes().hex() or "nothing"
         raise CodecError(f"the data begin with {start}, which is neither a JP2 file nor a JPEG 2000 codestream")
     boxes = read_boxes(array)
-    found = {box.kind: box for box in reversed(boxes)}
-    if "jp2c" not in found:
+    stream = _find_codestream(array, boxes)
+    described = find_image_boxes(boxes)
+    jp2 = None if described is None else Jp2Header.read(array, described)
+    extras = [(box.kind, array[box.start : box.stop].tobytes()) for box in boxes if box.kind in EXTRAS]
+    if sum(len(content) for _, content in extras) > _MOST_EXTRAS:
+        warn(f"boxes beside the image hold more than {_MOST_EXTRAS} bytes, and are passed over")
+        extras = []
+    return _describe(stream, boxes, jp2, tuple(extras))
+
+
+def _find_codestream(array: NDArray[np.uint8], boxes: tuple[Box, ...]) -> Codestream:
+    """Return the first codestream of a file, which a table of fragments may tell where to find."""
+    whole = [box for box in boxes if box.kind == "jp2c"]
+    tables = [inner for box in boxes if box.kind == "ftbl" for inner in box.boxes if inner.kind == "flst"]
+    if len(whole) + len(tables) > 1:
+        warn(f"the file holds {len(whole) + len(tables)} codestreams; the first of them is read")
+    if whole:
+        return read_codestream(array, whole[0].start, whole[0].stop)
+    if not tables:
         raise CodecError(f"the JP2 file holds no codestream; its boxes are {[box.kind for box in boxes]}")
-    stream = read_codestream(array, found["jp2c"].start, found["jp2c"].stop)
-    jp2 = Jp2Header.read(array, found["jp2h"]) if "jp2h" in found else None
-    return _describe(stream, boxes, jp2)
+    pieces = read_fragments(array, tables[0])
+    if len(pieces) == 1:
+        return read_codestream(array, *pieces[0])
+    if sum(stop - start for start, stop in pieces) > len(array):
+        raise CodecError("the fragments of the codestream are longer than the file")
+    return read_codestream(np.concatenate([array[start:stop] for start, stop in pieces]))
 
 
-def _describe(stream: Codestream, boxes: tuple[Box, ...], jp2: Jp2Header | None) -> OpenFile:
+def _describe(
+    stream: Codestream, boxes: tuple[Box, ...], jp2: Jp2Header | None, extras: tuple[tuple[str, bytes], ...] = ()
+) -> OpenFile:
     size, coding = stream.size, stream.coding
     levels = [coding.style.levels, *(own.style.levels for own in stream.select(CodingComponent))]
     header = Header(
@@ -133,6 +171,7 @@ def _describe(stream: Codestream, boxes: tuple[Box, ...], jp2: Jp2Header | None)
         boxes,
         jp2,
         stream.comments,
+        extras,
     )
     return OpenFile(stream, header)
 

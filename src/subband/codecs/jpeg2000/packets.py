@@ -28,6 +28,9 @@ Table = NDArray[np.int64]
 #: How wide the lengths of a block are before anything was said about them.
 _LENGTH_BITS = 3
 
+#: A number in a tag tree of which nothing is known yet.
+_UNKNOWN = np.iinfo(np.int32).max
+
 _STATES = ("done", "more", "cut", "corrupt")
 
 
@@ -38,7 +41,7 @@ class BlockStream:
     Attributes
     ----------
     data : uint8[:]
-        The bytes of all blocks, one block behind the other.
+        The bytes of all blocks, perhaps with others between them.
     zero_planes : int32[blocks]
         Empty bit planes on top, -1 for a block that has nothing.
     passes : int32[blocks]
@@ -61,7 +64,10 @@ class BlockStream:
     def select(self, chosen: Table) -> tuple[Table, Table]:
         """Return the segments of some blocks, and the first of each of these and the number of all."""
         first, last = self.segment_starts[chosen], self.segment_starts[chosen + 1]
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(last - first)])
+        starts = np.zeros(len(chosen) + 1, np.int64)
+        np.cumsum(last - first, out=starts[1:])
+        if starts[-1] == len(self.segments):
+            return self.segments.copy(), starts
         which = np.repeat(first - starts[:-1], last - first)
         return self.segments[which + np.arange(len(which))], starts
 
@@ -98,19 +104,13 @@ class PacketReader:
         self._most_layers = layers
         self._markers = (uses_sop, uses_eph)
         blocks, nodes = len(layout.blocks), layout.node_count
-        unknown = np.iinfo(np.int32).max
-        self._state = (
-            np.full(blocks, -1, np.int32),
-            np.zeros(blocks, np.int32),
-            np.full(blocks, _LENGTH_BITS, np.int32),
-            np.full(nodes, unknown, np.int32),
-            np.zeros(nodes, np.int32),
-            np.full(nodes, unknown, np.int32),
-            np.zeros(nodes, np.int32),
-            np.array([style | UNDECIDED if style & HIGH_THROUGHPUT else style for style in styles], np.int64)[
-                layout.blocks[:, 4]
-            ],
-        )
+        # one piece of memory for all that is known of blocks, and one for nodes: small tiles would wait for more
+        of_blocks, of_nodes = np.empty((3, blocks), np.int32), np.empty((4, nodes), np.int32)
+        of_blocks[0], of_blocks[1], of_blocks[2] = -1, 0, _LENGTH_BITS
+        of_nodes[0::2], of_nodes[1::2] = _UNKNOWN, 0
+        self._zero_planes: NDArray[np.int32] = of_blocks[0]
+        self._styles = self._spread_styles(styles)
+        self._state = (*of_blocks, *of_nodes, self._styles)
         self._next_layer = np.zeros(layout.precinct_count, np.int64)
         self._orders: Iterator[PacketOrder] = iter(())
         self._order: PacketOrder | None = None
@@ -118,6 +118,15 @@ class PacketReader:
         self._left = np.zeros(1, np.int64)
         self._chunks = np.empty((max(64, blocks), 5), np.int64)
         self._count = 0
+        #: Where in the stream the last packet ended that was read.
+        self.position = 0
+
+    def _spread_styles(self, styles: Sequence[int]) -> Table:
+        """Return the style of each block, given that of each band."""
+        decided = [style | UNDECIDED if style & HIGH_THROUGHPUT else style for style in styles]
+        if len(set(decided)) == 1:
+            return np.full(len(self._layout.blocks), decided[0], np.int64)
+        return np.array(decided, np.int64)[self._layout.blocks[:, 4]]
 
     def follow(self, orders: Iterable[PacketOrder], layers: int) -> None:
         """Set the orders in which packets come, and how many layers there are."""
@@ -190,10 +199,45 @@ class PacketReader:
                 break
             self._order = next(self._orders, None)
             self._cursor[:] = (0, 0, -1)
+        self.position = int(body[0])
         return _STATES[status]
 
+    def read_one(self, data: Bytes, start: int, stop: int, precinct: int, layer: int, *, is_exact: bool = True) -> bool:
+        """Read a packet that lies between two byte offsets.
+
+        Nothing that it says counts unless it takes all bytes, or ends before if `is_exact` is False. Returns whether it
+        counts.
+        """
+        before, left = self._count, int(self._left[0])
+        self._next_layer[precinct] = layer
+        self._orders = iter(())
+        self._order = PacketOrder(np.array([precinct], np.int64), np.array([0, 1], np.int64), layer + 1)
+        self._cursor[:] = (0, 0, -1)
+        self._left[0] = 1 << 62
+        status = self.read(data, start, stop)
+        self._left[0] = left
+        if status == "done" and (self.position == stop or not is_exact):
+            return True
+        self._count = before
+        return False
+
+    @property
+    def chunks(self) -> Table:
+        """What was read, in the order of the stream: block, first byte, bytes, passes, and passes before."""
+        return self._chunks[: self._count]
+
+    @property
+    def zero_planes(self) -> NDArray[np.int32]:
+        """Empty bit planes on top of each block, -1 for one that has nothing."""
+        return self._zero_planes
+
+    @property
+    def styles(self) -> Table:
+        """The style of each block, decided where blocks of both kinds are mixed and one was read."""
+        return self._styles
+
     def gather(self, data: Bytes) -> BlockStream:
-        """Return what was read, with the bytes of each block together."""
-        blocks, styles = self._layout.blocks, self._state[-1]
+        """Return what was read, with the bytes of each segment together: in the data themselves if they lie so."""
+        blocks, styles = self._layout.blocks, self.styles
         gathered, segments, starts, passes = _loops.gather_blocks(data, self._chunks, self._count, len(blocks), styles)
-        return BlockStream(gathered, self._state[0], passes, styles, segments, starts)
+        return BlockStream(gathered if len(gathered) else data, self.zero_planes, passes, styles, segments, starts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from subband.compiled import Kernels
 from subband.errors import CodecError
 from subband.typing import Array
 
-__all__ = ["Packer", "list_packets"]
+__all__ = ["Packer", "list_packets", "list_progression"]
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.packing")
+
+# Blocks of an image up to which its packets are remembered, as is its layout.
+_FEW = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +116,35 @@ def list_packets(
     >>> list_packets(size, layouts, Order.LRCP, 2).tolist(), list_packets(size, layouts, Order.RLCP, 2).tolist()
     ([0, 2, 1, 3], [0, 1, 2, 3])
     """
+    if isinstance(order, Order) and len(layouts) == 1 and len(layouts[0].blocks) <= _FEW:
+        return _recall_packets(size, layouts[0], order, layers)
+    return _list_packets(size, layouts, order, layers)
+
+
+@lru_cache(maxsize=64)
+def _recall_packets(size: ImageSize, layout: TileLayout, order: Order, layers: int) -> Array:
+    """Return the packets of the only tile of an image; such a layout is remembered too."""
+    packets = _list_packets(size, [layout], order, layers)
+    packets.flags.writeable = False
+    return packets
+
+
+def _list_packets(
+    size: ImageSize, layouts: Sequence[TileLayout], order: Order | Sequence[Sequence[Progression]], layers: int
+) -> Array:
+    """Return the packets of all tiles; see `list_packets`."""
     found, first = [np.zeros(0, np.int64)], 0
+    # tiles that are alike, and have the same order, have the same packets
+    known: dict[tuple[int, int], Array] = {}
     for tile, layout in enumerate(layouts):
+        key = (id(layout.bands), id(order if isinstance(order, Order) else order[tile]))
+        if key in known:
+            found.append(known[key] + first * layers)
+            first += layout.precinct_count
+            continue
         table = tabulate_precincts(layout, size)
         progressions = [Progression(order)] if isinstance(order, Order) else order[tile]
-        parts = [_list_progression(order_packets(table, each, layers), layers) for each in progressions]
+        parts = [list_progression(order_packets(table, each, layers), layers) for each in progressions]
         packets = np.concatenate(parts)
         if len(parts) > 1:
             # a packet that was there before is left out
@@ -125,12 +153,13 @@ def list_packets(
             raise CodecError(
                 f"POC has room for {len(packets)} of the {layout.precinct_count * layers} packets of a tile"
             )
+        known[key] = packets
         found.append(packets + first * layers)
         first += layout.precinct_count
     return np.concatenate(found)
 
 
-def _list_progression(packets: PacketOrder, layers: int) -> Array:
+def list_progression(packets: PacketOrder, layers: int) -> Array:
     """Return the numbers of packets of one progression, precincts counted within the tile."""
     run = np.repeat(np.arange(len(packets.bounds) - 1), np.diff(packets.bounds))
     number = np.arange(len(packets.precincts))

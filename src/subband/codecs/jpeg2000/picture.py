@@ -19,11 +19,15 @@ __all__ = [
     "check_samples",
     "choose_dtype",
     "convert_ycc",
+    "join_channels",
     "sort_channels",
 ]
 
 # What a pixel of sYCC becomes: red, green and blue of luminance and of both differences.
 _FROM_YCC = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]])
+
+# Samples that are turned into other colours together.
+_TOGETHER = 1 << 18
 
 #: Samples that are decoded unless the caller allows more.
 MOST_PIXELS = 1 << 28
@@ -110,7 +114,8 @@ class Picture:
             or first.is_signed
         ):
             return pixels
-        return np.concatenate([convert_ycc(pixels[..., :3], first.precision), pixels[..., 3:]], axis=-1)
+        colours = convert_ycc(pixels[..., :3], first.precision)
+        return colours if pixels.shape[2] == 3 else np.concatenate([colours, pixels[..., 3:]], axis=-1)
 
     def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> Array:
         samples = self.upsample() if isinstance(self.samples, tuple) else self.samples
@@ -127,8 +132,16 @@ def convert_ycc(pixels: Array, bits: int) -> Array:
     [[[100, 100, 100], [170, 64, 100]]]
     """
     half = 1 << (bits - 1)
-    values = (pixels - np.array([0, half, half], np.float64)) @ _FROM_YCC.T
-    return np.asarray(np.clip(np.rint(values), 0, 2 * half - 1), pixels.dtype)
+    middle = np.array([0, half, half], np.float64)
+    colours = np.empty(pixels.shape, pixels.dtype)
+    # some rows at a time, whose numbers take less memory than those of all
+    rows = max(1, _TOGETHER // max(1, pixels[0].size))
+    for first in range(0, len(pixels), rows):
+        part = slice(first, first + rows)
+        values = (pixels[part] - middle) @ _FROM_YCC.T
+        np.clip(np.rint(values, out=values), 0, 2 * half - 1, out=values)
+        colours[part] = values
+    return colours
 
 
 def check_samples(total: int, most_pixels: int) -> None:
@@ -151,8 +164,10 @@ def choose_dtype(bits: int, is_signed: bool) -> np.dtype[np.generic]:
     return np.dtype(f"{'int' if is_signed else 'uint'}{width}")
 
 
-def apply_palette(planes: Sequence[Array], jp2: Jp2Header) -> list[Array]:
-    """Return channels from components, by ``pclr`` and ``cmap``.
+def apply_palette(planes: Sequence[Array], jp2: Jp2Header, order: Sequence[int] | None = None) -> list[Array]:
+    """Return channels from components, by ``pclr`` and ``cmap``, in an order of channels if there is one.
+
+    Where all channels come from one component and have one dtype, they are views of one array.
 
     Raises
     ------
@@ -163,17 +178,53 @@ def apply_palette(planes: Sequence[Array], jp2: Jp2Header) -> list[Array]:
     if palette is None:
         return list(planes)
     mapping = jp2.mapping or tuple((0, column) for column in range(len(palette.bits)))
-    channels = []
-    for component, column in mapping:
+    mapping = tuple(mapping[channel] for channel in order) if order is not None else mapping
+    # channels that are looked up alike: those of a component, with one dtype
+    groups: dict[tuple[int, np.dtype[np.generic]], list[tuple[int, int]]] = {}
+    found: dict[int, Array] = {}
+    for channel, (component, column) in enumerate(mapping):
         if component >= len(planes):
             raise CodecError(f"cmap names component {component}; there are {len(planes)}")
-        plane = planes[component]
         if column is None:
-            channels.append(plane)
-            continue
-        entries = palette.entries[:, column].astype(choose_dtype(*palette.bits[column]))
-        channels.append(entries[np.clip(plane, 0, len(entries) - 1).astype(np.int64)])
-    return channels
+            found[channel] = planes[component]
+        else:
+            dtype = choose_dtype(*palette.bits[column])
+            groups.setdefault((component, dtype), []).append((channel, column))
+    for (component, dtype), members in groups.items():
+        table = palette.entries[:, [column for _, column in members]].astype(dtype)
+        looked_up = _look_up(planes[component], table)
+        found |= {channel: looked_up[..., number] for number, (channel, _) in enumerate(members)}
+    return [found[channel] for channel in range(len(mapping))]
+
+
+def _look_up(plane: Array, table: Array) -> Array:
+    """Return the rows of a table that a plane names, some rows of the plane at a time; they take less memory so."""
+    found = np.empty((*plane.shape, table.shape[1]), table.dtype)
+    rows = max(1, _TOGETHER // max(1, plane.shape[1]))
+    for first in range(0, len(plane), rows):
+        part = slice(first, first + rows)
+        np.take(table, plane[part], axis=0, out=found[part], mode="clip")
+    return found
+
+
+def join_channels(planes: Sequence[Array]) -> Array:
+    """Return planes of one size as one array of all channels: that which they are views of, if they are all of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> whole = np.zeros((2, 3, 2))
+    >>> join_channels([whole[..., 0], whole[..., 1]]) is whole, join_channels([whole[..., 1], whole[..., 0]]) is whole
+    (True, False)
+    """
+    base = planes[0].base
+    if len(planes) == 1:
+        return planes[0]
+    if isinstance(base, np.ndarray) and base.ndim == 3 and base.shape[2] == len(planes):
+        views = [base[..., number].__array_interface__ for number in range(len(planes))]
+        if [plane.__array_interface__ for plane in planes] == views:
+            return base
+    return np.stack(planes, axis=-1)
 
 
 def sort_channels(count: int, jp2: Jp2Header) -> list[int]:

@@ -106,6 +106,8 @@ def _write(
         raise ArgumentError(
             f"{chosen.targets[0]} is decided over the whole image; use step, or nothing, which loses nothing"
         )
+    if chosen.roi is not None:
+        raise ArgumentError("roi needs the largest coefficient of the whole image; use imwrite")
     if form == "j2k" and colours is not None:
         raise ArgumentError("form='j2k' has no room for colours; use form='jp2' or form='jph'")
     edges = _find_edges(height, chosen)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from subband.codecs.jpeg2000.blocks.styles import (
     BYPASS,
     CAUSAL,
@@ -16,7 +18,8 @@ from subband.codecs.jpeg2000.blocks.styles import (
     SYMBOLS,
     TERMINATE,
 )
-from subband.codecs.jpeg2000.parameters import MOST_LEVELS, CodingStyle, Order
+from subband.codecs.jpeg2000.geometry import Rectangle
+from subband.codecs.jpeg2000.parameters import MOST_LEVELS, CodingStyle, Order, Progression
 from subband.errors import ArgumentError, suggest_names
 
 __all__ = ["BLOCK_STYLES", "Settings"]
@@ -65,6 +68,13 @@ class Settings:
         for all that follow.
     progression : {"LRCP", "RLCP", "RPCL", "PCRL", "CPRL"}
         The order of packets: layer, resolution, component, position; what runs slowest stands first.
+    changes : sequence of Progression
+        Packets that come first, each with an order of its own, within ranges of resolutions, components and layers
+        (POC); what is left follows in the order of `progression`.
+    roi : (int, int, int, int) or sequence of these, optional
+        Regions of interest: first row, first column, last row and last column, the last ones excluded. Their bit planes
+        come before all others (max-shift), so that they are exact first when layers are left out, or a rate is small.
+        Not with `psnr` nor `ht`.
     style : sequence of str
         Of the block coder: ``"bypass"``, ``"reset"``, ``"terminate"``, ``"causal"``, ``"predictable"`` and
         ``"segmentation"``.
@@ -112,6 +122,8 @@ class Settings:
     block: tuple[int, int] = (64, 64)
     precincts: Sequence[tuple[int, int]] | None = None
     progression: str = "LRCP"
+    changes: Sequence[Progression] = ()
+    roi: Sequence[int] | Sequence[Sequence[int]] | None = None
     style: Sequence[str] = ()
     ht: bool = False
     colour: bool | None = None
@@ -139,6 +151,14 @@ class Settings:
     def order(self) -> Order:
         """The order of packets."""
         return Order[self.progression.upper()]
+
+    @property
+    def regions(self) -> tuple[Rectangle, ...]:
+        """The regions of interest on the reference grid."""
+        if self.roi is None:
+            return ()
+        top, left = self.origin
+        return tuple(Rectangle(left + x0, top + y0, left + x1, top + y1) for y0, x0, y1, x1 in _list_regions(self.roi))
 
     @property
     def style_bits(self) -> int:
@@ -193,6 +213,10 @@ class Settings:
             raise ArgumentError(
                 f"tile_parts='R' does not go with progression={self.progression!r}; use 'RLCP' or 'RPCL'"
             )
+        if self.changes and self.tile_parts:
+            raise ArgumentError("tile_parts='R' does not go with changes, which may mix resolutions; leave one out")
+        if self.roi is not None:
+            self._check_regions()
         if self.ht:
             self._check_ht()
         if self.step is not None and self.lossless:
@@ -202,6 +226,15 @@ class Settings:
         if self.step is not None and not 0 < self.step < float("inf"):
             raise ArgumentError(f"step={self.step} is not a positive number")
         self._check_sizes()
+
+    def _check_regions(self) -> None:
+        if self.ht or self.psnr is not None:
+            raise ArgumentError(f"roi does not go with {'ht=True' if self.ht else 'psnr'}; leave one out")
+        for region in _list_regions(self.roi):
+            if len(region) != 4 or not (0 <= region[0] < region[2] and 0 <= region[1] < region[3]):
+                raise ArgumentError(
+                    f"roi={self.roi!r} is not rows and columns as (y0, x0, y1, x1), or several of these"
+                )
 
     def _check_ht(self) -> None:
         others = [style for style in self.style if style != "causal"]
@@ -248,6 +281,15 @@ class Settings:
             sizes += [sizes[-1]] * (levels + 1 - len(sizes))
             precincts = tuple(reversed(sizes[: levels + 1]))
         return CodingStyle(levels, wide, high, self.style_bits, self.is_reversible, precincts)
+
+
+def _list_regions(roi: Any) -> list[tuple[int, ...]]:
+    """Return one region, or several, as several."""
+    try:
+        several = [roi] if np.ndim(roi[0]) == 0 else list(roi)
+        return [tuple(index(each) for each in region) for region in several]
+    except (TypeError, ValueError, IndexError):
+        raise ArgumentError(f"roi={roi!r} is not rows and columns as (y0, x0, y1, x1), or several of these") from None
 
 
 def _as_exponents(name: str, size: Any) -> tuple[int, int] | None:

@@ -11,7 +11,13 @@ import numpy as np
 from subband.codecs.jpeg2000.geometry import TileLayout
 from subband.codecs.jpeg2000.markers import EOC, SOC, SOD, Capabilities, Comment, PacketLengths, TileLengths, TilePart
 from subband.codecs.jpeg2000.packing import Packer, list_packets
-from subband.codecs.jpeg2000.parameters import CodingDefault, ImageSize, Progression
+from subband.codecs.jpeg2000.parameters import (
+    CodingDefault,
+    ImageSize,
+    Progression,
+    ProgressionChange,
+    RegionOfInterest,
+)
 from subband.codecs.jpeg2000.settings import Settings
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.errors import ArgumentError
@@ -77,16 +83,26 @@ class StreamWriter:
     layouts: Sequence[TileLayout]
     settings: Settings
 
-    def write_header(self, quantiser: Quantiser, guard_bits: int) -> bytes:
-        """Return what stands before the tiles."""
+    def write_header(self, quantiser: Quantiser, guard_bits: int, shift: int = 0) -> bytes:
+        """Return what stands before the tiles; `shift` is that of regions of interest, if there are any."""
         segments = [SOC.to_bytes(2, "big"), self.size.write()]
         if self.settings.ht:
             planes = guard_bits - 1 + max(step.exponent for steps in quantiser.steps for step in steps)
             segments.append(Capabilities.of_blocks(planes, is_reversible=self.settings.is_reversible).write())
         segments += [self.coding.write(), quantiser.write(guard_bits)]
+        count = len(self.size.components)
+        if shift:
+            segments += [RegionOfInterest(component, shift).write(count) for component in range(count)]
+        if self._changes:
+            segments.append(ProgressionChange(self._changes).write(count))
         if self.settings.comment is not None:
             segments.append(Comment(self.settings.comment.encode("latin-1", "replace")).write())
         return b"".join(segments)
+
+    @property
+    def _changes(self) -> tuple[Progression, ...]:
+        """The progressions that POC declares, the last of which has all that is left; none if there are no changes."""
+        return (*self.settings.changes, Progression(self.settings.order)) if self.settings.changes else ()
 
     def measure(self, before: int, sizes: Array) -> int:
         """Return the bytes of the file: what stands before the tiles, and packets with all that goes with them."""
@@ -161,6 +177,8 @@ class StreamWriter:
         """Return how long tiles and packets become."""
         sizes = packer.measure(kept)
         layers = sizes.shape[1]
+        if progressions is None and (changes := self._changes):
+            progressions = [changes] * len(self.layouts)
         order = list_packets(self.size, self.layouts, progressions or self.settings.order, layers)
         packets = sizes.reshape(-1)[order]
         parts, first = [], 0

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subband.codecs.jpeg2000.codestream import Codestream, TileStream
-from subband.codecs.jpeg2000.faults import warn
-from subband.codecs.jpeg2000.geometry import Band, Rectangle, TileLayout, lay_out_tile
+from subband.codecs.jpeg2000.faults import TooManyError, warn
+from subband.codecs.jpeg2000.geometry import Band, Rectangle, TileLayout, find_tile_rectangle, lay_out_tile
+from subband.codecs.jpeg2000.layouts import Spans, describe_tile
+from subband.codecs.jpeg2000.markers import EOC
 from subband.codecs.jpeg2000.packets import BlockStream, PacketReader
-from subband.codecs.jpeg2000.parameters import CodingStyle
+from subband.codecs.jpeg2000.parameters import CodingDefault, CodingStyle, ImageSize, Progression, Quantisation
 from subband.codecs.jpeg2000.progressions import PacketOrder, PrecinctTable, order_packets, tabulate_precincts
+from subband.codecs.jpeg2000.recovery import find_marked_pieces, find_told_pieces, list_sequence, read_pieces
 from subband.codecs.jpeg2000.transform import Windows, find_band_window, find_windows
 from subband.errors import CodecError
 
-__all__ = ["BandPart", "PlaneGroup", "TileWork", "count_room", "prepare_tile"]
+__all__ = [
+    "BandPart",
+    "KnownTiles",
+    "PlaneGroup",
+    "TileWork",
+    "count_planes",
+    "count_room",
+    "prepare_tile",
+    "read_packets",
+]
 
 Table = NDArray[np.int64]
+
+#: The marker behind the last tile.
+_EOC = EOC.to_bytes(2, "big")
 
 #: Code-blocks and precincts that a tile may have for each of its bytes, beyond those that any tile may have.
 _BLOCKS_A_BYTE = 8
 _FREE_BLOCKS = 1 << 20
+
+#: Resolutions of components of tiles that are not like others, for each byte of all tiles, beyond those of any stream.
+_UNLIKE_A_BYTE = 1 / 8
+_FREE_UNLIKE = 1 << 15
 
 #: Changes of the progression of a tile; far more than any encoder has a use for.
 _MOST_CHANGES = 512
@@ -33,6 +53,12 @@ _MOST_CHANGES = 512
 _ORDERED_A_BYTE = 8
 _FREE_ORDERED = 1 << 22
 _LOOKED_AT = 16
+
+#: Tiles with no more components, samples and code-blocks are remembered from one stream to the next: they take longer
+#: to be laid out than to be decoded.
+_FEW_COMPONENTS = 4
+_SMALL = 1 << 18
+_FEW_BLOCKS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -48,7 +74,7 @@ class PlaneGroup:
     """Components of a tile that are alike, so that they are transformed together.
 
     `window` holds the samples that are wanted, `windows` what that takes at each resolution, and `parts` the same for
-    the bands of each resolution, by kind.
+    the bands of each resolution, by kind; `samples` are the coefficients of these.
     """
 
     components: tuple[int, ...]
@@ -56,11 +82,15 @@ class PlaneGroup:
     windows: Windows
     parts: tuple[dict[str, BandPart], ...]
     is_reversible: bool
+    samples: int
 
 
 @dataclass(frozen=True, eq=False)
 class TileWork:
-    """A tile whose packets are read; `chosen` are the blocks to decode, and `planes` their bit planes."""
+    """A tile whose packets are read; `chosen` are the blocks to decode, and `planes` their bit planes.
+
+    Where tiles are alike, layout and groups have the coordinates of the first of them, but for the windows of groups.
+    """
 
     stream: TileStream
     layout: TileLayout
@@ -72,17 +102,54 @@ class TileWork:
     @property
     def samples(self) -> int:
         """Coefficients that are decoded."""
-        return sum(
-            len(group.components) * part.area.area
-            for group in self.groups
-            for level in group.parts
-            for part in level.values()
-        )
+        return sum(group.samples for group in self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """What tiles have in common that differ only in where they lie, and in their bytes."""
+
+    layout: TileLayout
+    groups: tuple[PlaneGroup, ...]
+    is_needed: NDArray[np.bool_] = field(repr=False)
+    wanted: NDArray[np.bool_] | None = field(repr=False)
+    orders: tuple[PacketOrder, ...] | None = field(repr=False)
+    planes: NDArray[np.int32] = field(repr=False)
+
+
+@dataclass(eq=False)
+class KnownTiles:
+    """Tiles that were prepared, so that others that are like them need less.
+
+    `unlike` counts the resolutions of components of those that are not alike; there may be `most_unlike`.
+    """
+
+    most_unlike: float = float("inf")
+    unlike: int = 0
+    spans: Spans = field(default_factory=dict)
+    shapes: dict[object, _Shape] = field(default_factory=dict)
+    # what is known by its identity has to stay alive
+    kept: list[object] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, tiles: Sequence[TileStream]) -> KnownTiles:
+        """Return what is known before any tile of a stream is, with the limits of its bytes."""
+        return cls(_FREE_UNLIKE + _UNLIKE_A_BYTE * sum(stop - start for tile in tiles for start, stop in tile.bodies))
+
+    def count(self, tile: TileStream) -> None:
+        """Count a tile that is like no other; raise a `TooManyError` if there are too many of these."""
+        self.unlike += sum(style.levels + 1 for style in tile.styles)
+        if self.unlike > self.most_unlike:
+            raise TooManyError(
+                f"tiles that are not alike declare {self.unlike} resolutions of components or more; "
+                f"the stream can hold {self.most_unlike:.0f}"
+            )
 
 
 def count_room(tiles: Sequence[TileStream]) -> int:
     """Return how many precincts, and how many code-blocks, tiles may have together, by the bytes that they have."""
-    return _FREE_BLOCKS + _BLOCKS_A_BYTE * sum(stop - start for tile in tiles for start, stop in tile.bodies)
+    told = sum(len(tile.headers) for tile in tiles if tile.headers is not None)
+    return _FREE_BLOCKS + _BLOCKS_A_BYTE * (told + sum(stop - start for tile in tiles for start, stop in tile.bodies))
 
 
 def prepare_tile(
@@ -92,6 +159,7 @@ def prepare_tile(
     reduce: int,
     layers: int | None,
     most_blocks: int | None = None,
+    known: KnownTiles | None = None,
 ) -> TileWork:
     """Read the packets of a tile.
 
@@ -109,6 +177,8 @@ def prepare_tile(
         Layers that are decoded, all by default.
     most_blocks : int, optional
         Precincts and code-blocks that it may have; what its own bytes can hold by default.
+    known : KnownTiles, optional
+        Other tiles of the stream, prepared with the same arguments; takes this one.
 
     Raises
     ------
@@ -116,14 +186,108 @@ def prepare_tile(
         If the tile declares what cannot be decoded, and `TooManyError` if that is too many precincts or code-blocks.
     """
     most = count_room([tile]) if most_blocks is None else most_blocks
-    layout = lay_out_tile(stream.size, tile.styles, tile.tile, most_blocks=most)
+    shape = _find_shape(stream, tile, windows, reduce, most, known)
+    reader, data = read_packets(stream, tile, shape.layout, shape.wanted, layers, shape.orders)
+    blocks = reader.gather(data)
+    planes: NDArray[np.int32] = shape.planes - blocks.zero_planes
+    is_there = shape.is_needed & (blocks.passes > 0)
+    chosen = np.flatnonzero(is_there & (planes > 0))
+    if len(chosen) < (count := int(np.count_nonzero(is_there))):
+        warn(f"{count - len(chosen)} code-blocks of tile {tile.tile} have more empty bit planes than there are")
+    return TileWork(tile, shape.layout, blocks, shape.groups, chosen, planes[chosen])
+
+
+def _find_shape(
+    stream: Codestream,
+    tile: TileStream,
+    windows: dict[int, Rectangle],
+    reduce: int,
+    most: int,
+    known: KnownTiles | None,
+) -> _Shape:
+    """Return the shape of a tile, that of another one if they are alike and wanted as a whole."""
+    is_whole = known is not None
+    area = find_tile_rectangle(stream.size, tile.tile)
+    inside = {}
+    for component, window in windows.items():
+        steps = stream.size.components[component]
+        own = area
+        if steps.dx > 1 or steps.dy > 1 or reduce:
+            own = area.divide(steps.dx, steps.dy).divide(1 << reduce, 1 << reduce)
+        inside[component] = own
+        is_whole = is_whole and window.holds(own)
+    if known is None or not is_whole:
+        if known is not None:
+            known.count(tile)
+        return _make_shape(stream.size, tile, windows, reduce, most)
+    key = (
+        describe_tile(stream.size, tile.styles, tile.tile, known.spans),
+        id(tile.styles),
+        tuple(map(id, tile.quantisations)),
+        tile.shifts,
+        tile.progressions,
+        tile.coding.layers,
+    )
+    shape = known.shapes.get(key)
+    if shape is None or shape.layout.cost > most:
+        known.count(tile)
+        shape = known.shapes[key] = _find_small_shape(stream.size, tile, inside, windows, reduce, most)
+        known.kept += [tile.styles, tile.quantisations]
+    # written out: `replace` would take longer than reading the packets of a small tile
+    groups = tuple(
+        PlaneGroup(g.components, inside[g.components[0]], g.windows, g.parts, g.is_reversible, g.samples)
+        for g in shape.groups
+    )
+    return _Shape(shape.layout, groups, shape.is_needed, shape.wanted, shape.orders, shape.planes)
+
+
+def _find_small_shape(
+    size: ImageSize,
+    tile: TileStream,
+    inside: dict[int, Rectangle],
+    windows: dict[int, Rectangle],
+    reduce: int,
+    most: int,
+) -> _Shape:
+    """Return the shape of a whole tile, perhaps one that is remembered from another stream."""
+    is_small = (
+        len(size.components) <= _FEW_COMPONENTS and sum(own.area for own in inside.values()) << 2 * reduce <= _SMALL
+    )
+    if not is_small or most < _FEW_BLOCKS:
+        return _make_shape(size, tile, windows, reduce, most)
+    own = (tile.coding, tile.styles, tile.quantisations, tile.shifts, tile.progressions)
+    try:
+        return _recall_shape(size, tile.tile, own, tuple(windows.items()), reduce)
+    except TooManyError:
+        return _make_shape(size, tile, windows, reduce, most)
+
+
+@lru_cache(maxsize=64)
+def _recall_shape(
+    size: ImageSize,
+    tile: int,
+    own: tuple[
+        CodingDefault, tuple[CodingStyle, ...], tuple[Quantisation, ...], tuple[int, ...], tuple[Progression, ...]
+    ],
+    windows: tuple[tuple[int, Rectangle], ...],
+    reduce: int,
+) -> _Shape:
+    """Return the shape of a tile with headers like these."""
+    return _make_shape(size, TileStream(tile, *own, (), (), None, False), dict(windows), reduce, _FEW_BLOCKS)
+
+
+def _make_shape(size: ImageSize, tile: TileStream, windows: dict[int, Rectangle], reduce: int, most: int) -> _Shape:
+    layout = lay_out_tile(size, tile.styles, tile.tile, most_blocks=most)
     groups = _group_components(tile, layout, windows, reduce)
     needs = _find_needs(layout, groups)
     is_needed = _find_needed_blocks(layout, needs)
-    blocks = _read_packets(stream, tile, layout, _find_wanted(layout, needs, is_needed), layers)
-    planes = _count_planes(tile, layout, blocks)
-    chosen = np.flatnonzero(is_needed & (blocks.passes > 0) & (planes > 0))
-    return TileWork(tile, layout, blocks, groups, chosen, planes[chosen])
+    nothing = np.zeros(len(layout.blocks), np.int32)
+    wanted = _find_wanted(layout, needs, is_needed)
+    # one that changes is followed as far as packets are there
+    orders: tuple[PacketOrder, ...] | None = None
+    if len(tile.progressions) == 1:
+        orders = tuple(_order_progressions(tabulate_precincts(layout, size), tile))
+    return _Shape(layout, groups, is_needed, wanted, orders, count_planes(tile, layout, nothing))
 
 
 def _group_components(
@@ -145,7 +309,8 @@ def _group_components(
             {layout.bands[number].kind: _cut_band(layout.bands[number], merged) for number in level.bands}
             for level, merged in zip(levels, chain.merged, strict=True)
         )
-        groups.append(PlaneGroup(tuple(components), inside, chain, parts, style.is_reversible))
+        samples = len(components) * sum(part.area.area for level in parts for part in level.values())
+        groups.append(PlaneGroup(tuple(components), inside, chain, parts, style.is_reversible, samples))
     return tuple(groups)
 
 
@@ -199,41 +364,96 @@ def _find_wanted(
     return wanted
 
 
-def _read_packets(
+def read_packets(
     stream: Codestream,
     tile: TileStream,
     layout: TileLayout,
-    wanted: NDArray[np.bool_] | None,
-    layers: int | None,
-) -> BlockStream:
-    """Read the packets of all tile-parts; warn where they end early."""
-    reader = PacketReader(
+    wanted: NDArray[np.bool_] | None = None,
+    layers: int | None = None,
+    orders: Sequence[PacketOrder] | None = None,
+) -> tuple[PacketReader, NDArray[np.uint8]]:
+    """Read the packets of all tile-parts, and return what has read them and the bytes that it points to.
+
+    Warns where they end early. The orders of packets are those that the tile declares, if they are not known.
+    """
+    reader = _make_reader(tile, layout, wanted, layers)
+    if len(tile.progressions) > _MOST_CHANGES:
+        raise CodecError(f"POC declares {len(tile.progressions)} progressions; {_MOST_CHANGES} are accepted")
+    known: Iterable[PacketOrder] | None = orders
+    if known is None:
+        known = _order_progressions(tabulate_precincts(layout, stream.size), tile)
+    reader.follow(known, tile.coding.layers)
+    data, status, left = stream.data, "more", 0
+    if tile.headers is not None:
+        # headers that are packed elsewhere do not tell where a tile-part ends, so the bodies are read as one
+        data = np.concatenate([np.zeros(0, np.uint8), *(data[start:stop] for start, stop in tile.bodies)])
+        status = reader.read(data, 0, len(data), tile.headers)
+        left = len(data) - reader.position
+    else:
+        for number, ((start, stop), lengths) in enumerate(zip(tile.bodies, tile.lengths, strict=True)):
+            status = reader.read(data, start, stop, lengths=lengths)
+            if status != "more":
+                left = stop - reader.position + sum(last - first for first, last in tile.bodies[number + 1 :])
+                break
+    is_whole = wanted is None and (layers is None or layers >= tile.coding.layers)
+    if status == "corrupt" or (is_whole and reader.is_done and left > 2):
+        found = _recover(stream, tile, layout, wanted, layers)
+        if found is not None:
+            return found, data
+    if status == "corrupt" and len(reader.chunks) == 0:
+        raise CodecError("its first packets make no sense, and nothing of it can be decoded")
+    if is_whole and reader.is_done:
+        _check_end(tile, data[reader.position : reader.position + 2].tobytes(), left)
+    if not reader.is_done and (status != "more" or not tile.is_cut):
+        said = "ends early" if status in ("more", "cut") else "holds packets that make no sense"
+        warn(f"tile {tile.tile} {said}; what came before is decoded")
+    return reader, data
+
+
+def _make_reader(
+    tile: TileStream, layout: TileLayout, wanted: NDArray[np.bool_] | None, layers: int | None
+) -> PacketReader:
+    return PacketReader(
         layout,
-        [tile.styles[band.component].block_style for band in layout.bands],
+        [tile.styles[component].block_style for component in layout.band_components],
         wanted=wanted,
         layers=tile.coding.layers if layers is None else layers,
         uses_sop=tile.coding.uses_sop,
         uses_eph=tile.coding.uses_eph,
     )
-    precincts = tabulate_precincts(layout, stream.size)
-    if len(tile.progressions) > _MOST_CHANGES:
-        raise CodecError(f"POC declares {len(tile.progressions)} progressions; {_MOST_CHANGES} are accepted")
-    layer_count = tile.coding.layers
-    reader.follow(_order_progressions(precincts, tile), layer_count)
-    data, status = stream.data, "more"
+
+
+def _recover(
+    stream: Codestream,
+    tile: TileStream,
+    layout: TileLayout,
+    wanted: NDArray[np.bool_] | None,
+    layers: int | None,
+) -> PacketReader | None:
+    """Read the packets of a damaged tile one by one; None if nothing tells where they begin."""
     if tile.headers is not None:
-        # headers that are packed elsewhere do not tell where a tile-part ends, so the bodies are read as one
-        data = np.concatenate([np.zeros(0, np.uint8), *(data[start:stop] for start, stop in tile.bodies)])
-        status = reader.read(data, 0, len(data), tile.headers)
-    else:
-        for (start, stop), lengths in zip(tile.bodies, tile.lengths, strict=True):
-            status = reader.read(data, start, stop, lengths=lengths)
-            if status != "more":
-                break
-    if not reader.is_done and (status != "more" or not tile.is_cut):
-        said = "ends early" if status in ("more", "cut") else "holds packets that make no sense"
-        warn(f"tile {tile.tile} {said}; what came before is decoded")
-    return reader.gather(data)
+        return None
+    pieces = find_marked_pieces(stream.data, tile.bodies) if tile.coding.uses_sop else []
+    pieces = pieces or find_told_pieces(tile.bodies, tile.lengths)
+    if len(pieces) < 2:
+        return None
+    orders = _order_progressions(tabulate_precincts(layout, stream.size), tile)
+    sequence = list_sequence(orders, layout.precinct_count, tile.coding.layers)
+    if len(sequence) == 0:
+        return None
+    reader = _make_reader(tile, layout, wanted, layers)
+    damaged = read_pieces(reader, stream.data, pieces, sequence, tile.coding.layers)
+    if damaged == 0:
+        return None
+    warn(f"{damaged} of {len(sequence)} packets of tile {tile.tile} are damaged or cannot be used; others are decoded")
+    return reader
+
+
+def _check_end(tile: TileStream, rest: bytes, left: int) -> None:
+    """Warn about bytes that are left behind the last packet of a tile; `rest` are the first of them."""
+    # a tile-part that goes on to the end of the stream holds its last marker
+    if left > 0 and not (left == 2 and rest == _EOC):
+        warn(f"tile {tile.tile} has {left} bytes behind its last packet, which are passed over")
 
 
 def _order_progressions(precincts: PrecinctTable, tile: TileStream) -> Iterator[PacketOrder]:
@@ -250,7 +470,7 @@ def _order_progressions(precincts: PrecinctTable, tile: TileStream) -> Iterator[
             yield order
 
 
-def _count_planes(tile: TileStream, layout: TileLayout, blocks: BlockStream) -> NDArray[np.int32]:
+def count_planes(tile: TileStream, layout: TileLayout, zero_planes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the bit planes of each block: those of its band, less the empty ones (E.1)."""
     of_band = np.zeros(len(layout.bands), np.int32)
     known: dict[tuple[int, int, int], int] = {}
@@ -260,5 +480,5 @@ def _count_planes(tile: TileStream, layout: TileLayout, blocks: BlockStream) -> 
         if key not in known and band.rectangle.area:
             known[key] = quantisation.guard_bits + quantisation.step(band.number)[0] - 1 + tile.shifts[band.component]
         of_band[number] = known.get(key, 0)
-    planes: NDArray[np.int32] = of_band[layout.blocks[:, 4]] - blocks.zero_planes
+    planes: NDArray[np.int32] = of_band[layout.blocks[:, 4]] - zero_planes
     return planes

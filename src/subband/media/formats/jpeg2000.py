@@ -30,6 +30,6 @@ def _describe(name: str, *endings: str, start: str, keeps: frozenset[str]) -> Fo
 
 
 FORMATS = (
-    _describe("JPEG 2000", ".jp2", ".jpx", ".jpf", ".jph", start="0000000c6a5020200d0a870a", keeps=USUAL),
+    _describe("JPEG 2000", ".jp2", ".jpx", ".jpf", ".jph", start="0000000c6a5020200d0a870a", keeps=USUAL | {"boxes"}),
     _describe("JPEG 2000 codestream", ".j2k", ".j2c", ".jpc", start="ff4fff51", keeps=frozenset({"alpha"})),
 )

@@ -1,9 +1,12 @@
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from subband.codecs.jpeg2000 import decode, encode, read_header, transcode
 from subband.codecs.jpeg2000.boxes import (
+    SIGNATURE,
     BitsPerComponent,
     ChannelDefinition,
     ColourSpecification,
@@ -15,7 +18,7 @@ from subband.codecs.jpeg2000.boxes import (
     read_boxes,
     write_jp2,
 )
-from subband.errors import CodecError
+from subband.errors import ArgumentError, CodecError
 
 
 def as_array(text):
@@ -80,3 +83,109 @@ def test_channel_of_a_column_that_is_missing():
     data = as_array(header.write())
     with pytest.raises(CodecError, match="column 3"):
         Jp2Header.read(data, read_boxes(data)[0])
+
+
+GEO = ("uuid", bytes.fromhex("b14bf8bd083d4b43a5ae8cd7d5a6ce03") + b"II*\0" + bytes(12))
+IMAGE = np.arange(600, dtype=np.uint8).reshape(20, 30)
+
+
+def test_boxes_beside_the_image_go_both_ways():
+    boxes = (GEO, ("xml ", b"<gml/>"), ("asoc", pack_box("lbl ", b"gml.data")))
+    data = encode(IMAGE, boxes=boxes)
+    assert read_header(data).extras == boxes
+    assert encode(decode(data).samples, boxes=read_header(data).extras) == data
+    assert read_header(transcode(data)).extras == boxes
+    np.testing.assert_array_equal(decode(data).samples, IMAGE)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"boxes": [("jp2c", b"")]}, "use one of"),
+        ({"boxes": [("uuid", b"short")]}, "16 bytes"),
+        ({"boxes": [GEO], "form": "j2k"}, "no room for"),
+        ({"palette": np.zeros((256, 3))}, "as uint8 or uint16"),
+        ({"palette": np.zeros((100, 3), np.uint8)}, "names entry 255 of a palette of 100"),
+        ({"palette": np.zeros((2000, 3), np.uint8)}, "1 to 1024"),
+    ],
+)
+def test_boxes_that_do_not_fit(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        encode(IMAGE, **options)
+
+
+@pytest.mark.parametrize(("dtype", "channels"), [(np.uint8, 3), (np.uint16, 3), (np.uint8, 4), (np.uint8, 1)])
+def test_palettes_are_written(dtype, channels):
+    table = np.random.default_rng(0).integers(0, np.iinfo(dtype).max, (256, channels)).astype(dtype)
+    data = encode(IMAGE, palette=table)
+    wanted = table[IMAGE] if channels > 1 else table[IMAGE][..., 0]
+    np.testing.assert_array_equal(decode(data).samples, wanted)
+    assert read_header(data).colour_space == ("greyscale" if channels == 1 else "sRGB")
+    if dtype == np.uint8 and channels == 3:
+        judge = pytest.importorskip("imagecodecs")
+        np.testing.assert_array_equal(judge.jpeg2k_decode(data), wanted)
+
+
+def make_jpx(*boxes):
+    kind = pack_box("ftyp", b"jpx " + bytes(4) + b"jpx jp2 jpxb")
+    return b"".join((SIGNATURE, kind, pack_box("rreq", bytes(8)), *boxes))
+
+
+STREAM = encode(np.dstack([IMAGE] * 3), form="j2k")
+HEADER = ImageHeader(20, 30, 3, (8, False)).write()
+COLOUR = ColourSpecification(1, 16).write()
+
+
+def test_headers_of_jpx_files():
+    apart = make_jpx(pack_box("jpch", HEADER), pack_box("jplh", pack_box("cgrp", COLOUR)), pack_box("jp2c", STREAM))
+    header = read_header(apart)
+    assert header.colour_space == "sRGB"
+    np.testing.assert_array_equal(decode(apart).samples[..., 0], IMAGE)
+    shared = make_jpx(pack_box("jp2h", HEADER), pack_box("jplh", pack_box("cgrp", COLOUR)), pack_box("jp2c", STREAM))
+    assert read_header(shared).colour_space == "sRGB"
+    own = ColourSpecification(1, 17).write()
+    other = pack_box("jplh", pack_box("cgrp", COLOUR))
+    first = make_jpx(pack_box("jp2h", HEADER + own), other, pack_box("jp2c", STREAM))
+    assert read_header(first).colour_space == "greyscale"
+
+
+def test_the_first_of_several_codestreams_is_read():
+    other = encode(np.zeros((20, 30, 3), np.uint8), form="j2k")
+    data = make_jpx(pack_box("jp2h", HEADER + COLOUR), pack_box("jp2c", STREAM), pack_box("jp2c", other))
+    with pytest.warns(UserWarning, match="2 codestreams; the first"):
+        np.testing.assert_array_equal(decode(data).samples[..., 0], IMAGE)
+
+
+def make_fragments(pieces):
+    """Return a file whose codestream lies in pieces: offset, length, and the number of another file, or 0."""
+
+    def build(start):
+        entries = b"".join(
+            (start + first).to_bytes(8, "big") + length.to_bytes(4, "big") + other.to_bytes(2, "big")
+            for first, length, other in pieces
+        )
+        table = pack_box("ftbl", pack_box("flst", len(pieces).to_bytes(2, "big") + entries))
+        return make_jpx(pack_box("jp2h", HEADER + COLOUR), table, pack_box("mdat", STREAM))
+
+    return build(len(build(0)) - len(STREAM))
+
+
+@pytest.mark.parametrize("cuts", [[], [50], [50, 51, 200]])
+def test_codestreams_in_fragments(cuts):
+    edges = [0, *cuts, len(STREAM)]
+    data = make_fragments([(a, b - a, 0) for a, b in pairwise(edges)])
+    np.testing.assert_array_equal(decode(data).samples[..., 0], IMAGE)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ([(0, 20, 1)], "another file"),
+        ([(0, 1 << 30, 0)], "the file has"),
+        ([], "no part"),
+        ([(0, 250, 0)] * 1000, "longer than the file"),
+    ],
+)
+def test_fragments_that_make_no_sense(pieces, message):
+    with pytest.raises(CodecError, match=message):
+        decode(make_fragments(pieces))

@@ -17,10 +17,12 @@ from subband.codecs.jpeg2000.boxes import (
 )
 from subband.codecs.jpeg2000.decoder import decode
 from subband.codecs.jpeg2000.faults import CodecWarning
+from subband.codecs.jpeg2000.files import encode
 from subband.codecs.jpeg2000.geometry import Rectangle
 from subband.codecs.jpeg2000.header import read_header
 from subband.codecs.jpeg2000.parameters import Order
 from subband.codecs.jpeg2000.transform import analyse
+from subband.engines.memory import release_memory
 from subband.errors import ArgumentError, CodecError
 
 Image = pytest.importorskip("PIL.Image")
@@ -289,3 +291,29 @@ def test_too_many_samples():
 def test_other_files(data):
     with pytest.raises(CodecError):
         decode(data)
+
+
+def test_what_is_remembered_of_small_images_belongs_to_their_headers():
+    """Layouts go from one stream to the next; steps, shapes, orders and levels must not."""
+    small = PICTURE[:40, :50]
+    settings = [
+        {},
+        {"ht": True},
+        {"levels": 2},
+        {"lossless": False, "step": 2.0},
+        {"lossless": False, "step": 9.0},
+        {"progression": "RPCL", "precincts": [(32, 32)]},
+        {"layers": 3},
+        {"block": (16, 16)},
+    ]
+    streams = [encode(small, **each) for each in settings]
+    found = [decode(stream).samples for stream in streams]
+    for stream, own in zip(streams[::-1], found[::-1], strict=True):
+        release_memory()
+        np.testing.assert_array_equal(decode(stream).samples, own)
+    for stream, own in zip(streams, settings, strict=True):
+        release_memory()
+        assert encode(small, **own) == stream
+    for own, stream in zip(settings, found, strict=True):
+        if own.get("lossless", True):
+            np.testing.assert_array_equal(stream, small)

@@ -221,6 +221,16 @@ def test_a_psnr_is_met(lossless):
         assert 10 * np.log10(255**2 / np.mean(error**2)) >= psnr
 
 
+@pytest.mark.parametrize("ht", [False, True])
+@pytest.mark.parametrize("psnr", [30, 40, 50, 60])
+def test_a_psnr_is_met_by_samples_that_use_a_part_of_their_range(psnr, ht):
+    y, x = np.mgrid[:40, :50]
+    noise = np.random.default_rng(0).normal(0, 30, (40, 50))
+    image = (1000 + 700 * np.sin(x / 8) * np.cos(y / 7) + noise).astype(np.uint16)
+    found = read_back(encode(image, psnr=psnr, ht=ht))
+    assert 10 * np.log10(65535**2 / np.mean((found.astype(float) - image) ** 2)) >= psnr
+
+
 @pytest.mark.parametrize("target", [{"psnr": 90.0}, {"rate": 40.0}, {"size": 10**6}, {"rate": [1.0, 40.0]}], ids=str)
 @pytest.mark.parametrize("ht", [False, True])
 def test_a_target_beyond_lossless_loses_nothing(target, ht):

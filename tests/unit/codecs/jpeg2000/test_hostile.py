@@ -11,7 +11,7 @@ import pytest
 
 from subband.codecs.jpeg2000.boxes import ColourSpecification, ImageHeader, Jp2Header, Palette, write_jp2
 from subband.codecs.jpeg2000.decoder import decode
-from subband.codecs.jpeg2000.files import imread
+from subband.codecs.jpeg2000.files import encode, imread
 from subband.codecs.jpeg2000.header import open_file
 from subband.codecs.jpeg2000.inspection import inspect
 from subband.codecs.jpeg2000.markers import PacketLengths, TilePart
@@ -103,7 +103,7 @@ def test_damaged_files(seed):
 
 
 def test_an_empty_tile_is_grey():
-    assert (decode(make_stream()).samples == 128).all()
+    assert (decode(make_stream(body=bytes(3))).samples == 128).all()
 
 
 @pytest.mark.parametrize(
@@ -237,16 +237,16 @@ def test_channels_that_are_brought_to_one_size_count():
 
 def test_progressions_of_nothing_over_many_precincts():
     size = replace(SIZE, x1=2048, y1=2048, tile_width=2048, tile_height=2048)
-    coding = CodingDefault(style=CodingStyle(levels=0, precincts=((1, 1),)))
+    coding = CodingDefault(style=CodingStyle(levels=0, precincts=((2, 2),)))
     changes = ProgressionChange((Progression(Order.RPCL, 5, 6, 0, 1, 1),) * 500).write(1)
     with pytest.raises(CodecError, match=r"POC goes over \d+ precincts"):
-        decode(make_stream(size, coding, body=bytes(2000), extra=changes))
+        decode(make_stream(size, coding, body=bytes(300_000), extra=changes))
 
 
 def test_tiles_have_room_for_blocks_together():
     size = replace(SIZE, x1=2048, y1=2048, tile_width=1024, tile_height=1024)
     coding = CodingDefault(style=CodingStyle(levels=0, block_width=2, block_height=2, precincts=((2, 2),)))
-    whole = decode(make_stream(replace(size, x1=1024, y1=1024), coding, body=bytes(70000)))
+    whole = decode(make_stream(replace(size, x1=1024, y1=1024), coding, body=bytes(65536)))
     assert (whole.samples == 128).all()
     wide = replace(size, x1=20480, tile_width=1024)
     with warnings.catch_warnings():
@@ -277,7 +277,38 @@ def test_extensions_of_part_2_are_told():
     with pytest.raises(CodecError, match="NLT, an extension of Part 2"):
         decode(make_stream(tile_extra=b"\xff\x76\x00\x04\x00\x00"))
     with pytest.warns(UserWarning, match="SIZ declares extensions of Part 2"):
-        decode(make_stream(replace(SIZE, capabilities=0x8000)))
+        decode(make_stream(replace(SIZE, capabilities=0x8000), body=bytes(3)))
+
+
+def test_bytes_behind_the_last_packet_are_told():
+    with pytest.warns(UserWarning, match="tile 0 has 37 bytes behind its last packet"):
+        assert (decode(make_stream()).samples == 128).all()
+    # a tile-part without a length goes on to the end of the stream, and holds its last marker
+    data = make_stream(body=bytes(3))
+    at = data.index(b"\xff\x90")
+    whole = data[: at + 6] + bytes(4) + data[at + 10 :]
+    assert (decode(whole).samples == 128).all()
+
+
+def test_passes_beyond_the_bit_planes_are_told():
+    data = encode(np.arange(4096, dtype=np.uint8).reshape(64, 64), form="j2k", levels=0)
+    # guard bits are two more bit planes; without them blocks have more passes than planes
+    at = data.index(b"\xff\x5c") + 4
+    assert data[at] >> 5 == 2
+    fewer = data[:at] + bytes([data[at] & 31]) + data[at + 1 :]
+    with pytest.warns(UserWarning, match="code-blocks have more passes than their bit planes"):
+        decode(fewer)
+
+
+def test_a_single_tile_without_a_packet_that_makes_sense_is_an_error():
+    size = replace(SIZE, tile_width=32)
+    nonsense = b"\xff\x7f" * 400
+    with pytest.raises(CodecError, match="nothing of it can be decoded"):
+        decode(make_stream(body=nonsense))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert (decode(make_stream(size, body=nonsense, tiles=2)).samples == 128).all()
+    assert sum("cannot be decoded" in str(warning.message) for warning in caught) == 2
 
 
 def test_memory_that_is_not_there_is_an_error_of_the_codec(monkeypatch):

@@ -57,9 +57,9 @@ class Packets:
             assert segments[:, 2].sum() == passes
             if passes:
                 assert blocks.zero_planes[number] == self.zero_planes[number]
-                start, length = segments[0, 0], segments[:, 1].sum()
+                found = b"".join(blocks.data[start : start + length].tobytes() for start, length, _ in segments)
                 own = self.data[self.starts[number] :][: self.ends[number, passes - 1]]
-                assert blocks.data[start : start + length].tobytes() == own.tobytes()
+                assert found == own.tobytes()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 from subband.codecs.jpeg2000.blocks.results import EncodedBlocks
 from subband.codecs.jpeg2000.blocks.styles import CAUSAL, HIGH_THROUGHPUT
 from subband.compiled import Kernels
-from subband.engines.threads import run_tasks
+from subband.engines.threads import get_threads, run_tasks
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.typing import Array
 
@@ -25,7 +25,7 @@ _ht_decoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_decoding")
 _ht_encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_encoding")
 
 # Samples of one task: few, since one block may take a hundred times longer than another.
-_TOGETHER = 8 * 4096
+_TOGETHER, _HT_TOGETHER = 8 * 4096, 24 * 4096
 
 # More do not fit the magnitude of a 32-bit sample, and of one that has the half below its lowest plane beside its sign.
 _MOST_PLANES, _MOST_HT_PLANES = 31, 29
@@ -99,7 +99,7 @@ def encode_blocks(
     planes = np.zeros(n, np.int32)
     sizes = np.zeros(n, np.int64)
     samples, table = _freeze(samples), _freeze(table)
-    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes), _share(table))
+    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes), _share(table, style))
     highest = int(planes.max(initial=0))
     is_ht = bool(style & HIGH_THROUGHPUT)
     if highest > (most := _MOST_HT_PLANES if is_ht else _MOST_PLANES):
@@ -123,7 +123,7 @@ def encode_blocks(
         else:
             parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
 
-    run_tasks(work, _share(table))
+    run_tasks(work, _share(table, style))
     data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
     return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, counts, ends, gains)
 
@@ -223,14 +223,17 @@ def decode_blocks(
             floats, damaged,
         )  # fmt: skip
 
-    run_tasks(work, _share(table))
+    run_tasks(work, _share(table, style))
     return damaged
 
 
-def _share(table: Array) -> list[tuple[int, int]]:
+def _share(table: Array, style: int) -> list[tuple[int, int]]:
     """Return the tasks for the blocks of a table: the first of each, and the one behind its last."""
     n = len(table)
-    together = max(_TOGETHER * n // max(int(np.sum(table[:, 2] * table[:, 3])), 1), 2)
+    most = _HT_TOGETHER if style & HIGH_THROUGHPUT else _TOGETHER
+    # some tasks for each thread, so that none waits long for another
+    most = min(most, max(_TOGETHER, int(np.sum(table[:, 2] * table[:, 3])) // (4 * get_threads())))
+    together = max(most * n // max(int(np.sum(table[:, 2] * table[:, 3])), 1), 2)
     return [(first, min(first + together, n)) for first in range(0, n, together)]
 
 

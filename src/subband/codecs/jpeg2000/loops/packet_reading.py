@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from subband.codecs.jpeg2000.blocks.loops.bits import copy_bytes
 from subband.codecs.jpeg2000.blocks.styles import HIGH_THROUGHPUT, MIXED, UNDECIDED
 from subband.codecs.jpeg2000.loops.bits import BYTE, END, LEFT, OVER, POSITION, finish_reading, get_bit, get_bits
 from subband.codecs.jpeg2000.loops.segments import count_room
@@ -91,7 +92,10 @@ def _read_header(source, bits, layer, precinct, layout, state, chunks, count, pa
                     depth = find_path(path, node, wide, high, x, y)
                     if not read_tag(source, bits, inclusion, inclusion_low, path, depth, layer + 1):
                         continue
+                    # what is below the numbers that are known already need not be asked for
                     planes = 1
+                    for step in range(depth):
+                        planes = max(planes, zeros_low[path[step]] + 1)
                     while not read_tag(source, bits, zeros, zeros_low, path, depth, planes):
                         planes += 1
                         if planes > _MOST_ZERO_PLANES:
@@ -255,9 +259,9 @@ def read_packets(data, body, headers, head, is_packed, order, bounds, layers, cu
 
 @stored(nogil=True, error_model="numpy")
 def gather_blocks(data, chunks, count, block_count, styles):
-    """Lay the bytes of each block one behind the other.
+    """Lay the bytes of each block one behind the other, unless those of each segment already lie so.
 
-    Returns them, the segments, the first segment of each block, and the passes of each block.
+    Returns them, or none, the segments, the first segment of each block, and the passes of each block.
     """
     firsts = np.zeros(block_count + 1, np.int64)
     total = 0
@@ -272,11 +276,11 @@ def gather_blocks(data, chunks, count, block_count, styles):
         block = chunks[number, 0]
         order[filled[block]] = number
         filled[block] += 1
-    gathered = np.empty(total, np.uint8)
     segments = np.empty((count, 3), np.int64)
     starts = np.zeros(block_count + 1, np.int64)
     passes = np.zeros(block_count, np.int32)
-    position, segment = 0, 0
+    segment = 0
+    is_whole = True
     for block in range(block_count):
         starts[block] = segment
         room = 0
@@ -285,15 +289,28 @@ def gather_blocks(data, chunks, count, block_count, styles):
             start, length, now = chunks[number, 1], chunks[number, 2], chunks[number, 3]
             if room == 0:
                 room = count_room(chunks[number, 4], styles[block])
-                segments[segment, 0] = position
+                segments[segment, 0] = start
                 segments[segment, 1] = 0
                 segments[segment, 2] = 0
                 segment += 1
-            gathered[position : position + length] = data[start : start + length]
-            position += length
+            if segments[segment - 1, 1] == 0:
+                segments[segment - 1, 0] = start
+            is_whole = is_whole and (length == 0 or segments[segment - 1, 0] + segments[segment - 1, 1] == start)
             segments[segment - 1, 1] += length
             segments[segment - 1, 2] += now
             passes[block] += now
             room -= now
     starts[block_count] = segment
+    if is_whole:
+        return np.empty(0, np.uint8), segments[:segment].copy(), starts, passes
+    gathered = np.empty(total, np.uint8)
+    position = 0
+    for i in range(count):
+        start, length = chunks[order[i], 1], chunks[order[i], 2]
+        copy_bytes(data, start, length, gathered, position)
+        position += length
+    position = 0
+    for number in range(segment):
+        segments[number, 0] = position
+        position += segments[number, 1]
     return gathered, segments[:segment].copy(), starts, passes

@@ -62,5 +62,6 @@ def count_trailing(typingctx, value):
 @nb.njit(**OPTIONS)
 def copy_bytes(source, first, count, target, at):
     """Copy some bytes; a slice on the left side would be compiled with all that can be wrong with it."""
+    source, target = address(source), address(target)
     for k in range(count):
         target[at + k] = source[first + k]

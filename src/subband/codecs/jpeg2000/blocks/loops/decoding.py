@@ -12,7 +12,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, count_trailing
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     AROUND,
     INITIAL,
@@ -46,6 +46,9 @@ from subband.codecs.jpeg2000.loops.segments import count_room, is_raw_pass
 from subband.compiled.compiling import stored
 
 __all__ = ["decode_range"]
+
+# From the bit of a word that says that a coefficient is significant to the one that says that it was refined.
+_FROM_SELF_TO_REFINED = 17
 
 
 @stored(**STORED)
@@ -132,6 +135,12 @@ def decode_range(
         _store(table, block, magnitudes, words, roi_shift, form, integers, floats)
 
 
+@nb.njit(forceinline=True, **OPTIONS)
+def _find_row(shift):
+    """Return a third of a shift to the bits of a row."""
+    return shift * 11 >> 5
+
+
 @nb.njit(**OPTIONS)
 def _reset(contexts):
     """Forget what the contexts have learnt."""
@@ -179,25 +188,30 @@ def _decode_significance(words, magnitudes, zeros, width, stripes, plane, is_cau
         for column in range(width):
             at = (stripe + 1) * pitch + column + 1
             word = words[at]
-            if find_candidates(word) == 0:
+            ready = find_candidates(word)
+            if ready == 0:
                 continue
-            for row in range(4):
-                here = word >> (3 * row)
-                if here & AROUND != 0 and here & (SELF | VISITED) == 0:
-                    bit, interval, code, margin, waiting = decode_symbol(
-                        nb.int64(ZERO_CONTEXTS[zeros + (here & AROUND)]),
-                        contexts, interval, code, margin, waiting, registers, data,
-                    )  # fmt: skip
-                    if bit:
-                        context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
-                        sign, interval, code, margin, waiting = decode_symbol(
-                            context >> 1, contexts, interval, code, margin, waiting, registers, data
-                        )
-                        sign ^= context & 1
-                        magnitudes[4 * (stripe * width + column) + row] = value
-                        word |= (SELF | nb.int64(SELF) << 32 & -sign) << (3 * row)
-                        mark_significant(words, at, pitch, row, sign, is_causal)
-                    word |= VISITED << (3 * row)
+            # no branch asks which rows are coded: which come next is as good as random
+            while ready != 0:
+                shift = count_trailing(ready)
+                here = word >> shift
+                word |= VISITED << shift
+                ready &= ready - 1
+                bit, interval, code, margin, waiting = decode_symbol(
+                    nb.int64(ZERO_CONTEXTS[zeros + (here & AROUND)]),
+                    contexts, interval, code, margin, waiting, registers, data,
+                )  # fmt: skip
+                if bit:
+                    context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
+                    sign, interval, code, margin, waiting = decode_symbol(
+                        context >> 1, contexts, interval, code, margin, waiting, registers, data
+                    )
+                    sign ^= context & 1
+                    magnitudes[4 * (stripe * width + column) + _find_row(shift)] = value
+                    word |= (SELF | nb.int64(SELF) << 32 & -sign) << shift
+                    mark_significant(words, at, pitch, shift, sign, is_causal)
+                    # the row below may have a neighbour now
+                    ready = find_candidates(word) & (nb.int64(-2) << shift)
             words[at] = word
     registers[INTERVAL], registers[CODE] = interval, code
     registers[MARGIN], registers[WAITING] = margin, waiting
@@ -221,19 +235,20 @@ def _decode_refinement(words, magnitudes, width, stripes, plane, contexts, regis
         for column in range(width):
             at = (stripe + 1) * pitch + column + 1
             word = words[at]
-            if word & ~(word >> 16) & SELVES == 0:
+            ready = word & ~(word >> 16) & SELVES
+            if ready == 0:
                 continue
-            for row in range(4):
-                here = word >> (3 * row)
-                if here & (SELF | VISITED) == SELF:
-                    context = 16 if here & REFINED else (15 if here & AROUND else 14)
-                    bit, interval, code, margin, waiting = decode_symbol(
-                        context, contexts, interval, code, margin, waiting, registers, data
-                    )
-                    k = 4 * (stripe * width + column) + row
-                    magnitudes[k] = nb.int64(magnitudes[k]) + (half if bit else -half)
-                    word |= REFINED << (3 * row)
-            words[at] = word
+            words[at] = word | ready << _FROM_SELF_TO_REFINED
+            while ready != 0:
+                shift = count_trailing(ready) - 4
+                here = word >> shift
+                ready &= ready - 1
+                context = 16 if here & REFINED else (15 if here & AROUND else 14)
+                bit, interval, code, margin, waiting = decode_symbol(
+                    context, contexts, interval, code, margin, waiting, registers, data
+                )
+                k = 4 * (stripe * width + column) + _find_row(shift)
+                magnitudes[k] = nb.int64(magnitudes[k]) + (half if bit else -half)
     registers[INTERVAL], registers[CODE] = interval, code
     registers[MARGIN], registers[WAITING] = margin, waiting
 
@@ -262,7 +277,7 @@ def _decode_cleanup(words, magnitudes, zeros, width, stripes, below, plane, is_c
             if (word | word >> 16) & SELVES == SELVES:
                 words[at] = word & keep
                 continue
-            row = 0
+            ready = ~(word | word >> 16) & SELVES
             is_known = False
             if word & (SIGNIFICANCE | VISITS) == 0:
                 bit, interval, code, margin, waiting = decode_symbol(
@@ -276,28 +291,28 @@ def _decode_cleanup(words, magnitudes, zeros, width, stripes, below, plane, is_c
                 lower, interval, code, margin, waiting = decode_symbol(
                     nb.int64(UNIFORM), contexts, interval, code, margin, waiting, registers, data
                 )
-                row = 2 * upper + lower
+                ready &= nb.int64(-SELF) << (3 * (2 * upper + lower))
                 is_known = True
-            while row < 4:
-                here = word >> (3 * row)
-                if here & (SELF | VISITED) == 0:
-                    bit = 1
-                    if not is_known:
-                        bit, interval, code, margin, waiting = decode_symbol(
-                            nb.int64(ZERO_CONTEXTS[zeros + (here & AROUND)]),
-                            contexts, interval, code, margin, waiting, registers, data,
-                        )  # fmt: skip
-                    is_known = False
-                    if bit:
-                        context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
-                        sign, interval, code, margin, waiting = decode_symbol(
-                            context >> 1, contexts, interval, code, margin, waiting, registers, data
-                        )
-                        sign ^= context & 1
-                        magnitudes[4 * (stripe * width + column) + row] = value
-                        word |= (SELF | nb.int64(SELF) << 32 & -sign) << (3 * row)
-                        mark_significant(words, at, pitch, row, sign, is_causal)
-                row += 1
+            while ready != 0:
+                shift = count_trailing(ready) - 4
+                here = word >> shift
+                ready &= ready - 1
+                bit = 1
+                if not is_known:
+                    bit, interval, code, margin, waiting = decode_symbol(
+                        nb.int64(ZERO_CONTEXTS[zeros + (here & AROUND)]),
+                        contexts, interval, code, margin, waiting, registers, data,
+                    )  # fmt: skip
+                is_known = False
+                if bit:
+                    context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
+                    sign, interval, code, margin, waiting = decode_symbol(
+                        context >> 1, contexts, interval, code, margin, waiting, registers, data
+                    )
+                    sign ^= context & 1
+                    magnitudes[4 * (stripe * width + column) + _find_row(shift)] = value
+                    word |= (SELF | nb.int64(SELF) << 32 & -sign) << shift
+                    mark_significant(words, at, pitch, shift, sign, is_causal)
             words[at] = word & keep
     registers[INTERVAL], registers[CODE] = interval, code
     registers[MARGIN], registers[WAITING] = margin, waiting
@@ -341,7 +356,7 @@ def _read_significance(words, magnitudes, width, stripes, plane, is_causal, regi
                         sign, code, waiting = read_raw(code, waiting, registers, data)
                         magnitudes[4 * (stripe * width + column) + row] = value
                         word |= (SELF | nb.int64(SELF) << 32 & -sign) << (3 * row)
-                        mark_significant(words, at, pitch, row, sign, is_causal)
+                        mark_significant(words, at, pitch, 3 * row, sign, is_causal)
                     word |= VISITED << (3 * row)
             words[at] = word
     registers[CODE], registers[WAITING] = code, waiting

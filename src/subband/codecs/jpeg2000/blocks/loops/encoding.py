@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, copy_bytes, count_leading
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, copy_bytes, count_leading
 from subband.codecs.jpeg2000.blocks.loops.contexts import UNIFORM
 from subband.codecs.jpeg2000.blocks.loops.modelling import (
     clear_words,
@@ -26,14 +26,18 @@ __all__ = ["count_planes", "encode_range"]
 @stored(**STORED)
 def count_planes(samples, table, first, last, planes):
     """Write the number of bit planes that the largest magnitude of each block needs."""
+    samples = address(samples)
     for block in range(first, last):
         offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
-        every = np.uint32(0)
+        every = nb.int32(0)
         for row in range(height):
             start = offset + row * stride
             for column in range(width):
-                every |= np.uint32(abs(samples[start + column]))
-        planes[block] = 64 - count_leading(nb.int64(every)) if every != 0 else 0
+                sample = nb.int32(samples[start + column])
+                sign = nb.int32(sample >> nb.int32(31))
+                every |= nb.int32(nb.int32(sample ^ sign) - sign)
+        found = nb.int64(every) & 0xFFFFFFFF
+        planes[block] = 64 - count_leading(found) if found != 0 else 0
 
 
 @stored(**STORED)

@@ -6,7 +6,7 @@ import numba as nb
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS
 
-__all__ = ["find_context"]
+__all__ = ["find_context", "find_pitch"]
 
 
 @nb.njit(**OPTIONS)
@@ -18,3 +18,9 @@ def find_context(row, corner, above, next_above, before):
     if row == 0:
         return (before >> 4 | before >> 5) & 1 | before >> 5 & 6
     return (corner >> 7 | above >> 5) & 1 | (before >> 5 | before >> 6) & 2 | (above >> 5 | next_above >> 3) & 4
+
+
+@nb.njit(**OPTIONS)
+def find_pitch(width):
+    """Return the samples of a row in the arrays of the coders: those of whole pairs of quads."""
+    return (width + 3) >> 2 << 2

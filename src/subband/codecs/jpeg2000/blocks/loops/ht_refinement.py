@@ -11,6 +11,7 @@ from __future__ import annotations
 import numba as nb
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address
+from subband.codecs.jpeg2000.blocks.loops.ht_contexts import find_pitch
 from subband.codecs.jpeg2000.blocks.loops.ht_stuffing import (
     peek,
     put,
@@ -30,7 +31,7 @@ _OLD, _NEW = 1, 2
 def _mark(samples, height, width, marks):
     """Mark what is significant, with a border of one sample around."""
     marks, samples = address(marks), address(samples)
-    pitch, stride = width + 2, width + width % 2
+    pitch, stride = width + 2, find_pitch(width)
     for k in range((height + 2) * pitch):
         marks[k] = 0
     for y in range(height):
@@ -51,7 +52,7 @@ def _has_neighbour(marks, k, pitch, is_last):
 def read_refinement(data, first, last, height, width, passes, is_causal, bits, marks, samples):
     """Read one or two passes, and give all samples the precision of the next plane."""
     _mark(samples, height, width, marks)
-    stride = width + width % 2
+    stride = find_pitch(width)
     total = unstuff_forward(data, first, last, nb.int64(0), height * width // 4 + 8, bits)
     _clear(bits, total, 2 * height * width)
     _read_significance(bits, height, width, is_causal, marks)
@@ -106,7 +107,7 @@ def _read_significance(bits, height, width, is_causal, marks):
 def _read_magnitudes(bits, height, width, marks, samples):
     """Read the second pass: where the lower or the upper half of an interval is."""
     bits, marks, samples = address(bits), address(marks), address(samples)
-    pitch, stride = width + 2, width + width % 2
+    pitch, stride = width + 2, find_pitch(width)
     position = nb.int64(0)
     for top in range(0, height, 4):
         for x in range(width):
@@ -129,7 +130,7 @@ def write_significance(samples, height, width, is_causal, bits, marks, out, at):
 @nb.njit(**OPTIONS)
 def _mark_old(samples, height, width, marks):
     marks, samples = address(marks), address(samples)
-    pitch, stride = width + 2, width + width % 2
+    pitch, stride = width + 2, find_pitch(width)
     for k in range((height + 2) * pitch):
         marks[k] = 0
     for y in range(height):
@@ -141,7 +142,7 @@ def _mark_old(samples, height, width, marks):
 def _list_significance(samples, height, width, is_causal, bits, marks):
     """Write the plain bits of the first pass, and return how many there are."""
     bits, marks, samples = address(bits), address(marks), address(samples)
-    pitch, stride = width + 2, width + width % 2
+    pitch, stride = width + 2, find_pitch(width)
     position = nb.int64(0)
     bits[0] = 0
     for top in range(0, height, 4):
@@ -179,7 +180,7 @@ def write_magnitudes(samples, height, width, bits, marks, plain, out, at):
 def _list_magnitudes(samples, height, width, bits, marks):
     """Write the plain bits of the second pass, and return how many there are."""
     bits, marks, samples = address(bits), address(marks), address(samples)
-    pitch, stride = width + 2, width + width % 2
+    pitch, stride = width + 2, find_pitch(width)
     position = nb.int64(0)
     bits[0] = 0
     for top in range(0, height, 4):

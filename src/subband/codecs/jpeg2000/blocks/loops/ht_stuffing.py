@@ -8,13 +8,15 @@ a time, so that buffers need eight bytes more than they hold.
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address
-from subband.codecs.jpeg2000.blocks.loops.words import load_word, store_word
+from subband.codecs.jpeg2000.blocks.loops.words import load_word, reverse_bytes, store_word
 
 __all__ = ["peek", "put", "stuff_backward", "stuff_forward", "unstuff_backward", "unstuff_forward"]
 
-_ONES, _TOPS = 0x0101010101010101, -0x7F7F7F7F7F7F7F80
+# The lowest and the highest bit of each of eight bytes; without a sign, because a sum may have 64 bits.
+_ONES, _TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 
 @nb.njit(**OPTIONS)
@@ -34,7 +36,14 @@ def put(bits, position, number, count):
 @nb.njit(**OPTIONS)
 def _has_ones(word):
     """Tell whether one of eight bytes is 0xFF."""
-    return (~word - _ONES) & word & _TOPS != 0
+    word = nb.uint64(word)
+    return (~word - _ONES) & word & _TOPS != nb.uint64(0)
+
+
+@nb.njit(**OPTIONS)
+def _has_sevens(word):
+    """Tell whether one of eight bytes has seven ones in its lower bits."""
+    return ((nb.uint64(word) & ~_TOPS) + _ONES) & _TOPS != nb.uint64(0)
 
 
 @nb.njit(**OPTIONS)
@@ -77,9 +86,19 @@ def unstuff_backward(data, first, last, pending, count, before, out):
     So many bits are pending already, and `before` is the byte that was read before.
     """
     data, out = address(data), address(out)
-    k = nb.int64(0)
-    for at in range(last, first - 1, -1):
+    k, at = nb.int64(0), last
+    while at >= first:
+        if at - 7 >= first:
+            word = reverse_bytes(load_word(data, at - 7))
+            if not _has_sevens(word):
+                store_word(out, k, pending | word << count)
+                pending = ((word >> (63 - count)) >> 1) & ((1 << count) - 1)
+                before = nb.int64(data[at - 7])
+                at -= 8
+                k += 8
+                continue
         byte = nb.int64(data[at])
+        at -= 1
         is_stuffed = before > 0x8F and byte & 127 == 127
         pending |= (byte & 127 if is_stuffed else byte) << count
         count += 7 if is_stuffed else 8

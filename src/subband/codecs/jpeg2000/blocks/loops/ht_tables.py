@@ -16,7 +16,9 @@ __all__ = [
     "BOTH_FIRST",
     "BOTH_LARGE",
     "MEL_EXPONENTS",
+    "MOST_OFFSETS",
     "OFFSET_CODES",
+    "PAIR_CODES",
     "QUAD_CODES",
     "QUAD_WORDS",
     "READ_OFFSETS",
@@ -24,6 +26,9 @@ __all__ = [
 
 #: How long runs of the adaptive run-length coder are in each of its states, as exponents of two.
 MEL_EXPONENTS = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5], np.int64)
+
+#: One more than the largest offset of a quad.
+MOST_OFFSETS = 33
 
 #: Kinds of pairs of quads in the first row that both have an offset: one of them at most 2, or both larger.
 BOTH_FIRST, BOTH_LARGE = 4, 5
@@ -106,13 +111,37 @@ def _make_offsets() -> Array:
 
 def _make_offset_codes() -> Array:
     """Return what is written for an offset: prefix (3 bits), its length (2), suffix (5) and its length (3)."""
-    codes = np.zeros(33, np.int64)
-    for offset in range(1, 33):
+    codes = np.zeros(MOST_OFFSETS, np.int64)
+    for offset in range(1, MOST_OFFSETS):
         word, n, suffix, least = next(row for row in reversed(_PREFIXES) if offset >= row[3])
         codes[offset] = word | n << 3 | (offset - least) << 5 | suffix << 10
     return codes
 
 
+def _make_pair_codes(codes: Array) -> Array:
+    """Return what is written for the offsets of two quads, in all rows and then in the first.
+
+    Addressed by both offsets; holds bits (16) and their number.
+    """
+    table = np.zeros(2 * MOST_OFFSETS**2, np.int64)
+    for at in range(len(table)):
+        is_first, first, second = at >= MOST_OFFSETS**2, *divmod(at % MOST_OFFSETS**2, MOST_OFFSETS)
+        is_large = is_first and min(first, second) > 2
+        # in the first row an event tells that both are above 2; else one that is leaves a bit for the other
+        one, other = (int(codes[offset - 2 * is_large]) for offset in (first, second))
+        prefix = (other & 7, other >> 3 & 3)
+        if is_first and first > 2 and 1 <= second <= 2:
+            prefix, other = (second - 1, 1), 0
+        bits, length = 0, 0
+        suffixes = ((one >> 5 & 31, one >> 10), (other >> 5 & 31, other >> 10))
+        for number, count in ((one & 7, one >> 3 & 3), prefix, *suffixes):
+            bits |= number << length
+            length += count
+        table[at] = bits | length << 16
+    return table
+
+
 QUAD_WORDS, QUAD_CODES = _make_words()
 READ_OFFSETS = _make_offsets()
 OFFSET_CODES = _make_offset_codes()
+PAIR_CODES = _make_pair_codes(OFFSET_CODES)

@@ -66,16 +66,19 @@ def gather_bits(magnitudes, plane, count, bits):
 
 
 @nb.njit(forceinline=True, **OPTIONS)
-def mark_significant(words, at, pitch, row, sign, is_causal):
-    """Tell the eight neighbours of a coefficient that it is significant, except for those in its own column."""
+def mark_significant(words, at, pitch, shift, sign, is_causal):
+    """Tell the eight neighbours of a coefficient that it is significant, except for those in its own column.
+
+    The row of the coefficient is told by the shift to its bits, three times as much.
+    """
     mark = 1 | sign << 32
-    words[at - 1] |= mark << (5 + 3 * row)
-    words[at + 1] |= mark << (3 + 3 * row)
-    if row == 0 and not is_causal:
+    words[at - 1] |= mark << (5 + shift)
+    words[at + 1] |= mark << (3 + shift)
+    if shift == 0 and not is_causal:
         words[at - pitch - 1] |= mark << 17
         words[at - pitch] |= mark << 16
         words[at - pitch + 1] |= mark << 15
-    if row == 3:
+    if shift == 9:
         words[at + pitch - 1] |= mark << 2
         words[at + pitch] |= mark << 1
         words[at + pitch + 1] |= mark
@@ -131,7 +134,7 @@ def list_significance(
                     count += 1
                     total += 2 * (2 * nb.int64(magnitudes[4 * k + row]) + half) - value
                     word |= (SELF | nb.int64(SELF) << 32 & -sign) << (3 * row)
-                    mark_significant(words, at, pitch, row, sign, is_causal)
+                    mark_significant(words, at, pitch, 3 * row, sign, is_causal)
             words[at] = word
     return count, total * nb.float64(value)
 
@@ -220,7 +223,7 @@ def list_cleanup(words, magnitudes, signs, bits, zeros, width, stripes, below, p
                     count += 1
                     total += 2 * (2 * nb.int64(magnitudes[4 * k + row]) + half) - value
                     word |= (SELF | nb.int64(SELF) << 32 & -sign) << (3 * row)
-                    mark_significant(words, at, pitch, row, sign, is_causal)
+                    mark_significant(words, at, pitch, 3 * row, sign, is_causal)
                 row += 1
             words[at] = word & keep
     return count, total * nb.float64(value)

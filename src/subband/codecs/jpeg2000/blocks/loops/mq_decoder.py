@@ -87,17 +87,17 @@ def decode_symbol(context, contexts, interval, code, margin, waiting, registers,
     bit = word & 1
     margin -= estimate
     if margin < 0:
+        # both are loaded before it is known which comes next
+        states = address(STATES)
+        after_more, after_less = states[(word >> 8) & 127], states[(word >> 16) & 127]
         interval += margin
         code += margin
-        is_small = interval < estimate
-        if code < 0:
-            code += estimate
-            interval = estimate
-            is_less = 0 if is_small else 1
-        else:
-            is_less = 1 if is_small else 0
+        is_lower = code < 0
+        is_less = nb.int64(is_lower != (interval < estimate))
+        code += estimate if is_lower else 0
+        interval = estimate if is_lower else interval
         bit ^= is_less
-        contexts[context] = STATES[(word >> (8 + 8 * is_less)) & 127]
+        contexts[context] = after_less if is_less else after_more
         shift = count_leading(interval) - 8
         if waiting < shift:
             code, waiting = _fill(code, waiting, registers, data)

@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 from subband.codecs.jpeg2000.blocks.loops.bits import CHECKS, OPTIONS, count_leading
 
-__all__ = ["load_word", "measure_bits", "store_word"]
+__all__ = ["load_word", "measure_bits", "reverse_bytes", "store_word"]
 
 if CHECKS:
 
@@ -48,6 +48,16 @@ else:
             return context.get_dummy_value()
 
         return nb.types.void(pointer, nb.types.int64, nb.types.int64), codegen
+
+
+@intrinsic
+def reverse_bytes(typingctx, word):
+    """Return eight bytes in the opposite order."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bswap(args[0])
+
+    return nb.types.int64(nb.types.int64), codegen
 
 
 @nb.njit(**OPTIONS)
