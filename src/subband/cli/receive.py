@@ -23,20 +23,20 @@ def receive(
         str, typer.Argument(metavar="ADDRESS", help="Where to listen: rtp://:5004, or rtp://0.0.0.0:5004 for all.")
     ],
     output: Annotated[
-        Path | None, typer.Argument(metavar="[OUT]", help="The video that is written; without --view."), Writes()
+        Path | None, typer.Argument(metavar="[OUT]", help="The video to write; without --view."), Writes()
     ] = None,
     view: Annotated[bool, typer.Option("--view", help="Show it in the studio instead of writing it.")] = False,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="With --view: whether to open the browser.")
+        bool, typer.Option("--browser/--no-browser", help="With --view: open the browser, or do not.")
     ] = True,
     timeout: Annotated[
-        float | None, typer.Option(min=0.1, metavar="S", help="End after so long without a packet.")
+        float | None, typer.Option(min=0.1, metavar="S", help="End after this many seconds without a packet.")
     ] = None,
-    patience: Annotated[
-        float, typer.Option(min=0.0, metavar="S", help="How long to wait for packets that later ones overtook.")
-    ] = 0.05,
-    seconds: Annotated[float | None, typer.Option(min=0.0, metavar="S", help="How much video.")] = None,
-    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many frames.")] = None,
+    patience: Annotated[float, typer.Option(min=0.0, metavar="S", help="How long to wait for missing packets.")] = 0.05,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, metavar="S", help="Duration of the video; until Ctrl-C by default.")
+    ] = None,
+    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of frames.")] = None,
     quality: Quality = None,
     most_pixels: MostPixels = None,
     keep_partial: KeepPartial = False,
@@ -45,10 +45,10 @@ def receive(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Receive video that `subband send` or FFmpeg sends, until Ctrl-C, and tell what was lost on the way.
+    """Receive video that `subband send` or FFmpeg sends, until Ctrl-C, and report packet loss.
 
     Only this machine can send to `rtp://:5004`; `rtp://0.0.0.0:5004` listens to the whole network. The sender may come
-    later, stop and begin again. Of a video that shows the time, such as `test:?clock=1`, the delay is told.
+    later, stop and start again. For a video that shows the time, such as `test:?clock=1`, the delay is reported.
     """
     from time import time
 
@@ -89,6 +89,8 @@ def receive(
         f"{output}: {sink.count} frames, {count.incomplete} of them incomplete, {missing} slices missing; "
         f"{count.lost} of {count.packets + count.lost} packets lost, jitter {1e3 * count.jitter:.2f} ms"
     )
+    if count.overrun:
+        text += f"; {count.overrun} of these came too fast to be decoded"
     if delays:
         text += f"; delay {median(delays):.0f} ms, {max(delays):.0f} ms at most"
     show_result(record, text, as_json=as_json, quiet=quiet)

@@ -22,43 +22,53 @@ _WAVELETS = ("dd97", "legall53", "dd137", "haar0", "haar1", "fidelity", "daub97"
 
 @app.command()
 def send(
-    source: Annotated[str, typer.Argument(metavar="IN", help="A video, a camera such as camera:0, or test:.")],
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to, as in rtp://host:5004.")],
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="A video, a camera such as camera:0, or test: for a pattern.")
+    ],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Destination, as in rtp://host:5004.")],
     bits: Annotated[
-        str | None, typer.Option("--bitrate", metavar="R", help="Of video: bits in a second, as in 200M.")
+        str | None, typer.Option("--bitrate", metavar="R", help="Video: bit rate in bits per second, as in 200M.")
     ] = None,
     quantiser: Annotated[
         int | None,
-        typer.Option(min=0, max=116, metavar="Q", help="Of video: the same for all frames; 0 loses nothing."),
+        typer.Option(min=0, max=116, metavar="Q", help="Video: constant quantiser for all frames; 0 is lossless."),
     ] = None,
     wavelet: Annotated[
         str | None,
-        typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Of video: {', '.join(_WAVELETS)}."),
+        typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Video: {', '.join(_WAVELETS)}."),
     ] = None,
     levels: Annotated[
         int | None, typer.Option("--level", "-l", min=0, max=12, metavar="N", help="Number of levels; 4 by default.")
     ] = None,
     compact: Annotated[
-        bool, typer.Option("--compact", help="Of video: leave out zeros, for the same quality in less; not for FFmpeg.")
+        bool, typer.Option("--compact", help="Video: omit trailing zeros, for smaller slices; FFmpeg cannot read them.")
     ] = False,
     packet: Annotated[int, typer.Option(min=100, max=65000, metavar="N", help="Bytes of a packet.")] = 1400,
+    pace: Annotated[
+        float,
+        typer.Option(min=1.0, max=100.0, metavar="X", help="How much faster than the video's rate packets are sent."),
+    ] = 2.0,
     sdp: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write what others, such as FFmpeg, receive it by."), Writes()
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the session description, for receivers such as FFmpeg."),
+        Writes(),
     ] = None,
     chain: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A chain as TOML, applied on the way; see `subband filter`."),
         Reads(),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.0, metavar="S", help="How long.")] = None,
-    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many frames.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, metavar="S", help="Duration; to the end by default.")
+    ] = None,
+    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of frames.")] = None,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Send video over the network, frame by frame at its own rate.
+    """Send live video over the network, as VC-2 in RTP packets.
 
     `subband send video.mov rtp://127.0.0.1:5004 --bitrate 200M` is received by `subband receive rtp://:5004 copy.mkv`,
     and by FFmpeg with the file of --sdp.
@@ -77,6 +87,7 @@ def send(
     options: dict[str, Any] = {
         "settings": make_settings(bits, quantiser, wavelet, levels, compact=compact),
         "size": packet,
+        "pace": pace,
     }
     if dry_run:
         show_plan([Path(source)], [] if sdp is None else [sdp], as_json=as_json)

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import selectors
 import socket
 import warnings
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from queue import Full, Queue
 from random import SystemRandom
 from threading import Condition, Event, Thread
-from time import monotonic, sleep
+from time import monotonic
 from typing import Literal
 from urllib.parse import urlsplit
 
 from subband.codecs.vc2 import DecodedFrame, Decoder, Encoder, Settings
 from subband.codecs.vc2.rtp import CLOCK, Depacketiser, LinkCount, Packetiser, describe_session
-from subband.codecs.vc2.stream import END, HQ_FRAGMENT
+from subband.codecs.vc2.stream import END, HEADER
 from subband.errors import ArgumentError, CodecError
 from subband.media.base import Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamageWarning, OutputError
 from subband.media.limits import choose_most_pixels
+from subband.media.pacing import Pacer, Share
 from subband.media.vc2 import FrameMaker, PlaneMaker, choose_settings
 
 __all__ = ["LinkSink", "LinkSource", "is_link", "split_address"]
@@ -34,10 +33,14 @@ _LOOPBACK, _PORT = "127.0.0.1", 5004
 # Bytes of packets that wait for the decoder, of those that the system keeps, and the largest packet there is.
 _MOST_WAITING, _BUFFER, _LARGEST = 1 << 26, 1 << 23, 1 << 16
 
-# Frames that wait to be sent, the part of a frame's time over which its packets are spread, and packets sent at once.
-_BETWEEN, _SPREAD, _BURST = 2, 0.5, 16
+# Bytes of slices that are handed on to be sent while the next ones are coded.
+_STRIP = 1 << 16
 
-# Packets that are taken from the system before anybody is told.
+# How many times as fast as the video's own rate the packets of an image follow each other, and seconds by which one who
+# is late, such as a camera that was held up, does not catch up any more.
+_PACE, _LATEST = 2.0, 1.0
+
+# Packets that are handed on at a time, from the system and to the decoder.
 _TOGETHER = 64
 
 # Seconds between two looks at whether all is over.
@@ -101,6 +104,9 @@ class LinkSink(Sink):
         How to encode; a `Settings.rate` keeps what is sent below it.
     size : int
         Bytes of a packet.
+    pace : float
+        How many times as fast as the video's rate the packets of an image follow each other: 1 spreads them over all
+        the time until the next image, and 2, the default, over half of it, so that the last one leaves earlier.
 
     Attributes
     ----------
@@ -121,85 +127,66 @@ class LinkSink(Sink):
         quality: float | None = None,
         settings: Settings | None = None,
         size: int = 1400,
+        pace: float = _PACE,
     ) -> None:
+        if not 1 <= pace <= 100:
+            raise ArgumentError(f"pace={pace} is not from 1 to 100 times the rate of the video")
         self.path, self.info = Path(address), info
         host, port = split_address(address)
         self._planes = PlaneMaker(info)
         video = self._planes.video
         self._encoder = Encoder(video, settings or choose_settings(quality, max(video.bits)))
-        self._socket, self._position = _open_socket(host, port)
-        self.session = describe_session(self._position[0], port, self._encoder.header)
-        self._packets = Packetiser(SystemRandom().getrandbits(32), size)
-        self._queue: Queue[tuple[float, list[bytes]] | None] = Queue(_BETWEEN)
-        self._stop, self._error = Event(), OSError()
-        self._begin: float | None = None
-        self._thread = Thread(target=self._send_all, name="subband link", daemon=True)
-        self._thread.start()
+        opened, position = _open_socket(host, port)
+        self.session = describe_session(position[0], port, self._encoder.header)
+        self._packets, self._pacer = Packetiser(SystemRandom().getrandbits(32), size), Pacer(opened, position)
+        header = self._encoder.header
+        self._header = HEADER, header.write()
+        self._period = float(1 / video.rate)
+        self._spread = self._period / pace / (2 if header.is_fields else 1)
+        # when the frame before was due
+        self._due = float("-inf")
 
     def _write(self, frame: Frame) -> None:
         self.info.check_frame(frame)
-        units = self._encoder.make_units(self._planes.make(frame))
-        period = 1 / self._planes.video.rate
+        try:
+            has_waited = self._pacer.begin_frame()
+        except OSError as error:
+            raise self._explain(error) from error
+        due, ticks = self._schedule(has_waited=has_waited), self._count_ticks()
+        packets = self._packets.make([self._header], ticks)
+        for image in self._encoder.code_images(self._planes.make(frame), _STRIP):
+            packets += self._packets.cut(image, ticks)
+            self._pacer.put(Share(packets, due, self._spread / image.size))
+            packets = []
+        self._pacer.put(Share([], ends_frame=True))
+
+    def _schedule(self, *, has_waited: bool) -> float:
+        """Return when a frame is due that has come now: when its time has come, after those before.
+
+        One that is late is due at once. So is one of a camera, which has no frames before their time, unless it comes
+        faster than it can be sent: its first frame was the late one, or its clock is faster than it says.
+        """
         now = monotonic()
-        if self._begin is None or now - self._begin - self.count * period > 1:
-            # one who is late by more than a second, such as a camera, does not catch up
-            self._begin = now - float(self.count * period)
-        self._put(
-            (self._begin + float(self.count * period), self._packets.make(units, int(self.count * period * CLOCK)))
-        )
+        self._due += self._period
+        if now - self._due > _LATEST or (self.info.kind == "camera" and not has_waited):
+            self._due = now
+        return self._due
 
-    def _put(self, thing: tuple[float, list[bytes]] | None) -> None:
-        while self._thread.is_alive():
-            with contextlib.suppress(Full):
-                self._queue.put(thing, timeout=_PATIENCE)
-                return
-        raise OutputError(f"{str(self.path)!r} cannot be sent to: {self._error.strerror}") from self._error
+    def _count_ticks(self) -> int:
+        return int(self.count / self._planes.video.rate * CLOCK)
 
-    def _send_all(self) -> None:
-        """Send packets, each when it is due."""
-        spread = _SPREAD / float(self._planes.video.rate)
-        while not self._stop.is_set():
-            thing = self._queue.get()
-            if thing is None:
-                return
-            due, packets = thing
-            for first in range(0, len(packets), _BURST):
-                wait = due + spread * first / len(packets) - monotonic()
-                if wait > 0 and self._stop.wait(wait):
-                    return
-                for packet in packets[first : first + _BURST]:
-                    if not self._send(packet):
-                        return
-
-    def _send(self, packet: bytes) -> bool:
-        while not self._stop.is_set():
-            try:
-                self._socket.sendto(packet, self._position)
-            except OSError as error:
-                # nobody listens yet, or the system has no room: the receiver will tell what it lacks
-                if error.errno == errno.ENOBUFS:
-                    sleep(0.001)
-                    continue
-                if error.errno not in (errno.ECONNREFUSED, errno.EAGAIN):
-                    self._error = error
-                    return False
-            return True
-        return False
+    def _explain(self, error: OSError) -> OutputError:
+        return OutputError(f"{str(self.path)!r} cannot be sent to: {error.strerror or error}")
 
     def _finish(self) -> None:
-        period = 1 / self._planes.video.rate
-        due = (self._begin or 0) + float(self.count * period)
-        self._put((due, self._packets.make([(END, b"")], int(self.count * period * CLOCK))))
-        self._put(None)
-        self._thread.join()
-        self._socket.close()
+        self._pacer.put(Share(self._packets.make([(END, b"")], self._count_ticks()), self._due + self._period))
+        try:
+            self._pacer.finish()
+        except OSError as error:
+            raise self._explain(error) from error
 
     def _abort(self) -> None:
-        self._stop.set()
-        with contextlib.suppress(Full):
-            self._queue.put_nowait(None)
-        self._thread.join(1.0)
-        self._socket.close()
+        self._pacer.abort()
 
 
 class LinkSource(Source):
@@ -293,21 +280,24 @@ class LinkSource(Source):
                             self._waiting += taken
                             self._size += sum(len(packet) for _, packet in taken)
                             self._has_come.notify()
+                        else:
+                            self.count.overrun += len(taken)
 
     def _receive(self) -> Iterator[tuple[float, bytes]]:
-        """Walk through packets until it is enough."""
+        """Walk through packets until it is enough, with an empty one whenever none has come for a while."""
         since: float | None = None
         while not self._stop.is_set():
             with self._has_come:
                 if not self._waiting:
                     self._has_come.wait(_PATIENCE)
-                taken = list(self._waiting)
-                self._waiting.clear()
-                self._size = 0
+                taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
+                self._size -= sum(len(packet) for _, packet in taken)
             if taken:
                 since = monotonic()
-            elif self._timeout is not None and since is not None and monotonic() - since > self._timeout:
-                return
+            else:
+                yield monotonic(), b""
+                if self._timeout is not None and since is not None and monotonic() - since > self._timeout:
+                    return
             for thing in taken:
                 yield thing
                 if self._stop.is_set():
@@ -315,15 +305,11 @@ class LinkSource(Source):
 
     def _decode(self) -> Iterator[DecodedFrame]:
         for now, packet in self._receive():
-            units = self._depacketiser.feed(packet, now)
+            units = self._depacketiser.feed(packet, now) if packet else self._depacketiser.give_up(now)
             for unit in units:
                 # whatever is in a packet ends here
                 with contextlib.suppress(CodecError):
                     yield from self._decoder.feed(unit)
-            # the fragments of an image come together: what is not among them is lost
-            if any(unit.code == HQ_FRAGMENT for unit in units):
-                with contextlib.suppress(CodecError):
-                    yield from self._decoder.flush()
 
     def __iter__(self) -> Iterator[Frame]:
         decoded, self._first = self._first, None

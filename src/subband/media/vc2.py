@@ -21,7 +21,7 @@ from subband.media.base import ColourTags, Frame, Sink, Source, SourceInfo
 from subband.media.faults import DamagedError, DamageWarning, LossWarning, explain_output_error, require
 from subband.media.limits import choose_most_pixels
 from subband.media.video_fields import FieldMarker
-from subband.media.video_pixels import FrameReader, FrameWriter, PixelFormat, choose_matrix
+from subband.media.video_pixels import FrameReader, FrameWriter, PixelFormat, choose_matrix, view_plane
 from subband.media.video_sink import FilmSink
 from subband.outputs import Unfinished
 from subband.typing import Array
@@ -98,7 +98,7 @@ class FrameMaker:
         made = self._make(self.video.columns, self.video.rows, self._format)
         luma, chroma = self.video.bits
         for plane, values, bits in zip(made.planes, decoded.planes, (luma, chroma, chroma), strict=False):
-            view = _view_plane(plane, values.dtype if self._bits <= 8 else np.dtype(np.uint16))
+            view = view_plane(plane, values.dtype if self._bits <= 8 else np.dtype(np.uint16))
             view[...] = values[: view.shape[0], : view.shape[1]].astype(view.dtype, copy=False) << self._bits - bits
         if self._marker is not None:
             made = self._marker.mark(made, self._order)
@@ -192,13 +192,7 @@ class PlaneMaker:
             return split_pixels(frame.pixels, self.video)
         made = self._writer.write(frame)
         dtype = np.dtype(np.uint8 if self.video.bits[0] <= 8 else np.uint16)
-        return [np.array(_view_plane(plane, dtype)) for plane in made.planes[:3]]
-
-
-def _view_plane(plane: Any, dtype: np.dtype[Any]) -> Array:
-    """Return the memory of a plane of FFmpeg's as rows × samples, without what it is padded with."""
-    lines = np.frombuffer(plane, dtype).reshape(plane.height, plane.line_size // dtype.itemsize)
-    return lines[:, : plane.width]
+        return [np.array(view_plane(plane, dtype)) for plane in made.planes[:3]]
 
 
 class Vc2Source(Source):

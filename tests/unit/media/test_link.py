@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from subband.codecs.vc2 import Decoder, Encoder, Settings, VideoFormat, decode
+from subband.codecs.vc2 import decoder as decoding
+from subband.codecs.vc2 import encoder as encoding
 from subband.codecs.vc2.rtp import Depacketiser, Packetiser
 from subband.codecs.vc2.stream import UnitWriter
 from subband.errors import ArgumentError
-from subband.media import Frame, SourceInfo, open_sink
+from subband.media import Frame, SourceInfo, link, open_sink
 from subband.media.link import LinkSource, split_address
 
 av = pytest.importorskip("av")
@@ -261,6 +263,23 @@ def test_packets_are_waited_for_as_long_as_is_said(patience, lost):
     assert sum(not is_same(frame, other) for frame, other in zip(found, known, strict=True)) == lost
 
 
+def test_what_waits_for_a_sender_that_has_gone_is_taken_in_order():
+    packets, known = code(3)
+    lost = 5  # of the third frame, whose other packets wait for it when another sender comes
+    other = [packet[:8] + bytes(4) + packet[12:] for packet in packets[0]]
+    flat = [packet for frame in packets for packet in frame]
+    del flat[len(packets[0]) + len(packets[1]) + lost]
+    depacketiser, decoder, found = Depacketiser(), Decoder(tolerant=True), []
+    for packet in flat + other:
+        for unit in depacketiser.feed(packet):
+            found += decoder.feed(unit)
+    count = depacketiser.count
+    assert (count.lost, count.restarts, count.incomplete, len(found)) == (1, 1, 1, 4)
+    assert [is_same(frame, other) for frame, other in zip(found, [*known, known[0]], strict=True)] == [
+        True, True, False, True
+    ]  # fmt: skip
+
+
 def test_numbers_go_round():
     packets, known = code(2)
     shifted = []
@@ -294,6 +313,124 @@ def test_fields_are_marked():
     assert {packet[14] for packet in packets if packet[15] == 0xEC} == {2, 3}
     frames, _ = receive(packets)
     assert len(frames) == 1
+
+
+LARGE = replace(INFO, shape=(384, 384, 3))
+
+
+def make_packets(info, count, size=1400):
+    """Return the packets of some frames without a loss, frame by frame."""
+    rows, columns = info.shape[:2]
+    encoder, packetiser = Encoder(VideoFormat(columns, rows, "4:2:0")), Packetiser(7, size)
+    planes = [draw(0, info).pixels[..., 0].copy(), *[np.full((rows // 2, columns // 2), 128, np.uint8)] * 2]
+    return [packetiser.make(encoder.make_units(planes), 1800 * number) for number in range(count)]
+
+
+def test_packets_leave_before_the_last_slice_is_coded(monkeypatch):
+    has_left = []
+    own = encoding.encode_slices
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        taken.bind(("127.0.0.1", 0))
+        taken.settimeout(20)
+
+        def encode_slices(*arguments):
+            (first, _), lengths = arguments[6], arguments[4]
+            if first > len(lengths) // 2:
+                # some slices are not coded yet, and those before them arrive all the same: else this ends in time
+                while not has_left or has_left[-1][15] != 0xEC or has_left[-1][26:28] == bytes(2):
+                    has_left.append(taken.recv(1 << 16))
+            own(*arguments)
+
+        monkeypatch.setattr(encoding, "encode_slices", encode_slices)
+        port = taken.getsockname()[1]
+        with open_sink(f"rtp://127.0.0.1:{port}", LARGE, settings=Settings()) as sink:
+            sink.write(draw(0, LARGE))
+    assert [packet[15] for packet in has_left] == [0x00, 0xEC, 0xEC]
+
+
+def test_slices_are_decoded_while_others_are_on_their_way(monkeypatch):
+    has_decoded = Event()
+    own = decoding.decode_slices
+
+    def decode_slices(*arguments):
+        whole = own(*arguments)
+        has_decoded.set()
+        return whole
+
+    monkeypatch.setattr(decoding, "decode_slices", decode_slices)
+    (packets,) = make_packets(LARGE, 1)
+    port = find_port()
+    receiver = Receiver(port, 1)
+    receiver.wait_until_open()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for packet in packets[:-1]:
+            sender.sendto(packet, ("127.0.0.1", port))
+        assert has_decoded.wait(20)
+        assert not receiver.frames
+        sender.sendto(packets[-1], ("127.0.0.1", port))
+        receiver.join(20)
+    assert len(receiver.frames) == 1
+    assert receiver.missing == 0
+    np.testing.assert_array_equal(receiver.frames[0].pixels[..., 0], draw(0, LARGE).pixels[..., 0])
+
+
+def test_the_last_frame_comes_though_a_packet_is_lost_and_no_other_follows():
+    (packets,) = make_packets(LARGE, 1)
+    port = find_port()
+    receiver = Receiver(port, 1)
+    receiver.wait_until_open()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for number, packet in enumerate(packets):
+            if number != len(packets) - 2:
+                sender.sendto(packet, ("127.0.0.1", port))
+        receiver.join(20)
+    assert len(receiver.frames) == 1
+    assert receiver.missing > 0
+    assert receiver.count.lost == 1
+
+
+def test_who_takes_frames_too_slowly_loses_packets_and_is_told(monkeypatch):
+    monkeypatch.setattr(link, "_MOST_WAITING", 100_000)
+    # one sender, whose packets are counted on: those of another stream with its number would be late ones
+    packets = iter(make_packets(LARGE, 120))
+    port, goes_on, stop = find_port(), Event(), Event()
+    found, overruns = [], []
+
+    def take():
+        with LinkSource(f"rtp://:{port}", colours="ycbcr", stop=stop) as source:
+            for frame in source:
+                overruns.append(lambda: source.count.overrun)
+                found.append((frame, source._size))
+                goes_on.wait(60)
+
+    receiver = Thread(target=take, daemon=True)
+    receiver.start()
+    Receiver.wait_until_open(_Waiter(port, receiver))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+
+        def send_until(has_happened):
+            while not has_happened():
+                for packet in next(packets):
+                    sender.sendto(packet, ("127.0.0.1", port))
+                stop.wait(0.2)
+
+        send_until(lambda: found)
+        send_until(lambda: overruns[0]() > 0)
+        assert len(found) == 1
+        goes_on.set()
+        send_until(lambda: len(found) > 1)
+    stop.set()
+    receiver.join(20)
+    # one batch may come on top of what is allowed
+    assert max(size for _, size in found) < 100_000 + 64 * 1500
+
+
+class _Waiter:
+    """What `Receiver.wait_until_open` needs of a thread."""
+
+    def __init__(self, port, thread):
+        self.port, self.join = port, thread.join
 
 
 def test_ffmpeg_receives_ours(tmp_path):

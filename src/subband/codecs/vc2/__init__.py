@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from subband.codecs.vc2.decoder import DecodedFrame, Decoder, decode
+from subband.codecs.vc2.devices import DeviceImage
 from subband.codecs.vc2.encoder import Encoder, Settings, encode
 from subband.codecs.vc2.sequence import SequenceHeader, VideoFormat
 
 __all__ = [
     "DecodedFrame",
     "Decoder",
+    "DeviceImage",
     "Encoder",
     "SequenceHeader",
     "Settings",

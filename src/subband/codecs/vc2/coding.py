@@ -14,13 +14,16 @@ from subband.errors import CodecError
 from subband.typing import Array
 
 __all__ = [
+    "LARGEST",
     "MARGIN",
     "MOST_QUANTISER",
     "count_bytes",
     "decode_slices",
     "encode_slices",
+    "lay_out_slices",
     "locate_slices",
     "predict_lowest",
+    "tabulate_quantisers",
 ]
 
 _writing = Kernels("subband.codecs.vc2.loops.writing")
@@ -36,8 +39,8 @@ MOST_QUANTISER = 116
 # Numbers of one task, and the sizes of the tables of codes: the longest has 20 bits.
 _TOGETHER, _CODES, _WINDOW, _ENTRY = 1 << 15, 1 << 9, 12, 8
 
-# The largest coefficients that a decoder makes: beyond those of any samples.
-_LARGEST = {"int32": (1 << 27) - 1, "int64": (1 << 40) - 1}
+#: The largest coefficients that a decoder makes: beyond those of any samples.
+LARGEST = {"int32": (1 << 27) - 1, "int64": (1 << 40) - 1}
 
 
 def _factor(index: int) -> int:
@@ -53,7 +56,7 @@ def _factor(index: int) -> int:
 
 
 @lru_cache(maxsize=1)
-def _tabulate_quantisers() -> tuple[Array, Array, Array]:
+def tabulate_quantisers() -> tuple[Array, Array, Array]:
     """Return what quantisers multiply by, and what a decoder multiplies by and adds."""
     factors = [_factor(index) for index in range(256)]
     offsets = [1, 2, *((factor + 1) // 2 for factor in factors[2:])]
@@ -128,7 +131,7 @@ def count_bytes(
     """
     lengths = np.empty((2, parameters.slice_count, 3), np.int64)
     down, _ = parameters.slices
-    inverses = _tabulate_quantisers()[0]
+    inverses = tabulate_quantisers()[0]
 
     def work(first: int, last: int) -> None:
         _writing.count_bytes(
@@ -140,19 +143,42 @@ def count_bytes(
     return lengths
 
 
-def encode_slices(
-    coefficients: Array, layout: Layout, parameters: TransformParameters, quantisers: Array, lengths: Array
-) -> tuple[Array, Array]:
-    """Return the bytes of all slices, and where each begins.
-
-    `lengths` are those of `count_bytes` for the quantiser of each slice, and there are `MARGIN` more coefficients than
-    the layout has.
-    """
+def lay_out_slices(lengths: Array, parameters: TransformParameters) -> Array:
+    """Return where slices begin whose components have these lengths, and where the last one ends."""
     units = -(-lengths // parameters.scaler) * parameters.scaler
-    ends = np.cumsum(parameters.prefix + 4 + units.sum(axis=1))
-    starts = np.concatenate([[0], ends])
-    out = np.empty(int(starts[-1]), np.uint8)
-    inverses, codes = _tabulate_quantisers()[0], _tabulate_codes()
+    return np.concatenate([[0], np.cumsum(parameters.prefix + 4 + units.sum(axis=1))])
+
+
+def encode_slices(
+    coefficients: Array,
+    layout: Layout,
+    parameters: TransformParameters,
+    quantisers: Array,
+    lengths: Array,
+    starts: Array,
+    part: tuple[int, int],
+    out: Array,
+) -> None:
+    """Write the bytes of some slices.
+
+    Parameters
+    ----------
+    coefficients : ndarray
+        All of a layout, and `MARGIN` more.
+    layout, parameters
+        Of the image.
+    quantisers : ndarray of int64
+        Of each slice.
+    lengths : ndarray of int64
+        Those of `count_bytes` for the quantiser of each slice.
+    starts : ndarray of int64
+        Those of `lay_out_slices`.
+    part : tuple of int
+        The first slice that is written, and the one behind the last.
+    out : ndarray of uint8
+        Receives each slice where it begins.
+    """
+    inverses, codes = tabulate_quantisers()[0], _tabulate_codes()
 
     def work(first: int, last: int) -> None:
         _writing.encode_blocks(
@@ -160,8 +186,7 @@ def encode_slices(
             parameters.prefix, parameters.scaler, lengths, starts, first, last, out,
         )  # fmt: skip
 
-    run_tasks(work, _share(layout, parameters.slice_count))
-    return out, starts
+    run_tasks(work, _share(layout, parameters.slice_count, part[1], part[0]))
 
 
 def locate_slices(stream: Array, begin: int, parameters: TransformParameters, count: int) -> tuple[Array, int, int]:
@@ -194,8 +219,8 @@ def decode_slices(
     coefficients : ndarray
         Receives their coefficients.
     """
-    _, factors, offsets = _tabulate_quantisers()
-    most = _LARGEST[coefficients.dtype.name]
+    _, factors, offsets = tabulate_quantisers()
+    most = LARGEST[coefficients.dtype.name]
     numerator, denominator = parameters.size
     if numerator:
         first_byte = int(numbers[0]) * numerator // denominator
@@ -229,11 +254,11 @@ def predict_lowest(coefficients: Array, layout: Layout) -> None:
         _low_delay.predict_lowest(coefficients, begin, stride, rows, columns)
 
 
-def _share(layout: Layout, count: int, taken: int | None = None) -> Sequence[tuple[int, int]]:
-    """Return tasks for the first `taken` of `count` slices, or rows of them: first ones, and those behind the last."""
+def _share(layout: Layout, count: int, last: int | None = None, first: int = 0) -> Sequence[tuple[int, int]]:
+    """Return tasks for slices `first` to `last` of `count`, or rows of them: first ones, and those behind the last."""
     together = max(_TOGETHER * count // max(layout.size, 1), 1)
-    taken = count if taken is None else taken
-    return [(first, min(first + together, taken)) for first in range(0, taken, together)]
+    last = count if last is None else last
+    return [(begin, min(begin + together, last)) for begin in range(first, last, together)]
 
 
 def check_whole(found: int, wanted: int) -> None:

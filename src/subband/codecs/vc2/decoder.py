@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from subband.codecs.vc2.coding import check_whole, decode_slices, predict_lowest
+from subband.codecs.vc2.devices import DeviceImage, find_device_engine, lay_out_bands
 from subband.codecs.vc2.parameters import Layout, TransformParameters, lay_out
 from subband.codecs.vc2.sequence import HIGH_QUALITY, LOW_DELAY, SequenceHeader, VideoFormat
 from subband.codecs.vc2.stream import (
@@ -16,12 +16,14 @@ from subband.codecs.vc2.stream import (
     HEADER,
     HQ_FRAGMENT,
     HQ_IMAGE,
+    IMAGE_END,
     LD_FRAGMENT,
     LD_IMAGE,
     Unit,
     find_units,
 )
 from subband.codecs.vc2.transform import choose_dtype, synthesise
+from subband.engines import Engine
 from subband.errors import CodecError
 from subband.typing import Array
 
@@ -78,14 +80,19 @@ class Decoder:
     tolerant : bool
         Whether an image whose slices are not all there comes out nevertheless, with those of the image before in
         their positions, instead of a `CodecError`.
+    engine : str or Engine, optional
+        ``"cuda"`` or ``"opencl"`` transforms on a device; slices are decoded by the CPU. The frames are the same.
     """
 
-    def __init__(self, most_pixels: int = MOST_PIXELS, *, tolerant: bool = False) -> None:
+    def __init__(
+        self, most_pixels: int = MOST_PIXELS, *, tolerant: bool = False, engine: str | Engine | None = None
+    ) -> None:
+        self._engine = find_device_engine(engine)
+        self._device: DeviceImage | None = None
         self.header: SequenceHeader | None = None
         self._most_pixels, self._tolerant = most_pixels, tolerant
+        # slices that are missing stay as they were in the image before
         self._coefficients = np.zeros(0, np.int32)
-        # of the image before, for slices that are missing
-        self._previous: Array | None = None
         self._coming: _Coming | None = None
         self._field: tuple[int, list[Array], int] | None = None
 
@@ -100,6 +107,8 @@ class Decoder:
         if unit.code == HEADER:
             self._begin_sequence(SequenceHeader.read(unit.payload))
             return []
+        if unit.code == IMAGE_END:
+            return self.flush()
         if unit.code == END:
             frames = self.flush()
             self.header, self._field = None, None
@@ -146,12 +155,24 @@ class Decoder:
         if padded > max(_MOST_PADDING * sum(rows * columns for rows, columns in shapes), _LITTLE):
             levels = parameters.depth + parameters.depth_ho
             raise CodecError(f"{levels} levels would fill an image of {shapes[0]} up to {padded} samples")
-        layout = lay_out(shapes, parameters)
+        layout = self._find_layout(parameters)
         dtype = choose_dtype(parameters, self.header.video.bits)
         if self._coefficients.size != layout.size or self._coefficients.dtype != dtype:
-            self._coefficients, self._previous = np.zeros(layout.size, dtype), None
+            self._coefficients = np.zeros(layout.size, dtype)
         number = int.from_bytes(unit.payload[:4], "big")
         return _Coming(number, parameters, layout, np.zeros(parameters.slice_count, np.bool_)), begin + size
+
+    def _find_layout(self, parameters: TransformParameters) -> Layout:
+        """Return where the coefficients of an image lie, which on a device is another order."""
+        assert self.header is not None
+        shapes, (luma, chroma) = self.header.image_shapes, self.header.video.bits
+        if self._engine is None or not parameters.depth + parameters.depth_ho:
+            self._device = None
+            return lay_out(shapes, parameters)
+        layout, _ = lay_out_bands(shapes, (luma, chroma, chroma), parameters)
+        if self._device is None or self._device.layout is not layout:
+            self._device = DeviceImage(shapes, (luma, chroma, chroma), parameters, self._engine)
+        return layout
 
     def _take_image(self, unit: Unit) -> list[DecodedFrame]:
         coming, begin = self._begin_image(unit, 4)
@@ -193,23 +214,6 @@ class Decoder:
         coming.arrived[first : first + whole] = True
         return count - whole
 
-    def _conceal(self, coming: _Coming) -> None:
-        """Give slices that are missing the coefficients of the image before, or none."""
-        lost = ~coming.arrived.reshape(coming.parameters.slices)
-        for _, begin, stride, *size, _ in coming.layout.bands.tolist():
-            # which slices the rows and columns of the band belong to
-            positions = [
-                np.repeat(np.arange(count), np.diff(side * np.arange(count + 1) // count))
-                for side, count in zip(size, lost.shape, strict=True)
-            ]
-            mask = lost[np.ix_(*positions)]
-            band, before = (
-                None if whole is None else as_strided(whole[begin:], size, (stride * whole.itemsize, whole.itemsize))
-                for whole in (self._coefficients, self._previous)
-            )
-            assert band is not None
-            band[mask] = 0 if before is None else before[mask]
-
     def _finish(self, coming: _Coming, missing: int) -> list[DecodedFrame]:
         """Turn coefficients into samples, and fields into a frame."""
         assert self.header is not None
@@ -220,15 +224,16 @@ class Decoder:
             np.empty(shape, np.uint8 if depth <= 8 else np.uint16) for shape, depth in zip(shapes, bits, strict=True)
         ]
         coefficients = self._coefficients
-        if missing:
-            self._conceal(coming)
-        if self._tolerant:
-            if self._previous is None:
-                self._previous = np.empty_like(coefficients)
-            self._previous[...] = coefficients
         if self.header.profile == LOW_DELAY:
+            if self._tolerant:
+                coefficients = coefficients.copy()
             predict_lowest(coefficients, coming.layout)
-        synthesise(coefficients, coming.layout, coming.parameters, bits, planes)
+        if self._device is not None:
+            self._device.write_coefficients(coefficients)
+            self._device.synthesise()
+            planes = [np.ascontiguousarray(plane) for plane in self._device.read()]
+        else:
+            synthesise(coefficients, coming.layout, coming.parameters, bits, planes)
         if not self.header.is_fields:
             return [DecodedFrame(tuple(planes), coming.number, video, missing)]
         if coming.number % 2 == 0 or self._field is None:

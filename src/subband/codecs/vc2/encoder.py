@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, gcd
 
 import numpy as np
 
-from subband.codecs.vc2.coding import MARGIN, MOST_QUANTISER, count_bytes, encode_slices
+from subband.codecs.vc2.coded import CodedImage
+from subband.codecs.vc2.coding import MARGIN, MOST_QUANTISER, count_bytes, encode_slices, lay_out_slices
+from subband.codecs.vc2.devices import DeviceImage, find_device_engine
 from subband.codecs.vc2.parameters import MOST_LEVELS, TransformParameters, lay_out
 from subband.codecs.vc2.rate import choose_scaler, fit_quantisers
 from subband.codecs.vc2.sequence import SAMPLINGS, SequenceHeader, VideoFormat, with_version
-from subband.codecs.vc2.stream import END, HEAD_SIZE, HEADER, HQ_FRAGMENT, HQ_IMAGE, UnitWriter
+from subband.codecs.vc2.stream import END, HEAD_SIZE, HEADER, UnitWriter
 from subband.codecs.vc2.transform import analyse, choose_dtype
 from subband.codecs.vc2.wavelets import WAVELETS, default_matrix, find_wavelet
+from subband.engines import Engine
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.typing import Array
 
@@ -22,9 +25,6 @@ __all__ = ["Encoder", "Settings", "encode"]
 
 # Magnitudes beyond are not exact in single precision, in which they are quantised.
 _MOST_BITS = 24
-
-# Bytes of a fragment before its slices.
-_FRAGMENT_HEAD = 12
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ class Encoder:
         What the frames are.
     settings : Settings
         How to encode them.
+    engine : str or Engine, optional
+        ``"cuda"`` or ``"opencl"`` transforms on a device; slices are coded by the CPU. The stream is the same.
 
     Raises
     ------
@@ -146,7 +148,9 @@ class Encoder:
     (b'BBCD', 838)
     """
 
-    def __init__(self, video: VideoFormat, settings: Settings | None = None) -> None:
+    def __init__(
+        self, video: VideoFormat, settings: Settings | None = None, *, engine: str | Engine | None = None
+    ) -> None:
         self.settings = settings = settings or Settings()
         settings.check()
         self.video = video
@@ -170,6 +174,12 @@ class Encoder:
                 f"coefficients of {needed} bits; {_MOST_BITS} are the most: use fewer levels"
             )
         self._layout = lay_out(self.header.image_shapes, self._parameters)
+        self._device: DeviceImage | None = None
+        if settings.depth + settings.depth_ho and (found := find_device_engine(engine)) is not None:
+            luma, chroma = video.bits
+            shapes = self.header.image_shapes
+            self._device = DeviceImage(shapes, (luma, chroma, chroma), self._parameters, found)
+            self._layout = self._device.layout
         self._coefficients = np.zeros(self._layout.size + MARGIN, choose_dtype(self._parameters, video.bits))
         self._number = 0
         self._guess = 20
@@ -192,14 +202,33 @@ class Encoder:
     def make_units(self, planes: Sequence[Array]) -> list[tuple[int, bytes]]:
         """Return the data units of a frame: parse codes and payloads."""
         units = [(HEADER, self.header.write())]
+        for image in self.code_images(planes):
+            units += image.make_units(self.settings.fragment)
+        return units
+
+    def code_images(self, planes: Sequence[Array], together: int | None = None) -> Iterator[CodedImage]:
+        """Code the images of a frame, one or two fields, slice after slice.
+
+        Parameters
+        ----------
+        planes : sequence of ndarray
+            As for `encode`.
+        together : int, optional
+            Give an image out whenever about so many more bytes of it are written, so that they can be sent while the
+            next ones are coded; if left out, when it is complete. What is written is the same.
+
+        Yields
+        ------
+        CodedImage
+            With more slices each time; the first ``image.done`` of them are there.
+        """
         own = self._check(planes)
         fields = [own]
         if self.header.is_fields:
             first = 0 if self.video.top_field_first else 1
             fields = [[plane[start::2] for plane in own] for start in (first, 1 - first)]
         for field in fields:
-            units += self._encode_image([np.ascontiguousarray(plane) for plane in field])
-        return units
+            yield from self._code_image([np.ascontiguousarray(plane) for plane in field], together)
 
     def _check(self, planes: Sequence[Array]) -> list[Array]:
         shapes = tuple(plane.shape for plane in planes)
@@ -212,26 +241,38 @@ class Encoder:
                 raise ArgumentError(f"a sample of {int(plane.max())} does not fit the {bits} bits of the video")
         return list(planes)
 
-    def _encode_image(self, planes: Sequence[Array]) -> list[tuple[int, bytes]]:
+    def _code_image(self, planes: Sequence[Array], together: int | None) -> Iterator[CodedImage]:
         bits, layout, parameters = self.video.bits, self._layout, self._parameters
-        middles = [1 << bits[0] - 1, *[1 << bits[1] - 1] * 2]
-        analyse(planes, middles, layout, parameters, self._coefficients)
-        settings, slices = self.settings, parameters.slice_count
+        if self._device is not None:
+            self._device.write(planes)
+            self._device.analyse()
+            self._coefficients[: layout.size] = self._device.read_coefficients()
+        else:
+            middles = [1 << bits[0] - 1, *[1 << bits[1] - 1] * 2]
+            analyse(planes, middles, layout, parameters, self._coefficients)
+        settings, count = self.settings, parameters.slice_count
         if settings.rate is not None:
             images = self.video.rate * (2 if self.header.is_fields else 1)
             share = int(settings.rate / 8 / images) - self._count_overhead()
             quantisers, lengths = fit_quantisers(self._count, share, self._guess, settings.prefix)
             self._guess = int(quantisers.max())
         else:
-            quantisers = np.full(slices, settings.quantiser or 0, np.int64)
+            quantisers = np.full(count, settings.quantiser or 0, np.int64)
             lengths = self._count(settings.quantiser or 0)[0]
         parameters = replace(parameters, scaler=choose_scaler(lengths))
-        data, starts = encode_slices(self._coefficients, layout, parameters, quantisers, lengths)
-        number, head = self._number.to_bytes(4, "big"), parameters.write(self.header.major)
+        starts = lay_out_slices(lengths, parameters)
+        out = np.empty(int(starts[-1]), np.uint8)
+        image = CodedImage(self._number, parameters, parameters.write(self.header.major), starts, out)
         self._number = (self._number + 1) % (1 << 32)
-        if settings.fragment is None:
-            return [(HQ_IMAGE, b"".join((number, head, data.tobytes())))]
-        return list(_cut(number, head, data, starts, parameters, settings.fragment))
+        while image.done < count:
+            last = count
+            if together is not None:
+                last = max(int(np.searchsorted(starts, starts[image.done] + together)), image.done + 1)
+            last = min(last, count)
+            part = image.done, last
+            encode_slices(self._coefficients, layout, parameters, quantisers, lengths, starts, part, out)
+            image.done = last
+            yield image
 
     def _count(self, quantiser: int) -> Array:
         is_compact = self.settings.compact
@@ -243,23 +284,6 @@ class Encoder:
         if self.settings.fragment is not None and self.settings.rate is not None:
             size += ceil(self.settings.rate / 8 / self.video.rate / self.settings.fragment * 1.2) * (HEAD_SIZE + 12)
         return size
-
-
-def _cut(
-    number: bytes, head: bytes, data: Array, starts: Array, parameters: TransformParameters, most: int
-) -> Iterable[tuple[int, bytes]]:
-    """Cut an image into fragments: its parameters, then as many slices each as fit."""
-    yield HQ_FRAGMENT, number + len(head).to_bytes(2, "big") + bytes(2) + head
-    across, count = parameters.slices[1], parameters.slice_count
-    first = 0
-    while first < count:
-        last = int(np.searchsorted(starts, starts[first] + most - _FRAGMENT_HEAD, "right")) - 1
-        last = min(max(last, first + 1), first + 65535, count)
-        part = data[starts[first] : starts[last]].tobytes()
-        # longer slices than the field can say are told by their own lengths anyway
-        fields = (min(len(part), 65535), last - first, first % across, first // across)
-        yield HQ_FRAGMENT, number + b"".join(field.to_bytes(2, "big") for field in fields) + part
-        first = last
 
 
 def encode(frames: Iterable[Sequence[Array]], video: VideoFormat, settings: Settings | None = None) -> bytes:

@@ -14,7 +14,7 @@ from subband.codecs.vc2.wavelets import WAVELETS, check_wavelet, default_matrix
 from subband.errors import CodecError
 from subband.typing import Array
 
-__all__ = ["MOST_LEVELS", "Layout", "Plane", "TransformParameters", "count_bits", "lay_out"]
+__all__ = ["MOST_LEVELS", "Layout", "Plane", "TransformParameters", "complete_layout", "count_bits", "lay_out"]
 
 #: More levels than an image of any size has use for, and slices than one of 8K.
 MOST_LEVELS, _MOST_SLICES = 12, 1 << 20
@@ -151,7 +151,7 @@ class Layout:
     size : int
         How many numbers there are, the low coefficients between levels included.
     planes : tuple
-        For each component its levels, the finest first.
+        For each component its levels, the finest first; none if every band lies in one piece.
     bands : ndarray of int64
         A row for each band of each component; see `subband.codecs.vc2.loops.writing`.
     row_edges, column_edges : ndarray of int64
@@ -203,6 +203,13 @@ def lay_out(shapes: tuple[tuple[int, int], ...], parameters: TransformParameters
         planes.append(tuple(own))
         bands = [lowest, *(band for level_bands in details for band in level_bands)]
         table += [[component, *band, entry] for band, entry in zip(bands, parameters.matrix, strict=True)]
+    return complete_layout(size, tuple(planes), table, parameters)
+
+
+def complete_layout(
+    size: int, planes: tuple[tuple[Plane, ...], ...], table: list[list[Any]], parameters: TransformParameters
+) -> Layout:
+    """Return the layout of a table of bands: where slices begin in these, and how much of them one has at most."""
     found = np.array(table, np.int64)
     row_edges, column_edges = (
         np.arange(count + 1)[:, None] * found[:, column] // count
@@ -210,7 +217,7 @@ def lay_out(shapes: tuple[tuple[int, int], ...], parameters: TransformParameters
     )
     areas = np.diff(row_edges, axis=0).max(axis=0) * np.diff(column_edges, axis=0).max(axis=0)
     room = int(areas.reshape(3, -1).sum(axis=1).max())
-    return Layout(size, tuple(planes), found, row_edges, column_edges, room)
+    return Layout(size, planes, found, row_edges, column_edges, room)
 
 
 def count_bits(parameters: TransformParameters, bits: int) -> int:

@@ -2,7 +2,7 @@
 
 A packet holds a sequence header, the end of a sequence, the transform parameters of an image, or some of its slices
 with their position. Whatever is lost, each packet that arrives is of use. Packets that come late are waited for, for a
-while; what is still missing then is told slice by slice.
+while; what is still missing then is left out.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from struct import Struct
 
-import numpy as np
-
-from subband.codecs.vc2.coding import check_whole, locate_slices
+from subband.codecs.vc2.assembly import Assembly
+from subband.codecs.vc2.coded import CodedImage
 from subband.codecs.vc2.parameters import TransformParameters
 from subband.codecs.vc2.sequence import HIGH_QUALITY, SequenceHeader
 from subband.codecs.vc2.stream import END, HEADER, HQ_FRAGMENT, HQ_IMAGE, Unit
@@ -42,8 +41,8 @@ _LARGEST = 65_000
 # Packets that are kept while one before them is missing, at most 64 MiB, and how far numbers may leap before all begins
 # anew.
 _WAITING, _LEAP = 1024, 4096
-# What is put together at most, in bytes and fragments.
-_MOST_BYTES, _MOST_FRAGMENTS = 1 << 26, 1 << 17
+# Bytes of an image at most.
+_MOST_BYTES = 1 << 26
 
 
 class Packetiser:
@@ -68,6 +67,10 @@ class Packetiser:
         self._source, self._size = source & 0xFFFFFFFF, size
         self._number = 0
         self._header: SequenceHeader | None = None
+        # of the image that is being cut: itself, where its slices begin, and the first one that is in no packet yet
+        self._image: CodedImage | None = None
+        self._edges: list[int] = []
+        self._first = 0
 
     def make(self, units: Iterable[tuple[int, bytes]], time: int) -> list[bytes]:
         """Return the packets of some units, all of one time in ticks of `CLOCK`."""
@@ -76,7 +79,8 @@ class Packetiser:
             if code == HEADER:
                 self._header = SequenceHeader.read(payload)
             if code == HQ_IMAGE:
-                packets += self._cut(payload, time)
+                assert self._header is not None
+                packets += self.cut(CodedImage.read(payload, self._header.major), time)
             elif code in (HEADER, END):
                 packets.append(self._wrap(code, 0, payload, time))
         return packets
@@ -86,25 +90,28 @@ class Packetiser:
         head = _RTP.pack(_VERSION, PAYLOAD_TYPE, number & 0xFFFF, time & 0xFFFFFFFF, self._source)
         return b"".join((head, _HEAD.pack(number >> 16, flags, code), body))
 
-    def _cut(self, payload: bytes, time: int) -> list[bytes]:
-        assert self._header is not None
-        header = self._header
-        number = int.from_bytes(payload[:4], "big")
-        parameters, size = TransformParameters.read(memoryview(payload)[4:], header.major, HIGH_QUALITY)
-        begin, count = 4 + size, parameters.slice_count
-        starts, whole, end = locate_slices(np.frombuffer(payload, np.uint8), begin, parameters, count)
-        check_whole(whole, count)
-        edges = [*starts.tolist(), end]
-        flags = 0
-        if header.is_fields:
-            flags = _INTERLACED | (_SECOND_FIELD if number % 2 else 0)
+    def cut(self, image: CodedImage, time: int) -> list[bytes]:
+        """Return the packets that are full with the slices which are written by now, and are not in packets yet.
 
-        head = _FRAGMENT.pack(number, parameters.prefix, parameters.scaler, begin - 4, 0)
-        packets = [self._wrap(HQ_FRAGMENT, flags, head + payload[4:begin], time)]
-        room = self._size - _ALL.size
-        first, across, own = 0, parameters.slices[1], self._number
+        The sequence header has to be made before; an image is cut to its end before the next one begins. Packets are
+        the same however often it is asked for them.
+        """
+        assert self._header is not None
+        parameters = image.parameters
+        packets: list[bytes] = []
+        flags = 0
+        if self._header.is_fields:
+            flags = _INTERLACED | (_SECOND_FIELD if image.number % 2 else 0)
+        if image is not self._image:
+            self._image, self._edges, self._first = image, image.starts.tolist(), 0
+            head = _FRAGMENT.pack(image.number, parameters.prefix, parameters.scaler, len(image.head), 0)
+            packets.append(self._wrap(HQ_FRAGMENT, flags, head + image.head, time))
+        room, edges, data = self._size - _ALL.size, self._edges, image.data.data
+        first, across, own, count = self._first, parameters.slices[1], self._number, parameters.slice_count
         while first < count:
             last = min(max(bisect_right(edges, edges[first] + room, first) - 1, first + 1), count)
+            if last > image.done:
+                break
             size = edges[last] - edges[first]
             if size > _LARGEST:
                 raise ArgumentError(f"a slice of {size} bytes fits no packet; use a smaller slice_size")
@@ -112,12 +119,12 @@ class Packetiser:
             row, column = divmod(first, across)
             head = _ALL.pack(
                 _VERSION, PAYLOAD_TYPE | marker, own & 0xFFFF, time & 0xFFFFFFFF, self._source, own >> 16, flags,
-                HQ_FRAGMENT, number, parameters.prefix, parameters.scaler, size, last - first, column, row,
+                HQ_FRAGMENT, image.number, parameters.prefix, parameters.scaler, size, last - first, column, row,
             )  # fmt: skip
-            packets.append(head + payload[edges[first] : edges[last]])
+            packets.append(head + data[edges[first] : edges[last]])
             own = (own + 1) & 0xFFFFFFFF
             first = last
-        self._number = own
+        self._number, self._first = own, first
         return packets
 
 
@@ -129,6 +136,8 @@ class LinkCount:
     ----------
     packets, lost, late, refused : int
         That arrived; that never did; that came after they had been given up; that are no packets of VC-2.
+    overrun : int
+        That arrived while too many waited to be decoded, since frames were not taken fast enough; lost ones, too.
     images, incomplete : int
         That came out, and those of them that lacked something.
     restarts : int
@@ -141,27 +150,19 @@ class LinkCount:
     lost: int = 0
     late: int = 0
     refused: int = 0
+    overrun: int = 0
     images: int = 0
     incomplete: int = 0
     restarts: int = 0
     jitter: float = 0.0
 
 
-@dataclass
-class _Image:
-    """The fragments of an image so far: slices, row and column of the first one, and bytes."""
-
-    number: int
-    fragments: list[tuple[int, int, int, memoryview]]
-    size: int = 0
-    is_torn: bool = False
-
-
 class Depacketiser:
     """Makes data units of packets, in their order.
 
-    Any bytes may be fed; what is no packet of VC-2 is counted and left out. An image whose parameters are lost has
-    those of the image before.
+    Any bytes may be fed; what is no packet of VC-2 is counted and left out. Slices come out as fragments of some
+    packets each, while others of the image are still to come; behind its last ones comes an `IMAGE_END`. An image whose
+    parameters are lost has those of the image before.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ class Depacketiser:
         self._source: int | None = None
         self._next = 0
         self._waiting: dict[int, tuple[float, bool, memoryview]] = {}
-        self._image: _Image | None = None
+        self._image: Assembly | None = None
         self._header: SequenceHeader | None = None
         self._parameters = b""
         self._transit: float | None = None
@@ -209,20 +210,23 @@ class Depacketiser:
         if distance == 0 and not self._waiting:
             return self._take(is_last, payload)
         self._waiting.setdefault(number, (now, is_last, payload))
-        units = self._take_waiting()
-        # what has not come by now will not; the packet that has waited longest is the first one
+        return self._take_waiting() + self.give_up(now)
+
+    def give_up(self, now: float) -> list[Unit]:
+        """Return the units behind packets that have not come by now, and will not."""
+        units: list[Unit] = []
+        # the packet that has waited longest is the first one
         while self._waiting and (
             now - next(iter(self._waiting.values()))[0] > self._patience or len(self._waiting) > _WAITING
         ):
-            self._skip(min((each - self._next) % 0x10000 for each in self._waiting))
+            units += self._skip(min((each - self._next) % 0x10000 for each in self._waiting))
             units += self._take_waiting()
         return units
 
-    def _skip(self, count: int) -> None:
+    def _skip(self, count: int) -> list[Unit]:
         self.count.lost += count
         self._next = (self._next + count) % 0x10000
-        if self._image is not None:
-            self._image.is_torn = True
+        return [] if self._image is None or not count else self._image.tear()
 
     def _take_waiting(self) -> list[Unit]:
         units: list[Unit] = []
@@ -233,46 +237,46 @@ class Depacketiser:
 
     def _give_up_all(self) -> list[Unit]:
         """Return what there is of the sender that has gone."""
-        units: list[Unit] = []
-        for number in sorted(self._waiting, key=lambda each: (each - self._next) % 0x10000):
-            self._skip((number - self._next) % 0x10000)
-            units += self._take_waiting()
-        self._waiting.clear()
-        return units + self._finish()
+        return self.give_up(float("inf")) + self._finish()
 
     def _take(self, is_last: bool, payload: memoryview) -> list[Unit]:
         """Take the payload whose turn it is."""
         self._next = (self._next + 1) % 0x10000
         code = payload[3]
+        units: list[Unit] = []
         if code != HQ_FRAGMENT:
             units = self._finish()
             if code == HEADER:
                 self._note_header(payload[_HEAD.size :])
             return [*units, Unit(code, payload[_HEAD.size :])] if code in (HEADER, END) else units
         if len(payload) < _HEAD.size + _FRAGMENT.size:
-            self.count.refused += 1
-            return []
+            return self._refuse()
         number, prefix, scaler, length, slices = _FRAGMENT.unpack_from(payload, _HEAD.size)
         begin = _HEAD.size + _FRAGMENT.size + (_POSITION.size if slices else 0)
         if len(payload) < begin + length:
-            self.count.refused += 1
-            return []
+            return self._refuse()
         column, row = _POSITION.unpack_from(payload, begin - _POSITION.size) if slices else (0, 0)
-        units = []
-        if self._image is None or self._image.number != number:
-            units = self._finish()
-            self._image = _Image(number, [], is_torn=slices > 0)
-            if slices:
-                self._image.fragments += self._make_parameters(prefix, scaler)
-        image = self._image
+        part = payload[begin : begin + length]
         if not slices:
-            self._parameters = bytes(payload[begin : begin + length])
-        image.fragments.append((slices, row, column, payload[begin : begin + length]))
-        image.size += length
-        is_full = image.size > _MOST_BYTES or len(image.fragments) > _MOST_FRAGMENTS
+            units = self._finish()
+            self._image, size = self._begin(number, bytes(part))
+            # FFmpeg has the first slices begin in the same packet
+            units += self._image.add(0, 0, 0, part[size:]) if len(part) > size else []
+        else:
+            if self._image is None or self._image.number != number:
+                units = self._finish()
+                self._image, _ = self._begin(number, self._parameters, (prefix, max(scaler, 1)))
+                self._image.tear()
+            units += self._image.add(slices, row, column, part)
+        is_full = self._image.total > _MOST_BYTES
         if is_last or is_full:
             units += self._finish(is_whole=is_last and not is_full)
         return units
+
+    def _refuse(self) -> list[Unit]:
+        """Leave out a packet that cannot be read, which is one that is missing."""
+        self.count.refused += 1
+        return [] if self._image is None else self._image.tear()
 
     def _note_header(self, payload: memoryview) -> None:
         """Forget parameters that belong to another sequence."""
@@ -281,31 +285,31 @@ class Depacketiser:
             if header != self._header:
                 self._header, self._parameters = header, b""
 
-    def _make_parameters(self, prefix: int, scaler: int) -> list[tuple[int, int, int, memoryview]]:
-        """Return the fragment with the parameters of an image that has lost its own: those of the image before."""
+    def _begin(self, number: int, data: bytes, sizes: tuple[int, int] | None = None) -> tuple[Assembly, int]:
+        """Return an image without slices, and how many bytes of `data` its parameters are.
+
+        `sizes` are the prefix and the scaler that the packets tell of one that has lost its parameters.
+        """
         with suppress(CodecError):
-            if self._header is not None and self._parameters:
-                known, _ = TransformParameters.read(self._parameters, self._header.major, HIGH_QUALITY)
-                made = replace(known, prefix=prefix, scaler=max(scaler, 1)).write(self._header.major)
-                return [(0, 0, 0, memoryview(made))]
-        return []
+            if self._header is not None and data:
+                parameters, size = TransformParameters.read(data, self._header.major, HIGH_QUALITY)
+                head = data[:size]
+                if sizes is None:
+                    self._parameters = head
+                elif sizes != (parameters.prefix, parameters.scaler):
+                    parameters = replace(parameters, prefix=sizes[0], scaler=sizes[1])
+                    head = parameters.write(self._header.major)
+                return Assembly(number, parameters, head), size
+        return Assembly(number, None, b""), len(data)
 
     def _finish(self, *, is_whole: bool = False) -> list[Unit]:
-        """Return the units of the image so far: one if nothing is missing, else its fragments."""
+        """Return the units of what is left of the image."""
         image, self._image = self._image, None
         if image is None:
             return []
+        units = image.finish(is_whole=is_whole)
         self.count.images += 1
-        number = image.number.to_bytes(4, "big")
-        if is_whole and not image.is_torn:
-            # whether or not slices begin where packets do: FFmpeg cuts them anywhere
-            return [Unit(HQ_IMAGE, memoryview(b"".join([number, *(part for *_, part in image.fragments)])))]
-        self.count.incomplete += 1
-        units = []
-        for slices, row, column, part in image.fragments:
-            fields = (len(part), slices, column, row) if slices else (len(part), 0)
-            head = b"".join(field.to_bytes(2, "big") for field in fields)
-            units.append(Unit(HQ_FRAGMENT, memoryview(b"".join((number, head, part)))))
+        self.count.incomplete += image.is_torn
         return units
 
 

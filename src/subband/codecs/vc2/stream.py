@@ -15,6 +15,7 @@ __all__ = [
     "HEAD_SIZE",
     "HQ_FRAGMENT",
     "HQ_IMAGE",
+    "IMAGE_END",
     "LD_FRAGMENT",
     "LD_IMAGE",
     "PADDING",
@@ -27,6 +28,9 @@ __all__ = [
 #: What units are, by their parse code.
 HEADER, END, AUXILIARY, PADDING = 0x00, 0x10, 0x20, 0x30
 LD_IMAGE, HQ_IMAGE, LD_FRAGMENT, HQ_FRAGMENT = 0xC8, 0xE8, 0xCC, 0xEC
+
+#: No parse code: what a receiver puts behind the last fragment that it has of an image.
+IMAGE_END = -1
 
 #: What every unit begins with.
 PREFIX = b"BBCD"

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from subband.codecs.vc2.parameters import Layout, Plane, TransformParameters, count_bits
 from subband.codecs.vc2.wavelets import WAVELETS
-from subband.compiled import Kernels
+from subband.engines.cpu.lifting import LOOPS, schedule_steps, tabulate_steps
 from subband.engines.threads import run_tasks
+from subband.schedule.sweeps import cut_range
 from subband.typing import Array
 
 __all__ = ["analyse", "choose_dtype", "synthesise"]
 
-_lifting = Kernels("subband.codecs.vc2.loops.lifting")
+# What a task takes at a time: about so many numbers in rows, and so many columns, of which a few rows fit the cache.
+_TOGETHER, _STRIP = 1 << 16, 512
 
-# What a task takes at a time: about so many numbers in rows, and so many columns, which fit the cache.
-_TOGETHER, _STRIP = 1 << 16, 128
-
-# A row of the table of steps: target, start, taps, offset, shift and weights.
-_HEAD, _MOST_TAPS = 5, 8
+# Numbers of a task that undoes a level: much more than are computed twice, where tasks meet.
+_PART = 1 << 18
 
 
 def choose_dtype(parameters: TransformParameters, bits: Sequence[int]) -> np.dtype[Any]:
@@ -35,18 +33,6 @@ def choose_dtype(parameters: TransformParameters, bits: Sequence[int]) -> np.dty
     ('int32', 'int64')
     """
     return np.dtype(np.int32 if count_bits(parameters, max(bits)) <= 31 else np.int64)
-
-
-@lru_cache(maxsize=32)
-def _tabulate(wavelet: int, name: str) -> Array:
-    """Return the steps of a wavelet as the loops read them."""
-    steps = WAVELETS[wavelet].steps
-    table = np.zeros((len(steps), _HEAD + _MOST_TAPS), name)
-    for row, step in zip(table, steps, strict=True):
-        row[:_HEAD] = step.kind == "predict", step.start, len(step.taps), step.offset, step.shift
-        row[_HEAD : _HEAD + len(step.taps)] = step.taps
-    table.flags.writeable = False
-    return table
 
 
 def analyse(
@@ -73,7 +59,8 @@ def analyse(
             out[begin : begin + plane.size] = plane.reshape(-1).astype(out.dtype) - middles[component]
         return
     bits = WAVELETS[parameters.wavelet_ho].shift
-    along, down = (_tabulate(wavelet, out.dtype.name) for wavelet in (parameters.wavelet_ho, parameters.wavelet))
+    wavelets = parameters.wavelet_ho, parameters.wavelet
+    along, down = (tabulate_steps(WAVELETS[wavelet].steps, "forward", out.dtype.name) for wavelet in wavelets)
     for level in range(len(layout.planes[0])):
         planes = [component[level] for component in layout.planes]
         if level == 0:
@@ -91,9 +78,9 @@ def analyse(
             (*source, bits, out, plane.begin, plane.columns, along)
             for source, plane in zip(sources, planes, strict=True)
         ]
-        _run_rows(_lifting.forward_rows, arguments, planes, [plane.rows for plane in planes])
+        _run_rows(LOOPS.forward_rows, arguments, planes, [plane.rows for plane in planes])
         if planes[0].is_2d:
-            _run_columns(_lifting.forward_columns, planes, out, down)
+            _run_columns(LOOPS.forward_columns, planes, out, down)
 
 
 def synthesise(
@@ -103,7 +90,7 @@ def synthesise(
     bits: Sequence[int],
     out: Sequence[Array],
 ) -> None:
-    """Undo `analyse`: fill `out`, and change the coefficients.
+    """Undo `analyse`: fill `out`. Of the coefficients, those of bands stay as they are.
 
     Parameters
     ----------
@@ -123,29 +110,51 @@ def synthesise(
         return
     shift = WAVELETS[parameters.wavelet_ho].shift
     wavelets = parameters.wavelet_ho, parameters.wavelet
-    along, down = (_tabulate(wavelet, coefficients.dtype.name) for wavelet in wavelets)
+    along, down = (tabulate_steps(WAVELETS[wavelet].steps, "inverse", coefficients.dtype.name) for wavelet in wavelets)
     limit = int(np.iinfo(coefficients.dtype).max)
+    reach = schedule_steps(WAVELETS[parameters.wavelet].steps, "inverse")
     for level in range(len(layout.planes[0]) - 1, -1, -1):
         planes = [component[level] for component in layout.planes]
-        if planes[0].is_2d:
-            _run_columns(_lifting.inverse_columns, planes, coefficients, down)
         targets: list[tuple[Any, ...]] = []
-        rows = []
+        clips, rows = [], []
         for component, plane in enumerate(planes):
             if level == 0:
                 half, x = 1 << bits[component] - 1, out[component]
-                targets.append((x.reshape(-1), 0, x.shape[1], x.shape[1], shift, -half, half - 1, half))
+                targets.append((x.reshape(-1), 0, x.shape[1]))
+                clips.append((x.shape[1], shift, -half, half - 1, half))
                 rows.append(x.shape[0])
             else:
                 finer = layout.planes[component][level - 1]
-                stride = finer.columns * (2 if finer.is_2d else 1)
-                targets.append((coefficients, finer.begin, stride, plane.columns, shift, -limit, limit, 0))
+                targets.append((coefficients, finer.begin, finer.columns * (2 if finer.is_2d else 1)))
+                clips.append((plane.columns, shift, -limit, limit, 0))
                 rows.append(plane.rows)
-        arguments = [
-            (coefficients, plane.begin, plane.columns, along, *target)
-            for plane, target in zip(planes, targets, strict=True)
-        ]
-        _run_rows(_lifting.inverse_rows, arguments, planes, rows)
+        arguments: list[tuple[Any, ...]] = []
+        for plane, target, height, clip in zip(planes, targets, rows, clips, strict=True):
+            if plane.is_2d:
+                head = coefficients, plane.begin, plane.columns, plane.rows, down
+                arguments.append((*head, -reach.first, reach.last, reach.depth, along, *target, height, *clip))
+            else:
+                arguments.append((coefficients, plane.begin, plane.columns, along, *target, *clip))
+        if planes[0].is_2d:
+            _run_pairs(arguments, planes)
+        else:
+            _run_rows(LOOPS.inverse_rows, arguments, planes, rows)
+
+
+def _run_pairs(arguments: Sequence[tuple[Any, ...]], planes: Sequence[Plane]) -> None:
+    """Undo a level of every component, in parts of some pairs of rows."""
+
+    def run(component: int, first: int, last: int) -> None:
+        LOOPS.inverse_level(*arguments[component], first, last)
+
+    run_tasks(
+        run,
+        [
+            (component, *part)
+            for component, plane in enumerate(planes)
+            for part in cut_range(plane.rows // 2, max(plane.rows * plane.columns // _PART, 1))
+        ],
+    )
 
 
 def _run_rows(

@@ -10,7 +10,9 @@ from functools import lru_cache
 from math import floor, log2
 
 from subband.errors import ArgumentError, CodecError, suggest_names
-from subband.wavelets.reversible import IntegerStep
+from subband.plan import AxisPlan, lifted_axis_plan
+from subband.wavelets import LiftingScheme, Step, Wavelet
+from subband.wavelets.reversible import IntegerScheme, IntegerStep
 
 __all__ = ["WAVELETS", "LiftedWavelet", "check_wavelet", "default_matrix", "find_wavelet"]
 
@@ -37,6 +39,21 @@ class LiftedWavelet:
     shift: int
     gains: tuple[float, float]
 
+    def plan_axis(self, length: int, *, is_row: bool) -> AxisPlan:
+        """Return the plan of a level along an axis, as engines run it; samples are shifted up along the rows only.
+
+        Examples
+        --------
+        >>> plan = WAVELETS[0].plan_axis(16, is_row=True)
+        >>> plan.wavelet.name, plan.integer.shift, plan.low
+        ('dd97', 1, 8)
+        """
+        scheme = IntegerScheme(self.steps, "parity", "parity", _GROWTH, self.shift if is_row else 0, True)
+        return lifted_axis_plan(_make_wavelet(self), scheme, length)
+
+
+# Coefficients are no larger than samples times this, whatever the wavelet.
+_GROWTH = 4
 
 _PREDICT_FOUR = IntegerStep("predict", -1, (1, -9, -9, 1), 7, 4)
 _UPDATE_TWO = IntegerStep("update", -1, (1, 1), 2, 2)
@@ -71,6 +88,13 @@ WAVELETS = (
         (1.299411, 0.787067),
     ),
 )
+
+
+@lru_cache(maxsize=len(WAVELETS))
+def _make_wavelet(lifted: LiftedWavelet) -> Wavelet:
+    """Return the wavelet of the same steps without rounding."""
+    steps = (Step(each.kind, each.start, tuple(tap / 2**each.shift for tap in each.taps)) for each in lifted.steps)
+    return Wavelet.from_lifting(lifted.name, LiftingScheme(tuple(steps)))
 
 
 def find_wavelet(name: str) -> int:

@@ -7,39 +7,14 @@ from llvmlite import ir
 from numba.extending import intrinsic
 
 __all__ = [
-    "add_product",
     "count_code_bits",
     "count_leading_zeros",
-    "halve",
     "load_word",
     "prefetch",
     "quantise",
     "restore",
     "store_bits",
 ]
-
-
-@intrinsic
-def add_product(typingctx, total, weight, value):
-    """Return ``total + weight * value`` in the kind of numbers of the value."""
-
-    def codegen(context, builder, signature, args):
-        kinds = zip(args, signature.args, strict=True)
-        total, weight, value = (context.cast(builder, arg, kind, signature.return_type) for arg, kind in kinds)
-        return builder.add(total, builder.mul(weight, value))
-
-    return value(total, weight, value), codegen
-
-
-@intrinsic
-def halve(typingctx, value, bits):
-    """Return a number divided by a power of two, rounded down."""
-
-    def codegen(context, builder, signature, args):
-        count = context.cast(builder, args[1], signature.args[1], signature.return_type)
-        return builder.ashr(args[0], count)
-
-    return value(value, bits), codegen
 
 
 def _quantise(context, builder, value, kind, inverse):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.codecs.vc2.loops.numbers import add_product, halve
 from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import data, keep_apart, shift
+from subband.engines.cpu.whole_numbers import add_product, halve
 
 __all__ = ["join_planes", "split_pixels"]
 
