@@ -1,4 +1,4 @@
-"""How Hypothesis looks for examples.
+"""How Hypothesis looks for examples, and what tests of all folders need.
 
 The default is the same examples every time; ``--hypothesis-profile=thorough`` looks for many more, at random.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 import subband
+from subband.engines import registry
 
 # Programs of users, which `test_guessed.py` and `test_typed.py` run and check; not modules with examples.
 collect_ignore = ["guessed", "typed"]
@@ -49,3 +52,22 @@ def _remove_stale_kernels() -> None:
         with suppress(FileNotFoundError):
             if compiled.stat().st_mtime < newest:
                 compiled.unlink()
+
+
+#: What engine this run is about.
+_CHOSEN = registry._chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """Have the test fail that leaves another engine behind, and not one of those that come after it."""
+    yield
+    assert registry._chosen is _CHOSEN, "a test has set an engine and left it"
+    assert registry._current in (None, registry.get_engine(_CHOSEN or "cpu")), "a test has made engines anew"
+
+
+@pytest.fixture
+def own_engines(monkeypatch):
+    """Have engines made anew for a test; those that were there are the engines of the other tests again."""
+    monkeypatch.setattr(registry, "_load_engine", cache(registry._load_engine.__wrapped__))
+    monkeypatch.setattr(registry, "_current", None)

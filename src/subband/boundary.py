@@ -194,7 +194,8 @@ def extend(mode: str, n: int, start: int, stop: int) -> Extension:
     Parameters
     ----------
     mode : str
-        A name from `MODES`, or ``padded``, the counterpart of ``periodization`` for adjoints.
+        A name from `MODES`; or ``padded``, the counterpart of ``periodization`` for adjoints; or ``parity``, the
+        outermost of at least two samples at even positions for all even ones, and at odd positions likewise.
     n : int
         Number of samples, at least 1.
     start, stop : int
@@ -236,6 +237,8 @@ def extend(mode: str, n: int, start: int, stop: int) -> Extension:
     elif mode == "padded":  # adjoint of periodization: as periodic, a zero behind an odd signal
         index = np.minimum(i % (n + n % 2), n - 1)
         weight[i % (n + n % 2) >= n] = 0.0
+    elif mode == "parity":
+        index = np.where(i < 0, i % 2, np.where(i < n, i, n - 1 - (n - 1 - i) % 2))
     elif mode in ("reflect", "whole"):
         period = i % max(2 * (n - 1), 1)
         index = np.where(period >= n, 2 * (n - 1) - period, period)

@@ -26,6 +26,7 @@ __all__ = [
     "axis_plan",
     "find_integer_scheme",
     "level_plan",
+    "lifted_axis_plan",
     "reversible_axis_plan",
     "transform_plan",
 ]
@@ -201,6 +202,35 @@ def reversible_axis_plan(wavelet: Wavelet, length: int) -> AxisPlan:
     return AxisPlan(
         wavelet, "whole", length, low, high, scheme.forward_mode, scheme.inverse_mode, nothing, nothing, scheme
     )
+
+
+@lru_cache(maxsize=1024)
+def lifted_axis_plan(wavelet: Wavelet, scheme: IntegerScheme, length: int) -> AxisPlan:
+    """Plan one exact level by steps of one's own along an axis of an even number of samples.
+
+    Parameters
+    ----------
+    wavelet : Wavelet
+        The same steps without rounding.
+    scheme : IntegerScheme
+        The steps.
+    length : int
+        Number of samples.
+
+    Examples
+    --------
+    >>> from subband.plan import find_integer_scheme, lifted_axis_plan
+    >>> from subband.wavelets import Wavelet
+    >>> wavelet = Wavelet("cdf53")
+    >>> plan = lifted_axis_plan(wavelet, find_integer_scheme(wavelet), 8)
+    >>> plan.low, plan.high
+    (4, 4)
+    """
+    if length % 2:
+        raise ShapeError(f"an axis of {length} samples cannot be lifted by {wavelet.name!r}; pad it to an even length")
+    nothing = PairFilter(0, ((), ()))
+    modes = scheme.forward_mode, scheme.inverse_mode
+    return AxisPlan(wavelet, modes[0], length, length // 2, length // 2, *modes, nothing, nothing, scheme)
 
 
 @dataclass(frozen=True)

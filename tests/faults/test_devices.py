@@ -104,8 +104,8 @@ class TestOpenCL:
         assert "nonsense" in caught.value.log
         assert engine.forward(PLAN, draw_samples((9, 14)))["aa"].any(), "the engine goes on"
 
-    @pytest.mark.parametrize("name", ["empty", "to_device"])
-    def test_memory_that_is_full(self, engine, monkeypatch, name):
+    @pytest.mark.parametrize("kind", ["results", "samples"])
+    def test_memory_that_is_full(self, engine, monkeypatch, kind):
         x = draw_samples((9, 14))
         expected = engine.forward(PLAN, x)
 
@@ -113,7 +113,11 @@ class TestOpenCL:
             raise self.cl.MemoryError("create_buffer failed: MEM_OBJECT_ALLOCATION_FAILURE")
 
         with monkeypatch.context() as patch:
-            patch.setattr(self.cl.array, name, refuse)
+            if kind == "results":
+                refuse.allocate = refuse  # a pool is called by arrays, and asked for memory by the device
+                patch.setattr(engine.device, "_pool", refuse)
+            else:
+                patch.setattr(self.cl.array, "to_device", refuse)
             with pytest.raises(DeviceMemoryError, match=r"has no memory for an array of shape .*ALLOCATION_FAILURE"):
                 engine.forward(PLAN, x)
         for key, band in engine.forward(PLAN, x).items():

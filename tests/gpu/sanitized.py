@@ -11,6 +11,9 @@ import sys
 import numpy as np
 
 from subband.engines import get_engine
+from subband.engines.filters.device import DeviceFilters
+from subband.engines.filters.plain import PlainFilters
+from subband.enhance.methods import find_method
 from subband.kernels.launch import Launch, VolumeLaunch
 from subband.plan import LevelPlan, level_plan
 from subband.stationary import stationary_plan
@@ -27,6 +30,10 @@ LEVELS = (
     ((67, 333), (0, 1), "db5", "symmetric", "float32"),
     ((66, 130), (0, 1), "db2", "antireflect", "float32"),
     ((67, 129, 3), (0, 1), "cdf97", "whole", "float32"),
+    # whole pixels that are loaded in pieces of 8 and of 16 bytes
+    ((66, 128, 3), (0, 1), "cdf97", "whole", "float32"),
+    ((66, 128, 4), (0, 1), "cdf97", "whole", "float32"),
+    ((66, 128), (0, 1), "db2", "symmetric", "complex64"),
     ((5, 333), (1,), "db38", "smooth", "float32"),
     ((333, 5), (0,), "db38", "reflect", "float32"),
     ((9, 34, 65), (0, 1, 2), "haar", "zero", "float32"),
@@ -38,6 +45,9 @@ LEVELS = (
     ((18, 38, 66), (0, 1, 2), "cdf97", "whole", "float32"),
     ((2, 17, 19, 67), (1, 2, 3), "db2", "zero", "float32"),
 )
+
+#: Planes that are filtered by groups of similar patches.
+GROUPS = (((1, 33, 45), "float32"), ((2, 19, 21), "float64"), ((1, 9, 10, 11), "float32"), ((1, 130), "float32"))
 
 #: How finely they are cut.
 LAUNCHES = (None, Launch(2, 3, 4, 4, True), Launch(1, 1, 3, 2, False))
@@ -62,6 +72,21 @@ def check_level(engine, plan: LevelPlan, dtype: str) -> None:
         assert_close(y, folded, 4 * tolerance, largest(folded, expected), plan)
         for key, band in engine.inverse_adjoint(plan, x).items():
             assert_close(band, adjoint[key], 4 * tolerance, largest(x, adjoint), (key, plan))
+
+
+def check_groups(engine, shape: tuple[int, ...], dtype: str) -> int:
+    """Filter planes by groups of patches as the method does; the patches of a block share much local memory."""
+    rng = np.random.default_rng(0)
+    guide = np.cumsum(rng.normal(0, 8, shape), axis=-1).astype(dtype)
+    planes, noise = (guide + rng.normal(0, 3, shape)).astype(dtype), np.full(shape[0], 3.0)
+    filters = DeviceFilters(engine.device)
+    passes = find_method("best").list_passes(len(shape) - 1)
+    for groups in passes:
+        there = [engine.device.upload(x) for x in (planes, guide)]
+        found = engine.device.download(filters.filter_groups(*there, filters.upload(noise), groups))
+        expected = PlainFilters().filter_groups(planes, guide, noise, groups)
+        assert_close(found, expected, 1e-3, largest(planes), (shape, dtype, groups))
+    return len(passes)
 
 
 def main() -> None:
@@ -92,7 +117,8 @@ def main() -> None:
     y = engine.inverse(half, engine.forward(half, x))
     engine.forward_adjoint(half, engine.inverse_adjoint(half, x))
     assert_close(y.astype(np.float64), x.astype(np.float64), 0.02, 4 * largest(x.astype(np.float64)))
-    print(f"{count + 2} levels are right")
+    groups = sum(check_groups(engine, *case) for case in GROUPS)
+    print(f"{count + 2} levels and {groups} passes over groups are right")
 
 
 if __name__ == "__main__":

@@ -23,15 +23,17 @@ def main(arguments: list[str]) -> int:
     count = max(1, min(MOST, (os.cpu_count() or 1) - 1))
     with tempfile.TemporaryDirectory() as folder:
         logs = [Path(folder, f"{number}.log").open("w+", encoding="utf-8") for number in range(count)]  # noqa: SIM115 - closed below
+        claims = Path(folder, "claims")
+        claims.mkdir()
         processes = [
             subprocess.Popen(
                 [sys.executable, "-m", "pytest", "-q", str(Path(__file__).parent), *arguments],
                 # JAX would take most of the card's memory for itself
-                env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ, "SUBBAND_TEST_SHARE": f"{number}/{count}"},
+                env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ, "SUBBAND_TEST_CLAIMS": str(claims)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-            for number, log in enumerate(logs)
+            for log in logs
         ]
         failed = [process.wait() not in (0, NOTHING_COLLECTED) for process in processes]
         for is_failed, log in sorted(zip(failed, logs, strict=True), key=lambda pair: pair[0]):

@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from subband.engines import get_engine
-from subband.errors import MissingExtraError, NoDeviceError
 from subband.testing import DeviceParityTests, EngineTests
 
 pytestmark = pytest.mark.gpu
 
-try:
-    ENGINE = get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
+ENGINE = get_engine("cuda")
 
 
 class TestCudaEngine(EngineTests):

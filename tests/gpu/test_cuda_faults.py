@@ -8,24 +8,21 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cupy
 import numpy as np
 import pytest
 
 import subband
 from subband.engines import get_engine
 from subband.engines.cuda import CudaEngine
-from subband.errors import DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
+from subband.errors import DeviceMemoryError, KernelError
 from subband.plan import level_plan
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
 from subband.wavelets import as_wavelet
 
 pytestmark = pytest.mark.gpu
 
-cupy = pytest.importorskip("cupy")
-try:
-    ENGINE = get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
+ENGINE = get_engine("cuda")
 
 WAVELETS = (as_wavelet("cdf97"),) * 2
 

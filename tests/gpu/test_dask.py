@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+import cupy
 import numpy as np
 import pytest
 
 import subband
-from subband.engines import get_engine
 from subband.enhance import Denoise, Enhancer
-from subband.errors import MissingExtraError, NoDeviceError
 
 pytestmark = pytest.mark.gpu
 
-cupy = pytest.importorskip("cupy")
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
-try:
-    get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
-
 RNG = np.random.default_rng(0)
 PICTURE = (RNG.normal(100, 10, (300, 262)) + 40 * np.sin(np.arange(262) / 9)).astype(np.float32)
 

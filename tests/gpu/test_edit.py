@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+import cupy
 import numpy as np
 import pytest
 
 from subband import data
 from subband.edit import Relighter, decouple, fuse, recombine, relight, stylise
 from subband.engines import get_engine
-from subband.errors import MissingExtraError, NoDeviceError
 
 pytestmark = pytest.mark.gpu
 
-try:
-    ENGINE = get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
-
-cupy = pytest.importorskip("cupy")
+ENGINE = get_engine("cuda")
 
 PICTURE = data.photograph()[100:171, 120:217]
 TEXTURE = data.ascent()[200:250, 200:260]

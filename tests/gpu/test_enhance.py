@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+import cupy
 import numpy as np
 import pytest
 
 from subband import data
-from subband.engines import get_engine
 from subband.enhance import Blur, Denoise, Enhancer, PoissonGaussian, Sharpen, Shrink, Speckle
 from subband.enhance.methods import list_methods
-from subband.errors import MissingExtraError, NoDeviceError
 
 METHODS = [method.name for method in list_methods()]
 
 pytestmark = pytest.mark.gpu
-
-cupy = pytest.importorskip("cupy")
-try:
-    get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
 
 PICTURE = data.photograph()[100:228, 60:221]
 NOISY = np.clip(PICTURE + np.random.default_rng(0).normal(0, 20, PICTURE.shape), 0, 255).astype(np.uint8)

@@ -9,15 +9,11 @@ from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.engines.filters.device import DeviceFilters
 from subband.engines.filters.plain import PlainFilters
-from subband.errors import MissingExtraError, NoDeviceError
 from subband.testing.filters import FilterTests
 
 pytestmark = pytest.mark.gpu
 
-try:
-    ENGINE = get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
+ENGINE = get_engine("cuda")
 
 
 class TestCudaFilters(FilterTests):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import cycle, islice
 from time import perf_counter
 
+import cupy
 import numpy as np
 import pytest
 
@@ -16,13 +17,6 @@ from subband.kernels.filters import FACTORS
 from subband.pipeline import Pipeline, process_frames
 
 pytestmark = pytest.mark.gpu
-
-cupy = pytest.importorskip("cupy")
-try:
-    if cupy.cuda.runtime.getDeviceCount() == 0:
-        pytest.skip("there is no GPU", allow_module_level=True)
-except cupy.cuda.runtime.CUDARuntimeError:
-    pytest.skip("there is no GPU", allow_module_level=True)
 
 OPERATIONS = {
     "soft": Shrink(threshold=9.0),

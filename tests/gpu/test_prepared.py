@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import cupy
 import pytest
 
 import subband as sb
 from subband.engines import registry
 
 pytestmark = pytest.mark.gpu
-
-cupy = pytest.importorskip("cupy")
-try:
-    if cupy.cuda.runtime.getDeviceCount() == 0:
-        pytest.skip("there is no GPU", allow_module_level=True)
-except cupy.cuda.runtime.CUDARuntimeError:
-    pytest.skip("there is no GPU", allow_module_level=True)
 
 CALLS = {
     "dwt": lambda x: sb.dwt(x, "db2", "reflect"),
@@ -23,6 +17,8 @@ CALLS = {
     "wavedec2": lambda x: sb.wavedec2(x, "db2", level=3),
     "waverec2": lambda x: sb.waverec2([x[:10, :12], (x[10:20, :12], x[20:30, :12], x[:10, 12:24])], "db2"),
     "wavedecn": lambda x: sb.wavedecn(x, "haar", level=2, axes=(1,)),
+    "decompose": lambda x: [*sb.decompose(x, "cdf97", 3)],
+    "reconstruct": lambda x: sb.reconstruct(sb.decompose(x, "bior4.4", 2)),
     "swt2": lambda x: sb.swt2(x[:32, :40], "db2", level=2),
 }
 
@@ -73,6 +69,23 @@ def test_views_and_other_streams():
             found = sb.wavedec2(view, "db2", level=2)
         stream.synchronize()
         compare(found, expected)
+
+
+def test_calls_on_many_streams_at_once():
+    arrays = [cupy.random.default_rng(k).random((200, 300), dtype="float32") for k in range(6)]
+    expected = [sb.wavedec2(x, "bior4.4", level=3) for x in arrays]
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in arrays]
+    cupy.cuda.Device().synchronize()
+    found = []
+    for _ in range(5):
+        for stream, x in zip(streams, arrays, strict=True):
+            with stream:
+                coefficients = sb.wavedec2(x, "bior4.4", level=3)
+                found.append((coefficients, sb.waverec2(coefficients, "bior4.4")))
+    cupy.cuda.Device().synchronize()
+    for number, (coefficients, back) in enumerate(found):
+        compare(coefficients, expected[number % len(arrays)])
+        assert float(abs(back - arrays[number % len(arrays)]).max()) < 1e-5
 
 
 def test_a_recorded_graph_outlives_what_was_prepared():

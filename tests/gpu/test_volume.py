@@ -10,7 +10,6 @@ import pytest
 import subband as sb
 from subband.engines import get_engine
 from subband.engines.abilities import abilities_of_device
-from subband.errors import MissingExtraError, NoDeviceError
 from subband.kernels.launch import VolumeLaunch
 from subband.plan import level_plan
 from subband.schedule import schedule_level
@@ -19,10 +18,7 @@ from subband.wavelets import as_wavelet
 
 pytestmark = pytest.mark.gpu
 
-try:
-    ENGINE = get_engine("cuda")
-except (MissingExtraError, NoDeviceError) as missing:
-    pytest.skip(f"{missing}", allow_module_level=True)
+ENGINE = get_engine("cuda")
 
 #: Several tiles and walks, in two forms that differ in their text: whole pairs all over, and odd sizes, in a batch too.
 SHAPES = ((18, 46, 130), (17, 33, 67), (2, 3, 16, 19, 41))

@@ -15,6 +15,7 @@ from subband.engines.filters.device import DeviceFilters
 from subband.enhance.methods import find_method
 from subband.kernels.dialects import CUDA, DIALECTS, OPENCL_NVIDIA
 from subband.kernels.filters import FilterSpec, render_filter
+from subband.kernels.group_matching import MatchSpec, render_matching
 from subband.kernels.groups import GroupSpec, render_groups
 from subband.kernels.pixels import PackedPixelSpec, render_packed_pixels
 from subband.kernels.samplewise import TASKS, SampleSpec, render_samples
@@ -117,7 +118,8 @@ def test_single_precision_needs_no_doubles(storage):
     """Many OpenCL devices have none, and a constant without a suffix would be one."""
     for render, spec in (
         *((render_filter, FilterSpec(task, storage)) for task in ("shrink", "wiener", "add", "convolve", "laplacian")),
-        *((render_groups, GroupSpec(task, storage, 8, 16, 25, is_trusting=False)) for task in ("sum", "finish")),
+        *((render_groups, GroupSpec(task, storage, (4, 1, 4), 8, is_trusting=False)) for task in ("sum", "finish")),
+        (render_matching, MatchSpec(storage, 8, (4, 1, 4), (2, 0, 2))),
         *((render_window, WindowSpec(task, storage, 5, 5)) for task in ("bivariate", "energy")),
         (render_window, WindowSpec("neighbours", storage, 5, 5, is_chosen=True)),
         *((render_statistic, StatisticSpec(task, storage)) for task in ("histogram", "squares", "risks", "neighbours")),

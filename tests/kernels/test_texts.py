@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 
 from subband.boundary import MODES
+from subband.codecs import vc2
+from subband.codecs.vc2.wavelets import WAVELETS as LIFTED
 from subband.engines import get_engine
+from subband.engines.fixed_device import DevicePasses
+from subband.enhance.fixed import FixedPoint, plan_pass
 from subband.errors import MissingExtraError, NoDeviceError
 from subband.kernels.dialects import CUDA, OPENCL, OPENCL_NVIDIA
 from subband.kernels.launch import Launch
@@ -53,6 +57,8 @@ FRAMES = (
     ((64, 512), (0,)),
     ((63, 511), (0,)),
     ((64, 128, 3), (0, 1)),
+    ((64, 127, 3), (0, 1)),
+    ((64, 128, 4), (0, 1)),
     ((16, 32, 64), (0, 1, 2)),
 )
 
@@ -117,13 +123,38 @@ def collect_volume(engine, mode):
 def collect_adjoint(engine, storage):
     """Mixtures of coefficients, and of samples, near the ends."""
     dtype = make_dtype(storage)
-    for (shape, axes), mode in product(FRAMES[: 7 if storage == "float32" else 2], ("symmetric", "whole")):
+    for (shape, axes), mode in product(FRAMES[: 9 if storage == "float32" else 2], ("symmetric", "whole")):
         plan = level_plan(shape, axes, (as_wavelet("cdf97"),) * len(axes), (mode,) * len(axes))
         engine.forward_adjoint(plan, engine.inverse_adjoint(plan, np.zeros(shape, dtype)))
 
 
+def collect_fixed(engine, bits):
+    """Passes along both axes and back, and the conversion of every dtype."""
+    passes, fixed = DevicePasses(engine.device), FixedPoint("bior2.2", bits, "reflect")
+    for along in level_plan((63, 64), (0, 1), (as_wavelet("bior2.2"),) * 2, ("reflect",) * 2).plans:
+        for axis in (0, 1):
+            shape = (along.length, 64) if axis == 0 else (64, along.length)
+            whole = engine.device.allocate(shape, fixed.dtype)
+            halves = passes.split(plan_pass(fixed, "forward", along), axis, whole)
+            passes.merge(plan_pass(fixed, "inverse", along), axis, *halves)
+    for dtype in ("uint8", "uint16", "float16", "float32", "float64")[bits < 16 :]:
+        samples = engine.device.allocate((8, 8), np.dtype(dtype))
+        passes.leave(passes.enter(samples, bits, 8 * fixed.dtype.itemsize), samples.dtype)
+
+
+def collect_lifted(engine, number):
+    """Steps that repeat their own outermost sources, samples of video, and what is between bands and slices."""
+    shapes = ((64, 128), (64, 64), (64, 64))
+    wavelet = LIFTED[number]
+    for depth, bits in ((1, 10), (1, 8)) if number == 1 else ((1, 10),):
+        settings = vc2.Settings(wavelet=wavelet.name, depth=depth, depth_ho=int(number == 1))
+        vc2.DeviceImage(shapes, (bits,) * 3, settings.make_parameters(shapes), engine)
+
+
 #: What each test compiles.
 CASES = {
+    **{f"fixed {bits}": (collect_fixed, bits) for bits in (8, 12, 16)},
+    **{f"lifted {LIFTED[number].name}": (collect_lifted, number) for number in (1, 2, 5, 6)},
     **{f"adjoint {storage}": (collect_adjoint, storage) for storage in STORAGES if not storage.startswith("int")},
     **{name: (collect_wavelet, name) for name in WAVELETS},
     **{storage: (collect_storage, storage) for storage in STORAGES},
@@ -164,7 +195,7 @@ def test_an_adjoint_is_one_sweep_a_level_and_what_it_mixes(mode):
 
 
 @pytest.mark.opencl
-@pytest.mark.parametrize("case", ["db20", "bfloat16", "complex64", "launch 0"])
+@pytest.mark.parametrize("case", ["db20", "bfloat16", "complex64", "launch 0", "fixed 12"])
 def test_opencl_text_compiles(case):
     try:
         device = get_engine("opencl").device
@@ -183,7 +214,7 @@ def test_text_for_opencl_on_nvidia_compiles_but_for_its_instructions(case):
     except (MissingExtraError, NoDeviceError) as missing:
         pytest.skip(str(missing))
     for source in collect_texts(OPENCL_NVIDIA, case):
-        plain, count = re.subn(r'asm volatile\((?:[^"()]|"[^"]*"|\([^()]*\))*\)', "(void)0", source)
+        plain, count = re.subn(r'asm(?: volatile)?\((?:[^"()]|"[^"]*"|\([^()]*\))*\)', "(void)0", source)
         assert count
         assert device.compile(plain.replace("uint got;", "uint got = value;")) is not None
 

@@ -126,6 +126,24 @@ def test_images(x, function, wavelet, mode):
     check(partial(INVERSE_2D[name], **options), result, wavelet, mode)
 
 
+@given(
+    arrays(),
+    st.sampled_from(WAVELETS),
+    st.sampled_from((None, "symmetric", "periodization")),
+    st.sampled_from((None, 0, 1)),
+)
+def test_pyramids(x, wavelet, mode, level):
+    def take(pyramid):
+        """Return what a pyramid holds, as lists that are compared."""
+        return [pyramid.approximation, *pyramid.details]
+
+    pyramid = subband.decompose(x, wavelet, level, mode)
+    check(lambda x: take(subband.decompose(x, wavelet, level, mode)), x)
+    again = subband.decompose(x, wavelet, level, mode)
+    assert (again.plan, again.dtype) == (pyramid.plan, pyramid.dtype)
+    check(lambda bands: subband.reconstruct(subband.Pyramid(pyramid.plan, bands[0], bands[1:])), take(pyramid))
+
+
 @given(arrays(), st.sampled_from(WAVELETS), st.booleans(), st.integers(1, 2))
 def test_stationary(x, wavelet, trim, level):
     x = np.repeat(x, 4, axis=-1)

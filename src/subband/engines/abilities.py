@@ -12,6 +12,7 @@ from subband.plan import AxisPlan
 from subband.schedule.axis import Form, axis_program
 from subband.schedule.sweeps import Abilities, Fusion
 from subband.typing import Direction
+from subband.wavelets.reversible import INTEGER_SCHEMES
 
 __all__ = ["CPU", "abilities_of_device", "repeats_samples"]
 
@@ -22,9 +23,22 @@ _ON_CPU = Form(lifts_orthogonal=True, step_taps=2, tap_multiple=2)
 # In rows by themselves, filters go from bands to samples without a buffer in between, which steps cannot.
 _ROWS_ON_CPU = Form(step_taps=2, tap_multiple=2)
 
+
+@dataclass(frozen=True)
+class _Ladders(Fusion):
+    """Two axes in whole numbers on the CPU: there are loops for the steps of 5/3, see `subband.engines.cpu.ladders`."""
+
+    def fits(self, plans: Sequence[AxisPlan], shape: tuple[int, ...]) -> bool:  # noqa: ARG002 - of any size
+        return all(plan.integer == INTEGER_SCHEMES["cdf53"] for plan in plans)
+
+
 #: The CPU takes the last three axes together, in blocks, else the last two. Blocks have pairs of slices enough that the
 #: slices read twice, where blocks meet, are few.
-CPU = Abilities(_ON_CPU, (Fusion(3, _ON_CPU, block=16), Fusion(2, _ON_CPU)), _ROWS_ON_CPU)
+CPU = Abilities(
+    _ON_CPU,
+    (Fusion(3, _ON_CPU, block=16), Fusion(2, _ON_CPU), _Ladders(2, _ON_CPU, takes_columns_first=True)),
+    _ROWS_ON_CPU,
+)
 
 _DIRECTIONS: tuple[Direction, ...] = ("forward", "inverse")
 
@@ -39,7 +53,9 @@ class _Images(Fusion):
     def fits(self, plans: Sequence[AxisPlan], shape: tuple[int, ...]) -> bool:  # noqa: ARG002 - of any size
         vertical, horizontal = plans
         for direction in _DIRECTIONS:
-            if axis_program(vertical, direction, self.form).schedule.depth > 8:
+            # whole numbers have no other way to go together
+            most = 8 if vertical.integer is None else 12
+            if axis_program(vertical, direction, self.form).schedule.depth > most:
                 return False
             schedule = axis_program(horizontal, direction, self.form).schedule
             if max(-schedule.first, schedule.last) > LANES // 4:
@@ -76,7 +92,7 @@ def abilities_of_device(least_volume: int | None) -> Abilities:
     >>> [fusion.count for fusion in abilities_of_device(16).fusions]
     [3, 2]
     """
-    images = _Images(2, is_anywhere=True)
+    images = _Images(2, is_anywhere=True, takes_integers=True)
     if least_volume is None:
         return Abilities(fusions=(images,))
     return Abilities(fusions=(_Volumes(3, Form(lifts_orthogonal=True), least=least_volume), images))

@@ -92,6 +92,11 @@ def _widen(x: Array) -> Array:
 
 
 def _analyse(plan: AxisPlan, x: Array, axis: int) -> tuple[Array, Array]:
+    if plan.integer is not None and plan.integer.repeats_sources:
+        phases = _separate(x * (1 << plan.integer.shift), axis)
+        for step in plan.integer.steps:
+            _lift_repeating(phases, axis, step, 1)
+        return phases[0], phases[1]
     if plan.integer is not None:
         margin = _integer_margin(plan)
         stop = plan.length + margin + plan.length % 2
@@ -108,6 +113,11 @@ def _analyse(plan: AxisPlan, x: Array, axis: int) -> tuple[Array, Array]:
 
 
 def _synthesise(plan: AxisPlan, low: Array, high: Array, axis: int) -> Array:
+    if plan.integer is not None and plan.integer.repeats_sources:
+        phases = [low, high]
+        for step in reversed(plan.integer.steps):
+            _lift_repeating(phases, axis, step, -1)
+        return _interleave(phases[0], phases[1], axis) + ((1 << plan.integer.shift) >> 1) >> plan.integer.shift
     if plan.integer is not None:
         margin = _integer_margin(plan)
         turns = _cut(_interleave(low, high, axis), axis, 0, plan.coded)
@@ -193,6 +203,19 @@ def _lift(phases: list[Array], axis: int, step: IntegerStep, sign: int) -> None:
         total = total + tap * _cut(source, axis, begin + position, end + position)
     moved = _cut(target, axis, begin, end) + sign * (total >> step.shift)
     phases[number] = np.concatenate([_cut(target, axis, 0, begin), moved, _cut(target, axis, end, count)], axis)
+
+
+def _lift_repeating(phases: list[Array], axis: int, step: IntegerStep, sign: int) -> None:
+    """Replace the target of an integer step, its sources beyond the ends being the outermost ones."""
+    number = int(step.kind == "predict")
+    target, source = phases[number], phases[1 - number]
+    count = target.shape[axis]
+    stop = count + step.start + len(step.taps) - 1
+    around = _extend(source, axis, step.start, extend("constant", count, step.start, stop))
+    total: Any = step.offset
+    for position, tap in enumerate(step.taps):
+        total = total + tap * _cut(around, axis, position, position + count)
+    phases[number] = target + sign * (total >> step.shift)
 
 
 def add_products(x: Array, axis: int, rows: Array, other: Array, weights: Array) -> Array:

@@ -11,8 +11,8 @@ __all__ = ["make_board"]
 #: Numbers that are written by different threads stand so far apart, in lines of the cache of their own.
 _LINE = 16
 
-#: How many helpers were started.
-HELPERS = 0
+#: How many helpers were started, and how often a number is read before a thread falls asleep.
+HELPERS, LOOKS = 0, 1
 
 #: How many posts there were: counted, so that helpers who look for news need look at one number only.
 POSTS = _LINE
@@ -44,10 +44,6 @@ MOST = 1024
 
 #: Helpers that each thread wakes, so that many are awake soon, and nobody spends long waking others.
 CALLS = 2
-
-#: How often a number is read before a thread falls asleep: some 50 µs. Less than a task takes, and less than it takes
-#: to fall asleep and wake up again.
-LOOKS = 20_000
 
 
 def make_board() -> Array:

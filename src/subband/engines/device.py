@@ -133,6 +133,19 @@ class Device(ABC):
         return [self.allocate(shape, dtype) for shape in shapes]
 
     @abstractmethod
+    def allocate_parts(
+        self, size: int, dtype: np.dtype[Any], parts: Sequence[tuple[int, tuple[int, ...]]]
+    ) -> tuple[Any, list[Any]]:
+        """Return a new array of `size` elements, and parts of it as arrays of their own, without a copy.
+
+        A part is told by its first element, at a multiple of 512 bytes, and its shape.
+        """
+
+    @abstractmethod
+    def write(self, x: Any, values: Array) -> None:
+        """Copy a host array of the same shape and dtype to a contiguous array of the device."""
+
+    @abstractmethod
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Return a new array of zeros, without a copy from the host."""
 

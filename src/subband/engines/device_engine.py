@@ -203,24 +203,38 @@ class DeviceEngine(Engine):
         return self.find_chain(levels, direction, dtype, is_aligned)
 
     def find_chain(
-        self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
+        self,
+        levels: tuple[LevelPlan, ...],
+        direction: Direction,
+        dtype: np.dtype[Any],
+        is_aligned: bool,
+        samples: str | None = None,
     ) -> Chain | None:
-        """Return the kernels of levels, one each, or None if a level needs several; `is_aligned`: what they read."""
-        key = (levels, direction, dtype, is_aligned, self.least_volume, self._preparation.overrides)
-        return self._chains.find(key, lambda: self._make_chain(levels, direction, dtype, is_aligned))
+        """Return the kernels of levels, one each, or None if a level needs several.
+
+        `is_aligned`: what they read. `samples`: how those of the finest level are stored, by the names of
+        `subband.kernels.numbers.STORAGES`, if not as `dtype`.
+        """
+        key = (levels, direction, dtype, is_aligned, samples, self.least_volume, self._preparation.overrides)
+        return self._chains.find(key, lambda: self._make_chain(levels, direction, dtype, is_aligned, samples))
 
     def find_abilities(self, dtype: np.dtype[Any]) -> Abilities:
         # numbers of 64 bits leave no room for three axes
         return abilities_of_device(self.least_volume if dtype.itemsize < 8 else None)
 
     def _make_chain(
-        self, levels: tuple[LevelPlan, ...], direction: Direction, dtype: np.dtype[Any], is_aligned: bool
+        self,
+        levels: tuple[LevelPlan, ...],
+        direction: Direction,
+        dtype: np.dtype[Any],
+        is_aligned: bool,
+        samples: str | None,
     ) -> Chain | None:
         abilities = self.find_abilities(dtype)
         schedules = [schedule_level(level, abilities) for level in levels]
         is_forward = direction == "forward"
         is_steep = any(level.amplifies if is_forward else level.amplifies_back for level in levels)
-        is_plain = all(schedule.is_single for schedule in schedules) and not is_steep
+        is_plain = all(len(schedule.sweeps) == 1 for schedule in schedules) and not is_steep
         if dtype.kind == "c" or not levels or not is_plain:
             return None
         pairs = list(zip(levels, schedules, strict=True))
@@ -236,7 +250,8 @@ class DeviceEngine(Engine):
             (sweep,) = schedule.sweeps
             # what later levels read alone was allocated here, where arrays are aligned
             is_read_aligned = is_aligned or (is_forward and number > 0)
-            prepared = self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned)
+            own = samples if level is levels[0] else None
+            prepared = self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned, own)
             others = len(level.band_shapes) - 1
             if is_forward:
                 x, bands, low = low, range(goal, goal + 1 + others), goal
@@ -247,7 +262,9 @@ class DeviceEngine(Engine):
                 goal, detail = goal + 1, detail + others
                 shapes.append(level.shape)
             if 0 not in prepared.groups:
-                calls += _list_calls(prepared, x, bands, mixtures)
+                # the axes of a plan may be in another order than those of the sweep
+                swept = dict(zip(schedule.keys.values(), bands, strict=True))
+                calls += _list_calls(prepared, x, [swept[letters] for letters in sweep.letters], mixtures)
             if prepared.mixing is not None:
                 most_mixtures = max(most_mixtures, prepared.mixing.size)
         if most_mixtures:

@@ -37,10 +37,11 @@ def can_align(
     plans: Sequence[AxisPlan],
     pairs: int,
     direction: Direction,
+    channels: int = 1,
 ) -> bool:
-    """Return whether every lane's part of every row begins at a multiple of its own size."""
+    """Return whether every lane's part of every row begins at a multiple of its own size; it has all of `channels`."""
     horizontal = programs[1]
-    if layout.inner > 1 or layout.width % (2 * pairs):
+    if layout.inner > channels or layout.width % (2 * pairs):
         return False
     if horizontal is None:
         return True

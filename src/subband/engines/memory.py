@@ -8,11 +8,13 @@ the array and all its views are gone.
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -22,7 +24,7 @@ import numpy as np
 from subband.errors import ArgumentError
 from subband.typing import Array
 
-__all__ = ["allocate", "on_release", "release_memory"]
+__all__ = ["LARGE", "allocate", "on_release", "prepare_allocation", "release_memory"]
 
 
 def _read_limit() -> int:
@@ -36,7 +38,10 @@ def _read_limit() -> int:
 _CachedFunction = type(lru_cache(len))
 
 #: Arrays from this size on are recycled; the C library does well with smaller ones.
-_LARGE = 1 << 16
+LARGE = 1 << 16
+
+#: Blocks from this size on are asked of the system itself.
+_MAPPED = 4 << 20
 
 #: No more than this is kept.
 _LIMIT = _read_limit()
@@ -51,9 +56,38 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     (2, 3)
     """
     size = prod(shape) * dtype.itemsize
-    if size < _LARGE:
+    if size < LARGE:
         return np.empty(shape, dtype)
     return np.ndarray(shape, dtype, _store.lend(size).view(_Loan))
+
+
+def prepare_allocation(forms: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> Callable[[], list[Array]]:
+    """Return what makes new arrays of these shapes and dtypes as `allocate` does, with less ado for each.
+
+    Examples
+    --------
+    >>> make = prepare_allocation([((2, 3), np.dtype("float32")), ((4,), np.dtype("int64"))])
+    >>> [x.shape for x in make()]
+    [(2, 3), (4,)]
+    """
+    sizes = [prod(shape) * dtype.itemsize for shape, dtype in forms]
+    lent = [_round_up(size) for size in sizes if size >= LARGE]
+    small = [form for form, size in zip(forms, sizes, strict=True) if size < LARGE]
+    large = [form for form, size in zip(forms, sizes, strict=True) if size >= LARGE]
+    is_sorted = [*small, *large] == list(forms)
+
+    def make_sorted() -> list[Array]:
+        made = [np.empty(shape, dtype) for shape, dtype in small]
+        blocks = _store.lend_all(lent)
+        made += [
+            np.ndarray(shape, dtype, block.view(_Loan)) for (shape, dtype), block in zip(large, blocks, strict=True)
+        ]
+        return made
+
+    def make_others() -> list[Array]:
+        return [allocate(shape, dtype) for shape, dtype in forms]
+
+    return make_sorted if is_sorted and lent else make_others
 
 
 class _Block(np.ndarray[Any, Any]):
@@ -73,7 +107,7 @@ class _Loan(np.ndarray[Any, Any]):
 
 
 def release_memory() -> None:
-    """Give the memory that waits to be used again back to the operating system, and that of devices to their pools.
+    """Free the memory that is kept for later results, on the host and on devices.
 
     Never is more kept than results have needed at one time, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
     What was prepared for the shapes and wavelets used last is forgotten too, and made again when it is needed.
@@ -115,20 +149,29 @@ class _Store:
         self._most_lent = 0
 
     def lend(self, size: int) -> _Block:
-        size = _round_up(size)
+        return self.lend_all([_round_up(size)])[0]
+
+    def lend_all(self, sizes: Sequence[int]) -> list[_Block]:
+        """Return blocks of these sizes, which are rounded up already."""
+        blocks: list[_Block] = []
         with self._lock:
             self._sort_in()
-            fitting = self._free.get(size)
-            if fitting:
-                block = fitting.pop()
-                self._kept -= size
-            else:
-                # NumPy asks for huge pages, which halve the cost of a sweep over many rows
-                block = _Block(size, np.uint8)
-            self._lent += size
+            try:
+                for size in sizes:
+                    fitting = self._free.get(size)
+                    if fitting:
+                        block = fitting.pop()
+                        self._kept -= size
+                    else:
+                        block = _make_block(size)
+                    self._lent += size
+                    blocks.append(block)
+            except MemoryError:
+                self._returned += blocks
+                raise
             self._most_lent = max(self._most_lent, self._lent)
             self._forget(self._most_lent - self._lent)
-            return block
+        return blocks
 
     def take_back(self, block: _Block) -> None:
         # Python may collect an array in the middle of any of these calls; then the block waits for the next one
@@ -169,6 +212,23 @@ class _Store:
                 self._kept -= size
             else:
                 del self._free[size]
+
+
+def _make_block(size: int) -> _Block:
+    """Return fresh memory, which the system has back at once when it is dropped: the C library might keep it.
+
+    Huge pages halve the cost of a sweep over many rows. NumPy asks for them too.
+    """
+    if size < _MAPPED or not hasattr(mmap, "MAP_PRIVATE"):
+        return _Block(size, np.uint8)
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"there is no room for {size} bytes") from error
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # of a kernel without them
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, np.uint8).view(_Block)
 
 
 def _round_up(size: int) -> int:

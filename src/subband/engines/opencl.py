@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from math import prod
 from threading import Lock
 from typing import Any
 
@@ -10,11 +12,15 @@ import numpy as np
 
 from subband.engines.device import Device, Groups
 from subband.engines.device_engine import DeviceEngine
+from subband.engines.recent import Recent
 from subband.errors import ArgumentError, DeviceMemoryError, KernelError, MissingExtraError, NoDeviceError
 from subband.kernels.dialects import LANES, OPENCL, OPENCL_NVIDIA
 from subband.typing import Array
 
 __all__ = ["OpenCLDevice", "OpenCLEngine", "list_devices"]
+
+#: Shapes of arrays that are remembered.
+_MOST_TEMPLATES = 1024
 
 
 def _load_pyopencl() -> Any:
@@ -57,6 +63,8 @@ class OpenCLDevice(Device):
         self.queue = self._cl.CommandQueue(self.context)
         # a new buffer costs a GPU's driver more time than filling it
         self._pool = self._cl.tools.MemoryPool(self._cl.tools.ImmediateAllocator(self.queue))
+        self._nothing = self._pool.allocate(1)
+        self._templates = Recent[Any](_MOST_TEMPLATES)
         self.name = device.name
         self.dialect = OPENCL_NVIDIA if "NVIDIA" in device.vendor else OPENCL
         self.is_gpu = bool(device.type & self._cl.device_type.GPU)
@@ -91,11 +99,35 @@ class OpenCLDevice(Device):
         return lanes
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        template = self._templates.find((shape, dtype), lambda: self._make_template(shape, dtype))
+        array = copy(template)
+        array.events = []
         try:
-            return self._cl.array.empty(self.queue, shape, dtype, allocator=self._pool)
+            array.base_data = self._pool.allocate(array.nbytes) if array.nbytes else None
         except (self._cl.MemoryError, self._cl.LogicError) as error:
             # a LogicError is said of a size that no buffer can have
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {shape}: {error}") from error
+        return array
+
+    def _make_template(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Return an array without memory: to check a shape takes PyOpenCL longer than a small kernel runs."""
+        return self._cl.array.Array(self.queue, shape, dtype, data=self._nothing, allocator=self._pool)
+
+    def allocate_parts(
+        self, size: int, dtype: np.dtype[Any], parts: Sequence[tuple[int, tuple[int, ...]]]
+    ) -> tuple[Any, list[Any]]:
+        # not from the pool, whose buffers have no parts
+        make, itemsize = self._cl.array.Array, dtype.itemsize
+        try:
+            memory = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(size * itemsize, 1))
+        except (self._cl.MemoryError, self._cl.LogicError) as error:
+            raise DeviceMemoryError(f"{self.name} has no memory for {size} elements: {error}") from error
+        regions = [memory.get_sub_region(begin * itemsize, prod(shape) * itemsize) for begin, shape in parts]
+        made = [make(self.queue, shape, dtype, data=region) for (_, shape), region in zip(parts, regions, strict=True)]
+        return make(self.queue, (size,), dtype, data=memory), made
+
+    def write(self, x: Any, values: Array) -> None:
+        x.set(values, queue=self.queue)
 
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         zeros = self.allocate(shape, dtype)

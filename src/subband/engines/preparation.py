@@ -125,15 +125,31 @@ class Preparation:
         return self._kernels.find(source, lambda: self.device.compile(source))
 
     def prepare(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
+        self,
+        sweep: Sweep,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        direction: Direction,
+        is_aligned: bool,
+        samples: str | None = None,
     ) -> Prepared:
-        """Return the kernel of a sweep over arrays of one shape; `is_aligned` if they begin at whole pieces."""
-        key = (sweep, shape, dtype, direction, is_aligned, *self.overrides)
-        make = self._make_volume if len(sweep.axes) == 3 else self._make
-        return self._prepared.find(key, lambda: make(sweep, shape, dtype, direction, is_aligned))
+        """Return the kernel of a sweep over arrays of one shape.
+
+        `is_aligned` if they begin at whole pieces; `samples` if these are stored as another of `STORAGES` than bands.
+        """
+        key = (sweep, shape, dtype, direction, is_aligned, samples, *self.overrides)
+        if len(sweep.axes) == 3:
+            return self._prepared.find(key, lambda: self._make_volume(sweep, shape, dtype, direction, is_aligned))
+        return self._prepared.find(key, lambda: self._make(sweep, shape, dtype, direction, is_aligned, samples))
 
     def _make(
-        self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
+        self,
+        sweep: Sweep,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        direction: Direction,
+        is_aligned: bool,
+        samples: str | None,
     ) -> Prepared:
         layout = sweep.lay_out(shape)
         longest = max(layout.height, layout.width, layout.outer * layout.inner)
@@ -161,10 +177,10 @@ class Preparation:
             direction,
             programs[0],
             programs[1],
-            storage.name,
+            samples or storage.name,
             storage.name,
             launch.pairs,
-            is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction),
+            is_aligned and can_align(layout, programs, sweep.plans, launch.pairs, direction, channels),
             channels,
             layout.inner > channels,
             outside,

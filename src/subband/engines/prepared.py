@@ -16,10 +16,12 @@ import numpy as np
 
 from subband.engines import registry
 from subband.engines.recording import record
+from subband.plan import TransformPlan
+from subband.pyramid import Pyramid
 from subband.typing import Array
 from subband.wavelets import Wavelet
 
-__all__ = ["DEVICE_FORMS", "UnknownForm", "describe", "list_kinds", "prepare"]
+__all__ = ["DEVICE_FORMS", "UnknownForm", "describe", "is_described", "list_kinds", "prepare"]
 
 #: Kinds of arguments that are what they are: nothing changes them while they are part of a key.
 _FIXED = frozenset((str, int, bool, float, NoneType, Wavelet))
@@ -29,6 +31,17 @@ _ARRAYS = frozenset((np.ndarray,))
 
 #: What is looked up for arrays of a device, by their type; engines that can be recorded enter it.
 DEVICE_FORMS: dict[type, Callable[[Any], object]] = {}
+
+
+def is_described(x: object) -> bool:
+    """Tell whether calls with an array are looked up: those of NumPy, and of devices in use.
+
+    Examples
+    --------
+    >>> is_described(np.zeros(3)), is_described([0, 0, 0])
+    (True, False)
+    """
+    return type(x) is np.ndarray or type(x) in DEVICE_FORMS
 
 
 class UnknownForm(TypeError):
@@ -57,8 +70,12 @@ def describe(given: Sequence[Any]) -> tuple[Sequence[Array], object]:
         first, second = given
         if type(first) is np.ndarray and type(second) is np.ndarray:
             return given, (first.shape, first.dtype, second.shape, second.dtype)
-    elif len(given) == 1 and type(first := given[0]) is np.ndarray:
-        return given, (first.shape, first.dtype)
+    elif len(given) == 1:
+        (first,) = given
+        if type(first) is np.ndarray:
+            return given, (first.shape, first.dtype)
+        if (describe_device := DEVICE_FORMS.get(type(first))) is not None:
+            return given, describe_device(first)
     arrays: list[Array] = []
     form = tuple([_describe(value, arrays) for value in given])
     if not arrays:
@@ -75,6 +92,9 @@ def _describe(value: Any, arrays: list[Array]) -> object:
         if _ARRAYS.issuperset(map(type, value)):
             arrays += value
             return kind, *[(x.shape, x.dtype) for x in value]
+        if value and (describe_device := DEVICE_FORMS.get(type(value[0]))) and len({*map(type, value)}) == 1:
+            arrays += value
+            return kind, *map(describe_device, value)
         return kind, *[_describe(part, arrays) for part in value]
     if kind is dict:
         return tuple(value), *[_describe(part, arrays) for part in value.values()]
@@ -83,6 +103,9 @@ def _describe(value: Any, arrays: list[Array]) -> object:
     if kind in DEVICE_FORMS:
         arrays.append(value)
         return DEVICE_FORMS[kind](value)
+    if kind is Pyramid and isinstance(value.plan, TransformPlan):
+        low = _describe(value.approximation, arrays)
+        return value.plan, value.dtype, low, *[_describe(bands, arrays) for bands in value.details]
     raise UnknownForm
 
 

@@ -13,21 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import local
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
+from weakref import ref
 
-import numpy as np
-
-from subband.engines.memory import allocate
+from subband.engines.segments import Arrange, Job, Known, Replay, make_replay, take_first
+from subband.pyramid import Pyramid
 from subband.typing import Array
 
-__all__ = ["Arrange", "Job", "Recording", "Replay", "record", "recordings"]
-
-#: What runs a recording: it is given the arrays that were given, and returns what the function would, or
-#: ``NotImplemented``, having done nothing, if these arrays are for the function itself.
-Replay: TypeAlias = Callable[[Sequence[Array]], Any]
-
-#: Makes a result from its arrays, which are given from left to right.
-Arrange: TypeAlias = Callable[[list[Array]], Any]
+__all__ = ["Arrange", "Recording", "Replay", "record", "recordings"]
 
 #: Returns what launches the kernels of a transform again: given which of its arrays it reads, which of those that it
 #: writes are the result, and how that is made of them.
@@ -35,26 +28,6 @@ MakeReplay: TypeAlias = Callable[[Sequence[int], Sequence[int], Arrange], "Repla
 
 #: Bytes of constant arrays that are kept for a replay; with more it is not worth it.
 _CONSTANTS = 1 << 20
-
-#: Scratch arrays begin at multiples of so many bytes, a line of the cache.
-_LINE = 64
-
-
-class Job(Protocol):
-    """A kernel over arrays, as it is recorded."""
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it is for several threads, and its arrays are large."""
-
-    def find_runner(self, others: Sequence[Any]) -> Callable[..., object]:
-        """Return what runs a table of this job and others on arrays: ``run(table, *arrays)``.
-
-        It returns ``NotImplemented``, having done nothing, if it cannot take an array as it is.
-        """
-
-    def locate(self, numbers: Sequence[int], offsets: Sequence[int]) -> Array:
-        """Return its table for arrays of these numbers among all that are given, each so many bytes behind."""
 
 
 class _Recordings(local):
@@ -85,37 +58,40 @@ def record(call: Callable[[], Any], inputs: Sequence[Array]) -> tuple[Any, Repla
 
 
 class Recording:
-    """The jobs of one call, and the arrays that are known."""
+    """The jobs of one call, and the arrays that are known.
+
+    It keeps none of those that jobs have written: the function may drop them while it goes on.
+    """
 
     def __init__(self, inputs: Sequence[Array]) -> None:
         self._inputs = inputs
-        # by their ids, with the arrays themselves, so that no other array can get the same id
-        self._known: dict[int, Array] = {id(x): x for x in inputs}
-        self._kept: list[Array] = []
-        self._constants: list[Array] = []
-        self._written: dict[int, Array] = {}
-        self._jobs: list[tuple[Job, list[Array]]] = []
+        # by their ids, with what keeps them, or tells when they are gone: another array may then get the same id
+        self._known: dict[int, tuple[Known, object]] = {id(x): (Known(x.shape, x.dtype), x) for x in inputs}
+        self._given = [known for known, _ in self._known.values()]
+        self._constants: list[tuple[Known, Array]] = []
+        self._written: set[Known] = set()
+        self._jobs: list[tuple[Job, list[Known]]] = []
         self._launches: list[tuple[MakeReplay, Sequence[Array], Sequence[Array]]] = []
         self._is_complete = True
 
     def note_job(self, job: Job, arrays: Sequence[Array], written: Sequence[Array]) -> None:
         """Write a job down, with its arrays and those among them that it has written."""
         for x in written:
-            self._is_complete &= id(x) not in self._known
-            self._known[id(x)] = self._written[id(x)] = x
-        self._is_complete &= all(id(x) in self._known for x in arrays)
-        self._jobs.append((job, [self._known.get(id(x), x) for x in arrays]))
+            self._is_complete &= self._find(x) is None
+            self._written.add(self._note(x))
+        known = [self._find(x) for x in arrays]
+        self._is_complete &= None not in known
+        self._jobs.append((job, [each for each in known if each is not None]))
 
     def note_constant(self, x: Array) -> None:
         """Write down that an array is the same each time."""
-        self._known[id(x)] = x
-        self._constants.append(x)
+        self._constants.append((self._note(x), x))
 
     def note_copy(self, x: Array, copy: Array) -> None:
         """Write down that an array is a copy of another, which is in the way only because of its strides."""
-        if id(x) in self._known:
-            self._known[id(copy)] = self._known[id(x)]
-            self._kept.append(copy)
+        known = self._find(x)
+        if known is not None:
+            self._note(copy, known)
 
     def note_launch(self, make: MakeReplay, given: Sequence[Array], written: Sequence[Array]) -> None:
         """Write down that a device has run the kernels of a transform, with the arrays that they read and wrote."""
@@ -130,23 +106,23 @@ class Recording:
         leaves = list(_list_leaves(result))
         if self._launches:
             return self._repeat_launch(leaves, _find_form(result))
-        outputs = {id(x) for x in leaves}
-        is_written = all(key in self._written for key in outputs) and len(outputs) == len(leaves)
-        is_small = sum(x.nbytes for x in self._constants) <= _CONSTANTS
+        outputs = [known for known in map(self._find, leaves) if known in self._written]
+        is_written = len({*outputs}) == len(outputs) == len(leaves)
+        is_small = sum(x.nbytes for _, x in self._constants) <= _CONSTANTS
         if not (self._is_complete and leaves and is_written and is_small):
             return None
-        inner = [x for key, x in self._written.items() if key not in outputs]
-        slots = [*self._inputs, *leaves, *self._constants]
-        positions = {id(x): (number, 0) for number, x in enumerate(slots)}
-        offsets, size = self._share_scratch({id(x) for x in inner})
-        positions |= {key: (len(slots), offset) for key, offset in offsets.items()}
-        tables = []
-        for job, arrays in self._jobs:
-            numbers, starts = zip(*(positions[id(x)] for x in arrays), strict=True)
-            tables.append(job.locate(numbers, starts))
-        jobs = [job for job, _ in self._jobs]
-        shapes = [(x.shape, x.dtype) for x in leaves]
-        return _make_replay(jobs, np.concatenate(tables), shapes, self._constants, size, _find_form(result))
+        return make_replay(self._jobs, self._given, self._constants, outputs, _find_form(result))
+
+    def _note(self, x: Array, known: Known | None = None) -> Known:
+        """Write down what is known of an array as long as it is there."""
+        known = known or Known(x.shape, x.dtype)
+        all_known, key = self._known, id(x)
+        all_known[key] = known, ref(x, lambda _: all_known.pop(key, None))
+        return known
+
+    def _find(self, x: Any) -> Known | None:
+        found = self._known.get(id(x))
+        return None if found is None else found[0]
 
     def _repeat_launch(self, leaves: Sequence[Array], arrange: Arrange) -> Replay | None:
         """Return what launches the kernels again, if they were all that was done."""
@@ -158,67 +134,8 @@ class Recording:
             return None
         return make([numbers[id(x)] for x in given], [positions[id(x)] for x in leaves], arrange)
 
-    def _share_scratch(self, inner: set[int]) -> tuple[dict[int, int], int]:
-        """Return where in scratch memory inner arrays begin, and its size; those not in use at once may overlap."""
-        uses: dict[int, list[int]] = {}
-        rooms: dict[int, int] = {}
-        for number, (_, arrays) in enumerate(self._jobs):
-            for x in arrays:
-                if id(x) in inner:
-                    uses.setdefault(id(x), []).append(number)
-                    rooms[id(x)] = -(-x.nbytes // _LINE) * _LINE
-        offsets: dict[int, int] = {}
-        # the largest first, each as far in front as those leave room that are in use at the same time
-        for key in sorted(rooms, key=lambda key: -rooms[key]):
-            start = 0
-            for other in sorted(offsets, key=lambda other: offsets[other]):
-                is_apart = uses[other][-1] < uses[key][0] or uses[key][-1] < uses[other][0]
-                if not is_apart and offsets[other] < start + rooms[key]:
-                    start = max(start, offsets[other] + rooms[other])
-            offsets[key] = start
-        return offsets, max((offsets[key] + room for key, room in rooms.items()), default=0)
 
-
-def _make_replay(
-    jobs: Sequence[Job],
-    table: Array,
-    shapes: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
-    constants: Sequence[Array],
-    size: int,
-    arrange: Arrange,
-) -> Replay:
-    """Return what runs the table of some jobs, which own the tables that their kernels read."""
-    run = jobs[0].find_runner(jobs[1:])
-    empty: Callable[[Any, np.dtype[Any]], Array] = allocate if any(job.is_large for job in jobs) else np.empty
-    if len(shapes) == 1 and not (constants or size):
-        ((shape, dtype),) = shapes
-
-        def replay_single(arrays: Sequence[Array], _owners: object = jobs) -> Any:
-            made = empty(shape, dtype)
-            if run(table, *arrays, made) is not None:
-                run(table, *map(_straighten, arrays), made)
-            return made
-
-        if arrange is _take_first:
-            return replay_single
-
-    def replay(arrays: Sequence[Array], _owners: object = jobs) -> Any:
-        made = [empty(shape, dtype) for shape, dtype in shapes]
-        others = (*constants, empty((size,), _BYTE)) if size else constants
-        if run(table, *arrays, *made, *others) is not None:
-            run(table, *map(_straighten, arrays), *made, *others)
-        return arrange(made)
-
-    return replay
-
-
-def _straighten(x: Array) -> Array:
-    return x if x.flags.c_contiguous and x.flags.aligned else np.array(x, order="C")
-
-
-_BYTE = np.dtype(np.uint8)
-
-_CONTAINERS = frozenset((list, tuple, dict))
+_CONTAINERS = frozenset((list, tuple, dict, Pyramid))
 
 
 def _list_leaves(result: Any) -> Iterator[Any]:
@@ -230,6 +147,10 @@ def _list_leaves(result: Any) -> Iterator[Any]:
     elif kind is dict:
         for part in result.values():
             yield from _list_leaves(part)
+    elif kind is Pyramid:
+        yield result.approximation
+        for bands in result.details:
+            yield from bands.values()
     else:
         yield result
 
@@ -241,17 +162,13 @@ def _find_form(result: Any) -> Arrange:
     if is_flat:
         return _pass if kind is list else tuple
     if kind not in _CONTAINERS:
-        return _take_first
+        return take_first
     build = _find_builder(result)
     return lambda arrays: build(iter(arrays))
 
 
 def _pass(arrays: list[Array]) -> list[Array]:
     return arrays
-
-
-def _take_first(arrays: list[Array]) -> Array:
-    return arrays[0]
 
 
 def _find_builder(result: Any) -> Callable[[Iterator[Array]], Any]:
@@ -262,4 +179,7 @@ def _find_builder(result: Any) -> Callable[[Iterator[Array]], Any]:
     if kind is list or kind is tuple:
         parts = [_find_builder(part) for part in result]
         return lambda arrays: kind([build(arrays) for build in parts])
+    if kind is Pyramid:
+        refill: Callable[[Iterator[Array]], Any] = result.refill
+        return refill
     return next

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from subband.boundary import extend
 from subband.engines.base import Engine
 from subband.plan import AxisPlan, LevelPlan, TransformPlan
 from subband.schedule.adjoint import refuse_reversible
@@ -100,6 +101,11 @@ def _widen(x: Array) -> Array:
 
 def _analyse(plan: AxisPlan, x: Array) -> tuple[Array, Array]:
     if plan.integer is not None:
+        if plan.integer.repeats_sources:
+            even, odd = (x[..., m::2] << plan.integer.shift for m in (0, 1))
+            for step in plan.integer.steps:
+                _lift_repeating(even, odd, step, 1)
+            return even, odd
         # Every step is computed wherever its source exists; the range shrinks by the step's reach each time.
         margin = _integer_margin(plan)
         u = plan.extend_samples(-margin, plan.length + margin + plan.length % 2).apply(x)
@@ -114,6 +120,10 @@ def _analyse(plan: AxisPlan, x: Array) -> tuple[Array, Array]:
 def _synthesise(plan: AxisPlan, low: Array, high: Array) -> Array:
     turns = np.empty((*low.shape[:-1], plan.coded), low.dtype)
     turns[..., 0::2], turns[..., 1::2] = low, high
+    if plan.integer is not None and plan.integer.repeats_sources:
+        for step in reversed(plan.integer.steps):
+            _lift_repeating(turns[..., 0::2], turns[..., 1::2], step, -1)
+        return turns + ((1 << plan.integer.shift) >> 1) >> plan.integer.shift
     if plan.integer is not None:
         margin = _integer_margin(plan)
         u = plan.extend_coefficients(-margin, plan.coded + margin + plan.coded % 2).apply(turns)
@@ -162,6 +172,17 @@ def _lift(u: Array, step: IntegerStep, sign: int) -> None:
     for j, tap in enumerate(step.taps):
         total += tap * source[..., begin + step.start + j : end + step.start + j]
     target[..., begin:end] += sign * (total >> step.shift)
+
+
+def _lift_repeating(even: Array, odd: Array, step: IntegerStep, sign: int) -> None:
+    """Run one integer step in place, its sources beyond the ends being the outermost ones."""
+    target, source = (odd, even) if step.kind == "predict" else (even, odd)
+    count = target.shape[-1]
+    around = extend("constant", count, step.start, count + step.start + len(step.taps) - 1).apply(source)
+    total = np.full_like(target, step.offset)
+    for j, tap in enumerate(step.taps):
+        total += tap * around[..., j : j + count]
+    target += sign * (total >> step.shift)
 
 
 def _analyse_stationary(plan: StationaryAxisPlan, x: Array) -> tuple[Array, Array]:

@@ -58,7 +58,7 @@ prepared = Recent[Any](_PREPARED)
 
 
 def set_engine(name: str | Engine | None) -> None:
-    """Choose the engine for arrays of the host in all calls that do not name one.
+    """Choose the engine (CPU, CUDA, OpenCL, reference) for arrays of the host in calls that name none.
 
     Arrays that are on a device already are computed there, whatever is set.
 

@@ -29,7 +29,16 @@ from subband.engines.threads import get_threads, run_tasks
 from subband.errors import DeviceMemoryError
 from subband.typing import Array
 
-__all__ = ["Computation", "Conveyor", "HostConveyor", "HostMemory", "Slot", "host_memory_for", "make_conveyor"]
+__all__ = [
+    "Computation",
+    "Conveyor",
+    "HostConveyor",
+    "HostMemory",
+    "Slot",
+    "copy_frame",
+    "host_memory_for",
+    "make_conveyor",
+]
 
 #: Queues the work on a frame: takes the pixels and where the result goes, both on the device.
 Computation: TypeAlias = Callable[[Any, Any], None]
@@ -188,7 +197,7 @@ class _DeviceConveyor(Conveyor):
             else:
                 if slot.staging is None:
                     slot.staging = self._memory.lend(self._shape, self._dtype)
-                _copy(slot.staging, frame)
+                copy_frame(slot.staging, frame)
                 slot.frame = slot.staging
             slot.target = self._memory.lend(self._shape, self._dtype)
             self._start(slot, slot.frame, slot.target)
@@ -450,7 +459,7 @@ def _address(array: Array) -> int:
     return address
 
 
-def _copy(target: Array, source: Array) -> None:
+def copy_frame(target: Array, source: Array) -> None:
     """Copy a frame; one thread alone reads memory far slower than the bus."""
     threads = get_threads()
     if target.nbytes < _LARGE or threads == 1:

@@ -21,11 +21,12 @@ from threading import Lock, Thread
 from time import get_clock_info, perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
-from subband.engines.board import HELPERS, MOST, make_board
+from subband.engines.board import HELPERS, LOOKS, MOST, make_board
 from subband.errors import ArgumentError
 
 if TYPE_CHECKING:
     from subband.compiled import Kernels
+    from subband.typing import Array
 
 __all__ = ["count_threads", "get_threads", "run_tasks", "run_together", "set_threads", "share_tasks"]
 
@@ -45,6 +46,13 @@ _LONGEST_PAUSE = 0.3
 #: What tells how long a thread has computed. Some systems count that in hundredths of a second only; there it seems to
 #: compute as long as it does not wait for its helpers.
 _busy_clock = thread_time if get_clock_info("thread_time").resolution < 1e-5 else perf_counter
+
+#: Seconds that a thread looks for news before it falls asleep: about what it takes to fall asleep and wake up again,
+#: and more than lies between two levels of a transform, or two calls in a row.
+_SPIN = 1e-4
+
+#: Looks that are timed, some microseconds of them, and how often: the shortest time is that of a thread that ran.
+_TIMED_LOOKS, _TIMINGS = 200, 5
 
 #: Seconds that a thread has to end when the program does.
 _FAREWELL = 0.1
@@ -292,6 +300,8 @@ class _Pool:
         if len(self._threads) >= min(count, MOST):
             return
         with self._starting:
+            if not self._threads:
+                self.board[LOOKS] = _count_looks(self.board)
             while (number := len(self._threads)) < min(count, MOST):
                 try:
                     thread = Thread(target=self._listen, args=(number,), name=f"subband-{number}", daemon=True)
@@ -332,6 +342,16 @@ def _find_loops() -> Kernels:
     from subband.compiled import Kernels
 
     return Kernels("subband.engines.cpu.pool_loops")
+
+
+def _count_looks(board: Array) -> int:
+    """Return how often a thread looks for news in `_SPIN`: processors differ tenfold in the pause between looks."""
+    look, shortest = _find_loops().look_often, _SPIN
+    for _ in range(_TIMINGS):
+        start = perf_counter()
+        look(board, _TIMED_LOOKS)
+        shortest = min(shortest, perf_counter() - start)
+    return int(_TIMED_LOOKS * _SPIN / max(shortest, 1e-7))
 
 
 def _find_pool(helpers: int) -> _Pool:

@@ -8,30 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from subband.arrays import as_numbers
+from subband.arrays import as_numbers, is_functional, to_host
 from subband.boundary import check_mode
-from subband.enhance.fixed_lanes import clamp, cut, read_lane
+from subband.engines import Engine
+from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.fixed import FixedPass, FixedPasses
+from subband.enhance.fixed_lanes import HostPasses
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, LevelError, ModeError, ShapeError
 from subband.plan import AxisPlan, TransformPlan, axis_plan, transform_plan
 from subband.pyramid import Pyramid
 from subband.transforms.arguments import normalise_axes
 from subband.transforms.decomposition import choose_level
-from subband.typing import Array, Bands
+from subband.typing import Array, Bands, Direction
 from subband.wavelets import Wavelet, WaveletLike, as_wavelet
 
-__all__ = ["Compensation", "FixedPoint", "Scaling"]
+__all__ = ["Compensation", "FixedPoint", "Scaling", "draw_bands", "plan_pass"]
 
 #: The modes that repeat samples. Others make up numbers, which may leave the range or mean something else in a band.
 _MODES = ("symmetric", "reflect", "constant", "periodic", "periodization", "whole")
 
 #: Levels whose gain is computed from their filter, which doubles in length with each.
 _MOST_FILTERS = 10
+
+#: How an engine is named.
+EngineLike: TypeAlias = str | Engine | None
+
+_host = HostPasses()
 
 
 class Scaling(NamedTuple):
@@ -87,8 +95,8 @@ class FixedPoint:
     Unlike in the paper's hardware, low and high part of a sample are added before they are rounded and clamped: of any
     wavelet but Haar the low part alone can leave [0, 1) beside an edge, and would be cut there.
 
-    In between, numbers are float32: of its 24 bits at least 8 are left for fractions. Additions have a fixed order, so
-    that results are the same on every machine.
+    In between, numbers are float32: of its 24 bits at least 8 are left for fractions. Products and sums are rounded one
+    by one in a fixed order, so that results are the same on every machine, and on CUDA and OpenCL the same bit by bit.
 
     *Only the last bit differs*, says the paper. That is so for coefficients, but for one in 100 000, and for images
     if coefficients have some bits more than pixels: 16 bits bring images of uint8 back exactly. It is not so with as
@@ -259,7 +267,9 @@ class FixedPoint:
             gains.append(max(np.abs(path[phase :: 2**number]).sum() for phase in range(2**number)))
         return float(added * sum(gain**dimensions for gain in gains[:level]))
 
-    def forward(self, picture: Any, level: int | None = None, axes: int | Sequence[int] = (-2, -1)) -> Pyramid:
+    def forward(
+        self, picture: Any, level: int | None = None, axes: int | Sequence[int] = (-2, -1), engine: EngineLike = None
+    ) -> Pyramid:
         """Transform an image.
 
         Parameters
@@ -270,6 +280,8 @@ class FixedPoint:
             Number of levels; as many as are useful if left out.
         axes : int or sequence of int
             The axes to transform, three of them for a volume; the others are carried along.
+        engine : str, optional
+            The engine that computes, such as ``'cuda'``; arrays of a device stay there. See `subband.set_engine`.
 
         Returns
         -------
@@ -296,11 +308,16 @@ class FixedPoint:
         array([[ 25, 123],
                [118, 128]], dtype=uint8)
         """
-        array = as_numbers(picture, "picture")
+        pyramid: Pyramid = call_natively(self._forward, {0: "picture"}, (picture, level, axes, engine), {}, engine)
+        return pyramid
+
+    def _forward(self, image: Any, level: int | None, axes: Any, engine: EngineLike) -> Pyramid:
+        array = as_numbers(image, "picture")
         axes = normalise_axes(axes, array.ndim, distinct=True)
         if not axes:
             raise AxesError(f"axes={axes} is empty; name at least one axis of an image of shape {array.shape}")
-        band = self._enter(array)
+        passes = _find_passes(array, engine)
+        band = self._enter(array, passes)
         wavelets, modes = (self._wavelet,) * len(axes), (str(self.mode),) * len(axes)
         level = choose_level(level, band.shape, axes, wavelets, modes, stationary=False)
         plan = transform_plan(band.shape, axes, wavelets, modes, level)
@@ -309,19 +326,22 @@ class FixedPoint:
             bands = {"": band}
             # As in the paper, lines come before columns.
             for axis, along in zip(reversed(axes), reversed(level_plan.plans), strict=True):
-                halves = {key: self._split(whole, axis, along) for key, whole in bands.items()}
+                task = plan_pass(self, "forward", along)
+                halves = {key: passes.split(task, axis, whole) for key, whole in bands.items()}
                 bands = {letter + key: halves[key][part] for part, letter in enumerate("ad") for key in halves}
             band = bands.pop("a" * len(axes))
             details.insert(0, bands)
         return Pyramid(plan, band, details, array.dtype.newbyteorder("="))
 
-    def inverse(self, pyramid: Pyramid) -> Array:
+    def inverse(self, pyramid: Pyramid, engine: EngineLike = None) -> Array:
         """Turn a pyramid back into an image of the dtype that it had.
 
         Parameters
         ----------
         pyramid : Pyramid
             As `forward` returns it; bands may have been changed.
+        engine : str, optional
+            As in `forward`.
 
         Raises
         ------
@@ -332,15 +352,22 @@ class FixedPoint:
         DtypeError
             If a band does not hold what `forward` makes.
         """
-        plan = self._check(pyramid)
-        band, count = pyramid.approximation, len(plan.axes)
+        self._check(pyramid)
+        image: Array = call_natively(self._inverse, {0: "pyramid"}, (pyramid, engine), {}, engine)
+        return image
+
+    def _inverse(self, pyramid: Pyramid, engine: EngineLike) -> Array:
+        plan, band = self._check(pyramid), pyramid.approximation
+        count, passes = len(plan.axes), _find_passes(band, engine)
         for level_plan, details in zip(reversed(plan.levels), pyramid.details, strict=True):
             bands = {"a" * count: band, **details}
             for position, (axis, along) in enumerate(zip(plan.axes, level_plan.plans, strict=True)):
+                task = plan_pass(self, "inverse", along)
                 keys = map("".join, product("ad", repeat=count - position - 1))
-                bands = {key: self._merge(bands["a" + key], bands["d" + key], axis, along) for key in keys}
+                bands = {key: passes.merge(task, axis, bands["a" + key], bands["d" + key]) for key in keys}
             band = bands[""]
-        return self._leave(band, pyramid.dtype)
+        whole: Array = passes.leave(band, pyramid.dtype)
+        return whole
 
     def unscale(self, pyramid: Pyramid) -> Pyramid:
         """Return the coefficients that the integers represent, in units of the image, as `decompose` finds them.
@@ -375,32 +402,21 @@ class FixedPoint:
         """The bits of an integer, of which `bits` are used."""
         return 8 * self.dtype.itemsize
 
-    def _enter(self, array: Array) -> Array:
+    def _enter(self, array: Any, passes: FixedPasses) -> Any:
         """Return an image as our own integers."""
-        if not isinstance(array, np.ndarray):
-            raise ArgumentTypeError("picture is on a device, and fixed point is computed on the host; copy it there")
         if not array.size:
             raise ShapeError(f"picture has shape {array.shape}; it needs at least 1 pixel")
         kind, width = array.dtype.kind, 8 * array.dtype.itemsize
-        if kind == "u" and width <= self.bits:
-            return np.left_shift(array, self._width - width, dtype=self.dtype)
-        if kind != "f":
+        if kind != "f" and not (kind == "u" and width <= self.bits):
             way = "use bits=16" if (kind, width) == ("u", 16) else "convert it if its numbers fit uint8 or uint16"
             raise DtypeError(f"picture has dtype {array.dtype}, which {self.bits} bits do not hold; {way}")
-        least, most = float(array.min()), float(array.max())
-        if not (least >= 0 and most <= 1):
+        held = passes.enter(array, self.bits, self._width)
+        if held is None:
+            host = to_host(array)
+            least, most = float(host.min()), float(host.max())
             found = f"from {least:g} to {most:g}" if np.isfinite([least, most]).all() else "that are not finite"
             raise ArgumentError(f"picture holds numbers {found}; real ones have to be from 0 to 1: scale or clip them")
-        held: Array = clamp(array * np.float32(2.0**self.bits), self.bits).astype(self.dtype)
-        return np.left_shift(held, self._width - self.bits, dtype=self.dtype)
-
-    def _leave(self, band: Array, dtype: np.dtype[Any]) -> Array:
-        """Return our own integers as the numbers of an image."""
-        width = 8 * dtype.itemsize if dtype.kind == "u" else 0
-        numbers: Array = band * np.float32(2.0 ** (width - self._width))
-        if width:
-            clamp(numbers, width)
-        return numbers.astype(dtype)
+        return held
 
     def _check(self, pyramid: Pyramid) -> TransformPlan:
         """Return the plan of a pyramid, and refuse one that `forward` has not made."""
@@ -417,55 +433,76 @@ class FixedPoint:
             raise DtypeError(f"pyramid is that of an array of {pyramid.dtype}; images are uint8, uint16 or real")
         return plan
 
-    def _split(self, whole: Array, axis: int, plan: AxisPlan) -> list[Array]:
-        """Run both filters along an axis."""
-        fits = (self.low, self.high)
-        taps = [np.multiply(row, fit.scale) for row, fit in zip(plan.forward.taps, fits, strict=True)]
-        start, stop = plan.forward.reach(plan.low)
-        indices, plain = plan.extend_samples(start, stop).index, np.arange(start, stop)
-        halves = [self._allocate(whole.shape, axis, length) for length in (plan.low, plan.high)]
-        for source, *targets in cut(axis, whole, *halves):
-            lanes = [read_lane(source, indices[phase::2], plain[phase::2]) for phase in (0, 1)]
-            for target, row, fit in zip(targets, taps, fits, strict=True):
-                target[...] = self._filter(lanes, row, fit.bias, plan.low)[:, : target.shape[1]]
-        return halves
 
-    def _merge(self, low: Array, high: Array, axis: int, plan: AxisPlan) -> Array:
-        """Undo `_split`: even samples by one pair of filters, odd ones by another, each with a bias of its own."""
-        start, stop = plan.inverse.reach(plan.pairs)
+def draw_bands(pyramid: Pyramid) -> Array:
+    """Return the mosaic of a pyramid of `FixedPoint` as an image: the highest 8 bits of all coefficients as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subband.enhance import FixedPoint
+    >>> draw_bands(FixedPoint("haar").forward(np.array([[10, 20], [30, 40]], np.uint8), level=1))
+    array([[ 25, 123],
+           [118, 128]], dtype=uint8)
+    """
+    mosaic = to_host(pyramid.mosaic())
+    return mosaic if mosaic.dtype == np.uint8 else (mosaic >> 8).astype(np.uint8)
+
+
+def _find_passes(array: Any, engine: EngineLike) -> FixedPasses:
+    """Return what computes where an array is."""
+    if isinstance(array, np.ndarray):
+        return _host
+    # imported with the first array of a device
+    from subband.engines.device_engine import DeviceEngine
+    from subband.engines.fixed_device import find_device_passes
+
+    chosen = engine_for(array, engine)
+    if is_functional(array) or not isinstance(chosen, DeviceEngine):
+        raise ArgumentTypeError(
+            "picture is an array that only its own library computes with; fixed point takes those of the host, of CUDA "
+            "and of OpenCL: copy it there"
+        )
+    return find_device_passes(chosen)
+
+
+@lru_cache(maxsize=1024)
+def plan_pass(fixed: FixedPoint, direction: Direction, plan: AxisPlan) -> FixedPass:
+    """Return a pass along an axis, with scale and bias in its taps."""
+    wavelet, bits, width = fixed._wavelet, fixed.bits, fixed._width
+    if direction == "forward":
+        fits, bank, count = (fixed.low, fixed.high), plan.forward, plan.low
+        start, stop = bank.reach(count)
+        index, sources = plan.extend_samples(start, stop).index, (0, 0)
+        rows = [np.multiply(row, fit.scale) for row, fit in zip(bank.taps, fits, strict=True)]
+        biases = [fit.bias for fit in fits]
+    else:
+        bank, count = plan.inverse, plan.pairs
+        start, stop = bank.reach(count)
         # Positions count low and high coefficients in turn, and the first of them may be either.
-        plain = np.arange(start, stop)
-        indices, is_high = plan.extend_coefficients(start, stop).index // 2, plain % 2
-        banks = (self._wavelet.dec_lo, self._wavelet.dec_hi)
-        spans, negatives = (np.array([*map(f, banks)])[is_high[: plan.inverse.width]] for f in (_span, _sum_negative))
-        if not plan.high:
-            # A single sample has no high coefficient; it counts as zero, which is not the integer 0.
-            high = np.full_like(low, round(self.high.bias * 2**self._width))
-        whole = self._allocate(low.shape, axis, plan.length)
-        for target, *sources in cut(axis, whole, low, high):
-            lanes = [read_lane(sources[is_high[phase]], indices[phase::2], plain[phase::2] // 2) for phase in (0, 1)]
-            for phase, row in enumerate(plan.inverse.taps):
-                samples = self._filter(lanes, np.multiply(row, spans), float(np.dot(row, negatives)), plan.pairs)
-                part = target[:, phase::2]
-                part[...] = samples[:, : part.shape[1]]
-        return whole
-
-    def _allocate(self, shape: tuple[int, ...], axis: int, length: int) -> Array:
-        """Return room for coefficients of a shape, but for the length of an axis."""
-        return np.empty((*shape[:axis], length, *shape[axis + 1 :]), self.dtype)
-
-    def _filter(self, lanes: Sequence[Array], taps: Array, bias: float, count: int) -> Array:
-        """Return ``sum_k taps[k] * u[2 n + k] + bias`` as it is held; `lanes` are the even and odd members of `u`."""
-        unit = 2.0 ** (self._width - self.bits)
-        outer, _, inner = lanes[0].shape
-        total = np.full((outer, count, inner), bias * 2.0**self.bits, np.float32)
-        for k, tap in enumerate(taps):
-            if tap:
-                total += np.float32(tap / unit) * lanes[k % 2][:, k // 2 : k // 2 + count]
-        clamp(total, self.bits)
-        if unit > 1:
-            total *= np.float32(unit)
-        return total
+        index, sources = plan.extend_coefficients(start, stop).index // 2, (start % 2, (start + 1) % 2)
+        is_high = np.arange(start, start + bank.width) % 2
+        filters = (wavelet.dec_lo, wavelet.dec_hi)
+        spans, negatives = (np.array([*map(f, filters)])[is_high] for f in (_span, _sum_negative))
+        rows = [np.multiply(row, spans) for row in bank.taps]
+        biases = [float(np.dot(row, negatives)) for row in bank.taps]
+    unit = 2.0 ** (width - bits)
+    first, second = (tuple(float(np.float32(tap / unit)) for tap in row) for row in rows)
+    low, high = (float(np.float32(bias * 2.0**bits)) for bias in biases)
+    return FixedPass(
+        direction,
+        (first, second),
+        (low, high),
+        sources,
+        start,
+        index.astype(np.int32),
+        count,
+        (plan.length, plan.low, plan.high),
+        bits,
+        width,
+        # A single sample has no high coefficient; it counts as zero, which is not the integer 0.
+        round(fixed.high.bias * 2**width),
+    )
 
 
 def _check_count(count: int, name: str) -> None:

@@ -111,7 +111,7 @@ def render_load_bands(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> s
         ]
     loads = []
     for band, first, count, packed, goal, length in parts:
-        if spec.is_aligned and is_staged and length >= 4:
+        if spec.is_aligned and is_staged and length % 4 == 0:
             loads.append(f"STAGE_PACK(held + {goal}, {band} + (offset_t){first} * INNER, {packed});")
         elif spec.is_aligned:
             value = hold.format("packed.v[k]")

@@ -62,7 +62,7 @@ for (int at = first - AHEAD; at < end; ++at) {{
 {indent(render_shift(), " " * 4)}
 {indent(reading, " " * 4)}
 {indent(along, " " * 4)}
-{indent(render_steps(program, number), " " * 4)}
+{indent(render_steps(program, number, is_inside=False), " " * 4)}
     const int n = at - ({schedule.last});
     IF_ALL_AGREE(n >= start) {{
 {indent(render_outputs(program, number), " " * 8)}
@@ -81,16 +81,32 @@ UNROLL for (int k = DEPTH - 1; k > 0; --k)
     }"""
 
 
-def render_steps(program: AxisProgram, number: str) -> str:
-    """Return the lifting steps; ages of rows count from the newest pair."""
+def render_steps(program: AxisProgram, number: str, *, is_inside: bool = True) -> str:
+    """Return the lifting steps; ages of rows count from the newest pair. If `is_inside`, no row is beyond the ends."""
     lines = []
-    for entry in program.steps:
+    for index, entry in enumerate(program.steps):
         step, lag = entry.step, entry.lag
         sources = [f"rows[{1 - step.target}][{lag - step.start - j}][c]" for j in range(len(step.taps))]
         total = format_step(entry, sources, number)
         target = f"rows[{step.target}][{lag}][c]"
         lines.append(f"UNROLL for (int c = 0; c < V; ++c) {target} = {target} {total};")
+        is_read = index + 1 < len(program.steps) and lag + 1 < program.schedule.depth
+        if program.repeats_sources and not is_inside and is_read:
+            lines.append(_render_repetition(step.target, lag))
     return "\n".join(lines)
+
+
+def _render_repetition(member: int, lag: int) -> str:
+    """Return the lines that give rows beyond the ends what a step has made of the outermost ones."""
+    rows = f"rows[{member}]"
+    return f"""\
+if (at - {lag} == 0) {{
+    UNROLL for (int k = {lag + 1}; k < DEPTH; ++k)
+        UNROLL for (int c = 0; c < V; ++c) {rows}[k][c] = {rows}[{lag}][c];
+}}
+if (at - {lag} >= low_height) {{
+    UNROLL for (int c = 0; c < V; ++c) {rows}[{lag}][c] = {rows}[{lag + 1}][c];
+}}"""
 
 
 def render_outputs(program: AxisProgram, number: str) -> str:

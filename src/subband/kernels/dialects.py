@@ -8,6 +8,11 @@ on NVIDIA's GPUs in local memory, where copies arrive without a register waiting
 pair at a time. IF_ALL_AGREE skips work that no lane needs, where that is allowed around an exchange; what must not
 happen still needs a condition of its own. SELDOM marks a function that stays out of the way of those who do not call
 it. LOCAL memory belongs to a block, and BARRIER waits for all lanes of it: groups that meet there walk alike.
+
+Where several groups work on one thing, the text begins with the number of their lanes, THREADS, and of the blocks that
+have to find room on a multiprocessor, RESIDENT, and has the words of `Dialect.blocks` too: THREAD is a lane's number in
+its block, SUM_ALL replaces a number by the sum over the block, in slots that SUMMING has declared, and LOAD4 reads four
+numbers of local memory that begin at a multiple of 16 bytes.
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ _CUDA = """\
 #define LOCAL __shared__
 #define BARRIER __syncthreads()
 #define ATOMIC_ADD(address, value) atomicAdd(address, value)
+#define ADD_WIDE(address, value) atomicAdd((unsigned long long *)(address), (unsigned long long)(value))
 #define HELD held_t
 #define STAGES(slots) \\
     __shared__ ALIGN(16) held_t staged[BLOCK * (slots) * 2 * 32 * V]; \\
@@ -65,10 +71,12 @@ template <int bytes> DEVICE void stage_bytes(void *goal, const void *source)
     if (bytes % 16 == 0) {
         UNROLL for (int k = 0; k < bytes; k += 16)
             asm volatile(COPY "16;" ::"r"(to + k), "l"((const char *)source + k));
-    } else if (bytes == 8) {
-        asm volatile(COPY "8;" ::"r"(to), "l"(source));
+    } else if (bytes % 8 == 0) {
+        UNROLL for (int k = 0; k < bytes; k += 8)
+            asm volatile(COPY "8;" ::"r"(to + k), "l"((const char *)source + k));
     } else {
-        asm volatile(COPY "4;" ::"r"(to), "l"(source));
+        UNROLL for (int k = 0; k < bytes; k += 4)
+            asm volatile(COPY "4;" ::"r"(to + k), "l"((const char *)source + k));
     }
 }
 template <typename S> DEVICE void stage_one(S *goal, const S *source, bool is_there)
@@ -111,9 +119,22 @@ _OPENCL = """\
 #define LOCAL __local
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define ATOMIC_ADD(address, value) atomic_add(address, value)
+#define ADD_WIDE(address, value) add_wide(address, value)
 typedef long wide_t;
+// in two words: devices need not have atomics of 64 bits
+DEVICE void add_wide(__global uint *at, wide_t value)
+{
+    const uint low = (uint)value;
+    uint high = (uint)(value >> 32);
+    const uint before = atomic_add(at, low);
+    if (before + low < before) ++high;
+    if (high) atomic_add(at + 1, high);
+}
 DEVICE uint float_bits(float f) { return as_uint(f); }
 DEVICE float bits_float(uint u) { return as_float(u); }
+"""
+
+_OPENCL_PLAIN = """\
 // by hand: devices need not have numbers of half precision, not even to convert them
 DEVICE float half_to_float(ushort h)
 {
@@ -129,9 +150,6 @@ DEVICE ushort float_to_half(float f)
     if (size < 0x38800000u) return (ushort)(sign | (uint)rint(as_float(size) * 0x1p24f));
     return (ushort)(sign | (size - 0x38000000u + 0xfff + (size >> 13 & 1)) >> 13);
 }
-"""
-
-_OPENCL_PLAIN = """\
 #define HELD held_t
 #define STAGES(slots) held_t staged[2][V];
 #define STAGE(slot, m) staged[m]
@@ -168,10 +186,12 @@ DEVICE void stage_bytes(__local char *goal, GLOBAL const char *source, int bytes
     if (bytes % 16 == 0) {
         UNROLL for (int k = 0; k < bytes; k += 16)
             asm volatile(COPY "16;" ::"r"(to + k), "l"(source + k) : "memory");
-    } else if (bytes == 8) {
-        asm volatile(COPY "8;" ::"r"(to), "l"(source) : "memory");
+    } else if (bytes % 8 == 0) {
+        UNROLL for (int k = 0; k < bytes; k += 8)
+            asm volatile(COPY "8;" ::"r"(to + k), "l"(source + k) : "memory");
     } else {
-        asm volatile(COPY "4;" ::"r"(to), "l"(source) : "memory");
+        UNROLL for (int k = 0; k < bytes; k += 4)
+            asm volatile(COPY "4;" ::"r"(to + k), "l"(source + k) : "memory");
     }
 }
 DEVICE void stage_one(__local char *goal, GLOBAL const char *source, bool is_there, int bytes)
@@ -187,6 +207,8 @@ DEVICE void stage_one(__local char *goal, GLOBAL const char *source, bool is_the
         *(__local uchar *)goal = is_there ? *(GLOBAL const uchar *)source : (uchar)0;
     }
 }
+DEVICE float half_to_float(ushort h) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h)); return f; }
+DEVICE ushort float_to_half(float f) { ushort h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f)); return h; }
 DEVICE uint fetch_bits(uint value, int from)
 {
     uint got;
@@ -205,6 +227,49 @@ double __attribute__((overloadable)) fetch(double value, int from)
     const uint2 bits = as_uint2(value);
     return as_double((uint2)(fetch_bits(bits.x, from), fetch_bits(bits.y, from)));
 }
+"""
+
+_CUDA_BLOCKS = """\
+#undef KERNEL
+#define KERNEL extern "C" __global__ __launch_bounds__(THREADS, RESIDENT)
+#define THREAD ((int)threadIdx.x)
+#define BLOCK_X ((int)blockIdx.x)
+#define SUMMING(type) __shared__ type slots[2][THREADS / 32]; int slot = 0
+#define SUM_ALL(value) \\
+    { \\
+        UNROLL for (int far = 16; far; far >>= 1) value += __shfl_xor_sync(0xffffffffu, value, far); \\
+        if (THREADS > 32) { \\
+            if (LANE == 0) slots[slot][THREAD >> 5] = value; \\
+            BARRIER; \\
+            value = 0; \\
+            UNROLL for (int k = 0; k < THREADS / 32; ++k) value += slots[slot][k]; \\
+            slot ^= 1; \\
+        } \\
+    }
+#define LOAD4(goal, address) \\
+    { \\
+        const quad_t quad = *(const quad_t *)(address); \\
+        UNROLL for (int k = 0; k < 4; ++k) (goal)[k] = quad.v[k]; \\
+    }
+"""
+
+_OPENCL_BLOCKS = """\
+#undef KERNEL
+#undef UNROLL
+#define KERNEL __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
+#define UNROLL
+#define THREAD ((int)get_local_id(0))
+#define BLOCK_X ((int)get_group_id(0))
+#define SUMMING(type) __local type slots[2][THREADS]; int slot = 0
+#define SUM_ALL(value) \\
+    { \\
+        slots[slot][THREAD] = value; \\
+        BARRIER; \\
+        value = 0; \\
+        for (int k = 0; k < THREADS; ++k) value += slots[slot][k]; \\
+        slot ^= 1; \\
+    }
+#define LOAD4(goal, address) for (int k = 0; k < 4; ++k) (goal)[k] = (address)[k]
 """
 
 _BOTH = """\
@@ -230,11 +295,14 @@ class Dialect:
         The words of the kernels in this language.
     is_staging : bool
         Whether several pairs of rows can be on their way.
+    blocks : str
+        The words of kernels whose blocks are several groups that work on one thing.
     """
 
     name: str
     prelude: str
     is_staging: bool
+    blocks: str
 
     def begin(self, *, uses_doubles: bool = False) -> str:
         """Return the prelude of a kernel: the macros of this dialect."""
@@ -243,9 +311,9 @@ class Dialect:
         return self.prelude
 
 
-CUDA = Dialect("cuda", _CUDA + _BOTH, True)
-OPENCL = Dialect("opencl", _OPENCL + _OPENCL_PLAIN + _BOTH, False)
-OPENCL_NVIDIA = Dialect("opencl", _OPENCL + _OPENCL_NVIDIA + _BOTH, True)
+CUDA = Dialect("cuda", _CUDA + _BOTH, True, _CUDA_BLOCKS)
+OPENCL = Dialect("opencl", _OPENCL + _OPENCL_PLAIN + _BOTH, False, _OPENCL_BLOCKS)
+OPENCL_NVIDIA = Dialect("opencl", _OPENCL + _OPENCL_NVIDIA + _BOTH, True, _OPENCL_BLOCKS)
 
 #: By name.
 DIALECTS = {"cuda": CUDA, "opencl": OPENCL, "opencl on NVIDIA": OPENCL_NVIDIA}

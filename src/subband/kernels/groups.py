@@ -1,26 +1,35 @@
 """Kernel text of non-local groups: similar patches become linear combinations of each other.
 
-A group of lanes takes one reference patch at a time: it measures how far all patches around are from that, selects the
-nearest by bisection of their bits, and inverts a small matrix in local memory. Estimates are summed as integers of 64
-bits, in two words, so that the sums of the same planes are the same whatever the order in which groups come.
+A block takes one group at a time. Each lane holds a tile of the group's matrix in registers, from the products of its
+patches to the inverse; only the row of a pivot goes through local memory. Estimates are summed as integers of 64 bits,
+so that the sums of the same planes are the same whatever the order in which blocks come. A weight is that of a whole
+patch, and is summed where the patch begins.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.filters import begin_filter
+from subband.kernels.group_matching import LOCATE
 from subband.kernels.numbers import STORAGES, format_number
 
 __all__ = ["WORDS", "GroupSpec", "render_groups"]
 
-#: Words of a sample's sums: the value in two of them, and the weight in two.
-WORDS = 4
+#: Words of a sum.
+WORDS = 2
 
-#: Rows of a matrix that a lane computes at a time.
-_ROWS = 4
+#: Rows and columns of the tile of a matrix that a lane holds, and samples of the patches that it estimates together.
+_ROWS, _COLUMNS, _SAMPLES = 4, 8, 8
+
+#: Bytes of local memory for a matrix and samples of patches, which are taken some at a time if there are too many.
+_LOCAL = 40 << 10
+
+#: Blocks of a multiprocessor by their lanes: with more there are too few registers, with fewer too little to do.
+_RESIDENT = {32: 12, 128: 5}
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,10 @@ class GroupSpec:
         Sum the estimates of all groups, or divide the sums.
     storage : str
         How planes are stored.
+    patch : tuple of int
+        Samples of a patch along three axes.
     count : int
         Patches of a group, at most.
-    samples : int
-        Samples of a patch, at most.
-    most : int
-        Patches around a reference patch, at most.
     is_trusting : bool
         Whether all energy is taken from the guide.
     is_sharp : bool
@@ -47,51 +54,62 @@ class GroupSpec:
 
     task: Literal["sum", "finish"]
     storage: str
+    patch: tuple[int, ...]
     count: int = 1
-    samples: int = 1
-    most: int = 1
     is_trusting: bool = True
     is_sharp: bool = False
+
+    @property
+    def order(self) -> int:
+        """Rows and columns of the matrix of a group, padded to whole tiles."""
+        return -(-self.count // _COLUMNS) * _COLUMNS
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a block: at least one for each tile of the matrix."""
+        return -(-(self.order**2) // (_ROWS * _COLUMNS * LANES)) * LANES
 
 
 def render_groups(spec: GroupSpec, dialect: Dialect) -> str:
     """Return the source of the kernel ``sweep``.
 
     ``sum``
-        Takes planes, the guide, the sums, which begin as zeros; a table of the planes, three sizes of a plane, three of
-        a patch, three half windows, three steps, and how many reference patches there are along three axes; values:
-        trust and the least variance as a part of the energy; and the noise of each plane. Groups in the first direction
-        count reference patches along the last axis, in the second one those along the others.
+        Takes planes, the guide, the groups that were found, sums of values and of weights, which begin as zeros; a
+        table as `subband.kernels.group_matching` has it, and the planes; values: trust and the least variance as a part
+        of the energy; and the noise of each plane. Blocks count reference patches in two directions, and planes in the
+        third.
     ``finish``
-        Takes planes, the sums, the result, a table of the samples of a plane and the planes, and noise.
+        Takes planes, both sums, the result, a table of three sizes of a plane and the planes, and noise.
     """
     return _render_sum(spec, dialect) if spec.task == "sum" else _render_finish(spec, dialect)
 
 
-def _begin(spec: GroupSpec, dialect: Dialect) -> str:
-    number = STORAGES[spec.storage].number
-    # the most that an estimate is away from its sample, times all weights, has to fit into 63 bits
-    scale, most = (2.0**32, 2.0**12) if number == "double" else (2.0**24, 2.0**15)
-    return f"""{begin_filter(dialect, spec.storage)}
-#define SCALE {format_number(scale, number)}
-#define FARTHEST {format_number(most, number)}
-"""
-
-
 def _render_finish(spec: GroupSpec, dialect: Dialect) -> str:
-    return f"""{_begin(spec, dialect)}
+    pz, py, px = spec.patch
+    return f"""{begin_filter(dialect, spec.storage)}
 #define JOIN(at) ((wide_t)(int)(at)[1] * 4294967296 + (wide_t)(at)[0])
 
-KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const uint *RESTRICT sums,
-                  GLOBAL stored_t *RESTRICT result, GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT noise)
+KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const uint *RESTRICT values,
+                  GLOBAL const uint *RESTRICT weights, GLOBAL stored_t *RESTRICT result,
+                  GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT noise)
 {{
-    const size_t count = table[0];
-    for (int plane = GROUP_Z; plane < table[1]; plane += GROUPS_Z) {{
+    const int high = table[1], wide = table[2];
+    const size_t count = (size_t)table[0] * high * wide;
+    for (int plane = GROUP_Z; plane < table[3]; plane += GROUPS_Z) {{
         const T own = noise[plane];
         for (size_t item = ITEM_X; item < count; item += ITEMS_X) {{
             const size_t at = plane * count + item;
             T value = READ(planes[at]);
-            if (own > 0) value += own * ((T)JOIN(sums + {WORDS} * at) / (T)JOIN(sums + {WORDS} * at + 2));
+            if (own > 0) {{
+                const int x = item % wide, y = item / wide % high;
+                const wide_t z = item / wide / high;
+                wide_t weight = 0;
+                for (int i = 0; i < {pz} && i <= z; ++i) for (int j = 0; j < {py} && j <= y; ++j) {{
+                    GLOBAL const uint *const row = weights + {WORDS} * (at - ((size_t)i * high + j) * wide);
+                    for (int m = 0; m < {px} && m <= x; ++m) weight += JOIN(row - {WORDS} * m);
+                }}
+                value += own * ((T)JOIN(values + {WORDS} * at) / (T)weight);
+            }}
             result[at] = WRITE(value);
         }}
     }}
@@ -101,196 +119,164 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const uint *RES
 
 def _render_sum(spec: GroupSpec, dialect: Dialect) -> str:
     number = STORAGES[spec.storage].number
-    chunk = 8 if number == "double" else 16
-    order, row = spec.count + 1, chunk + 1
-    least = format_number(1e-3, number)
-    load = f"""
-            for (int k = lane; k < count * {chunk}; k += {LANES}) {{
-                const int s = first + k % {chunk};
-                part[k / {chunk} * {row} + k % {chunk}] =
-                    s < size ? READ(SOURCE[positions[k / {chunk}] + OFFSET(s)]) - mean : 0;
-            }}
-            BARRIER;"""
-    multiply = f"""
-            for (int i = 0; i < count; i += {_ROWS}) for (int j = lane; j < i + {_ROWS} && j < count; j += {LANES}) {{
-                T products[{_ROWS}] = {{0}};
-                for (int c = 0; c < {chunk}; ++c) {{
-                    const T held = part[j * {row} + c];
-                    UNROLL for (int r = 0; r < {_ROWS}; ++r) products[r] += part[(i + r) * {row} + c] * held;
+    size, order = prod(spec.patch), spec.order
+    pitch, across, down = order + 4, order // _COLUMNS, order // _ROWS
+    room = _LOCAL // (pitch * (8 if number == "double" else 4)) - order
+    few = min(-(-size // _SAMPLES), max(room // _SAMPLES, 1)) * _SAMPLES
+    # the most that an estimate is away from its sample, times all weights, has to fit into 63 bits
+    scale, most = (2.0**32, 2.0**12) if number == "double" else (2.0**24, 2.0**15)
+
+    def load(source: str, factor: str) -> str:
+        # eight samples of four patches: all banks of local memory at once
+        return f"""
+                BARRIER;
+                UNROLL_FEW for (int k = THREAD; k < {few * order}; k += THREADS) {{
+                    const int s = k % 8 + k / {8 * order} * 8, patch = k / 8 % {order};
+                    part[s * {pitch} + patch] = first + s < SIZE && patch < count
+                        ? {factor}(READ({source}[positions[patch] + offsets[first + s]]) - mean) : 0;
                 }}
-                UNROLL for (int r = 0; r < {_ROWS}; ++r)
-                    if (i + r < count && j <= i + r) matrix[(i + r) * {order} + j] += FACTOR * products[r];
-            }}
-            BARRIER;"""
-    of_guide = (load + multiply).replace("SOURCE", "pilot").replace("FACTOR", "trust")
-    of_planes = (
-        "" if spec.is_trusting else (load + multiply).replace("SOURCE", "noisy").replace("FACTOR", "(1 - trust)")
+                BARRIER;"""
+
+    def multiply(source: str, factor: str) -> str:
+        return f"""
+            for (int first = 0; first < SIZE; first += {few}) {{{load(source, factor)}
+                if (is_tile) UNROLL_FEW for (int s = 0; s < {few}; ++s) {{
+                    T above[{_ROWS}], beside[{_COLUMNS}];
+                    LOAD4(above, part + s * {pitch} + row);
+                    LOAD4(beside, part + s * {pitch} + column);
+                    LOAD4(beside + 4, part + s * {pitch} + column + 4);
+                    UNROLL for (int i = 0; i < {_ROWS}; ++i) UNROLL for (int j = 0; j < {_COLUMNS}; ++j)
+                        tile[i][j] += above[i] * beside[j];
+                }}
+            }}"""
+
+    products = (
+        multiply("pilot", "") if spec.is_trusting else multiply("pilot", "gain * ") + multiply("noisy", "rest * ")
     )
-    span = _ROWS * (LANES // chunk)
-    return f"""{_begin(spec, dialect)}
-#define OFFSET(s) (((size_t)((s) / (py * px)) * high + (s) / px % py) * wide + (s) % px)
+    return f"""#define THREADS {spec.lanes}
+#define RESIDENT {_RESIDENT.get(spec.lanes, 1)}
+{begin_filter(dialect, spec.storage)}{dialect.blocks}
+#define COUNT {spec.count}
+#define PZ {spec.patch[0]}
+#define PY {spec.patch[1]}
+#define PX {spec.patch[2]}
+#define SIZE {size}
+#define SCALE {format_number(scale, number)}
+#define FARTHEST {format_number(most, number)}
+typedef struct ALIGN(16) {{ T v[4]; }} quad_t;
 
-DEVICE void add_wide(GLOBAL uint *at, wide_t value)
-{{
-    const uint low = (uint)value;
-    uint high = (uint)(value >> 32);
-    const uint before = ATOMIC_ADD(at, low);
-    if (before + low < before) ++high;
-    if (high) ATOMIC_ADD(at + 1, high);
-}}
-
-KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t *RESTRICT guide, GLOBAL uint *sums,
+KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t *RESTRICT guide,
+                  GLOBAL const int *RESTRICT groups, GLOBAL uint *sums, GLOBAL uint *weights,
                   GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT values, GLOBAL const T *RESTRICT noise)
 {{
-    LOCAL uint keys[{spec.most}];
-    LOCAL T reference[{spec.samples}];
-    LOCAL T part[{(spec.count + span) * row}];
-    LOCAL T matrix[{spec.count * order}];
-    LOCAL T column[{spec.count}];
-    LOCAL T totals[{LANES}];
-    LOCAL uint marks[{LANES}];
-    LOCAL wide_t positions[{spec.count}];
-    const int lane = LANE, images = table[0], deep = table[1], high = table[2], wide = table[3];
-    const int pz = table[4], py = table[5], px = table[6], rz = table[7], ry = table[8], rx = table[9];
-    const int across = table[15], lines = table[13] * table[14], size = pz * py * px;
+    LOCAL ALIGN(16) T part[{few * pitch}];
+    LOCAL ALIGN(16) T matrix[{order * pitch}];
+    LOCAL ALIGN(16) T pivots[{2 * order}];
+    LOCAL T shares[{order}];
+    LOCAL wide_t positions[COUNT];
+    LOCAL int offsets[SIZE];
+    SUMMING(T);
+    const int deep = table[0], high = table[1], wide = table[2], lines = table[9] * table[10];
     const size_t whole = (size_t)deep * high * wide;
-    const T trust = values[0], floor_ = values[1];
-    if (GROUP_X >= across) return;
-    for (int line = GROUP_Y; line < lines; line += GROUPS_Y) {{
-        const int z = min((int)(line / table[14] * table[10]), deep - pz);
-        const int y = min((int)(line % table[14] * table[11]), high - py);
-        const int x = min((int)(GROUP_X * table[12]), wide - px);
-        const int z0 = max(0, z - rz), y0 = max(0, y - ry), x0 = max(0, x - rx);
-        const int ny = min(high - py, y + ry) + 1 - y0, nx = min(wide - px, x + rx) + 1 - x0;
-        const int total = (min(deep - pz, z + rz) + 1 - z0) * ny * nx;
-        const size_t own = ((size_t)z * high + y) * wide + x;
-        for (int s = lane; s < size; s += {LANES}) reference[s] = READ(guide[own + OFFSET(s)]);
-        BARRIER;
-        for (int e = lane; e < total; e += {LANES}) {{
-            const size_t at = ((size_t)(z0 + e / (ny * nx)) * high + y0 + e / nx % ny) * wide + x0 + e % nx;
-            T distance = 0;
-            int s = 0;
-            for (int i = 0; i < pz; ++i) for (int j = 0; j < py; ++j) {{
-                GLOBAL const stored_t *const source = guide + at + ((size_t)i * high + j) * wide;
-                for (int m = 0; m < px; ++m, ++s) {{
-                    const T difference = READ(source[m]) - reference[s];
-                    distance += difference * difference;
-                }}
-            }}
-            // bits of what is not negative have its order; the patch itself comes before all
-            keys[e] = at == own ? 0 : float_bits((float)distance) + 1;
-        }}
-        BARRIER;
-        const int count = min(total, {spec.count});
-        uint low = 0, top = 0xffffffffu;
-        while (low < top) {{
-            const uint middle = low + (top - low) / 2;
-            uint mark = 0;
-            for (int e = lane; e < total; e += {LANES}) mark += keys[e] <= middle;
-            marks[lane] = mark;
+    const T trust = values[0], floor_ = values[1], gain = sqrt(trust), rest = sqrt(1 - trust);
+    const int above_ = THREAD / {across}, beside_ = THREAD % {across};
+    const int row = above_ * {_ROWS}, column = beside_ * {_COLUMNS};
+    const bool is_tile = above_ < {down};
+    for (int s = THREAD; s < SIZE; s += THREADS) offsets[s] = ((s / (PY * PX)) * high + s / PX % PY) * wide + s % PX;
+    for (int plane = GROUP_Z; plane < table[12]; plane += GROUPS_Z) {{
+        const T sigma = noise[plane];
+        if (!(sigma > 0)) continue;
+        GLOBAL const stored_t *const noisy = planes + plane * whole;
+        GLOBAL const stored_t *const pilot = guide + plane * whole;
+        for (int line = GROUP_Y; line < lines; line += GROUPS_Y) {{{LOCATE}
+            GLOBAL const int *const found = groups + ((size_t)line * table[11] + BLOCK_X) * COUNT;
             BARRIER;
-            int below = 0;
-            for (int k = 0; k < {LANES}; ++k) below += marks[k];
-            BARRIER;
-            if (below >= count) top = middle; else low = middle + 1;
-        }}
-        // those nearer than the last are all taken, and of those as far as it the first ones
-        uint mark = 0;
-        for (int e = lane; e < total; e += {LANES}) mark += keys[e] < low;
-        marks[lane] = mark;
-        BARRIER;
-        int ties = count;
-        for (int k = 0; k < {LANES}; ++k) ties -= marks[k];
-        BARRIER;
-        int nearer = 0, equal = 0;
-        for (int start = 0; start < total; start += {LANES}) {{
-            const int e = start + lane;
-            const uint key = e < total ? keys[e] : 0xffffffffu;
-            const uint kind = key < low ? 1 : e < total && key == low ? 65536 : 0;
-            marks[lane] = kind;
-            BARRIER;
-            uint before = 0, all = 0;
-            for (int k = 0; k < {LANES}; ++k) {{
-                if (k < lane) before += marks[k];
-                all += marks[k];
-            }}
-            BARRIER;
-            const int same = equal + (int)(before >> 16);
-            if (kind == 1 || (kind && same < ties))
-                positions[nearer + (int)(before & 65535) + min(same, ties)] =
-                    ((wide_t)(z0 + e / (ny * nx)) * high + y0 + e / nx % ny) * wide + x0 + e % nx;
-            nearer += all & 65535;
-            equal += all >> 16;
-        }}
-        BARRIER;
-        for (int image = 0; image < images; ++image) {{
-            const T sigma = noise[image];
-            if (!(sigma > 0)) continue;
-            GLOBAL const stored_t *const noisy = planes + image * whole;
-            GLOBAL const stored_t *const pilot = guide + image * whole;
-            GLOBAL uint *const goal = sums + {WORDS} * image * whole;
-            T sum = 0;
-            for (int k = lane; k < count * size; k += {LANES})
-                sum += READ(pilot[positions[k / size] + OFFSET(k % size)]);
-            totals[lane] = sum;
-            for (int k = lane; k < {spec.count * order}; k += {LANES}) matrix[k] = 0;
+            for (int k = THREAD; k < count; k += THREADS) positions[k] = own + found[k];
             BARRIER;
             T mean = 0;
-            for (int k = 0; k < {LANES}; ++k) mean += totals[k];
-            mean /= (T)(count * size);
-            for (int first = 0; first < size; first += {chunk}) {{{of_guide}{of_planes}
+            UNROLL_FEW for (int k = THREAD; k < count * SIZE; k += THREADS)
+                mean += READ(pilot[positions[k / SIZE] + offsets[k % SIZE]]);
+            SUM_ALL(mean);
+            mean /= (T)(count * SIZE);
+            T tile[{_ROWS}][{_COLUMNS}];
+            UNROLL for (int i = 0; i < {_ROWS}; ++i) UNROLL for (int j = 0; j < {_COLUMNS}; ++j) tile[i][j] = 0;
+            {products}
+            // tiles on the diagonal are twice as wide as they are high
+            const bool is_middle = is_tile && beside_ == above_ / 2;
+            if (is_middle) UNROLL for (int i = 0; i < {_ROWS}; ++i)
+                pivots[{order} + row + i] = above_ % 2 ? tile[i][i + {_ROWS}] : tile[i][i];
+            BARRIER;
+            T variance = sigma * sigma * (T)SIZE;
+            for (int i = 0; i < count; ++i) variance = fmax(variance, pivots[{order} + i] * floor_);
+            if (is_middle) UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
+                const T more = row + i < count ? trust * variance : 1;
+                if (above_ % 2) tile[i][i + {_ROWS}] += more; else tile[i][i] += more;
             }}
-            T variance = sigma * sigma * (T)size;
-            for (int i = 0; i < count; ++i) variance = fmax(variance, matrix[i * {order} + i] * floor_);
-            BARRIER;
-            for (int i = lane; i < count; i += {LANES}) matrix[i * {order} + i] += trust * variance;
-            BARRIER;
-            for (int p = 0; p < count; ++p) {{
-                for (int j = lane; j < count; j += {LANES})
-                    column[j] = j < p ? matrix[p * {order} + j] : matrix[j * {order} + p];
+            for (int block = 0; block < count; block += {_COLUMNS}) UNROLL for (int q = 0; q < {_COLUMNS}; ++q) {{
+                // in two halves taken in turn, so that one barrier for each pivot is enough
+                const int half_ = q % 2 * {order};
+                const bool is_row = above_ == block / {_ROWS} + q / {_ROWS}, is_column = beside_ == block / {_COLUMNS};
+                if (is_row && is_tile)
+                    UNROLL for (int j = 0; j < {_COLUMNS}; ++j) pivots[half_ + column + j] = tile[q % {_ROWS}][j];
                 BARRIER;
-                const T inverse = 1 / fmax(column[p], floor_ * variance);
-                for (int i = 0; i < count; ++i) {{
-                    const T factor = i == p ? 0 : column[i] * inverse;
-                    for (int j = lane; j <= i; j += {LANES}) matrix[i * {order} + j] -= factor * column[j];
-                }}
-                BARRIER;
-                for (int j = lane; j < count; j += {LANES})
-                    matrix[max(j, p) * {order} + min(j, p)] = j == p ? -inverse : column[j] * inverse;
-                BARRIER;
-            }}
-            for (int i = 0; i < count; ++i)
-                for (int j = lane; j < i; j += {LANES}) matrix[j * {order} + i] = matrix[i * {order} + j];
-            BARRIER;
-            for (int i = lane; i < count; i += {LANES}) {{
-                T left = 1;
-                for (int j = 0; j < count; ++j) {{
-                    const T weight = matrix[i * {order} + j] * variance;
-                    matrix[i * {order} + j] = weight;
-                    left += weight * weight;
-                }}
-                left = 1 / fmax(left + 2 * matrix[i * {order} + i], {least});
-                column[i] = {"left" if spec.is_sharp else "sqrt(left) * sqrt(sqrt(left))"};
-            }}
-            BARRIER;
-            for (int first = 0; first < size; first += {chunk}) {{{load.replace("SOURCE", "noisy")}
-                const int c = lane % {chunk};
-                for (int i = lane / {chunk} * {_ROWS}; i < count; i += {span}) {{
-                    T less[{_ROWS}] = {{0}};
-                    for (int j = 0; j < count; ++j) {{
-                        const T held = part[j * {row} + c];
-                        UNROLL for (int r = 0; r < {_ROWS}; ++r)
-                            less[r] += matrix[min(i + r, count - 1) * {order} + j] * held;
+                if (is_tile) {{
+                    const T inverse = 1 / fmax(pivots[half_ + block + q], floor_ * variance);
+                    T above[{_ROWS}], beside[{_COLUMNS}];
+                    LOAD4(above, pivots + half_ + row);
+                    LOAD4(beside, pivots + half_ + column);
+                    LOAD4(beside + 4, pivots + half_ + column + 4);
+                    UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
+                        above[i] *= inverse;
+                        UNROLL for (int j = 0; j < {_COLUMNS}; ++j) tile[i][j] -= above[i] * beside[j];
+                        if (is_column) tile[i][q] = above[i];
                     }}
-                    UNROLL for (int r = 0; r < {_ROWS}; ++r) if (i + r < count && first + c < size) {{
-                        const T weight = column[i + r] * SCALE;
-                        const T value = fmin(fmax(less[r] / sigma, -FARTHEST), FARTHEST) * weight;
-                        GLOBAL uint *const at = goal + {WORDS} * (positions[i + r] + OFFSET(first + c));
-                        add_wide(at, (wide_t)rint(value));
-                        add_wide(at + 2, (wide_t)rint(weight));
+                    if (is_row) UNROLL for (int j = 0; j < {_COLUMNS}; ++j)
+                        tile[q % {_ROWS}][j] = is_column && j == q ? -inverse : beside[j] * inverse;
+                }}
+            }}
+            if (is_tile) UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
+                T squares = 0;
+                UNROLL for (int j = 0; j < {_COLUMNS}; ++j) {{
+                    const T weight = tile[i][j] * variance;
+                    squares += weight * weight;
+                    matrix[(row + i) * {pitch} + column + j] = weight;
+                }}
+                part[(row + i) * {across} + beside_] = squares;
+            }}
+            BARRIER;
+            for (int i = THREAD; i < count; i += THREADS) {{
+                T left = 1 + 2 * matrix[i * {pitch} + i];
+                for (int j = 0; j < {across}; ++j) left += part[i * {across} + j];
+                left = 1 / fmax(left, {format_number(1e-3, number)});
+                const T share = {"left" if spec.is_sharp else "sqrt(left) * sqrt(sqrt(left))"};
+                shares[i] = share * SCALE;
+                ADD_WIDE(weights + {WORDS} * (plane * whole + positions[i]), (wide_t)rint(share * SCALE));
+            }}
+            for (int first = 0; first < SIZE; first += {few}) {{{load("noisy", "")}
+                for (int k = THREAD; k < {down * (few // _SAMPLES)}; k += THREADS) {{
+                    const int i = k / {few // _SAMPLES} * {_ROWS}, own_ = k % {few // _SAMPLES};
+                    T less[{_ROWS}][{_SAMPLES}];
+                    UNROLL for (int r = 0; r < {_ROWS}; ++r) UNROLL for (int m = 0; m < {_SAMPLES}; ++m) less[r][m] = 0;
+                    for (int j = 0; j < {order}; j += 4) {{
+                        T held[4][{_ROWS}];
+                        UNROLL for (int h = 0; h < 4; ++h) LOAD4(held[h], matrix + (j + h) * {pitch} + i);
+                        UNROLL for (int m = 0; m < {_SAMPLES}; ++m) {{
+                            T sample[4];
+                            LOAD4(sample, part + (own_ + m * {few // _SAMPLES}) * {pitch} + j);
+                            UNROLL for (int r = 0; r < {_ROWS}; ++r) UNROLL for (int h = 0; h < 4; ++h)
+                                less[r][m] += held[h][r] * sample[h];
+                        }}
+                    }}
+                    UNROLL for (int r = 0; r < {_ROWS}; ++r) if (i + r < count) {{
+                        const T share = shares[i + r];
+                        GLOBAL uint *const goal = sums + {WORDS} * (plane * whole + positions[i + r]);
+                        UNROLL for (int m = 0; m < {_SAMPLES}; ++m) {{
+                            const int s = first + own_ + m * {few // _SAMPLES};
+                            const T value = fmin(fmax(less[r][m] / sigma, -FARTHEST), FARTHEST) * share;
+                            if (s < SIZE) ADD_WIDE(goal + {WORDS} * offsets[s], (wide_t)rint(value));
+                        }}
                     }}
                 }}
-                BARRIER;
             }}
         }}
     }}

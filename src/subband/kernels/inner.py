@@ -90,7 +90,7 @@ def render_inner_walk(spec: SweepSpec) -> str:
     sources, bring = _bring_samples(spec) if spec.direction == "forward" else _bring_bands(spec)
     goals, emit = _emit_bands(spec) if spec.direction == "forward" else _emit_samples(spec)
     if spec.direction == "forward":
-        along = render_row(spec, "u")
+        along = render_row(spec, "u", is_inside=True)
         both = "\n".join(f"{{ T *u = rows[{m}][0];\n{along}\n}}" for m in (0, 1)) if along else ""
         reads = [render_read_samples(spec)] * 2
     else:
@@ -179,7 +179,7 @@ def _bring(spec: SweepSpec, goal: str, source: str, count: str, packed: str, siz
     if not spec.is_held_as_stored:
         read = "READ_SAMPLE" if spec.direction == "forward" else "READ_BAND"
         return f"UNROLL for (int k = 0; k < {count}; ++k) {goal}[k] = {read}({source}[OFFSET(k)]);"
-    if spec.is_aligned and size >= 4:
+    if spec.is_aligned and size % 4 == 0:
         return f"STAGE_PACK({goal}, {source}, {packed});"
     return f"UNROLL for (int k = 0; k < {count}; ++k) STAGE_ONE({goal} + k, {source} + OFFSET(k), true);"
 
@@ -218,7 +218,7 @@ def _emit_samples(spec: SweepSpec) -> tuple[list[_Stream], str]:
     for m, name in enumerate("pq"):
         begin = f"image_at + ((offset_t)(2 * (first - ({last})) + {m}) * width + column) * INNER"
         streams.append(_Stream(f"to_row{m}", "sample_t", begin, "2 * (offset_t)width * INNER"))
-        lines.append(render_row(spec, name))
+        lines.append(render_row(spec, name, is_inside=True))
         for h in (0, 1):
             scale = spec.vertical.factors[m] * across[h]
             if scale != 1:

@@ -41,7 +41,14 @@ def _bounded(word: str, most: int) -> str:
     return f"({word})(fmin(fmax(v, 0.0f), {most}.0f) + 0.5f)"
 
 
-#: Every dtype that kernels read and write.
+def _centred(bits: int) -> Storage:
+    """Return how samples of so many bits are stored that are computed with around zero, and clipped to these bits."""
+    word, half = "uchar" if bits <= 8 else "ushort", 1 << bits - 1
+    write = f"({word})(min(max(v, (T)-{half}), (T){half - 1}) + {half})"
+    return Storage(f"centred{bits}", word, 1 if bits <= 8 else 2, "int", f"((T)(v) - {half})", write)
+
+
+#: Every dtype that kernels read and write, and ``centred1`` to ``centred16``: samples of video in whole numbers.
 STORAGES = {
     storage.name: storage
     for storage in (
@@ -54,6 +61,7 @@ STORAGES = {
         Storage("int64", "wide_t", 8, "wide_t"),
         Storage("uint8", "uchar", 1, "float", "(float)(v)", _bounded("uchar", 255)),
         Storage("uint16", "ushort", 2, "float", "(float)(v)", _bounded("ushort", 65535)),
+        *map(_centred, range(1, 17)),
     )
 }
 

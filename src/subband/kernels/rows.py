@@ -65,20 +65,25 @@ class _Row:
         return "{ " + "\n  ".join(self.lines) + " }"
 
 
-def render_row(spec: SweepSpec, name: str) -> str:
-    """Return the steps along a row of which a lane holds the array `name`, which then holds the outputs in turn."""
+def render_row(spec: SweepSpec, name: str, *, is_inside: bool = False) -> str:
+    """Return the steps along a row of which a lane holds the array `name`, which then holds the outputs in turn.
+
+    If `is_inside`, no lane lies beyond the ends.
+    """
     program = spec.horizontal
     if program is None:
         return ""
     number = STORAGES[spec.bands].number
-    render = _render_filter if program.taps else _render_steps
     rows = (partial(_Row, name, spec.pairs, spec.channels, channel) for channel in range(spec.channels))
-    return "\n".join(render(program, number, make_row) for make_row in rows)
+    if program.taps:
+        return "\n".join(_render_filter(program, number, make_row) for make_row in rows)
+    repeats = program.repeats_sources and not is_inside
+    return "\n".join(_render_steps(program, number, make_row, repeats=repeats) for make_row in rows)
 
 
-def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row]) -> str:
+def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row], *, repeats: bool) -> str:
     blocks = []
-    for entry in program.steps:
+    for index, entry in enumerate(program.steps):
         step, row = entry.step, make_row()
         source, pairs = 1 - step.target, range(row.pairs)
         row.fetch((source, k + step.start + j) for k in pairs for j in range(len(step.taps)))
@@ -87,6 +92,8 @@ def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row
             target = row.member(step.target, k)
             row.lines.append(f"{target} = {target} {total};")
         blocks.append(row.render())
+        if repeats and index + 1 < len(program.steps):
+            blocks.append(_render_repetition(make_row(), step.target))
     p, q = program.outputs
     if (p.member, p.shift, q.member, q.shift) != (0, 0, 1, 0):
         row = make_row()
@@ -94,6 +101,20 @@ def _render_steps(program: AxisProgram, number: str, make_row: Callable[[], _Row
         row.replace([[row.member(output.member, k + output.shift) for output in (p, q)] for k in range(row.pairs)])
         blocks.append(row.render())
     return "\n".join(blocks)
+
+
+def _render_repetition(row: _Row, member: int) -> str:
+    """Return the lines that give pairs beyond the ends a member of the outermost pairs."""
+    slots = [row.find_slot(member, k) for k in range(row.pairs)]
+    row.lines.append(f"const int last_pair = low_width - 1 - first_pair; T last_one = {row.name}[{slots[0]}];")
+    row.lines += [f"if (last_pair % PAIRS == {k}) last_one = {row.name}[{slots[k]}];" for k in range(1, row.pairs)]
+    row.lines.append(f"PUBLISH(0, {row.name}[{slots[0]}]); PUBLISH(1, last_one); MEET;")
+    row.lines.append(f"const T head = FETCH(0, {row.name}[{slots[0]}], -first_pair / PAIRS - lane);")
+    row.lines.append("const T tail = FETCH(1, last_one, last_pair / PAIRS - lane);")
+    for k, slot in enumerate(slots):
+        own = f"{row.name}[{slot}]"
+        row.lines.append(f"{own} = pair + {k} < 0 ? head : pair + {k} >= low_width ? tail : {own};")
+    return row.render()
 
 
 def _render_filter(program: AxisProgram, number: str, make_row: Callable[[], _Row]) -> str:

@@ -44,7 +44,7 @@ def render_load_row(spec: SweepSpec, *, is_inside: bool, is_staged: bool) -> str
     hold = "{}" if spec.is_held_as_stored else "READ_SAMPLE({})"
     if not is_inside:
         return _render_load_border(spec, hold, is_staged=is_staged)
-    if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.elements >= 4:
+    if spec.is_aligned and is_staged and STORAGES[spec.samples].size * spec.elements % 4 == 0:
         return "STAGE_PACK(held, row + (offset_t)column * INNER, samples_t);"
     if spec.is_aligned:
         return f"""\

@@ -25,7 +25,7 @@ from subband.kernels.columns import render_walk
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.inner import render_inner_condition, render_inner_walk
 from subband.kernels.mixtures import FIND_ENTRY, render_entries, render_mixture_tables
-from subband.kernels.numbers import STORAGES, format_number
+from subband.kernels.numbers import STORAGES, Storage, format_number
 from subband.kernels.rows import render_row
 from subband.kernels.samples import (
     MIXTURE,
@@ -121,6 +121,11 @@ class SweepSpec:
         """Whether lanes keep samples, or coefficients, as they lie in memory, and not as numbers mixed from several."""
         stored = self.samples if self.direction == "forward" else self.bands
         return self.outside == "index" or stored in ("float32", "float64", "int32", "int64")
+
+    @property
+    def shift(self) -> int:
+        """Bits by which samples are shifted up; both axes never are."""
+        return sum(program.shift for program in (self.vertical, self.horizontal) if program is not None)
 
     @property
     def mixes(self) -> bool:
@@ -219,8 +224,7 @@ def _render_types(spec: SweepSpec) -> str:
         f"typedef {bands.word} band_t;",
         f"typedef {held} held_t;",
         f"typedef {'wide_t' if spec.is_large else 'int'} offset_t;",
-        f"#define READ_SAMPLE(v) {samples.read}",
-        f"#define WRITE_SAMPLE(v) {samples.write}",
+        *_define_samples(samples, spec.shift),
         f"#define READ_BAND(v) {bands.read}",
         f"#define WRITE_BAND(v) {bands.write}",
         f"#define C {spec.channels}",
@@ -239,6 +243,17 @@ def _render_types(spec: SweepSpec) -> str:
     lines += [f"#define AT_{name.upper()} {index}" for index, name in enumerate(FIELDS)]
     lines.append(f"#define AT_MAP {len(FIELDS)}")
     return "\n".join(lines) + "\n"
+
+
+def _define_samples(samples: Storage, shift: int) -> list[str]:
+    """Return the macros that turn samples into numbers and back, which may be shifted up by some bits in between."""
+    if not shift:
+        return [f"#define READ_SAMPLE(v) {samples.read}", f"#define WRITE_SAMPLE(v) {samples.write}"]
+    return [
+        f"#define READ_SAMPLE(v) ({samples.read} * {1 << shift})",
+        f"#define CLIP_SAMPLE(v) {samples.write}",
+        f"#define WRITE_SAMPLE(v) CLIP_SAMPLE((((v) + {(1 << shift) >> 1}) >> {shift}))",
+    ]
 
 
 def _find_alignment(size: int) -> int:
@@ -341,6 +356,7 @@ def _render_forward(spec: SweepSpec) -> str:
     number = STORAGES[spec.bands].number
     vertical = spec.vertical
     read, along = render_read_samples(spec), render_row(spec, "u")
+    along_inside = render_row(spec, "u", is_inside=True)
 
     def render_rows(*, is_inside: bool) -> str:
         return f"""\
@@ -350,7 +366,7 @@ for (int n = start; n < stop; ++n) {{
     GLOBAL const sample_t *row = image_at + (offset_t)n * width * INNER;
 {indent(render_load_row(spec, is_inside=is_inside, is_staged=False), "    ")}
 {indent(read, "    ")}
-{indent(along, "    ")}
+{indent(along_inside if is_inside else along, "    ")}
 {indent(render_store_bands(spec, "u", ("aa", "ad"), 1.0, is_inside=is_inside), "    ")}
 }}"""
 
@@ -389,7 +405,7 @@ for (int n = start; n < stop; ++n) {{
     GLOBAL const band_t *high = image_ad + (offset_t)n * high_width * INNER;
 {indent(render_load_bands(spec, is_inside=is_inside, is_staged=False), "    ")}
 {indent(render_read_bands(spec, 1.0), "    ")}
-{indent(render_row(spec, "u"), "    ")}
+{indent(render_row(spec, "u", is_inside=is_inside), "    ")}
     GLOBAL sample_t *row = image_at + (offset_t)n * width * INNER;
 {indent(render_store_samples(spec, "u", is_inside=is_inside), "    ")}
 }}"""

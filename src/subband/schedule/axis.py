@@ -87,6 +87,10 @@ class AxisProgram:
         What even and odd members are multiplied with when they are loaded.
     outputs : pair of Output
         What is stored, for lifting.
+    shift : int
+        Bits by which whole numbers are shifted up before the steps, or rounded down after those of the inverse.
+    repeats_sources : bool
+        Whether each step repeats the outermost of its own sources; see `subband.wavelets.reversible.IntegerScheme`.
     """
 
     even: int
@@ -96,6 +100,8 @@ class AxisProgram:
     outputs: tuple[Output, Output]
     steps: tuple[AxisStep, ...] = ()
     taps: tuple[Tap, ...] = ()
+    shift: int = 0
+    repeats_sources: bool = False
 
     @property
     def factors(self) -> tuple[float, float]:
@@ -177,7 +183,9 @@ def _round_steps(plan: AxisPlan, sign: int) -> AxisProgram:
     steps = [PairStep(int(step.kind == "predict"), step.start, tuple(map(float, step.taps))) for step in integers]
     roundings = [(step.offset, step.shift, sign) for step in integers]
     schedule = schedule_lifting(steps, _PLAIN)
-    return AxisProgram(0, 1, (1.0, 1.0), schedule, _PLAIN, tuple(map(AxisStep, steps, schedule.lags, roundings)))
+    entries = tuple(map(AxisStep, steps, schedule.lags, roundings))
+    shift, repeats = plan.integer.shift, plan.integer.repeats_sources
+    return AxisProgram(0, 1, (1.0, 1.0), schedule, _PLAIN, entries, (), shift, repeats)
 
 
 def _lift(lifting: PairLifting, form: Form) -> AxisProgram:

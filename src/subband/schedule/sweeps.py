@@ -159,6 +159,10 @@ class Fusion:
         Samples that there have to be along each of them.
     block : int
         As `Sweep.block`.
+    takes_integers : bool
+        Whether the last axis goes first in one sweep over two, so that rounding steps can be fused in that order.
+    takes_columns_first : bool
+        Whether it goes last where steps round, so that these can be fused in the order of JPEG 2000.
     """
 
     count: int
@@ -166,6 +170,8 @@ class Fusion:
     is_anywhere: bool = False
     least: int = 1
     block: int = 0
+    takes_integers: bool = False
+    takes_columns_first: bool = False
 
     def fits(self, plans: Sequence[AxisPlan], shape: _Shape) -> bool:  # noqa: ARG002 - no limits
         """Return whether kernels have room for what runs along the axes, in an array of some shape."""
@@ -228,8 +234,8 @@ class LevelSchedule:
 def schedule_level(plan: LevelPlan, abilities: Abilities) -> LevelSchedule:
     """Return the sweeps of a level.
 
-    Axes that go together come first, the others follow one by one, on bands that are already small. Integer axes go one
-    by one in the order of the plan, because rounding makes the order matter.
+    Axes that go together come first, the others follow one by one, on bands that are already small. Integer axes go in
+    the order of the plan, because rounding makes the order matter: one by one, or two together if that is their order.
 
     Examples
     --------
@@ -251,16 +257,35 @@ def schedule_level(plan: LevelPlan, abilities: Abilities) -> LevelSchedule:
 
 def _fuse(plan: LevelPlan, abilities: Abilities) -> Sweep | None:
     """Return the sweep over several axes of a level, if there is one."""
-    if plan.plans[0].integer is not None:
-        return None
+    is_rounded = plan.plans[0].integer is not None
+    is_rows_first, is_columns_first = _runs_rows_first(plan), _runs_columns_first(plan)
     by_axis, ndim = dict(zip(plan.axes, plan.plans, strict=True)), len(plan.shape)
     for fusion in abilities.fusions:
+        in_order = (fusion.takes_integers and is_rows_first) or (fusion.takes_columns_first and is_columns_first)
+        if is_rounded and not in_order:
+            continue
         for stop in range(ndim, fusion.count - 1, -1) if fusion.is_anywhere else (ndim,):
             axes = tuple(range(stop - fusion.count, stop))
             plans = tuple(by_axis[axis] for axis in axes if axis in by_axis and by_axis[axis].length >= fusion.least)
             if len(plans) == fusion.count and fusion.fits(plans, plan.shape):
                 return Sweep(axes, plans, fusion.form, fusion.block)
     return None
+
+
+def _runs_rows_first(plan: LevelPlan) -> bool:
+    """Return whether two integer axes go in the order of one sweep: along the rows, then down the columns."""
+    if len(plan.axes) != 2 or plan.axes[0] != plan.axes[1] + 1:
+        return False
+    down = plan.plans[1].integer
+    # what is shifted up between the two would have to be so inside of the sweep
+    return down is not None and down.repeats_sources and down.shift == 0
+
+
+def _runs_columns_first(plan: LevelPlan) -> bool:
+    """Return whether two integer axes go down the columns, then along the rows, each with its samples extended."""
+    if len(plan.axes) != 2 or plan.axes[1] != plan.axes[0] + 1:
+        return False
+    return all(each.integer is not None and not each.integer.repeats_sources for each in plan.plans)
 
 
 def split_in_turn(x: Any, runs: Iterable[Callable[[Any], Mapping[str, Any]]]) -> Bands:

@@ -140,6 +140,9 @@ class DeviceParityTests:
             with self._cut(Launch(2, 0, 2, 1, is_split)):
                 for width, mode in product((129, 384), ("whole", "antisymmetric")):
                     self._check_level((25, width, 3), (0, 1), "cdf97", mode)
+                # pieces of 8 bytes of a pair of pixels, of 16 and of 32
+                for channels, dtype in ((2, "float32"), (4, "float32"), (4, "float64")):
+                    self._check_level((25, 192, channels), (0, 1), "cdf97", "whole", dtype)
 
     def test_cuts_of_whole_numbers_leave_no_seam(self) -> None:
         for pairs, dtype, name in ((1, "int64", "cdf53"), (2, "int32", "haar")):
@@ -222,7 +225,7 @@ class DeviceParityTests:
             pytest.importorskip("ml_dtypes", reason="NumPy alone has no bfloat16")
         reference = get_engine("reference")
         for (shape, axes), mode in product(
-            (((33, 47), (0, 1)), ((32, 64), (0, 1)), ((9, 33), (0,))), ("whole", "zero")
+            (((33, 47), (0, 1)), ((32, 64), (0, 1)), ((9, 33), (0,)), ((16, 64, 3), (0, 1))), ("whole", "zero")
         ):
             plan = level_plan(shape, axes, (as_wavelet("cdf97"),) * len(axes), (mode,) * len(axes))
             x = draw_samples(shape, "float32").astype(dtype)

@@ -6,6 +6,7 @@ With it an engine shows, on any machine, what it would run on a GPU.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,17 @@ class RecordingDevice(Device):
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Return an array of zeros, whose memory nobody touches."""
         return np.zeros(shape, dtype).view(_Remote)
+
+    def allocate_parts(
+        self, size: int, dtype: np.dtype[Any], parts: Sequence[tuple[int, tuple[int, ...]]]
+    ) -> tuple[Any, list[Any]]:
+        """Return an array of zeros, and views of it."""
+        whole = self.allocate((size,), dtype)
+        return whole, [whole[begin : begin + prod(shape)].reshape(shape) for begin, shape in parts]
+
+    def write(self, x: Any, values: Array) -> None:
+        """Copy."""
+        x[...] = values
 
     def make_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Return an array of zeros."""

@@ -37,7 +37,7 @@ _NAMES = frozenset(wavelist(kind="continuous"))
 
 
 class ContinuousWavelet:
-    """A wavelet given by a formula.
+    """A continuous wavelet, given by a formula.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def integrate_wavelet(wavelet: AnyWavelet | tuple[npt.ArrayLike, ...], precision
 
 
 def central_frequency(wavelet: AnyWavelet, precision: int = 8) -> float:
-    """Return the frequency at which the spectrum of a wavelet function is largest.
+    """Return the central frequency of a wavelet: where its spectrum is largest.
 
     Parameters
     ----------

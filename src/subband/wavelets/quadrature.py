@@ -22,7 +22,7 @@ _REVERSED, _ODD = slice(None, None, -1), slice(1, None, 2)
 
 
 def qmf(filt: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return the quadrature mirror filter: reversed, with every other sign changed.
+    """Return the quadrature mirror filter (QMF): reversed, with every other sign changed.
 
     Parameters
     ----------

@@ -31,12 +31,17 @@ class IntegerScheme:
     """The steps, how samples and coefficients go on outside their range, and how far values can grow.
 
     `growth` bounds the largest coefficient by ``growth * max|x| + 1`` for each axis of a level, in both directions.
+    Samples are shifted up by `shift` bits before the steps, and rounded back after those of the inverse. If
+    `repeats_sources`, each step repeats the outermost of its own sources, as VC-2 does: no extension of the samples
+    amounts to that. The modes then say the same of the samples that the first step reads, and lengths are even.
     """
 
     steps: tuple[IntegerStep, ...]
     forward_mode: str
     inverse_mode: str
     growth: int
+    shift: int = 0
+    repeats_sources: bool = False
 
 
 #: The wavelets that have a reversible form, by name.

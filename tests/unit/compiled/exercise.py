@@ -12,19 +12,25 @@ import numpy as np
 
 import subband
 from subband.codecs import jpeg2000, vc2
+from subband.codecs.jpeg2000.geometry import lay_out_tile
+from subband.codecs.jpeg2000.parameters import CodingStyle, ComponentSize, ImageSize
+from subband.codecs.jpeg2000.single_layer import SingleLayerPacker
 from subband.codecs.vc2.pixels import join_planes, split_pixels
+from subband.codecs.vc2.wavelets import WAVELETS
 from subband.data import camera, photograph
 from subband.edit import find_edges, fuse, relight, stylise
+from subband.engines import get_engine
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.enhance.methods import list_methods
 from subband.pipeline import process_frames
+from subband.plan import LevelPlan
 
 __all__ = ["exercise"]
 
 
 def exercise() -> None:
     """Call everything once for each kind of array."""
-    parts = (_transform, _transform_odd, _transform_integers, _denoise, _follow, _edit, _code, _code_video)
+    parts = (_transform, _transform_odd, _transform_integers, _denoise, _follow, _edit, _code, _pack, _code_video)
     for part in parts:
         part()
 
@@ -116,17 +122,37 @@ def _code() -> None:
             jpeg2000.decode(jpeg2000.encode(image, **settings))
 
 
+def _pack() -> None:
+    """Write the packets of a frame whose blocks a device has coded."""
+    size = ImageSize(64, 64, 0, 0, 64, 64, 0, 0, (ComponentSize(8),))
+    layout = lay_out_tile(size, [CodingStyle(levels=1)], 0)
+    count = len(layout.blocks)
+    sizes, starts = np.full((count, 1), 2, np.int32), 2 * np.arange(count, dtype=np.int64)
+    packer = SingleLayerPacker.from_layouts(
+        [layout], np.zeros(count, np.int32), sizes, np.zeros(2 * count, np.uint8), starts, 64, sop=False, eph=False
+    )
+    packer.measure(np.ones((1, count), np.int32))
+
+
 def _code_video() -> None:
     for bits, settings in (
         (8, {}),
         (10, {"rate": 1e6}),
         (16, {"wavelet": "daub97"}),
         (8, {"wavelet": "daub97", "depth": 5}),
+        (8, {"depth": 0, "depth_ho": 1}),
+        (10, {"depth": 0, "depth_ho": 1}),
+        (16, {"wavelet": "daub97", "depth": 0, "depth_ho": 1}),
+        (8, {"wavelet": "daub97", "depth": 0, "depth_ho": 5}),
     ):
         video = vc2.VideoFormat(64, 48, "4:2:0", vc2.VideoFormat.make_signal(bits))
         planes = [np.zeros(shape, np.uint8 if bits == 8 else np.uint16) for shape in video.plane_shapes]
         list(vc2.decode(vc2.encode([planes], video, vc2.Settings(**settings))))
         split_pixels(join_planes(planes, video, planes[0].dtype), video)
+    cpu, wavelet = get_engine("cpu"), WAVELETS[0]
+    plan = LevelPlan((8, 8), (1, 0), (wavelet.plan_axis(8, is_row=True), wavelet.plan_axis(8, is_row=False)))
+    for kind in (np.int32, np.int64):
+        cpu.inverse(plan, cpu.forward(plan, np.zeros((8, 8), kind)))
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ class FakeEngine(Engine):
 
 
 @pytest.fixture
-def tensors(monkeypatch):
+def tensors(monkeypatch, own_engines):
     """Add the device, its engine and a framework; return the framework's kind."""
     module = ModuleType("fake_device")
     module.FakeEngine = FakeEngine
@@ -158,7 +158,6 @@ def tensors(monkeypatch):
     yield kind
     del KINDS[-2:]
     set_engine(None)
-    registry._load_engine.cache_clear()
 
 
 #: Transforms of an array of 8 × 8, there and back.

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from subband.engines import get_engine, get_threads, set_threads
+from subband.engines.abilities import CPU as ABILITIES
 from subband.engines.cpu import engine, jobs, ladders, sweep
 from subband.engines.cpu.ladders import FUSED, find_tick, name_ladder, read_ladder
 from subband.engines.cpu.program import tabulate_program
 from subband.plan import axis_plan, level_plan, reversible_axis_plan
+from subband.schedule import schedule_level
 from subband.schedule.axis import axis_program
 from subband.testing import allowed_modes, assert_close, draw_samples, largest, relative_tolerance
 from subband.wavelets import LiftingScheme, Step, Wavelet, as_wavelet
@@ -21,7 +23,7 @@ WAVELETS = ("haar", "db2", "db3", "db4", "sym4", "cdf53", "bior2.2", "cdf97", "b
 #: Wide enough that the middle of a row is read as it is, with every kind of remainder.
 SHAPES = ((9, 400), (12, 437), (6, 1301))
 
-FLOAT = np.dtype(np.float32)
+FLOAT, WHOLE = np.dtype(np.float32), np.dtype(np.int32)
 
 
 @pytest.fixture(autouse=True)
@@ -58,9 +60,43 @@ def test_every_mode_is_fused_both_ways(wavelet):
             assert find_tick(direction, ladder, ladder, FLOAT)
 
 
-def test_whole_numbers_are_not():
-    program = tabulate_program(reversible_axis_plan(as_wavelet("cdf53"), 9), "forward", np.dtype(np.int32))
-    assert program.ladder == ""
+@pytest.mark.parametrize("direction", ["forward", "inverse"])
+def test_only_5_3_is_fused_in_whole_numbers(direction):
+    program = tabulate_program(reversible_axis_plan(as_wavelet("cdf53"), 9), direction, WHOLE)
+    assert program.ladder in FUSED[direction]
+    assert read_ladder(program.ladder).is_rounded
+    assert find_tick(direction, program.ladder, program.ladder, WHOLE)
+    assert tabulate_program(reversible_axis_plan(as_wavelet("haar"), 9), direction, WHOLE).ladder == ""
+
+
+def test_whole_numbers_are_swept_at_once():
+    """In the order of JPEG 2000, which no other engine fuses, and only where there is a loop for the steps."""
+    plans = {
+        name: level_plan((3, 40, 70), (1, 2), (as_wavelet(name),) * 2, ("whole",) * 2, True)
+        for name in ("cdf53", "haar")
+    }
+    assert [sweep.axes for sweep in schedule_level(plans["cdf53"], ABILITIES).sweeps] == [(1, 2)]
+    assert [sweep.axes for sweep in schedule_level(plans["haar"], ABILITIES).sweeps] == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("shape", [*SHAPES, (2, 2), (1, 33), (33, 1), (3, 40, 70)])
+def test_whole_numbers_are_those_of_the_reference_engine(shape, dtype):
+    last = len(shape) - 1
+    for axes in ((last - 1, last), (last - 1,), (last,)):
+        plan = level_plan(shape, axes, (as_wavelet("cdf53"),) * len(axes), ("whole",) * len(axes), True)
+        x, bands = draw_whole(plan, dtype)
+        expected = REFERENCE.forward(plan, x)
+        for key, band in CPU.forward(plan, x).items():
+            np.testing.assert_array_equal(band, expected[key], err_msg=f"{plan} {key}")
+        np.testing.assert_array_equal(CPU.inverse(plan, bands), REFERENCE.inverse(plan, bands), err_msg=str(plan))
+
+
+def draw_whole(plan, dtype):
+    """Return samples and bands of whole numbers."""
+    random = np.random.default_rng(5)
+    bands = {key: random.integers(-999, 999, shape).astype(dtype) for key, shape in plan.band_shapes.items()}
+    return random.integers(-999, 999, plan.shape).astype(dtype), bands
 
 
 def test_a_users_wavelet_has_the_loops_of_its_steps():
@@ -115,9 +151,29 @@ def test_same_bits_however_it_is_cut(wavelet, monkeypatch):
         set_threads(before)
 
 
+def test_same_whole_numbers_however_they_are_cut(monkeypatch):
+    monkeypatch.setattr(sweep, "TILE", 4 * 192)
+    monkeypatch.setattr(jobs, "SMALL", 1)
+    monkeypatch.setattr(jobs, "TASK", 1)
+    before = get_threads()
+    set_threads(2)
+    try:
+        for shape in (*SHAPES, (2, 80, 1301)):
+            axes = (len(shape) - 2, len(shape) - 1)
+            plan = level_plan(shape, axes, (as_wavelet("cdf53"),) * 2, ("whole",) * 2, True)
+            x, bands = draw_whole(plan, "int32")
+            expected = REFERENCE.forward(plan, x)
+            for key, band in CPU.forward(plan, x).items():
+                np.testing.assert_array_equal(band, expected[key])
+            np.testing.assert_array_equal(CPU.inverse(plan, bands), REFERENCE.inverse(plan, bands))
+    finally:
+        set_threads(before)
+
+
 def test_nothing_outside_the_arrays_is_written(monkeypatch):
     """Bands and samples stand between numbers that must stay as they are."""
     plan = level_plan((10, 1302), (0, 1), (as_wavelet("bior4.4"),) * 2, ("symmetric",) * 2)
+    whole = level_plan((11, 1301), (0, 1), (as_wavelet("cdf53"),) * 2, ("whole",) * 2, True)
     kept = []
 
     def allocate(shape, dtype):
@@ -128,7 +184,10 @@ def test_nothing_outside_the_arrays_is_written(monkeypatch):
 
     monkeypatch.setattr(sweep, "allocate", allocate)
     transform(plan, "float32")
-    assert len(kept) == 5
+    samples, coefficients = draw_whole(whole, "int32")
+    CPU.forward(whole, samples)
+    CPU.inverse(whole, coefficients)
+    assert len(kept) == 10
     for around, size in kept:
         assert (around[:64] == 7).all()
         assert (around[64 + size :] == 7).all()

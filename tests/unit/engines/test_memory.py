@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from subband.engines.memory import _Store, allocate, release_memory
+from subband.engines.memory import _Store, allocate, prepare_allocation, release_memory
 
 FLOATS = np.dtype(np.float32)
 LARGE = (1024, 1024)
@@ -43,6 +43,24 @@ def test_no_more_is_kept_than_was_needed_at_one_time():
     store.take_back(first)
     store.lend(1 << 21)
     assert store._lent + store._kept <= 1 << 22
+
+
+def test_arrays_made_together_are_those_made_one_by_one():
+    forms = [((3,), np.dtype(np.int64)), ((64, 1024), np.dtype(np.float32)), ((512, 512), np.dtype(np.float64))]
+    for order in (forms, forms[::-1]):
+        made = prepare_allocation(order)()
+        assert [(x.shape, x.dtype) for x in made] == order
+        for number, x in enumerate(made):
+            x[...] = number
+        assert all((x == number).all() for number, x in enumerate(made))
+
+
+def test_blocks_come_back_if_there_is_no_memory_for_all():
+    store = _Store()
+    with pytest.raises(MemoryError):
+        store.lend_all([1 << 20, 1 << 62])
+    assert store.lend(1 << 20).size == 1 << 20
+    assert store._lent == 1 << 20
 
 
 def test_released_memory_is_gone():

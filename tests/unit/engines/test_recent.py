@@ -87,7 +87,7 @@ ENDLESS = """
     _derive_gaussian _load_engine _make_signal _norm_complex_gaussian _read_table cdf_scheme find_library
     _list_controls _list_substitutes _load_folder list_engine_control list_engines list_wavelet_control
     list_working_controls name_processor _list_weights _read_biort _read_qshift _sort_names
-    _find_loops draw_guide explain_wavelets
+    _find_loops draw_guide explain_wavelets load_driver
 """
 
 

@@ -76,6 +76,7 @@ def test_devices_have_numbers():
         set_engine("opencel:0")
 
 
+@pytest.mark.usefixtures("own_engines")
 @pytest.mark.parametrize("name", ["cuda", "cuda:1", "opencl", "opencl:0:1"])
 def test_the_device_is_handed_to_the_engine(name, monkeypatch):
     family, _, device = name.partition(":")
@@ -91,22 +92,18 @@ def test_the_device_is_handed_to_the_engine(name, monkeypatch):
     monkeypatch.setitem(registry._LIBRARIES, family, ("numpy", "none"))
     monkeypatch.setitem(ENGINES, family, "subband.engines.registry:Fake")
     monkeypatch.setattr(registry, "Fake", Fake, raising=False)
-    registry._load_engine.cache_clear()
-    try:
-        assert isinstance(get_engine(name), Fake)
-        assert given == [device or None]
-        set_engine(name)
-        assert registry.uses_device
-        set_engine("auto")
-        assert not registry.uses_device
-    finally:
-        registry._load_engine.cache_clear()
+    assert isinstance(get_engine(name), Fake)
+    assert given == [device or None]
+    set_engine(name)
+    assert registry.uses_device
+    set_engine("auto")
+    assert not registry.uses_device
 
 
+@pytest.mark.usefixtures("own_engines")
 @pytest.mark.parametrize(("name", "extra"), [("cuda", "cuda"), ("cuda:1", "cuda"), ("opencl:0", "opencl")])
 def test_a_missing_library_comes_with_the_way_to_install_it(name, extra, monkeypatch):
     monkeypatch.setattr(registry, "find_spec", lambda library: None)
-    registry._load_engine.cache_clear()
     with pytest.raises(MissingExtraError, match=rf"engine='{name}' needs.*pip install 'subband\[{extra}\]'"):
         get_engine(name)
     with pytest.raises(MissingExtraError):

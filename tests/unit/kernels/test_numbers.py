@@ -36,7 +36,12 @@ def test_steps():
     assert spell_without_blanks(AxisStep(step, 0, (2, 2, -1)), "int") == "-((-1*a+2*b+2)>>2)"
 
 
-@pytest.mark.parametrize("name", [name for name in STORAGES if name != "bfloat16"])
+@pytest.mark.parametrize("bits", range(1, 17))
+def test_samples_of_video_take_as_many_bytes_as_their_bits_need(bits):
+    assert STORAGES[f"centred{bits}"].size == -(-bits // 8)
+
+
+@pytest.mark.parametrize("name", [name for name in STORAGES if name != "bfloat16" and "centred" not in name])
 def test_sizes_are_those_of_numpy(name):
     assert STORAGES[name].size == np.dtype(name).itemsize
 

@@ -11,6 +11,7 @@ import numpy as np
 from subband.engines.abilities import CPU
 from subband.engines.base import Engine
 from subband.engines.cpu.inputs import as_readable, fill_in, find_dtype
+from subband.engines.cpu.lifting import merge_level, split_level
 from subband.engines.cpu.stationary import stationary_forward, stationary_inverse
 from subband.engines.cpu.sweep import ImageSweep
 from subband.engines.cpu.volume import VolumeSweep
@@ -38,6 +39,8 @@ class CpuEngine(Engine):
             wide = self.forward(plan, x.astype(np.float64))
             return {key: band.astype(np.float32) for key, band in wide.items()}
         x = as_readable(x)
+        if _repeats_sources(plan):
+            return split_level(plan, x)
         schedule, sweeps = _prepare(plan)
         if schedule.is_single:
             return sweeps[0].forward(x)
@@ -51,6 +54,8 @@ class CpuEngine(Engine):
         if plan.amplifies_back and dtype == np.float32:
             return self.inverse(plan, {key: band.astype(np.float64) for key, band in bands.items()}).astype(np.float32)
         whole = fill_in(plan.band_shapes, bands, dtype)
+        if _repeats_sources(plan):
+            return merge_level(plan, whole)
         schedule, sweeps = _prepare(plan)
         if schedule.is_single:
             return sweeps[0].inverse(whole)
@@ -62,6 +67,11 @@ class CpuEngine(Engine):
 
     def stationary_inverse(self, plan: StationaryPlan, bands: Mapping[str, Array]) -> Array:
         return stationary_inverse(plan, bands)
+
+
+def _repeats_sources(plan: LevelPlan) -> bool:
+    integer = plan.plans[0].integer
+    return integer is not None and integer.repeats_sources
 
 
 @lru_cache(maxsize=4096)

@@ -27,6 +27,7 @@ from subband.engines.cpu.program import (
     AGE_ODD,
     BASE,
     BEGIN,
+    BESIDE,
     CHANNELS,
     COLUMNS,
     END,
@@ -56,6 +57,7 @@ from subband.engines.cpu.program import (
     TICK,
     TONES,
     VALUES,
+    WHOLE,
     WIDTH,
 )
 from subband.engines.cpu.rows import (
@@ -68,9 +70,6 @@ from subband.engines.cpu.rows import (
 )
 
 __all__ = ["tick_forward", "tick_inverse"]
-
-#: Columns of which the rows of a state are made: whole vectors, of any kind.
-_WHOLE = 16
 
 #: Room for the pairs before and behind its own that a tick may read.
 _BEFORE, _BEHIND = 32, 80
@@ -86,8 +85,8 @@ def _cut_strip(ints, columns, before, behind):
     It reads a vector and the oldest pair of a step before, and as many vectors behind as it has stages.
     """
     oldest = max(ints[AGE_EVEN], ints[AGE_ODD])
-    begin = max(0, (2 * _WHOLE + oldest - before) // _WHOLE * _WHOLE)
-    end = begin + (min(columns, behind - ints[STAGES] * _WHOLE) - begin) // _WHOLE * _WHOLE
+    begin = max(0, (2 * WHOLE + oldest - before) // WHOLE * WHOLE)
+    end = begin + (min(columns, behind - ints[STAGES] * WHOLE) - begin) // WHOLE * WHOLE
     if end - begin < _WORTH:
         return columns, columns
     return begin, end
@@ -115,10 +114,13 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
     low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
     rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
-    pitch = stagger(px, min(tile, c1 - c0))
+    # down the columns first, each part of a strip keeps rows of the columns beside it too
+    beside = v[BESIDE] if has_rows else 0
+    pieces = 3 if beside else 1
+    pitch = stagger(px, min(tile, c1 - c0) + 2 * beside)
     span = 2 * (pitch + _BEFORE + _BEHIND)  # of a line
     kept = 2 * v[KEPT] * pitch  # of the state of an image
-    room = 64 + 4 * pitch + 2 * span + channels * kept
+    room = 64 + 4 * pitch + 2 * span + channels * pieces * kept
     scratch = make_room(px, room)
     mixture = make_room(px, (8 * channels if has_pixels else 2) * width if has_columns else 0)
     ends = make_room(px, h[MIXTURE_ROOM])
@@ -135,7 +137,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
             is_direct = highs == columns or not has_rows
             first = left  # of what a tick takes
             begin, end = left, left + columns
-            inner, outer = 0, columns // _WHOLE * _WHOLE  # from where, and to where, it can be read as it is
+            inner, outer = 0, columns // WHOLE * WHOLE  # from where, and to where, it can be read as it is
             if has_rows:
                 first = 2 * (left + h[LAST]) + h[EVEN]
                 begin, end = find_columns(h, left + h[FIRST], columns + h[LAST] - h[FIRST], width)
@@ -199,7 +201,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                             shift(to_dd, start),
                             from_y,
                             from_z,
-                            shift(states, channel * kept + start),
+                            shift(states, (channel * pieces + (part if beside else 0)) * kept + beside + start),
                             pitch,
                             vn,
                             hn,
@@ -268,7 +270,7 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
             is_direct = not has_pixels and samples == each * columns
             low_left = high_left = left  # of what a tick takes first
             begin, end = left, left + columns
-            inner, outer = 0, columns // _WHOLE * _WHOLE  # from where, and to where, it can be read as it is
+            inner, outer = 0, columns // WHOLE * WHOLE  # from where, and to where, it can be read as it is
             if has_rows:
                 low_left, high_left = left + h[LAST] + h[EVEN] // 2, left + h[LAST] + h[ODD] // 2
                 begin, end = find_columns(h, left + h[FIRST], columns + h[LAST] - h[FIRST], low_width + high_width)

@@ -17,17 +17,23 @@ from subband.engines.threads import count_threads, share_tasks
 from subband.schedule.sweeps import cut_range
 from subband.typing import Array
 
-__all__ = ["SMALL", "Job", "cut_tasks"]
+__all__ = ["SMALL", "Job", "cut_rows", "cut_tasks"]
 
 _loops = Kernels("subband.engines.cpu.job_loops")
 
 #: Below this many samples, waking a second thread costs more than it saves.
 SMALL = 250_000
 
+#: The same for jobs beside a larger one: helpers that are awake look for news for a while before they sleep.
+SMALL_BESIDE = 30_000
+
 #: Samples of a task, so that a thread that is held up or wakes late leaves work to the others, and for which another
-#: thread is worth waking; but at most so many tasks for each thread.
+#: thread is worth waking; but the smallest is at least this part of what each thread has to do.
 TASK = 65_536
 TASKS = 8
+
+#: Pairs of rows of a task, at least: each computes some rows of its neighbours too.
+_ROWS = 16
 
 #: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
 _INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
@@ -44,11 +50,14 @@ class _Work(NamedTuple):
     def samples(self) -> int:
         return 4 * prod(self.extent) * self.channels
 
-    def cut(self, threads: int) -> Array | None:
-        """Return the boxes that so many threads share; None if one is enough."""
-        if self.samples < SMALL or threads <= 1:
+    def cut(self, threads: int, least: int) -> Array | None:
+        """Return the boxes that so many threads share; None if one is enough, as for less than `least` samples."""
+        if self.samples < least or threads <= 1:
             return None
         count = min(max(self.samples // TASK, threads), threads * TASKS)
+        images, rows, columns = self.extent
+        if images == 1 and rows >= 2 * threads * _ROWS:
+            return _tabulate_rows(rows, columns, threads, max(_ROWS, -(-rows // count)))
         if self.channels > 1:
             # tasks that are larger by themselves, and as many for each thread
             count = -(-count // (self.channels * threads)) * threads
@@ -169,12 +178,13 @@ def _share_jobs(works: Sequence[_Work]) -> Callable[..., object]:
     """Return what runs the table of some jobs, large ones by several threads."""
     entry = _loops.share_jobs.find_entry("int64[1C], int64, int64, int64[2C], addresses")
     run_box = _loops.run_box.find_address("int64*, int64")
+    least = SMALL if len(works) == 1 else min(SMALL, SMALL_BESIDE)
     cuts: dict[int, tuple[Array, list[Array | None]]] = {}  # the boxes are kept with the table of their addresses
 
     def run(table: Array, *arrays: Array) -> object:
         threads = count_threads()
         if threads not in cuts:
-            cuts[threads] = _enter_boxes(table, [work.cut(threads) for work in works])
+            cuts[threads] = _enter_boxes(table, [work.cut(threads, least) for work in works])
         return share_tasks(entry, threads, run_box, cuts[threads][0], *arrays)
 
     return run
@@ -217,6 +227,30 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
     row_cuts = cut_range(rows, max(1, min(-(-count // len(image_cuts)), rows // 16)))
     column_cuts = cut_range(columns, max(1, min(count // (len(image_cuts) * len(row_cuts)), columns // tile)))
     return [(*b, *r, *c) for b in image_cuts for r in row_cuts for c in column_cuts]
+
+
+def cut_rows(rows: int, threads: int, least: int) -> list[tuple[int, int]]:
+    """Cut rows into parts that become smaller, down to about `least`: few seams, and nobody waits long at the end.
+
+    Each part is what a thread would have of the rest, halved, as in guided self-scheduling.
+
+    Examples
+    --------
+    >>> cut_rows(540, 2, 34)
+    [(0, 135), (135, 237), (237, 313), (313, 370), (370, 413), (413, 447), (447, 481), (481, 515), (515, 540)]
+    """
+    parts, begin = [], 0
+    while begin < rows:
+        end = begin + max(least, -(-(rows - begin) // (2 * threads)))
+        end = rows if rows - end < least // 2 else end
+        parts.append((begin, end))
+        begin = end
+    return parts
+
+
+@lru_cache(maxsize=256)
+def _tabulate_rows(rows: int, columns: int, threads: int, least: int) -> Array:
+    return np.array([(0, 1, *part, 0, columns) for part in cut_rows(rows, threads, least)])
 
 
 @lru_cache(maxsize=256)

@@ -1,9 +1,10 @@
 """Loops that lift rows and columns in registers, generated from ladders: each sample is loaded once.
 
 A *tick* takes the next pair of rows of a strip. Both are lifted along the row, then down the columns, and what is ready
-is stored. Numbers that steps along the row still need are in registers, those that steps down the columns need
-for the next pair of rows are in the rows of a state, in the cache. Along a row, a vector has neighbouring pairs in its
-lanes: what is one pair older is found one lane before.
+is stored. In whole numbers, forward, the columns come first: rounding makes the order matter, and that is the one of
+JPEG 2000. Numbers that steps along the row still need are in registers, those that steps down the columns need for the
+next pair of rows are in the rows of a state, in the cache. Along a row, a vector has neighbouring pairs in its lanes:
+what is one pair older is found one lane before.
 
 A step waits for the one before it. So that a processor always finds something else to do, steps are put into stages,
 each of which works on the vector that was at the stage before in the last round; the columns are the last stage.
@@ -28,6 +29,9 @@ __all__ = ["call_tick"]
 
 _WORD = ir.IntType(64)
 _BYTE = ir.IntType(8)
+
+# an instruction is written as it is below
+binding.initialize_native_asmparser()
 
 
 def __getattr__(name):
@@ -121,6 +125,9 @@ class _Climber:
         self.lanes = _count_bytes() // size
         self.kind = ir.VectorType(number, self.lanes)
         self.stages = along.stages if along else 0
+        self.is_rounded = (down or along).is_rounded
+        # the order of the inverse is that in which the loop is written anyway
+        self.is_down_first = self.is_rounded and bool(down and along) and isinstance(self, _Forward)
         self.delays = []  # vectors that the next round takes from this one
         self.slots = 0  # rows of the state in use
 
@@ -129,8 +136,9 @@ class _Climber:
     def write(self):
         """Write it."""
         builder = self.builder
-        self.weights = self._load_weights("down", self.down) | self._load_weights("along", self.along)
-        self.factors = [self._broadcast(self._load_number("factors", k)) for k in range(4)]
+        if not self.is_rounded:
+            self.weights = self._load_weights("down", self.down) | self._load_weights("along", self.along)
+            self.factors = [self._broadcast(self._load_number("factors", k)) for k in range(4)]
         goals = self.list_goals()
         width = self.find_width()
         with builder.goto_entry_block():
@@ -149,14 +157,18 @@ class _Climber:
         builder.position_at_end(body)
         column = builder.mul(turn, lanes)
         ahead = builder.add(column, _WORD(self.lanes * self.stages))
-        rows = [self._climb_row(*self.load_row(row, ahead)) for row in range(2 if self.down else 1)]
+        rows = [self.load_row(row, ahead) for row in range(2 if self.down else 1)]
+        if self.is_down_first:
+            columns = [self._climb_column(*members, ahead) for members in zip(*rows, strict=True)]
+            rows = zip(*columns, strict=True)
+        rows = [self._climb_row(*row) for row in rows]
         builder.cbranch(builder.icmp_signed(">=", turn, _WORD(0)), store, tail)
         builder.position_at_end(store)
         # the last vector may be wanted in part
         is_rest = builder.icmp_signed(">=", turn, whole)
         at = builder.mul(column, _WORD(width // self.lanes))
         addresses = [builder.select(is_rest, spare[goal], self._shift(self.args[goal], at)) for goal in goals]
-        if self.down:
+        if self.down and not self.is_down_first:
             columns = [self._climb_column(*members, column) for members in zip(*rows, strict=True)]
             rows = zip(*columns, strict=True)
         for address, vector in zip(addresses, self.arrange(rows), strict=True):
@@ -198,13 +210,12 @@ class _Climber:
         while len(version.past) <= rounds + (older > 0):
             with self.builder.goto_block(self.head):
                 phi = self.builder.phi(self.kind)
-            phi.add_incoming(ir.Constant(self.kind, [0.0] * self.lanes), self.before)
+            phi.add_incoming(ir.Constant(self.kind, None), self.before)
             self.delays.append((phi, version.past[-1]))
             version.past.append(phi)
         if not older:
             return version.past[rounds]
-        lanes = range(self.lanes - older, 2 * self.lanes - older)
-        return self._shuffle(version.past[rounds + 1], version.past[rounds], lanes)
+        return self._shift_in(version.past[rounds + 1], version.past[rounds], older)
 
     def _climb_column(self, even, odd, column):
         """Return both outputs of the steps down the columns, and keep what the next pair of rows needs."""
@@ -234,6 +245,8 @@ class _Climber:
         return [version.vector, *(row for _, row in version.rows)][age - version.age]
 
     def _step(self, table, k, rung, target, terms):
+        if rung.rounding:
+            return self._round_step(rung, target, terms)
         weights = [self.weights[table, k, j] for j in range(len(terms))]
         if rung.is_symmetric:
             weights, terms = weights[:1], [self._add(*terms)]
@@ -241,7 +254,21 @@ class _Climber:
             target = self._add(target, self._multiply(weight, term))
         return target
 
+    def _round_step(self, rung, target, terms):
+        """Write a step in whole numbers, with the same weight for all sources, which is 1 or -1."""
+        weight, offset, bits, sign = rung.rounding
+        builder, total = self.builder, terms[0]
+        for term in terms[1:]:
+            total = builder.add(total, term)
+        offset = self._fill(offset)
+        total = builder.add(total, offset) if weight > 0 else builder.sub(offset, total)
+        total = builder.ashr(total, self._fill(bits))
+        return builder.add(target, total) if sign > 0 else builder.sub(target, total)
+
     # --- Words of LLVM. ---
+
+    def _fill(self, number):
+        return ir.Constant(self.kind, [number] * self.lanes)
 
     @property
     def kind_bytes(self):
@@ -285,6 +312,15 @@ class _Climber:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
         return self.builder.shuffle_vector(first, second, mask)
 
+    def _shift_in(self, before, vector, count):
+        """Return a vector whose first lanes are the last ones of the one before it."""
+        if self.kind_bytes == 64:
+            # LLVM would permute, which takes the units that multiply
+            word = f"valign{'d' if self.size == 4 else 'q'} $${self.lanes - count}, $1, $2, $0"
+            kind = ir.FunctionType(self.kind, [self.kind, self.kind])
+            return self.builder.asm(kind, word, "=v,v,v", [before, vector], side_effect=False)
+        return self._shuffle(before, vector, range(self.lanes - count, 2 * self.lanes - count))
+
     # Numba marks both as OPTIONS say: a product may become part of the sum
 
     def _add(self, first, second):
@@ -326,6 +362,8 @@ class _Forward(_Climber):
 
     def arrange(self, rows):
         """Return what is stored, in the order of the goals."""
+        if self.is_rounded:
+            return [vector for row in rows for vector in row]
         factors = [factor for factor, is_there in zip(self.factors, self._list_bands(), strict=True) if is_there]
         vectors = [vector for row in rows for vector in row]
         return [self._multiply(factor, vector) for factor, vector in zip(factors, vectors, strict=True)]
@@ -351,7 +389,7 @@ class _Inverse(_Climber):
         members = []
         for k, age in enumerate(self.list_ages() if self.along else (0,)):
             vector = self._load(self.args["abcd"[2 * row + k]], self.builder.sub(column, _WORD(age)))
-            members.append(self._multiply(self.factors[2 * row + k], vector))
+            members.append(vector if self.is_rounded else self._multiply(self.factors[2 * row + k], vector))
         return members
 
     def arrange(self, rows):

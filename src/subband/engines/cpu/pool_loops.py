@@ -46,7 +46,7 @@ from subband.engines.board import (
 )
 from subband.engines.cpu.loops import data, shift
 
-__all__ = ["address_of", "pointer_to", "post_errand", "serve", "share"]
+__all__ = ["address_of", "look_often", "pointer_to", "post_errand", "serve", "share"]
 
 _WORD = ir.IntType(64)
 _BYTE = ir.IntType(8).as_pointer()
@@ -93,6 +93,21 @@ def _look(typingctx, word):
         return builder.load_atomic(args[0], "seq_cst", 8)
 
     return nb.types.int64(word), codegen
+
+
+@intrinsic
+def _pause(typingctx):
+    """Let a moment pass, in which the core works for others; how long that is depends on the processor."""
+
+    def codegen(context, builder, signature, args):
+        triple, number = builder.module.triple, ir.IntType(32)
+        if triple.startswith(("x86_64", "i686")):
+            builder.call(_declare(builder, "llvm.x86.sse2.pause", ir.VoidType()), [])
+        elif triple.startswith(("aarch64", "arm64")):
+            builder.call(_declare(builder, "llvm.aarch64.hint", ir.VoidType(), number), [number(1)])
+        return context.get_dummy_value()
+
+    return nb.types.none(), codegen
 
 
 @intrinsic
@@ -231,9 +246,10 @@ def _take_errand(words):
 @nb.njit(nogil=True)
 def _has_news(words, posts):
     """Return whether anything was posted since, after a bounded wait."""
-    for _ in range(LOOKS):  # noqa: SIM110 - Numba compiles no generator in any()
+    for _ in range(words[LOOKS]):
         if _look(shift(words, POSTS)) != posts:
             return True
+        _pause()
     return False
 
 
@@ -260,6 +276,18 @@ def serve(board, number):
         if _look(shift(words, POSTS)) != posts and _swap(own, ASLEEP, AWAKE):
             continue
         _acquire(own[HELPER_LOCK])
+
+
+@stored(nogil=True)
+def look_often(board, count):
+    """Wait for news that there are not, so that it can be measured how long so many looks take."""
+    words = data(board)
+    posts = _look(shift(words, POSTS))
+    found = 0
+    for _ in range(count):
+        found += _look(shift(words, POSTS)) != posts
+        _pause()
+    return found
 
 
 # --- Callers. ---
@@ -289,13 +317,14 @@ def _open_slot(words, function, argument, count, threads):
 
 
 @nb.njit(nogil=True)
-def _close_slot(slot):
+def _close_slot(words, slot):
     """Let nobody in any more, and wait for who is inside."""
     word = shift(slot, STATE)
     _add(word, -OPEN)
-    looks = LOOKS
+    looks = words[LOOKS]
     while _look(word) & INSIDE and looks > 0:
         looks -= 1
+        _pause()
     if _look(word) & INSIDE:
         _sleep(slot)
     _add(word, -_look(word))
@@ -348,5 +377,5 @@ def share(board, function, argument, count, threads):
             if number >= count:
                 break
             _call(function, address_of(argument), number)
-        _close_slot(slot)
+        _close_slot(words, slot)
     _add(shift(words, CALLERS), -1)

@@ -33,13 +33,17 @@ RIGHT = 20  # which entry of the extension, or which mixture, belongs to the fir
 MIXTURE, MIXTURE_ROOM = 21, 22  # where the blocks of mixtures stand, 0 if there are none; room for all mixtures
 AGE_EVEN, AGE_ODD = 23, 24  # how many pairs behind the newest the rows are that a tick takes
 KEPT, STAGES = 25, 26  # rows of the state that it keeps for each output along the rows; vectors that it is ahead
-HEADER = 27
+BESIDE = 27  # pairs before and behind its own of which a tick keeps rows too, if it goes down the columns first
+HEADER = 28
 
 # Mixtures come in blocks of so many positions. A row of the integer table for each: how many numbers of the sequence it
 # is made of, a multiple of eight, and where these, and their weights for all positions, stand in the two tables.
 BLOCK = 16
 BLOCK_COUNT, BLOCK_INDEX, BLOCK_WEIGHTS = range(3)
 BLOCK_ROW = 3
+
+# Pairs of columns of which the rows of a state are made: whole vectors, of any kind.
+WHOLE = 16
 
 # What KIND says.
 IDENTITY, CONVOLUTION, LIFTING = range(3)
@@ -118,10 +122,13 @@ def tabulate_program(
     header[[LEFT, OUTSIDE, MIXING]] = outside.before, HEADER + rows.size, NUMBERS + weights.size
     header[MIXED] = outside.weights[:, 1:].any()
     header[[BEGIN, END, RIGHT]] = 0, header[LENGTH], outside.before
-    ladder = name_ladder(program, direction) if np.issubdtype(dtype, np.floating) else ""
+    ladder = name_ladder(program, direction)
     if ladder:
         climbed = read_ladder(ladder)
         header[[AGE_EVEN, AGE_ODD, KEPT, STAGES]] = *climbed.arrivals, climbed.kept, climbed.stages
+        if climbed.is_rounded and direction == "forward":
+            # a vector before, and as many behind as there are stages, one more for the last that is not whole
+            header[BESIDE] = WHOLE * (climbed.stages + 1)
     ints: list[Array] = [header, rows.ravel(), outside.index]
     scales = np.array([*program.scales, *program.factors])
     numbers: list[Array] = [scales, weights.ravel(), outside.weights.ravel()]

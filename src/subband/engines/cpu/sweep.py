@@ -84,7 +84,11 @@ class ImageLayout:
     def _find_tick(self, direction: Direction, down: str, along: str) -> int:
         """Return the loop that does it all, where both axes have the same ladder, or the only one has one."""
         ladders = {ladder for plan, ladder in zip(self.axes, (down, along), strict=True) if plan}
-        return find_tick(direction, down, along, self.dtype) if len(ladders) == 1 else 0
+        tick = find_tick(direction, down, along, self.dtype) if len(ladders) == 1 else 0
+        # steps one by one go along the rows first, and whole numbers down the columns
+        is_rounded = all(plan and plan.integer for plan in self.axes)
+        assert tick or not is_rounded, "both axes are in whole numbers, and there is no loop for their order"
+        return tick
 
 
 class ImageSweep:

@@ -11,6 +11,7 @@ import numpy as np
 from subband.engines.device import Device
 from subband.engines.filters.base import Filters
 from subband.engines.filters.constants import FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
+from subband.engines.filters.device_groups import filter_groups
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
     choose_window,
@@ -18,11 +19,10 @@ from subband.engines.filters.device_statistics import (
     find_sure_threshold,
     measure_noise,
 )
-from subband.engines.filters.groups import Groups, find_floor, find_grid
+from subband.engines.filters.groups import Groups
 from subband.errors import ArgumentError, ShapeError
 from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
-from subband.kernels.groups import WORDS, GroupSpec, render_groups
 from subband.kernels.pixels import PackedPixelSpec, PixelSpec, render_packed_pixels, render_pixels
 from subband.kernels.samplewise import SampleSpec, render_samples
 from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
@@ -191,33 +191,10 @@ class DeviceFilters(Filters):
         return band
 
     def filter_groups(self, planes: Any, guide: Any, noise: Any, groups: Groups) -> Any:
-        result = self._launcher.allocate_like(planes)
         if is_empty(planes):
-            return result
+            return self._launcher.allocate_like(planes)
         planes, guide = self._device.as_contiguous(planes), self._device.as_contiguous(guide)
-        numbers, count = self._as_numbers("noise", noise, planes), planes.shape[0]
-        grid, samples = find_grid(tuple(planes.shape[1:]), groups), prod(planes.shape[1:])
-        sums = self._device.make_zeros((count, samples, WORDS), np.dtype(np.uint32))
-        axes, storage = planes.ndim - 1, planes.dtype.name
-        spec = GroupSpec(
-            "sum",
-            storage,
-            groups.count,
-            groups.patch**axes,
-            (2 * groups.reach + 1) ** axes,
-            groups.trust == 1,
-            groups.is_sharp,
-        )
-        above, beside, across = grid.references
-        table = self._launcher.tabulate(count, *grid.space, *grid.patch, *grid.reach, *grid.step, above, beside, across)
-        dtype = self.compute_dtype(planes)
-        values = self._launcher.list_values(dtype, groups.trust, find_floor(planes.dtype))
-        launch = across, min(above * beside, MOST_GROUPS), 1
-        # local memory belongs to a block, and a group needs much of it
-        self._launcher.run(render_groups, spec, launch, planes, guide, sums, table, values, numbers, block=1)
-        table, ends = self._launcher.tabulate(samples, count), count_items(samples, count)
-        self._launcher.run(render_groups, GroupSpec("finish", storage), ends, planes, sums, result, table, numbers)
-        return result
+        return filter_groups(self._launcher, planes, guide, self._as_numbers("noise", noise, planes), groups)
 
     def convolve(self, planes: Any, taps: Sequence[float], axis: int) -> Any:
         if len(taps) % 2 == 0:
