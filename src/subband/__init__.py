@@ -107,9 +107,14 @@ if _typing.TYPE_CHECKING:
     from subband import plot as plot
     from subband import pyramid as pyramid
     from subband import quality as quality
+    from subband import sklearn as sklearn
     from subband import testing as testing
+    from subband import torch as torch
     from subband import transforms as transforms
     from subband import wavelets as wavelets
+    from subband import xarray as xarray
+    from subband.codecs import jpeg2000 as jpeg2000
+    from subband.codecs import vc2 as vc2
     from subband.enhance import Enhancer, denoise, estimate_sigma
     from subband.media import imread, imwrite
     from subband.pipeline import enhance_file
@@ -227,6 +232,9 @@ _LATER = {
     "ssim": "quality",
 }
 
+#: Modules that are known by a shorter name, too.
+_SHORT = {"jpeg2000": "codecs.jpeg2000", "vc2": "codecs.vc2"}
+
 #: Modules for users that are imported when somebody asks for them.
 _MODULES = (
     "boundary",
@@ -241,9 +249,12 @@ _MODULES = (
     "plot",
     "pyramid",
     "quality",
+    "sklearn",
     "testing",
+    "torch",
     "transforms",
     "wavelets",
+    "xarray",
 )
 
 
@@ -276,6 +287,8 @@ _register_integration("torch.Tensor", _load_torch)
 def __getattr__(name: str) -> _typing.Any:
     if name in _MODULES:
         return _import_module(f"subband.{name}")
+    if name in _SHORT:
+        return _import_module(f"subband.{_SHORT[name]}")
     if name not in _LATER:
         raise AttributeError(f"module 'subband' has no attribute {name!r}")
     # the next one who asks finds it without a call
@@ -284,4 +297,4 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})
+    return sorted({*__all__, *_MODULES, *_SHORT})

@@ -14,19 +14,20 @@ from subband.arrays import to_host
 from subband.errors import ArgumentTypeError, MissingExtraError, ShapeError
 from subband.pyramid import Pyramid
 from subband.transforms import cwt
+from subband.typing import Array
 from subband.wavelets import ContinuousWavelet, Wavelet, WaveletLike, as_wavelet, wavelist
 
 __all__ = ["energies", "mosaic", "scalogram", "wavelet"]
 
 
-def mosaic(pyramid: Pyramid, axes: Any = None, *, gain: float = 2.0) -> Any:
+def mosaic(pyramid: Pyramid, ax: Any = None, *, gain: float = 2.0) -> Any:
     """Draw the bands of a pyramid: those of an image side by side, those of a signal one below the other.
 
     Parameters
     ----------
     pyramid : Pyramid
         Of an image, or of a signal along its only axis.
-    axes : matplotlib Axes, optional
+    ax : matplotlib Axes, optional
         Where; those of a new figure if left out.
     gain : float
         How much details of an image are amplified.
@@ -50,7 +51,7 @@ def mosaic(pyramid: Pyramid, axes: Any = None, *, gain: float = 2.0) -> Any:
     >>> subband.plot.mosaic(pyramid).get_title()
     "2 levels of 'cdf97'"
     """
-    axes = _take_axes(axes)
+    axes = _take_axes(ax)
     names = ", ".join(dict.fromkeys(repr(each.name) for each in pyramid.plan.wavelets))
     axes.set_title(f"{pyramid.level} level{'' if pyramid.level == 1 else 's'} of {names}")
     if len(pyramid.shape) == 2 == len(pyramid.axes):
@@ -63,14 +64,14 @@ def mosaic(pyramid: Pyramid, axes: Any = None, *, gain: float = 2.0) -> Any:
     return axes
 
 
-def energies(pyramid: Pyramid, axes: Any = None) -> Any:
+def energies(pyramid: Pyramid, ax: Any = None) -> Any:
     """Draw how the energy of the details is spread over levels and bands, as bars on a logarithmic scale.
 
     Parameters
     ----------
     pyramid : Pyramid
         Of any number of axes.
-    axes : matplotlib Axes, optional
+    ax : matplotlib Axes, optional
         Where; those of a new figure if left out.
 
     Returns
@@ -85,7 +86,7 @@ def energies(pyramid: Pyramid, axes: Any = None) -> Any:
     >>> len(subband.plot.energies(pyramid).patches)
     6
     """
-    axes = _take_axes(axes)
+    axes = _take_axes(ax)
     details = [(level, key, to_host(band)) for level, key, band in pyramid.bands() if "d" in key]
     keys = list(dict.fromkeys(key for _, key, _ in details))
     width = 0.8 / max(len(keys), 1)
@@ -98,14 +99,14 @@ def energies(pyramid: Pyramid, axes: Any = None) -> Any:
     return axes
 
 
-def wavelet(wavelet: WaveletLike | ContinuousWavelet, axes: Any = None, *, level: int = 8) -> Any:
+def wavelet(wavelet: WaveletLike | ContinuousWavelet, ax: Any = None, *, level: int = 8) -> Any:
     """Draw a wavelet, and its scaling function if it is discrete.
 
     Parameters
     ----------
     wavelet : str, Wavelet or ContinuousWavelet
         Of a biorthogonal wavelet, the functions of the synthesis are drawn, of which an array is put together.
-    axes : matplotlib Axes, optional
+    ax : matplotlib Axes, optional
         Where; those of a new figure if left out.
     level : int
         How finely, as of `Wavelet.wavefun`.
@@ -121,7 +122,7 @@ def wavelet(wavelet: WaveletLike | ContinuousWavelet, axes: Any = None, *, level
     >>> [line.get_label() for line in subband.plot.wavelet("db4").get_lines()]
     ['scaling function', 'wavelet']
     """
-    axes = _take_axes(axes)
+    axes = _take_axes(ax)
     if isinstance(wavelet, str) and wavelet in wavelist(kind="continuous"):
         wavelet = ContinuousWavelet(wavelet)
     if isinstance(wavelet, ContinuousWavelet):
@@ -144,10 +145,10 @@ def wavelet(wavelet: WaveletLike | ContinuousWavelet, axes: Any = None, *, level
 
 def scalogram(
     data: Any,
-    scales: Any,
+    scales: Any = None,
     wavelet: str | ContinuousWavelet = "cmor1.5-1.0",
     sampling_period: float = 1.0,
-    axes: Any = None,
+    ax: Any = None,
 ) -> Any:
     """Draw the magnitude of the continuous transform of a signal over time and frequency.
 
@@ -155,9 +156,12 @@ def scalogram(
     ----------
     data : array_like of one dimension
         The signal.
-    scales, wavelet, sampling_period
-        As of `cwt`; scales that grow by equal factors are drawn best.
-    axes : matplotlib Axes, optional
+    scales : array_like of positive numbers, optional
+        As of `cwt`; those that grow by equal factors are drawn best. Left out, twelve an octave, from 2 to a quarter of
+        the length.
+    wavelet, sampling_period
+        As of `cwt`.
+    ax : matplotlib Axes, optional
         Where; those of a new figure if left out.
 
     Returns
@@ -177,16 +181,27 @@ def scalogram(
     >>> chirp = np.sin(np.linspace(0, 20, 400) ** 2)
     >>> subband.plot.scalogram(chirp, np.geomspace(2, 64, 32)).get_ylabel()
     'frequency'
+    >>> lowest, highest = subband.plot.scalogram(chirp, sampling_period=0.01).get_ylim()
+    >>> bool(lowest < 1 < 50 < highest)
+    True
     """
     signal = to_host(data)
     if signal.ndim != 1:
         raise ShapeError(f"data has shape {signal.shape}; a scalogram is of one dimension")
+    if scales is None:
+        scales = _spread_scales(signal.size)
     coefficients, frequencies = cwt(signal, scales, wavelet, sampling_period)
-    axes = _take_axes(axes)
+    axes = _take_axes(ax)
     times = np.arange(signal.size) * sampling_period
     axes.pcolormesh(times, frequencies, np.abs(coefficients), shading="nearest")
     axes.set(xlabel="time", ylabel="frequency", yscale="log")
     return axes
+
+
+def _spread_scales(length: int) -> Array:
+    """Return scales that grow by equal factors, from the finest that is of use to one that fits a signal."""
+    coarsest = max(length / 4, 4.0)
+    return np.geomspace(2.0, coarsest, 1 + round(12 * np.log2(coarsest / 2)))
 
 
 def _draw_signals(pyramid: Pyramid, axes: Any) -> None:
@@ -201,12 +216,12 @@ def _draw_signals(pyramid: Pyramid, axes: Any) -> None:
     axes.set_xlabel("sample")
 
 
-def _take_axes(axes: Any) -> Any:
+def _take_axes(ax: Any) -> Any:
     """Return the axes that are given, or those of a new figure."""
     try:
         from matplotlib import pyplot as plt
     except ImportError:
         raise MissingExtraError("plotting", "plot") from None
-    if axes is not None and not hasattr(axes, "plot"):
-        raise ArgumentTypeError(f"axes={axes!r} are not axes of matplotlib; leave them out for a new figure")
-    return plt.subplots(layout="constrained")[1] if axes is None else axes
+    if ax is not None and not hasattr(ax, "plot"):
+        raise ArgumentTypeError(f"ax={ax!r} are not axes of matplotlib; leave them out for a new figure")
+    return plt.subplots(layout="constrained")[1] if ax is None else ax

@@ -24,7 +24,7 @@ Plan: TypeAlias = TransformPlan | StationaryTransformPlan
 #: The version of the files that `Pyramid.save` writes.
 _FORMAT = 1
 
-#: What rooms below compute for methods of pyramids, loaded when it is first asked for.
+#: What layers below compute for methods of pyramids, loaded when it is first asked for.
 _METHODS: dict[str, Callable[[], Callable[..., Any]]] = {}
 
 
@@ -34,7 +34,7 @@ def register_method(name: str, load: Callable[[], Callable[..., Any]]) -> None:
 
 
 class Pyramid:
-    """The bands of a transformed array.
+    """The coefficients of a multilevel wavelet transform: an approximation, and details of each level.
 
     A pyramid iterates like the lists of PyWavelets: the approximation, then the details from the coarsest level to
     the finest. Details are arrays for one transformed axis, tuples ``(cH, cV, cD)`` for two, and dictionaries for more.
@@ -78,6 +78,25 @@ class Pyramid:
         self.approximation = approximation
         self.details: tuple[Bands, ...] = tuple(dict(bands) for bands in details)
         self.dtype = numpy_dtype(approximation) if dtype is None else np.dtype(dtype)
+
+    def refill(self, arrays: Iterator[Array]) -> Pyramid:
+        """Return a pyramid of the same transform with other arrays: the approximation, then all bands in their order.
+
+        Their shapes and dtypes are taken to be the same, and not checked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose
+        >>> pyramid = decompose(np.arange(8.0), "haar", level=1)
+        >>> pyramid.refill(iter([np.zeros(4), np.ones(4)]))[1, "d"]
+        array([1., 1., 1., 1.])
+        """
+        other = object.__new__(Pyramid)
+        other.plan, other.approximation, other.dtype = self.plan, next(arrays), self.dtype
+        # keys first: zip takes no array any more once they have ended
+        other.details = tuple([dict(zip(bands, arrays, strict=False)) for bands in self.details])
+        return other
 
     @property
     def level(self) -> int:
@@ -256,6 +275,22 @@ class Pyramid:
         details = [dict(zip(level, bands, strict=False)) for level in self.details]
         return Pyramid(self.plan, mapped[0], details, self.dtype)
 
+    def copy(self) -> Pyramid:
+        """Return a pyramid with bands of its own, which can be assigned to and changed in place.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from subband import decompose
+        >>> pyramid = decompose(np.arange(8.0), "haar", level=1)
+        >>> changed = pyramid.copy()
+        >>> changed[1, "d"] *= 2
+        >>> bool((changed[1, "d"] == 2 * pyramid[1, "d"]).all())
+        True
+        """
+        # arrays of every library can be multiplied, and dtypes and signs of zeros stay
+        return self * 1
+
     def reconstruct(self, engine: Any = None) -> Any:
         """Return the array that the bands make, as `subband.reconstruct` does.
 
@@ -313,9 +348,9 @@ class Pyramid:
         # a Python number leaves the precision of bands as it is
         return self._replace_arrays(lambda band: shrink(band, float(least), "hard"))
 
-    def plot(self, axes: Any = None, *, gain: float = 2.0) -> Any:
+    def plot(self, ax: Any = None, *, gain: float = 2.0) -> Any:
         """Draw the bands with matplotlib, as `subband.plot.mosaic` does, and return the axes."""
-        return _METHODS["plot"]()(self, axes, gain=gain)
+        return _METHODS["plot"]()(self, ax, gain=gain)
 
     def mosaic(self) -> Array:
         """Return all bands side by side in one array, the approximation in the first corner.

@@ -21,7 +21,7 @@ _WINDOW /= _WINDOW.sum()
 _QUIET_MEAN, _QUIET_CONTRAST = 0.01, 0.03
 
 
-def psnr(image: Any, original: Any, peak: float | None = None) -> float:
+def psnr(image: Any, original: Any, peak: float | None = None, *, data_range: float | None = None) -> float:
     """Return the peak signal-to-noise ratio (PSNR) of an image in decibels, infinite for equal images.
 
     Parameters
@@ -30,13 +30,15 @@ def psnr(image: Any, original: Any, peak: float | None = None) -> float:
         Of the same shape, any number of axes, of any library.
     peak : float, optional
         The largest value that a sample can have. Left out, that of the integer dtype of one of them: 255 for uint8.
+    data_range : float, optional
+        The same under the name that scikit-image gives it.
 
     Raises
     ------
     ShapeError
         If the shapes differ.
     ArgumentError
-        If both hold floating point, and `peak` is left out.
+        If both hold floating point, and `peak` is left out; or if `peak` and `data_range` differ.
 
     See Also
     --------
@@ -53,10 +55,17 @@ def psnr(image: Any, original: Any, peak: float | None = None) -> float:
     20.0
     """
     one, other = to_host(image), to_host(original)
-    return measure_psnr(one, other, _choose_peak(one, other, peak))
+    return measure_psnr(one, other, _choose_peak(one, other, peak, data_range))
 
 
-def ssim(image: Any, original: Any, peak: float | None = None) -> float:
+def ssim(
+    image: Any,
+    original: Any,
+    peak: float | None = None,
+    *,
+    data_range: float | None = None,
+    channel_axis: int = -1,
+) -> float:
     """Return the mean structural similarity (SSIM) of an image, 1 for equal images.
 
     That of colour is the mean of its channels.
@@ -67,13 +76,17 @@ def ssim(image: Any, original: Any, peak: float | None = None) -> float:
         Of the same shape and any library: rows × columns, perhaps × channels; at least 11 × 11 pixels.
     peak : float, optional
         The largest value that a sample can have. Left out, that of the integer dtype of one of them: 255 for uint8.
+    data_range : float, optional
+        The same under the name that scikit-image gives it.
+    channel_axis : int
+        Where the channels of a colour image are: the last axis by default.
 
     Raises
     ------
     ShapeError
         If the shapes differ, or the images are smaller than the window.
     ArgumentError
-        If both hold floating point, and `peak` is left out.
+        If both hold floating point, and `peak` is left out; or if `peak` and `data_range` differ.
 
     See Also
     --------
@@ -94,7 +107,10 @@ def ssim(image: Any, original: Any, peak: float | None = None) -> float:
     True
     """
     one, other = to_host(image), to_host(original)
-    return measure_ssim(one, other, _choose_peak(one, other, peak))
+    chosen = _choose_peak(one, other, peak, data_range)
+    if one.ndim == other.ndim == 3:
+        one, other = (np.moveaxis(each, channel_axis, -1) for each in (one, other))
+    return measure_ssim(one, other, chosen)
 
 
 def measure_psnr(image: Array, original: Array, peak: float) -> float:
@@ -174,14 +190,16 @@ def _check_shapes(image: Array, original: Array) -> None:
         raise ShapeError(f"image has shape {image.shape} and original {original.shape}; they must be the same")
 
 
-def _choose_peak(image: Array, original: Array, peak: float | None) -> float:
+def _choose_peak(image: Array, original: Array, peak: float | None, data_range: float | None) -> float:
     """Return the largest value of the shorter integer dtype, unless another peak is given."""
-    if peak is not None:
-        return peak
+    if None not in (peak, data_range) and peak != data_range:
+        raise ArgumentError(f"peak={peak} and data_range={data_range} mean the same; give one of them")
+    if (given := data_range if peak is None else peak) is not None:
+        return given
     kinds = [array.dtype for array in (original, image) if array.dtype.kind in "iu" and array.dtype.itemsize <= 2]
     if not kinds:
         raise ArgumentError(
             f"peak is needed for {image.dtype} and {original.dtype}: the largest value that a sample can have, such as "
-            "peak=1 or peak=255"
+            "peak=1 or peak=255 (data_range is the same)"
         )
     return float(min(np.iinfo(kind).max for kind in kinds))

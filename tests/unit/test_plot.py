@@ -72,11 +72,19 @@ def test_scalogram_finds_the_frequency():
         subband.plot.scalogram(IMAGE, [1, 2])
 
 
+@pytest.mark.parametrize("length", [4, 16, 600])
+def test_scalogram_finds_scales_of_its_own(length):
+    (mesh,) = subband.plot.scalogram(np.sin(np.arange(length))).collections
+    octaves = np.log2(max(length / 4, 4) / 2)
+    assert mesh.get_array().shape == (1 + round(12 * octaves), length)
+
+
 def test_given_axes_are_drawn_over_and_others_are_new():
     pyramid = subband.decompose(IMAGE, "haar", 1)
     _, mine = plt.subplots()
     assert subband.plot.mosaic(pyramid, mine) is mine
     assert subband.plot.mosaic(pyramid).figure is not mine.figure
+    assert pyramid.plot(ax=mine) is subband.plot.energies(pyramid, ax=mine) is mine
     with pytest.raises(ArgumentTypeError, match="axes of matplotlib"):
         subband.plot.mosaic(pyramid, 3)
 

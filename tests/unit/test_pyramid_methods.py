@@ -59,6 +59,14 @@ class TestArithmetic:
         ):
             np.testing.assert_allclose(ours.reconstruct(), theirs, atol=1e-12)
 
+    def test_a_copy_has_bands_of_its_own(self):
+        for pyramid in (decompose(X, "db2", 2), decompose(X.astype(np.int16), "haar", reversible=True)):
+            copy = pyramid.copy()
+            for (_, _, ours), (_, _, theirs) in zip(copy.bands(), pyramid.bands(), strict=True):
+                assert ours.dtype == theirs.dtype
+                assert not np.shares_memory(ours, theirs)
+                np.testing.assert_array_equal(ours, theirs)
+
     def test_integers_stay_integers(self):
         pixels = np.arange(48, dtype=np.uint8).reshape(6, 8)
         doubled = 2 * decompose(pixels, "haar", reversible=True)

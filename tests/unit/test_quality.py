@@ -57,3 +57,14 @@ def test_peak_is_that_of_the_integers():
 def test_floats_need_a_peak():
     with pytest.raises(ArgumentError, match="peak=1 or peak=255"):
         psnr(np.zeros(4), np.ones(4))
+
+
+def test_scikit_images_words_are_understood():
+    rng = np.random.default_rng(0)
+    image = rng.random((24, 32, 3))
+    other = image + rng.normal(0, 0.05, image.shape)
+    assert psnr(image, other, data_range=1) == psnr(image, other, peak=1)
+    channels_first = np.moveaxis(image, -1, 0), np.moveaxis(other, -1, 0)
+    assert ssim(*channels_first, data_range=1, channel_axis=0) == pytest.approx(ssim(image, other, 1))
+    with pytest.raises(ArgumentError, match="give one of them"):
+        psnr(image, other, peak=1, data_range=255)

@@ -61,7 +61,7 @@ class WaveletAccessor:
         self,
         sigma: float | None = None,
         *,
-        dims: Hashable | Iterable[Hashable] | None = None,
+        dim: Hashable | Iterable[Hashable] | None = None,
         channel_dim: Hashable | None = None,
         **options: Any,
     ) -> xr.DataArray:
@@ -71,7 +71,7 @@ class WaveletAccessor:
         ----------
         sigma : float, optional
             Standard deviation of the noise; measured in the array if left out.
-        dims : str or sequence of str, optional
+        dim : str or sequence of str, optional
             One to three dimensions of space; along others, such as time, lie images that have nothing to do with each
             other. All but the channels if left out.
         channel_dim : str, optional
@@ -89,7 +89,7 @@ class WaveletAccessor:
         AxesError
             If there is no such dimension.
         """
-        axes = None if dims is None else _find_axes(self._array, dims)
+        axes = None if dim is None else _find_axes(self._array, dim)
         channel = None if channel_dim is None else _find_axes(self._array, channel_dim)[0]
         cleaned = denoise(self._array.data, sigma, axes=axes, channel_axis=channel, **options)
         return self._array.copy(data=cleaned)
@@ -99,7 +99,7 @@ class WaveletAccessor:
         wavelet: WaveletLike = "cdf97",
         level: int | None = None,
         mode: str | None = None,
-        dims: Hashable | Iterable[Hashable] | None = None,
+        dim: Hashable | Iterable[Hashable] | None = None,
         engine: str | Engine | None = None,
     ) -> LabelledPyramid:
         """Transform into bands whose coordinates say where their coefficients lie.
@@ -108,7 +108,7 @@ class WaveletAccessor:
         ----------
         wavelet, level, mode, engine
             As `subband.decompose` takes them; also one wavelet or mode for each dimension.
-        dims : str or sequence of str, optional
+        dim : str or sequence of str, optional
             The dimensions to transform; all if left out.
 
         Returns
@@ -121,7 +121,7 @@ class WaveletAccessor:
         AxesError
             If there is no such dimension.
         """
-        axes = _find_axes(self._array, self._array.dims if dims is None else dims)
+        axes = _find_axes(self._array, self._array.dims if dim is None else dim)
         return LabelledPyramid(decompose(self._array.data, wavelet, level, mode, axes, engine), self._array)
 
 

@@ -28,7 +28,7 @@ __all__ = ["decompose_adjoint", "reconstruct_adjoint"]
 
 
 def decompose_adjoint(pyramid: Pyramid, engine: str | Engine | None = None) -> Array:
-    """Apply the adjoint of `decompose` to the bands of a pyramid.
+    """Apply the adjoint of `decompose`, which gradients need, to the bands of a pyramid.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def cwt(
     *,
     precision: int = 12,
 ) -> tuple[Array, Array]:
-    """Correlate a signal with a wavelet stretched to each of `scales`.
+    """Continuous wavelet transform (CWT): correlate a signal with a wavelet stretched to each of `scales`.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def icwt(
     *,
     precision: int = 12,
 ) -> Array:
-    r"""Reconstruct a signal from its continuous wavelet transform.
+    r"""Inverse continuous wavelet transform: reconstruct a signal from its CWT.
 
     Parameters
     ----------

@@ -10,7 +10,8 @@ import numpy as np
 from subband.arrays import as_computable
 from subband.boundary import extend, is_expansive
 from subband.engines import Engine
-from subband.engines.dispatch import call_natively, engine_for
+from subband.engines.dispatch import call_natively, engine_for, takes_arrays
+from subband.engines.prepared import is_described
 from subband.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -57,7 +58,7 @@ def decompose(
     reversible: bool = False,
     stationary: bool = False,
 ) -> Pyramid:
-    """Transform an array into a pyramid of bands.
+    """Multilevel wavelet transform of an array, as a pyramid of bands that inverts to the exact shape.
 
     Parameters
     ----------
@@ -117,9 +118,23 @@ def decompose(
     """
     if reversible and stationary:
         raise ArgumentError("reversible=True and stationary=True exclude each other; choose one")
+    if engine is None and not (reversible or stationary) and is_described(x):
+        return _decompose_again(x, wavelet, level, mode, axes)
     options = (wavelet, level, mode, axes, engine, reversible, stationary)
     pyramid: Pyramid = call_natively(_decompose, {0: "x"}, (x, *options), {}, engine)
     return pyramid
+
+
+@takes_arrays("x")
+def _decompose_again(
+    x: Any,
+    wavelet: WaveletLike | Sequence[WaveletLike],
+    level: int | None,
+    mode: ModeLike | Sequence[ModeLike] | None,
+    axes: int | Sequence[int] | None,
+) -> Pyramid:
+    """Decompose an array like others before, which is looked up."""
+    return _decompose(x, wavelet, level, mode, axes, None, False, False)
 
 
 def _decompose(
@@ -177,7 +192,7 @@ def reconstruct(
     axes: int | Sequence[int] | None = None,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Turn a pyramid back into the array that it was made from.
+    """Inverse of `decompose`: reconstruct the array that a pyramid was made from.
 
     Parameters
     ----------
@@ -215,6 +230,8 @@ def reconstruct(
     x: Array
     if isinstance(pyramid, Pyramid):
         _check_alike(pyramid.plan, wavelet, mode, axes)
+        if engine is None and is_described(pyramid.approximation):
+            return _reconstruct_again(pyramid)
         x = call_natively(_reconstruct, {0: "pyramid"}, (pyramid, engine), {}, engine)
         return x
     if not isinstance(pyramid, list | tuple):
@@ -297,6 +314,12 @@ def _make_pyramid(coeffs: Sequence[Any], wavelet: Any, mode: Any, axes: Any, sha
     if plan is None:
         raise CoefficientsError("coeffs has levels that do not fit each other; give the shape of the array, too")
     return Pyramid(plan, approximation, details)
+
+
+@takes_arrays("pyramid", are_read=True)
+def _reconstruct_again(pyramid: Pyramid) -> Array:
+    """Reconstruct from a pyramid like others before, which is looked up."""
+    return _reconstruct(pyramid, None)
 
 
 def _reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:

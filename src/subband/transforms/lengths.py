@@ -30,7 +30,7 @@ _HALVING = frozenset(("periodization", "whole"))
 
 
 def dwt_coeff_len(data_len: int, filter_len: int | WaveletLike, mode: ModeLike) -> int:
-    """Return the number of low coefficients of one level.
+    """Return the number of approximation coefficients of one level of the DWT.
 
     There are as many high ones, except that an odd number of samples has one fewer in mode ``whole``.
 
@@ -74,7 +74,7 @@ def dwt_coeff_len(data_len: int, filter_len: int | WaveletLike, mode: ModeLike) 
 
 
 def dwt_max_level(data_len: int, filter_len: int | WaveletLike) -> int:
-    """Return the greatest useful number of levels along one axis.
+    """Return the maximum useful number of levels of the DWT along one axis.
 
     Beyond it every coefficient depends on samples outside the signal.
 
@@ -110,7 +110,7 @@ def dwt_max_level(data_len: int, filter_len: int | WaveletLike) -> int:
 
 
 def dwtn_max_level(shape: Sequence[int], wavelet: WaveletLike | Sequence[WaveletLike], axes: Axes = None) -> int:
-    """Return the greatest useful number of levels of an array: that of the axis that allows the fewest.
+    """Return the maximum useful number of levels of the n-dimensional DWT: that of the axis with the fewest.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def wavedecn_shapes(
     level: int | None = None,
     axes: Axes = None,
 ) -> list[Any]:
-    """Return the shapes of the bands that `wavedecn` gives for an array of `shape`.
+    """Return the shapes of the bands of `wavedecn` for an array of `shape`.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["Modes", "mode_name"]
 
 
 class _Modes:
-    """What a signal is taken to be outside its samples; `subband.boundary` shows each mode.
+    """Boundary modes (signal extension modes): how a signal goes on outside its samples; see `subband.boundary`.
 
     Wherever a mode is taken it may be given by name or by its number, which is an attribute of this object.
     PyWavelets' old short names work too, with a `DeprecationWarning`.

@@ -54,7 +54,7 @@ def mra(
     *,
     engine: str | Engine | None = None,
 ) -> list[Array]:
-    """Write a signal as a sum of parts from coarse to fine, along one axis.
+    """Multiresolution analysis (MRA): write a signal as a sum of parts from coarse to fine, along one axis.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def mra(
 
 
 def imra(mra_coeffs: Sequence[Array]) -> Array:
-    """Add up the parts that `mra` returned.
+    """Inverse multiresolution analysis: add up the parts that `mra` returned.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def mra2(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Write an image as a sum of parts from coarse to fine.
+    """2-D multiresolution analysis: write an image as a sum of parts from coarse to fine.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def mra2(
 
 
 def imra2(mra_coeffs: Sequence[Any]) -> Array:
-    """Add up the parts that `mra2` returned.
+    """Inverse 2-D multiresolution analysis: add up the parts that `mra2` returned.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def mran(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Write an array as a sum of parts from coarse to fine, along any number of axes.
+    """N-dimensional multiresolution analysis: write an array as a sum of parts from coarse to fine.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def mran(
 
 
 def imran(mra_coeffs: Sequence[Any]) -> Array:
-    """Add up the parts that `mran` returned.
+    """Inverse n-dimensional multiresolution analysis: add up the parts that `mran` returned.
 
     Parameters
     ----------

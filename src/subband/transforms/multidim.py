@@ -52,7 +52,7 @@ def dwt2(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Transform one level of images.
+    """Single-level 2-D discrete wavelet transform (DWT) of an image.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def idwt2(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo one level of images.
+    """Single-level 2-D inverse discrete wavelet transform (IDWT).
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def dwtn(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Transform one level along any axes.
+    """Single-level n-dimensional discrete wavelet transform (DWT).
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def idwtn(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo one level along any axes.
+    """Single-level n-dimensional inverse discrete wavelet transform (IDWT).
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def wavedec(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Transform several levels along one axis.
+    """Multilevel discrete wavelet transform (DWT) along one axis.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def waverec(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo several levels along one axis.
+    """Multilevel inverse discrete wavelet transform along one axis.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def wavedec2(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Transform several levels of images.
+    """Multilevel 2-D discrete wavelet transform (DWT) of an image.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def waverec2(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo several levels of images.
+    """Multilevel 2-D inverse discrete wavelet transform.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def wavedecn(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Transform several levels along any axes.
+    """Multilevel n-dimensional discrete wavelet transform (DWT).
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ def waverecn(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo several levels along any axes.
+    """Multilevel n-dimensional inverse discrete wavelet transform.
 
     Parameters
     ----------

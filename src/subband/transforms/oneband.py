@@ -28,7 +28,7 @@ def downcoef(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Return the coefficients of one kind at one level.
+    """Partial wavelet decomposition: return the coefficients of one kind at one level.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def upcoef(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Return what coefficients of one kind at one level contribute to the samples.
+    """Partial wavelet reconstruction: what coefficients of one kind at one level contribute to the samples.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def dwt(
 def dwt(
     data: Any, wavelet: WaveletLike, mode: ModeLike = "symmetric", axis: int = -1, *, engine: str | Engine | None = None
 ) -> Any:
-    """Transform one level along one axis.
+    """Single-level discrete wavelet transform (DWT) along one axis.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def idwt(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Undo one level along one axis.
+    """Single-level inverse discrete wavelet transform (IDWT) along one axis.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ __all__ = ["BaseNode"]
 
 
 class BaseNode:
-    """What all kinds of node have in common; a kind of your own sets `PARTS`, `PART_LEN` and `_BANDS`.
+    """The base class of nodes of wavelet packet trees; a subclass sets `PARTS`, `PART_LEN` and `_BANDS`.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["BaseNode", "Node", "Node2D", "NodeND"]
 
 
 class Node(BaseNode):
-    """A node of a tree along one axis: ``a`` holds the low half of its band, ``d`` the high half.
+    """A node of a 1-D wavelet packet tree: ``a`` holds the low half of its band, ``d`` the high half.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Node(BaseNode):
 
 
 class Node2D(BaseNode):
-    """A node of a tree along two axes.
+    """A node of a 2-D wavelet packet tree.
 
     ``a`` is low along both, ``h`` high along the first, ``v`` along the second, and ``d`` along both.
 
@@ -75,7 +75,7 @@ class Node2D(BaseNode):
 
 
 class NodeND(BaseNode):
-    """A node of a tree along any number of axes, its subnodes named with one letter for each.
+    """A node of an n-dimensional wavelet packet tree, its subnodes named with one letter for each axis.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class _Root(BaseNode):
 
 
 class WaveletPacket(_Root, Node):
-    """A wavelet packet tree along one axis.
+    """Wavelet packet transform of a signal: a tree of bands along one axis.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class WaveletPacket(_Root, Node):
 
 
 class WaveletPacket2D(_Root, Node2D):
-    """A wavelet packet tree along two axes.
+    """2-D wavelet packet transform of an image: a tree of bands along two axes.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class WaveletPacket2D(_Root, Node2D):
 
 
 class WaveletPacketND(_Root, NodeND):
-    """A wavelet packet tree along any number of axes.
+    """N-dimensional wavelet packet transform: a tree of bands along any number of axes.
 
     Parameters
     ----------

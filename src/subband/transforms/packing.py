@@ -45,7 +45,7 @@ _REFUSALS = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 def coeffs_to_array(
     coeffs: Sequence[Any] | Pyramid, padding: float | None = 0, axes: Axes = None
 ) -> tuple[Array, list[Any]]:
-    """Lay the bands out in one array, as in the classical mosaic image.
+    """Arrange the coefficients of all bands in one array, as in the classical mosaic image.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def coeffs_to_array(
 
 
 def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: OutputFormat = "wavedecn") -> list[Any]:
-    """Take the bands out of an array that `coeffs_to_array` made.
+    """Take the coefficients out of an array that `coeffs_to_array` made.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def array_to_coeffs(arr: Any, coeff_slices: Sequence[Any], output_format: Output
 
 @takes_arrays("coeffs", transforms=False)
 def ravel_coeffs(coeffs: Sequence[Any] | Pyramid, axes: Axes = None) -> tuple[Array, list[Any], list[Any]]:
-    """Concatenate all bands in one flat array.
+    """Concatenate the coefficients of all bands in one flat array.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def ravel_coeffs(coeffs: Sequence[Any] | Pyramid, axes: Axes = None) -> tuple[Ar
 def unravel_coeffs(
     arr: Any, coeff_slices: Sequence[Any], coeff_shapes: Sequence[Any], output_format: OutputFormat = "wavedecn"
 ) -> list[Any]:
-    """Take the bands out of a flat array that `ravel_coeffs` made.
+    """Take the coefficients out of a flat array that `ravel_coeffs` made.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _SHORT = 4096
 
 @takes_arrays("x", transforms=False)
 def pad(x: Any, pad_widths: Any, mode: str) -> Array:
-    """Extend an array by samples that the boundary mode makes up.
+    """Pad an array as a boundary mode extends it.
 
     Parameters
     ----------

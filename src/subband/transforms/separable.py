@@ -32,7 +32,7 @@ __all__ = ["FswavedecnResult", "fswavedecn", "fswaverecn"]
 
 
 class FswavedecnResult:
-    """The coefficients of a fully separable transform: one array, and the slices of each band.
+    """The coefficients of a fully separable wavelet transform: one array, and the slices of each band.
 
     A band has one number for each transformed axis: 0 for the approximation, 1 for the coarsest details, and so on.
 
@@ -192,7 +192,7 @@ def fswavedecn(
     *,
     engine: str | Engine | None = None,
 ) -> FswavedecnResult:
-    """Transform all levels along one axis, then along the next.
+    """Fully separable wavelet decomposition: all levels along one axis, then along the next.
 
     Unlike `wavedecn`, which splits only the approximation further, this gives bands that are fine along one axis and
     coarse along another.
@@ -280,7 +280,7 @@ def _list_levels(levels: Any, count: int) -> list[Any]:
 
 
 def fswaverecn(fswavedecn_result: FswavedecnResult, *, engine: str | Engine | None = None) -> Array:
-    """Undo a fully separable transform.
+    """Inverse fully separable wavelet transform.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def swt(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Transform along one axis without dropping coefficients.
+    """Stationary (undecimated) wavelet transform along one axis.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def iswt(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo `swt`.
+    """Inverse stationary wavelet transform along one axis.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def swt2(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Transform along two axes without dropping coefficients.
+    """2-D stationary (undecimated) wavelet transform.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def iswt2(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo `swt2`.
+    """Inverse 2-D stationary wavelet transform.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def swtn(
     *,
     engine: str | Engine | None = None,
 ) -> list[Any]:
-    """Transform along any number of axes without dropping coefficients.
+    """N-dimensional stationary (undecimated) wavelet transform.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def iswtn(
     *,
     engine: str | Engine | None = None,
 ) -> Array:
-    """Undo `swtn`.
+    """Inverse n-dimensional stationary wavelet transform.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _MOST_KNOWN = 4096
 
 
 def swt_max_level(input_len: int) -> int:
-    """Return how many stationary levels a signal allows: how often its length can be halved.
+    """Return the maximum number of levels of the stationary transform: how often the length can be halved.
 
     Parameters
     ----------

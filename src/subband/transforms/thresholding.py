@@ -31,7 +31,7 @@ __all__ = ["threshold", "threshold_firm"]
 
 @takes_arrays("data", "value", "substitute", transforms=False)
 def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) -> Any:
-    """Shrink or replace the elements of an array that are beyond a threshold.
+    """Threshold an array: soft, hard, garrote, greater or less.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: Any = 0) ->
 
 @takes_arrays("data", transforms=False)
 def threshold_firm(data: Any, value_low: float, value_high: float) -> Array:
-    """Shrink with two thresholds: zero below the lower, unchanged above the upper, continuous between.
+    """Firm thresholding: zero below the lower threshold, unchanged above the upper, continuous between.
 
     Parameters
     ----------

@@ -1,14 +1,13 @@
-"""The plugin of napari, without a window: its manifest, its reader, and its widgets beside a viewer.
+"""The plugin of napari, without a window: its manifest, its reader, and its widgets beside napari's own viewer.
 
-The viewer is napari's own model where napari is installed, else one that has what the widgets use of it.
+What is tested is napari's model of a viewer with its layers, which needs no Qt and no screen; ipywidgets draws the
+widgets.
 """
 
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ import subband
 from subband.integrations import napari as plugin
 from subband.media.formats import list_formats
 
+components = pytest.importorskip("napari.components")
 magicgui = pytest.importorskip("magicgui")
 yaml = pytest.importorskip("yaml")
 
@@ -26,51 +26,9 @@ VOLUME = np.random.default_rng(0).normal(100, 10, (6, 32, 40)).astype(np.float32
 NOISY = (subband.data.camera()[:64, :96] + np.random.default_rng(0).normal(0, 15, (64, 96))).astype(np.float32)
 
 
-class Layers(list):
-    """Layers that are found by name, and tell who listens."""
-
-    def __init__(self):
-        super().__init__()
-        psygnal = pytest.importorskip("psygnal")
-        self.events = SimpleNamespace(inserted=psygnal.SignalInstance(), removed=psygnal.SignalInstance())
-
-    def __contains__(self, name):
-        return any(name in (layer, layer.name) for layer in self)
-
-    def __getitem__(self, name):
-        return (
-            next(layer for layer in self if layer.name == name) if isinstance(name, str) else super().__getitem__(name)
-        )
-
-
-class Layer(SimpleNamespace):
-    """What the widgets use of a layer."""
-
-    __eq__, __hash__ = object.__eq__, object.__hash__
-
-
-class Viewer:
-    """What the widgets use of a viewer."""
-
-    def __init__(self):
-        self.layers = Layers()
-
-    def add_image(self, data, name="image", rgb=False, **about):
-        scale = tuple(about.pop("scale", (1.0,) * (data.ndim - rgb)))
-        about.setdefault("translate", (0.0,) * len(scale))
-        layer = Layer(data=data, name=name, rgb=rgb, scale=scale, **about, _type_string="image", multiscale=False)
-        self.layers.append(layer)
-        self.layers.events.inserted.emit()
-        return layer
-
-
 @pytest.fixture
 def viewer():
-    if find_spec("napari") is None:
-        return Viewer()
-    from napari.components import ViewerModel
-
-    return ViewerModel()
+    return components.ViewerModel()
 
 
 @pytest.fixture
@@ -83,8 +41,6 @@ def widgets():
 
 
 def test_the_manifest_is_valid():
-    if find_spec("npe2") is None:
-        pytest.skip("npe2 is not installed")
     # in a process of its own, because it warns of its own use of libraries
     command = [sys.executable, "-m", "npe2", "validate", str(MANIFEST), "--imports"]
     environment = {**os.environ, "PYTHONPATH": str(Path(subband.__file__).parents[1])}

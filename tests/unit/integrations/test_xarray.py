@@ -32,7 +32,7 @@ def array():
 
 
 def test_denoising_keeps_labels(array):
-    cleaned = array.wavelets.denoise(dims=("lat", "lon"), method="bayes", level=2)
+    cleaned = array.wavelets.denoise(dim=("lat", "lon"), method="bayes", level=2)
     assert cleaned.drop_attrs().coords.identical(array.drop_attrs().coords)
     assert (cleaned.attrs, cleaned.name, cleaned.lat.attrs) == (array.attrs, "temperature", array.lat.attrs)
     alone = subband.denoise(array.values[1], method="bayes", level=2)
@@ -44,8 +44,8 @@ def test_denoising_keeps_labels(array):
 def test_gaps_and_channels(array):
     holed = array.where(array.lon > 3)
     with pytest.raises(ArgumentError, match="finite"):
-        holed.wavelets.denoise(dims=["lat", "lon"])
-    cleaned = holed.wavelets.denoise(dims=["lat", "lon"], nonfinite="mask")
+        holed.wavelets.denoise(dim=["lat", "lon"])
+    cleaned = holed.wavelets.denoise(dim=["lat", "lon"], nonfinite="mask")
     assert (cleaned.isnull() == holed.isnull()).all()
     colours = array.rename(time="band")
     expected = subband.denoise(array.values, channel_axis=0)
@@ -53,12 +53,12 @@ def test_gaps_and_channels(array):
 
 
 def test_bands_have_coordinates(array):
-    bands = array.wavelets.decompose("haar", level=1, dims="lon")
+    bands = array.wavelets.decompose("haar", level=1, dim="lon")
     band = bands[1, "d"]
     assert (band.dims, band.name, band.attrs) == (array.dims, "temperature", array.attrs)
     assert set(band.coords) == {"time", "lat", "lon", "season", "run"}
     np.testing.assert_array_equal(band.lon, np.arange(38.5, 0, -2))
-    days = array.wavelets.decompose("haar", level=1, dims=["time"])[1, "a"]
+    days = array.wavelets.decompose("haar", level=1, dim=["time"])[1, "a"]
     assert days.time.values[0] == np.datetime64("2001-01-01T12", "ns")
     np.testing.assert_array_equal(days.lat, array.lat)
 
@@ -83,12 +83,12 @@ def test_the_approximation_of_a_coordinate_is_the_coordinate(wavelet, mode):
 
 
 def test_there_and_back(array):
-    bands = array.wavelets.decompose("db2", dims=("lat", "lon"))
+    bands = array.wavelets.decompose("db2", dim=("lat", "lon"))
     assert len(bands) == len(list(bands)) == 1 + 3 * bands.pyramid.level
     xarray.testing.assert_allclose(bands.reconstruct(), array, atol=1e-12)
     assert bands.reconstruct().attrs == array.attrs
     bands[1, "dd"] = 2 * bands[1, "dd"].transpose("lon", "lat", "time")
-    doubled = array.wavelets.decompose("db2", dims=("lat", "lon")).map(
+    doubled = array.wavelets.decompose("db2", dim=("lat", "lon")).map(
         lambda band, level, key: band * 2 if (level, key) == (1, "dd") else band
     )
     xarray.testing.assert_allclose(bands.reconstruct(), doubled.reconstruct())
@@ -98,15 +98,15 @@ def test_there_and_back(array):
 def test_arrays_of_dask_stay_lazy(array):
     pytest.importorskip("dask")
     lazy = array.chunk(lat=12)
-    cleaned, bands = lazy.wavelets.denoise(1.0, dims=("lat", "lon"), level=1), lazy.wavelets.decompose(level=1)
+    cleaned, bands = lazy.wavelets.denoise(1.0, dim=("lat", "lon"), level=1), lazy.wavelets.decompose(level=1)
     assert cleaned.chunks is not None
     assert bands[1, "ddd"].chunks is not None
-    np.testing.assert_allclose(cleaned, array.wavelets.denoise(1.0, dims=("lat", "lon"), level=1), atol=1e-9)
+    np.testing.assert_allclose(cleaned, array.wavelets.denoise(1.0, dim=("lat", "lon"), level=1), atol=1e-9)
     np.testing.assert_allclose(bands.reconstruct(), array, atol=1e-9)
 
 
 def test_what_is_not_there(array):
     with pytest.raises(AxesError, match="no dimension 'depth'; the array has 'time', 'lat', 'lon'"):
-        array.wavelets.denoise(dims="depth")
+        array.wavelets.denoise(dim="depth")
     with pytest.raises(CoefficientsError, match="is no band"):
         _ = array.wavelets.decompose(level=1)[2, "ddd"]

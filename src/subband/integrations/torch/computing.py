@@ -164,5 +164,6 @@ def _launch(chain: Chain, given: Sequence[Tensor]) -> list[Tensor]:
     index = like.device.index
     with _HERE if torch.cuda.current_device() == index else torch.cuda.device(index):
         results = [like.new_empty(shape) for shape in chain.shapes]
-        launches.launch([tensor.data_ptr() for tensor in (*given, *results)], _find_stream(index))
+        launch = launches.launch if torch.cuda.is_current_stream_capturing() else launches.launch_graph
+        launch([tensor.data_ptr() for tensor in (*given, *results)], _find_stream(index))
     return results

@@ -32,7 +32,7 @@ def dtcwt(
     *,
     engine: str | Engine | None = None,
 ) -> DualTreePyramid:
-    """Transform a signal, an image or a volume by the dual-tree complex wavelet transform.
+    """Dual-tree complex wavelet transform (DTCWT) of a signal, an image or a volume.
 
     The magnitudes of its coefficients hardly change when the array is shifted, and those of images and volumes tell
     orientations apart: six of an image, at 15, 45, 75, 105, 135 and 165 degrees, and 28 of a volume.
@@ -130,7 +130,7 @@ def dtcwt(
 
 @takes_arrays("pyramid")
 def idtcwt(pyramid: DualTreePyramid, *, engine: str | Engine | None = None) -> Array:
-    """Undo the dual-tree complex wavelet transform.
+    """Inverse dual-tree complex wavelet transform.
 
     Parameters
     ----------
